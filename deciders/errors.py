@@ -1,0 +1,18 @@
+"""The root of every error that the three packages raise on purpose."""
+
+
+class PqdError(Exception):
+    """Any refusal by pqd: the message says what was found, what is allowed and what to do next.
+
+    ``exit_code`` is the process exit code of the command line.
+    """
+
+    exit_code = 2
+
+
+class ParameterError(PqdError, ValueError):
+    """A public parameter (tolerance, budget, bound, decider field) is outside its allowed range."""
+
+
+class DeciderError(PqdError, ValueError):
+    """A decider was asked for something that it cannot decide (aggregate, negative lattice)."""

@@ -1,0 +1,61 @@
+"""Exact rational numbers from what people type: ``0.1`` means one tenth, not the nearest double."""
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+
+from deciders.errors import ParameterError
+
+Number = int | float | str | Decimal | Fraction
+
+
+def exact(value: Number, name: str = "value") -> Fraction:
+    """Return ``value`` as an exact fraction.
+
+    A float stands for the shortest decimal that prints as it (``0.1`` is 1/10), a string is read
+    as a decimal or as ``a/b``.
+
+    Raises
+    ------
+    ParameterError
+        If ``value`` is not a finite number.
+    """
+    if isinstance(value, bool):
+        raise ParameterError(f"{name} is {value!r}; a number is needed")
+    if isinstance(value, (int, Fraction, Rational)):
+        return Fraction(value)
+    text = repr(float(value)) if isinstance(value, float) else str(value).strip()
+    if len(text) > 200:
+        raise ParameterError(f"{name} has {len(text)} characters; write at most 200 digits")
+    exponent = text.lower().partition("e")[2]
+    if exponent.lstrip("+-").isdigit() and abs(int(exponent)) > 400:
+        raise ParameterError(f"{name} is {text!r}; exponents beyond 400 are not numbers of use here")
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        message = f"{name} is {text!r}; a finite number is needed, such as 10 or 0.25"
+        raise ParameterError(message) from None
+
+
+def positive(value: Number, name: str) -> Fraction:
+    """Return ``value`` as an exact fraction greater than 0, else raise ParameterError."""
+    number = exact(value, name)
+    if number <= 0:
+        raise ParameterError(f"{name} is {value}; it must be greater than 0")
+    return number
+
+
+def probability(value: Number, name: str) -> Fraction:
+    """Return ``value`` as an exact fraction strictly between 0 and 1, else raise ParameterError."""
+    number = exact(value, name)
+    if not 0 < number < 1:
+        raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1")
+    return number
+
+
+def as_float(number: Fraction) -> float:
+    """Return the nearest double of ``number``, infinite where it does not fit."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")

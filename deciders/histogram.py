@@ -1,0 +1,128 @@
+"""The one sufficient statistic of every decider: counts of the attribute's lattice values."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciders.errors import ParameterError
+
+Integers = NDArray[np.int64]
+
+# A span of values up to this is counted in a dense array, a wider one by sorting.
+_DENSE = 1 << 22
+_INT64 = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Ascending distinct integer values (lattice units) and how many matching rows hold each.
+
+    ``values`` and ``counts`` are int64 arrays of one length; every count is at least 1.  For
+    ``COUNT(*)`` only the mass matters.  All sums are exact: no answer passes through a double.
+    """
+
+    values: Integers
+    counts: Integers
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless values ascend strictly and counts are positive."""
+        if self.values.shape != self.counts.shape or self.values.ndim != 1:
+            raise ParameterError("a histogram needs as many counts as values, in one dimension")
+        if np.any(np.diff(self.values) <= 0) or np.any(self.counts <= 0):
+            raise ParameterError("histogram values must ascend strictly and counts be at least 1")
+
+    @classmethod
+    def from_values(cls, values: Sequence[int] | Integers) -> "Histogram":
+        """Count whole-number ``values`` given in any order."""
+        array = np.asarray(values, dtype=np.int64)
+        if array.size == 0:
+            return EMPTY
+        low, high = int(array.min()), int(array.max())
+        if high - low < _DENSE:
+            dense = np.bincount(array - low)
+            present = np.flatnonzero(dense)
+            return cls(present + low, dense[present].astype(np.int64))
+        distinct, counts = np.unique(array, return_counts=True)
+        return cls(distinct, counts.astype(np.int64))
+
+    @classmethod
+    def of_mass(cls, mass: int) -> "Histogram":
+        """Return the histogram of a count: ``mass`` rows, all at value 0."""
+        if mass == 0:
+            return EMPTY
+        return cls(np.zeros(1, np.int64), np.array([mass], np.int64))
+
+    @classmethod
+    def merged(cls, parts: Iterable["Histogram"]) -> "Histogram":
+        """Return the histogram of the rows of all ``parts`` together."""
+        filled = [part for part in parts if part.mass]
+        if len(filled) <= 1:
+            return filled[0] if filled else EMPTY
+        values = np.concatenate([part.values for part in filled])
+        distinct, place = np.unique(values, return_inverse=True)
+        counts = np.zeros(distinct.size, np.int64)
+        np.add.at(counts, place, np.concatenate([part.counts for part in filled]))
+        return cls(distinct, counts)
+
+    @cached_property
+    def mass(self) -> int:
+        """Number of rows: the answer of ``COUNT(*)``."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def cumulative_counts(self) -> Integers:
+        """Rows with one of the first ``k`` values, for ``k = 0 .. len(values)``."""
+        return np.concatenate(([0], np.cumsum(self.counts)))
+
+    @cached_property
+    def total(self) -> int:
+        """Exact sum of the attribute: the answer of ``SUM``."""
+        return self.sum_at_most(_INT64)
+
+    @property
+    def largest(self) -> int:
+        """Largest value held by a row; 0 for no rows (the downward sensitivity of a SUM >= 0)."""
+        return int(self.values[-1]) if self.values.size else 0
+
+    def sum_at_most(self, bound: int) -> int:
+        """Exact sum over the rows with value <= ``bound``; rows above it are removed."""
+        kept = int(np.searchsorted(self.values, min(bound, _INT64), side="right"))
+        values, counts = self.values[:kept], self.counts[:kept]
+        if not kept:
+            return 0
+        peak = max(abs(int(values[0])), abs(int(values[-1])))
+        if peak * self.mass <= _INT64:
+            return int(values @ counts)
+        return sum(map(int.__mul__, values.tolist(), counts.tolist()))
+
+    def count_below(self, bound: Fraction | int) -> int:
+        """Count the rows with value < ``bound``."""
+        return self._rank(math.ceil(bound), "left")
+
+    def count_at_most(self, bound: Fraction | int) -> int:
+        """Count the rows with value <= ``bound``."""
+        return self._rank(math.floor(bound), "right")
+
+    def _rank(self, bound: int, side: str) -> int:
+        clipped = max(-_INT64, min(_INT64, bound))
+        place = self.values.searchsorted(clipped, side="left" if side == "left" else "right")
+        return int(self.cumulative_counts[place])
+
+    def smallest(self, k: int) -> int:
+        """Return the ``k``-th smallest value, ``1 <= k <= mass``."""
+        if not 1 <= k <= self.mass:
+            raise ParameterError(f"there is no {k}-th smallest of {self.mass} values")
+        return int(self.values[np.searchsorted(self.cumulative_counts[1:], k)])
+
+    @property
+    def median(self) -> int:
+        """The lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
+        return self.smallest((self.mass + 1) // 2)
+
+
+EMPTY = Histogram(np.empty(0, np.int64), np.empty(0, np.int64))

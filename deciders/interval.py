@@ -1,0 +1,51 @@
+"""The open interval that the private answer must fall in."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from deciders.errors import ParameterError
+from deciders.exact import Number, exact, positive
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Interval:
+    """The open interval ``(lower, upper)`` = ``(q(Ds) - tau, q(Ds) + tau)``, exact ends.
+
+    ``tau`` is in the unit of the query; ``centre`` is the synthetic answer.  A private answer on
+    an end is outside (Patwa 2023, Def. 3.1: ``|q(D) - q(Ds)| < tau``).
+    """
+
+    lower: Fraction
+    upper: Fraction
+
+    def __init__(self, lower: Number, upper: Number) -> None:
+        """Raise ParameterError unless ``lower < upper`` and both are finite."""
+        low, high = exact(lower, "lower end"), exact(upper, "upper end")
+        if low >= high:
+            raise ParameterError(f"interval ({lower}, {upper}) is empty; lower must be below upper")
+        object.__setattr__(self, "lower", low)
+        object.__setattr__(self, "upper", high)
+
+    @classmethod
+    def around(cls, centre: Number, tau: Number) -> "Interval":
+        """Return ``(centre - tau, centre + tau)``; ``tau`` must be greater than 0."""
+        middle, half = exact(centre, "centre"), positive(tau, "tau")
+        return cls(middle - half, middle + half)
+
+    @property
+    def centre(self) -> Fraction:
+        """The middle, q(Ds)."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def tau(self) -> Fraction:
+        """Half the width: the tolerance."""
+        return (self.upper - self.lower) / 2
+
+    def contains(self, value: Number) -> bool:
+        """Say whether ``value`` lies strictly inside."""
+        return self.lower < exact(value) < self.upper
+
+    def scaled(self, factor: Fraction) -> "Interval":
+        """Return the interval in another unit, both ends multiplied by ``factor`` > 0."""
+        return Interval(self.lower * factor, self.upper * factor)

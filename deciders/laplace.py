@@ -1,0 +1,41 @@
+"""Closed forms of the Laplace and logistic distributions, accurate in both tails."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deciders.exact import as_float
+from deciders.interval import Interval
+
+Floats = NDArray[np.float64]
+
+
+def laplace_cdf(x: ArrayLike) -> Floats:
+    """Return ``Pr[Lap(0, 1) <= x]`` elementwise."""
+    points = np.asarray(x, dtype=np.float64)
+    tail = np.exp(-np.abs(points)) / 2
+    return np.where(points < 0, tail, 1 - tail)
+
+
+def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fraction) -> float:
+    """Return ``Pr[statistic + Lap(scale) in interval]`` = ``F(r - q) - F(l - q)``.
+
+    Outside the interval the difference is taken as one product, so that it keeps its relative
+    accuracy far in the tail.
+    """
+    below = as_float((statistic - interval.lower) / scale)
+    above = as_float((interval.upper - statistic) / scale)
+    if below >= 0 and above >= 0:
+        return 1 - (math.exp(-below) + math.exp(-above)) / 2
+    near = max(-below, -above)
+    return -math.exp(-near) * math.expm1(-(below + above)) / 2
+
+
+def sigmoid(x: float) -> float:
+    """Return ``1 / (1 + exp(-x))`` without overflow, accurate near 0."""
+    if x >= 0:
+        return 1 / (1 + math.exp(-x))
+    small = math.exp(x)
+    return small / (1 + small)

@@ -1,0 +1,187 @@
+"""Deciders of MEDIAN queries (Patwa 2023, section 6); the median is the lower one."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.decider import Decision
+from deciders.errors import ParameterError
+from deciders.exact import Number, as_float, positive
+from deciders.histogram import Histogram, Integers
+from deciders.interval import Interval
+from deciders.laplace import Floats, sigmoid
+from deciders.noise import Noise, noisy_value
+
+_LOWEST = -(2**62)
+_HIGHEST = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialMedian:
+    """Algorithm 1 with the exponential mechanism over the lattice (Cormode et al. 2011).
+
+    The score of ``e`` is ``-|rank(e) - n/2|``, ``rank(e) = #(A < e)``.  All lattice points between
+    two neighbouring data values share a score, so the mechanism is evaluated on runs: a lattice
+    of 10^9 points costs no more than the distinct values.
+
+    Guarantee: epsilon-DP (Patwa 2023, Observation 6.1, with sensitivity 1 for the score).  Only
+    whether the chosen point lies inside the interval is released, so one yes/no choice with the
+    exact odds is drawn, by OpenDP (``SecureNoise.choose``).  The odds are a ratio of sums of
+    exponentials in double precision: this decider cannot do without floating point
+    (docs/limitations.md).
+    """
+
+    lower: int
+    upper: int
+    step: int = 1
+
+    id: ClassVar[str] = "em_median"
+    aggregate: ClassVar[str] = "MEDIAN"
+    title: ClassVar[str] = "exponential mechanism"
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless the lattice is lower, lower + step, ..., upper."""
+        if self.step < 1 or self.upper < self.lower or (self.upper - self.lower) % self.step:
+            raise ParameterError(f"{self.lower}..{self.upper} by {self.step} is not a lattice")
+
+    def _logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        ends = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
+        inside = self._points(ends, math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1)
+        every = self._points(ends, self.lower, self.upper)
+        doubled = -np.abs(2 * histogram.cumulative_counts - histogram.mass)
+        exponents = as_float(positive(epsilon, "epsilon")) * doubled / 4
+        return _log_weight(inside, exponents) - _log_weight(every - inside, exponents)
+
+    def _points(self, ends: Integers, first: int, last: int) -> Floats:
+        """Lattice points within ``first .. last`` in each run ``(ends[i], ends[i+1]]``."""
+        low, high = max(first, self.lower), min(last, self.upper)
+        clipped = np.clip(ends, low - 1, max(high, low - 1))
+        index = (clipped - self.lower) // self.step
+        return np.diff(index).astype(np.float64)
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the share of weight of the lattice points inside (Prop. C.1)."""
+        return sigmoid(self._logit(histogram, interval, epsilon))
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict."""
+        return Decision(noise.choose(self._logit(histogram, interval, epsilon)))
+
+    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> None:
+        """Return None: no closed form is known (Patwa 2023, Table 4)."""
+        return
+
+
+def _log_weight(points: Floats, exponents: Floats) -> float:
+    """Return ``ln sum points * exp(exponents)``, -inf for no points."""
+    present = points > 0
+    if not present.any():
+        return -math.inf
+    return float(np.logaddexp.reduce(np.log(points[present]) + exponents[present]))
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramMedian:
+    """Algorithm 3: is neither side of the interval a noisy majority?
+
+    No, if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``, where ``q1``
+    counts values <= l, ``q2`` counts values >= r and ``n~ = n + Lap(2/epsilon)``.
+
+    Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2): half for n, half for the two disjoint counts.
+    """
+
+    id: ClassVar[str] = "hist_median"
+    aggregate: ClassVar[str] = "MEDIAN"
+    title: ClassVar[str] = "noisy histogram"
+
+    def _counts(self, histogram: Histogram, interval: Interval) -> tuple[int, int]:
+        below = histogram.count_at_most(interval.lower)
+        above = histogram.mass - histogram.count_below(interval.upper)
+        return below, above
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
+        scale = as_float(2 / positive(epsilon, "epsilon"))
+        below, above = self._counts(histogram, interval)
+        return _majority_probability(histogram.mass, below, above, scale)
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict."""
+        scale = 2 / positive(epsilon, "epsilon")
+        majority = math.ceil(noisy_value(histogram.mass, scale, noise) / 2)
+        below, above = self._counts(histogram, interval)
+        if noisy_value(below, scale, noise) >= majority:
+            return Decision(outcome=False)
+        return Decision(noisy_value(above, scale, noise) < majority)
+
+    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> None:
+        """Return None: no closed form is known (Patwa 2023, Table 4)."""
+        return
+
+
+# coef * exp(rate * (k - anchor) / scale): one exponential piece of a function of k.
+_Piece = tuple[float, int, float]
+
+
+def _majority_probability(mass: int, below: int, above: int, scale: float) -> float:
+    """Return ``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of ``scale``.
+
+    Between a few whole numbers k every factor is a sum of exponentials, so the series is a sum of
+    finite geometric ones: no loop over k, no truncation.
+    """
+    half, odd = divmod(mass, 2)
+    cuts = sorted({below, above, half + 1, half + 1 + odd})
+    starts = [-math.inf, *map(float, cuts)]
+    stops = [*(float(cut - 1) for cut in cuts), math.inf]
+    total = 0.0
+    for first, last in zip(starts, stops, strict=True):
+        if first > last:
+            continue
+        inner = last if math.isfinite(last) else first
+        factors = (
+            _half_mass_pieces(inner, half, odd, scale),
+            _cdf_pieces(inner, below),
+            _cdf_pieces(inner, above),
+        )
+        total += sum(_geometric_sum(pieces, first, last, scale) for pieces in product(*factors))
+    return total
+
+
+def _cdf_pieces(k: float, centre: int) -> tuple[_Piece, ...]:
+    """``F(k - centre)`` on the side of ``centre`` where ``k`` lies."""
+    if k < centre:
+        return ((0.5, 1, centre),)
+    return (1.0, 0, centre), (-0.5, -1, centre)
+
+
+def _half_mass_pieces(k: float, half: int, odd: int, scale: float) -> tuple[_Piece, ...]:
+    """``Pr[ceil((n + Lap)/2) = k]`` for ``n = 2 half + odd``, near ``k``."""
+    mass = 2 * half + odd
+    spread = -math.expm1(-2 / scale) / 2
+    if k <= half:
+        return ((spread, 2, mass / 2),)
+    if odd and k == half + 1:
+        return ((-math.expm1(-1 / scale), 0, k),)
+    return ((spread, -2, mass / 2 + 1),)
+
+
+def _geometric_sum(pieces: Iterable[_Piece], first: float, last: float, scale: float) -> float:
+    """Sum the product of ``pieces`` over the whole numbers ``first .. last``."""
+    factors = tuple(pieces)
+    coefficient = math.prod(factor[0] for factor in factors)
+    rate = sum(factor[1] for factor in factors)
+    peak = last if rate > 0 or math.isinf(first) else first
+    exponent = sum(slope * (peak - anchor) for _, slope, anchor in factors) / scale
+    terms = last - first + 1
+    if rate == 0:
+        return coefficient * math.exp(exponent) * terms
+    decay = abs(rate) / scale
+    return coefficient * math.exp(exponent) * math.expm1(-decay * terms) / math.expm1(-decay)

@@ -1,0 +1,143 @@
+"""The two doors to randomness: the secure one for verdicts, a seeded one for simulation.
+
+Both draw from one integer distribution, the two-sided geometric (discrete Laplace)
+``Pr[Z = z] proportional to exp(-|z| / scale)``.  The real Laplace noise of the papers is drawn on
+a grid so fine that 2^40 grid points fit into one noise scale: the statistic is a whole number of
+grid points, the noise is a whole number of grid points, and no double takes part.  A statistic of
+sensitivity ``s`` (a whole number of grid points) with ``scale = s / epsilon`` is then epsilon-DP
+by the discrete argument itself (Ghosh, Roughgarden and Sundararajan, STOC 2009).
+"""
+
+import importlib
+import math
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from deciders.errors import ParameterError
+
+_GRID_BITS = 40
+_LARGEST_SCALE = 2**56
+# The bits of the statistic that OpenDP's 64-bit integers are given; the rest is exact anyway.
+_LOW = 2**32
+_FAIR = 2.0**400
+
+
+class Noise(Protocol):
+    """A source of discrete Laplace noise.  Conformers: SecureNoise, SimulatedNoise."""
+
+    simulated: bool
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        """Return ``statistic + Z``, ``Z`` two-sided geometric of ``scale`` (> 0)."""
+        ...
+
+    def choose(self, logit: float) -> bool:
+        """Return True with probability ``1 / (1 + exp(-logit))``."""
+        ...
+
+
+def fineness(scale: Fraction) -> int:
+    """Return grid points per unit: a power of two that puts at least 2^40 into one ``scale``.
+
+    Raises
+    ------
+    ParameterError
+        If the scale is so large (2^56 units) that no answer could be told from noise.
+    """
+    if scale > _LARGEST_SCALE:
+        raise ParameterError(
+            f"the noise scale would be {float(scale):.1e} units, beyond 2^56; "
+            "use a larger epsilon or narrower bounds"
+        )
+    bits = scale.numerator.bit_length() - scale.denominator.bit_length()
+    return 1 << max(0, _GRID_BITS + 1 - bits)
+
+
+def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fraction:
+    """Return ``statistic`` plus Laplace noise of ``scale`` (same unit), on the fine grid.
+
+    The statistic is rounded down to the grid.  Its sensitivity must be a whole number, and the
+    floor of two numbers that differ by at most ``k`` grid points differs by at most ``k``, so the
+    rounding costs no privacy.
+    """
+    grid = fineness(scale)
+    return Fraction(noise.laplace(math.floor(statistic * grid), scale * grid), grid)
+
+
+class SecureNoise:
+    """OpenDP's exact discrete Laplace sampler (no seed, no floating point in the draw).
+
+    ``laplace`` gives OpenDP the low 32 bits of the true statistic and adds the rest back in exact
+    integers: the mechanism is invariant under integer translation, and 64-bit saturation is then
+    farther away than 2^5 scales of the largest noise allowed.  The scale is rounded up to a
+    double, to the side of more noise.
+    """
+
+    simulated = False
+
+    def __init__(self) -> None:
+        """Begin to import OpenDP in the background: it takes longer than reading a small table."""
+        loader = ThreadPoolExecutor(1)
+        self._loading = loader.submit(importlib.import_module, "opendp.prelude")
+        loader.shutdown(wait=False)
+
+    @cached_property
+    def _opendp(self) -> Any:  # noqa: ANN401 - OpenDP's prelude is generated and untyped
+        opendp = self._loading.result()
+        opendp.enable_features("contrib")
+        return opendp
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        """Return ``statistic + Z``; see ``Noise``."""
+        opendp = self._opendp
+        measurement = opendp.m.make_laplace(
+            opendp.atom_domain(T="i64"), opendp.absolute_distance(T="i64"), scale=rounded_up(scale)
+        )
+        low = statistic % _LOW
+        return (statistic - low) + int(measurement(low))
+
+    def choose(self, logit: float) -> bool:
+        """Return True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
+
+        With ``a = exp(-1/scale)`` a draw is >= 1 with probability ``a / (1 + a)``; at
+        ``scale = 1/|logit|`` that is the chance of the less likely choice, for any size of logit:
+        nothing overflows, nothing underflows.
+        """
+        if math.isinf(logit):
+            return logit > 0
+        scale = Fraction(1 / abs(logit)) if abs(logit) > 1 / _FAIR else Fraction(_FAIR)
+        unlikely = self.laplace(0, scale) >= 1
+        return unlikely != (logit > 0)
+
+
+class SimulatedNoise:
+    """The same distributions from a seeded numpy generator; for simulation only.
+
+    Everything decided with it is stamped SIMULATED.
+    """
+
+    simulated = True
+
+    def __init__(self, rng: np.random.Generator | int | None = None) -> None:
+        """Take a generator, or a seed for a new one."""
+        self._rng = np.random.default_rng(rng)
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        """Return ``statistic + Z``; the difference of two geometric draws."""
+        stop = -math.expm1(-1 / float(scale))
+        first, second = self._rng.geometric(stop, 2)
+        return statistic + int(first) - int(second)
+
+    def choose(self, logit: float) -> bool:
+        """Return True with probability ``1 / (1 + exp(-logit))``."""
+        return bool(self._rng.logistic() < logit)
+
+
+def rounded_up(number: Fraction) -> float:
+    """Return the least double that is >= ``number`` (> 0)."""
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

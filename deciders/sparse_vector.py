@@ -1,0 +1,191 @@
+"""Deciders of SUM queries by the Sparse Vector Technique (Patwa 2023, section 5.3, app. B.4-B.5)."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.decider import Decision
+from deciders.exact import Number, as_float, exact, positive, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.laplace import Floats, laplace_cdf
+from deciders.noise import Noise, fineness
+from deciders.sum import Truncated
+
+# Beyond this many scales a Laplace variable has probability below 1e-17.
+_REACH = 40.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainSparseVectorSum(Truncated):
+    """Algorithm 2 as printed: SVT over every rung, all scales ``2/epsilon``.
+
+    The queries ``q(D, t_j)/t_j`` have sensitivity 1 and are monotonic.  A first pass asks whether
+    any noisy one reaches ``(r/t_j) + rho`` (then no); a second, with the same ``rho``, whether any
+    reaches ``(l+1)/t_j + rho`` (then yes); else no.  ``l + 1`` is the next possible sum above l.
+
+    Guarantee: epsilon-DP (Theorem 5.8; Lyu et al. 2017, Theorem 3): half the budget for ``rho``,
+    half for the one top.
+    """
+
+    id: ClassVar[str] = "svt_sum_plain"
+    aggregate: ClassVar[str] = "SUM"
+    title: ClassVar[str] = "sparse vector, all rungs"
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the integral over rho of (no top in pass 1) times (a top in pass 2)."""
+        scale = 2 / positive(epsilon, "epsilon")
+        return float(self._accept_by_rung(histogram, interval, scale)[-1])
+
+    def _accept_by_rung(
+        self, histogram: Histogram, interval: Interval, scale: Fraction
+    ) -> Floats:
+        """``Pr[yes]`` of Algorithm 2 on the first k rungs, for ``k = 1 .. len(rungs)``."""
+        high, low = self._distances(histogram, interval, scale)
+
+        def accepted(rho: Floats) -> Floats:
+            untopped = np.cumprod(laplace_cdf(high[:, None] + rho), axis=0)
+            silent = np.cumprod(laplace_cdf(low[:, None] + rho), axis=0)
+            return untopped * (1 - silent) * np.exp(-np.abs(rho)) / 2
+
+        return integral(accepted, np.concatenate((-high, -low)))
+
+    def _distances(
+        self, histogram: Histogram, interval: Interval, scale: Fraction
+    ) -> tuple[Floats, Floats]:
+        """Thresholds less queries, for both passes, in noise scales."""
+        sums = self.truncated_sums(histogram)
+        return tuple(
+            np.array([as_float((end - q) / t / scale) for q, t in zip(sums, self.rungs, strict=True)])
+            for end in (interval.upper, Fraction(_next_above(interval.lower)))
+        )  # type: ignore[return-value]
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict."""
+        scale = 2 / positive(epsilon, "epsilon")
+        return self._sparse_vector(histogram, interval, scale, len(self.rungs), noise)
+
+    def _sparse_vector(
+        self, histogram: Histogram, interval: Interval, scale: Fraction, rungs: int, noise: Noise
+    ) -> Decision:
+        """Algorithm 2 on the first ``rungs`` rungs; budget ``2/scale``."""
+        grid = fineness(scale)
+        steps = scale * grid
+        rho = noise.laplace(0, steps)
+        kept = self.rungs[:rungs]
+        queries = [histogram.sum_at_most(t) * grid // t for t in kept]
+        for query, t in zip(queries, kept, strict=True):
+            if noise.laplace(query, steps) >= interval.upper * grid / t + rho:
+                return Decision(outcome=False)
+        for query, t in zip(queries, kept, strict=True):
+            if noise.laplace(query, steps) >= Fraction(_next_above(interval.lower) * grid, t) + rho:
+                return Decision(outcome=True)
+        return Decision(outcome=False)
+
+    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> None:
+        """Return None: no closed form is known (Patwa 2023, Table 4)."""
+        return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseVectorSum(PlainSparseVectorSum):
+    """Algorithm 2 on the rungs up to Algorithm 4's private bound of the largest value.
+
+    A third of the budget finds the first rung that keeps a fraction ``theta`` of the rows, the
+    rest runs Algorithm 2 there with all scales ``3/epsilon``.
+
+    Guarantee: epsilon-DP (Observation B.2).  Even without noise it is biased: the rows above the
+    rung are cut off, so a sum that a few large values carry is judged too small.
+    """
+
+    theta: float = 0.95
+
+    id: ClassVar[str] = "svt_sum"
+    title: ClassVar[str] = "sparse vector"
+
+    def __post_init__(self) -> None:
+        """Raise an error for a negative lattice or a theta outside (0, 1)."""
+        Truncated.__post_init__(self)
+        probability(self.theta, "theta")
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
+        budget = positive(epsilon, "epsilon")
+        by_rung = self._accept_by_rung(histogram, interval, 3 / budget)
+        return float(self._rung_probabilities(histogram, 9 / budget) @ by_rung)
+
+    def _rung_probabilities(self, histogram: Histogram, scale: Fraction) -> Floats:
+        """Distribution of Algorithm 4's answer.
+
+        Its threshold is ``theta n + w``, where ``w`` sums a Laplace variable of ``scale`` and one
+        of ``theta * scale``.
+        """
+        theta = exact(self.theta)
+        needed = theta * histogram.mass
+        distance = np.array(
+            [as_float((needed - histogram.count_at_most(t)) / scale) for t in self.rungs]
+        )
+        ratio = float(theta)
+
+        def stops(w: Floats) -> Floats:
+            density = np.exp(-np.abs(w)) - ratio * np.exp(-np.abs(w) / ratio)
+            going_on = np.cumprod(laplace_cdf(distance[:, None] + w), axis=0)
+            return going_on * density / (2 * (1 - ratio**2))
+
+        passed = integral(stops, -distance)
+        reached = np.concatenate(([1.0], passed[:-1]))
+        return np.append(reached[:-1] - passed[:-1], reached[-1])
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict."""
+        budget = positive(epsilon, "epsilon")
+        rungs = self._private_rung(histogram, 9 / budget, noise)
+        return self._sparse_vector(histogram, interval, 3 / budget, rungs, noise)
+
+    def _private_rung(self, histogram: Histogram, scale: Fraction, noise: Noise) -> int:
+        """Algorithm 4; budget ``3/scale``."""
+        grid = fineness(scale)
+        steps = scale * grid
+        threshold = exact(self.theta) * noise.laplace(histogram.mass * grid, steps)
+        threshold += noise.laplace(0, steps)
+        for j, t in enumerate(self.rungs, start=1):
+            if noise.laplace(histogram.count_at_most(t) * grid, steps) >= threshold:
+                return j
+        return len(self.rungs)
+
+
+def _next_above(end: Fraction) -> int:
+    """Return the least possible sum (a whole number of units) above ``end``: the paper's l + 1."""
+    return math.floor(end) + 1
+
+
+@lru_cache(maxsize=1)
+def _gauss_legendre() -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    return nodes, weights
+
+
+def integral(function: Callable[[Floats], Floats], kinks: Sequence[float] | Floats) -> Floats:
+    """Integrate each row of ``function(x)`` over the real line, to about 1e-12.
+
+    ``function`` maps nodes to an array (rows, nodes) that decays like ``exp(-|x|)`` and is
+    analytic between the ``kinks`` and 0: Gauss-Legendre on pieces no longer than 1.
+    """
+    inner = np.asarray(kinks, dtype=np.float64)
+    inner = inner[np.abs(inner) < _REACH]
+    edges = np.unique(np.concatenate((inner, np.arange(-_REACH, _REACH + 1))))
+    nodes, weights = _gauss_legendre()
+    half = np.diff(edges)[:, None] / 2
+    points = (edges[:-1, None] + half) + half * nodes
+    values = function(points.ravel())
+    result: Floats = values @ (half * weights).ravel()
+    return result
