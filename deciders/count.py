@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.decider import Decision, Threshold
+from deciders.decider import Boundless, Decision, Threshold
 from deciders.exact import Number, as_float, positive, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -14,8 +14,8 @@ from deciders.noise import Noise, noisy_value
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceCount:
-    """Algorithm 1 with the Laplace mechanism: is ``n + Lap(1/epsilon)`` inside the interval?
+class LaplaceCount(Boundless):
+    """Algorithm 1 with the Laplace mechanism: ``n + Lap(1/epsilon)`` inside the interval.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 4.1; Dwork et al. 2006): the count has
     sensitivity 1 and the comparison is post-processing.
@@ -46,7 +46,7 @@ class LaplaceCount:
 
 
 @dataclass(frozen=True, slots=True)
-class NaiveExponentialCount:
+class NaiveExponentialCount(Boundless):
     """Exponential mechanism on {no, yes} with the 0/1 score (Patwa 2023, section 4.2.1).
 
     Guarantee: epsilon-DP (Prop. 4.4: the score has sensitivity 1).  Its error is
@@ -78,7 +78,7 @@ class NaiveExponentialCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ExponentialCount:
+class ExponentialCount(Boundless):
     """Exponential mechanism with the sloped score u' (Patwa 2023, section 4.2.2, eqs. 10-16).
 
     Guarantee: epsilon-DP (Prop. 4.5: u' has sensitivity 1/(2 tau); Observation 4.6).  With
@@ -109,7 +109,9 @@ class ExponentialCount:
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return the exact ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7)."""
-        return Threshold(max(0.0, log_odds(alpha) / float(positive(epsilon, "epsilon"))), exact=True)
+        return Threshold(
+            max(0.0, log_odds(alpha) / float(positive(epsilon, "epsilon"))), exact=True
+        )
 
 
 def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:

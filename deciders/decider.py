@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 from deciders.exact import Number
 from deciders.histogram import Histogram
 from deciders.interval import Interval
+from deciders.lattice import Lattice
 from deciders.noise import Noise
 
 
@@ -38,6 +39,11 @@ class Decider(Protocol):
     aggregate: ClassVar[str]
     title: ClassVar[str]
 
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Return the decider for an attribute on ``lattice``; DeciderError if it does not fit."""
+        ...
+
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return the exact ``Pr[yes]`` on ``histogram``: not private, for analysis only."""
         ...
@@ -67,12 +73,27 @@ class Threshold:
     exact: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Boundless:
+    """Mix-in of the deciders that need no bounds: those of counts and the noisy histogram."""
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Return the decider; any lattice will do."""
+        return cls()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounded:
     """Mix-in of the deciders of sums: the public bounds of the attribute, in lattice units."""
 
     upper: int
     lower: int = 0
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Return the decider for ``lattice``, the papers' defaults for all else."""
+        return cls(lower=lattice.lower_units, upper=lattice.upper_units)
 
     @property
     def global_sensitivity(self) -> int:

@@ -29,7 +29,9 @@ def exact(value: Number, name: str = "value") -> Fraction:
         raise ParameterError(f"{name} has {len(text)} characters; write at most 200 digits")
     exponent = text.lower().partition("e")[2]
     if exponent.lstrip("+-").isdigit() and abs(int(exponent)) > 400:
-        raise ParameterError(f"{name} is {text!r}; exponents beyond 400 are not numbers of use here")
+        raise ParameterError(
+            f"{name} is {text!r}; exponents beyond 400 are not numbers of use here"
+        )
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):

@@ -4,16 +4,17 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from deciders.decider import Decision
+from deciders.decider import Boundless, Decision
 from deciders.errors import ParameterError
 from deciders.exact import Number, as_float, positive
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
 from deciders.laplace import Floats, sigmoid
+from deciders.lattice import Lattice
 from deciders.noise import Noise, noisy_value
 
 _LOWEST = -(2**62)
@@ -47,6 +48,11 @@ class ExponentialMedian:
         """Raise ParameterError unless the lattice is lower, lower + step, ..., upper."""
         if self.step < 1 or self.upper < self.lower or (self.upper - self.lower) % self.step:
             raise ParameterError(f"{self.lower}..{self.upper} by {self.step} is not a lattice")
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Return the decider for ``lattice``."""
+        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
 
     def _logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         ends = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
@@ -87,8 +93,8 @@ def _log_weight(points: Floats, exponents: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class HistogramMedian:
-    """Algorithm 3: is neither side of the interval a noisy majority?
+class HistogramMedian(Boundless):
+    """Algorithm 3: yes unless one side of the interval holds a noisy majority.
 
     No, if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``, where ``q1``
     counts values <= l, ``q2`` counts values >= r and ``n~ = n + Lap(2/epsilon)``.

@@ -1,7 +1,8 @@
-"""Every decider by its public id, and how to make one for a lattice."""
+"""Every decider by its public id, and the ones that fit a query."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from deciders.count import ExponentialCount, LaplaceCount, NaiveExponentialCount
 from deciders.decider import Decider
@@ -9,9 +10,9 @@ from deciders.errors import DeciderError
 from deciders.lattice import Lattice
 from deciders.median import ExponentialMedian, HistogramMedian
 from deciders.sparse_vector import PlainSparseVectorSum, SparseVectorSum
-from deciders.sum import LaplaceSum, RaceToTheTopSum, Truncated
+from deciders.sum import LaplaceSum, RaceToTheTopSum
 
-_CLASSES = (
+_CLASSES: tuple[Any, ...] = (
     LaplaceCount,
     NaiveExponentialCount,
     ExponentialCount,
@@ -23,45 +24,43 @@ _CLASSES = (
     HistogramMedian,
 )
 
-DECIDERS: Mapping[str, Callable[..., Decider]] = MappingProxyType({c.id: c for c in _CLASSES})
-"""Decider classes by id; fields are keywords, the papers' defaults built in."""
+DECIDERS: Mapping[str, Any] = MappingProxyType({made.id: made for made in _CLASSES})
+"""Decider classes by id; their fields are keywords, with the papers' defaults."""
 
 
 def for_lattice(decider_id: str, aggregate: str, lattice: Lattice) -> Decider:
-    """Make the decider ``decider_id`` for an ``aggregate`` of an attribute on ``lattice``.
+    """Return the decider ``decider_id`` for an ``aggregate`` of an attribute on ``lattice``.
 
     Raises
     ------
     DeciderError
         If the id is unknown, or decides another aggregate, or needs values >= 0.
     """
-    found = next((c for c in _CLASSES if c.id == decider_id), None)
-    if found is None:
+    made = DECIDERS.get(decider_id)
+    if made is None:
         raise DeciderError(
             f"there is no decider {decider_id!r}; use auto or one of {', '.join(DECIDERS)}"
         )
-    if found.aggregate != aggregate:
-        fitting = ", ".join(c.id for c in _CLASSES if c.aggregate == aggregate)
+    if made.aggregate != aggregate:
+        fitting = [name for name, other in DECIDERS.items() if other.aggregate == aggregate]
         raise DeciderError(
-            f"{decider_id} decides {found.aggregate}, not {aggregate}; use auto or {fitting}"
+            f"{decider_id} decides {made.aggregate}, not {aggregate}; "
+            f"use auto or {', '.join(fitting)}"
         )
-    low, high = lattice.lower_units, lattice.upper_units
-    if found is ExponentialMedian:
-        return ExponentialMedian(lower=low, upper=high, step=lattice.step_units)
-    if issubclass(found, Truncated) and lattice.lower < 0:
-        raise DeciderError(
-            f"{decider_id} needs values >= 0 but the lower bound is {lattice.lower}; "
-            "use lm_sum, or bounds that start at 0 or above"
-        )
-    if issubclass(found, (LaplaceSum, Truncated)):
-        return found(lower=low, upper=high)
-    return found()
+    try:
+        decider: Decider = made.on(lattice)
+    except DeciderError as error:
+        raise DeciderError(f"{decider_id} does not fit: {error}") from None
+    return decider
 
 
 def applicable(aggregate: str, lattice: Lattice) -> tuple[Decider, ...]:
-    """Return every decider of ``aggregate`` that a lattice admits."""
-    return tuple(
-        for_lattice(c.id, aggregate, lattice)
-        for c in _CLASSES
-        if c.aggregate == aggregate and not (issubclass(c, Truncated) and lattice.lower < 0)
-    )
+    """Return every decider of ``aggregate`` that fits an attribute on ``lattice``."""
+    fitting = []
+    for made in DECIDERS.values():
+        if made.aggregate == aggregate:
+            try:
+                fitting.append(made.on(lattice))
+            except DeciderError:
+                continue
+    return tuple(fitting)

@@ -1,4 +1,4 @@
-"""Deciders of SUM queries by the Sparse Vector Technique (Patwa 2023, section 5.3, app. B.4-B.5)."""
+"""Deciders of SUM queries by the Sparse Vector Technique (Patwa 2023, 5.3 and B.4-B.5)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -42,9 +42,7 @@ class PlainSparseVectorSum(Truncated):
         scale = 2 / positive(epsilon, "epsilon")
         return float(self._accept_by_rung(histogram, interval, scale)[-1])
 
-    def _accept_by_rung(
-        self, histogram: Histogram, interval: Interval, scale: Fraction
-    ) -> Floats:
+    def _accept_by_rung(self, histogram: Histogram, interval: Interval, scale: Fraction) -> Floats:
         """``Pr[yes]`` of Algorithm 2 on the first k rungs, for ``k = 1 .. len(rungs)``."""
         high, low = self._distances(histogram, interval, scale)
 
@@ -61,7 +59,9 @@ class PlainSparseVectorSum(Truncated):
         """Thresholds less queries, for both passes, in noise scales."""
         sums = self.truncated_sums(histogram)
         return tuple(
-            np.array([as_float((end - q) / t / scale) for q, t in zip(sums, self.rungs, strict=True)])
+            np.array(
+                [as_float((end - q) / t / scale) for q, t in zip(sums, self.rungs, strict=True)]
+            )
             for end in (interval.upper, Fraction(_next_above(interval.lower)))
         )  # type: ignore[return-value]
 

@@ -57,7 +57,7 @@ class Truncated(Bounded):
         """Raise DeciderError if the attribute may be negative."""
         if self.lower < 0:
             raise DeciderError(
-                f"this decider needs values >= 0 but the lower bound is {self.lower}; "
+                f"it needs values >= 0 but the lower bound is {self.lower} units; "
                 "use lm_sum, or bounds that start at 0 or above"
             )
 
@@ -151,7 +151,7 @@ def published_race_threshold(
     global_sensitivity: Number, downward_sensitivity: Number, epsilon: Number, alpha: Number
 ) -> float:
     """Return Prop. 5.5's upper bound ``4 log2(GS) ln(log2(GS)/alpha) DS / epsilon``."""
-    logarithm = math.log2(max(2, positive(global_sensitivity, "global sensitivity")))
+    logarithm = math.log2(max(Fraction(2), positive(global_sensitivity, "global sensitivity")))
     level = float(probability(alpha, "alpha"))
     share = 4 * logarithm * math.log(logarithm / level) / float(positive(epsilon, "epsilon"))
     return share * float(downward_sensitivity)

@@ -1,0 +1,45 @@
+# Two commands: `make demo` audits a sample pair, `make test` passes the tests.
+# Both set up what they need in .venv; only Python >= 3.11 and make must be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check format lock samples benchmark clean
+
+demo: $(READY)
+	$(BIN)/pqd audit samples/census_private.parquet samples/census_synthetic.parquet \
+	  --queries samples/demo.sql --tau 5% --epsilon 0.25
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n auto -q
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Writes requirements.lock again from pyproject.toml, with hashes and for every platform.
+lock: $(READY)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --group dev pyproject.toml -o requirements.lock
+
+samples: $(READY)
+	$(BIN)/python samples/make.py all
+
+benchmark: $(READY)
+	$(BIN)/python benchmarks/scan.py
+
+clean:
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# --no-build-isolation: the build backend is in the lock too, so nothing unpinned is fetched.
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pqd needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@

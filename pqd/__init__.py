@@ -1,0 +1,60 @@
+"""pqd tells, under differential privacy, which queries can be trusted on synthetic data."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pqd.auditor import audit
+    from pqd.errors import PqdError
+    from pqd.queries import read_queries
+    from pqd.query import Query
+    from reports.model import AuditReport, Verdict
+
+__version__ = "0.1.0"
+
+__all__ = ["AuditReport", "PqdError", "Query", "Verdict", "__version__", "audit", "read_queries"]
+
+# Where each public name lives; nothing heavy is imported before it is used.
+_HOMES = {
+    "audit": "pqd.auditor",
+    "AuditReport": "reports.model",
+    "PqdError": "pqd.errors",
+    "Query": "pqd.query",
+    "read_queries": "pqd.queries",
+    "Verdict": "reports.model",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'pqd' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)
+
+
+def _check_neighbours() -> None:
+    """Refuse to start when a foreign ``reports`` or ``deciders`` package hides ours."""
+    home = Path(__file__).resolve().parent.parent
+    for name in ("deciders", "reports"):
+        spec = find_spec(name)
+        found = Path(spec.origin).resolve() if spec and spec.origin else None
+        if found is None or found.parent.parent != home:
+            raise ImportError(
+                f"pqd needs its own package {name!r} in {home}, but Python finds "
+                f"{found or 'none'}; rename or move that one, or run in another directory"
+            )
+
+
+_check_neighbours()

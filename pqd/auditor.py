@@ -1,0 +1,164 @@
+"""The main job: one verdict per query on a private table and its synthetic copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from deciders import SecureNoise
+from deciders.exact import Number, positive, probability
+from pqd.dispatch import AUTO
+from pqd.engines.duckdb import DuckDBEngine
+from pqd.parameters import Tolerance, parse_columns
+from pqd.queries import as_queries
+from pqd.questions import Question, Terms, prepare
+from pqd.tables import open_table
+from reports.model import AuditReport, CandidateFacts, Verdict
+from reports.numbers import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from deciders import Noise, Threshold
+    from deciders.decider import Decision
+    from pqd.query import Query
+
+
+class Progress(Protocol):
+    """Told what an audit is at; it must show nothing of the private table, not even its size."""
+
+    def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
+        """Note that ``done`` of ``total`` public steps of ``stage`` are done."""
+        ...
+
+
+def _silent(stage: str, done: int = 0, total: int = 0) -> None:
+    pass
+
+
+def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
+    private: object,
+    synthetic: object,
+    queries: str | Query | Iterable[str | Query],
+    *,
+    tau: Number,
+    epsilon: Number,
+    alpha: Number = 0.05,
+    decider: str = AUTO,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+) -> AuditReport:
+    """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
+
+    Parameters
+    ----------
+    private, synthetic
+        A path (``.csv``, ``.tsv``, ``.parquet``), a pandas DataFrame or a pyarrow Table.  One row
+        is one person.  The synthetic table, and all other arguments, are taken as public.
+    queries
+        One SQL text, several, or ``pqd.Query`` objects.
+    tau
+        The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
+        answer.
+    epsilon
+        Privacy budget per query; the report shows the total.
+    alpha
+        The error probability that effectiveness thresholds are given for.
+    decider
+        ``"auto"``, or the id of a decider.
+    columns
+        Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; what is not
+        stated comes from the synthetic table.
+
+    Returns
+    -------
+    AuditReport
+        The whole report is ``n * epsilon``-differentially private for n queries, rows added or
+        removed one at a time: each verdict is one run of an epsilon-DP decider, and all else in
+        the report is a function of public data.
+
+    Raises
+    ------
+    PqdError
+        QueryError, TableError, ParameterError, DeciderError before the private table is read and
+        so before anything is spent; RunError if reading breaks.
+    """
+    terms = Terms(
+        Tolerance.parse(tau),
+        positive(epsilon, "epsilon"),
+        probability(alpha, "alpha"),
+        decider,
+        parse_columns(columns),
+    )
+    return run(private, synthetic, as_queries(queries), terms, SecureNoise())
+
+
+def run(
+    private: object,
+    synthetic: object,
+    queries: tuple[Query, ...],
+    terms: Terms,
+    noise: Noise,
+    progress: Progress = _silent,
+) -> AuditReport:
+    """Answer ``queries`` with ``noise``; see ``audit``."""
+    tables = open_table(synthetic, "synthetic"), open_table(private, "private")
+    engine = DuckDBEngine(*tables)
+    synthetic_table, private_table = (engine.described(table) for table in tables)
+    progress("Reading the synthetic table")
+    prepared = prepare(engine, synthetic_table, queries, terms)
+    progress("Reading the private table")
+    histograms = engine.histograms(private_table, prepared.schema, prepared.workload)
+    verdicts: list[Verdict] = []
+    for question, histogram in zip(prepared.questions, histograms, strict=True):
+        progress("Deciding", len(verdicts), len(queries))
+        decision = question.choice.decider.decide(
+            histogram, question.interval, terms.epsilon, noise
+        )
+        verdicts.append(_verdict(question, decision, terms, synthetic_table.label, noise))
+    return AuditReport(
+        tuple(verdicts),
+        private_table.label,
+        synthetic_table.label,
+        terms.tolerance.text,
+        prepared.notes,
+    )
+
+
+def _verdict(
+    question: Question, decision: Decision, terms: Terms, synthetic: str, noise: Noise
+) -> Verdict:
+    query, choice = question.query, question.choice
+    p_value = decision.p_value
+    return Verdict(
+        id=query.id or "",
+        sql=query.sql,
+        aggregate=query.aggregate,
+        attribute=query.attribute,
+        where=query.where,
+        q_synthetic=plain(question.answer),
+        tau=plain(question.tau),
+        lower=plain(question.interval.lower * question.unit),
+        upper=plain(question.interval.upper * question.unit),
+        epsilon=terms.epsilon,
+        alpha=terms.alpha,
+        decider=choice.decider.id,
+        reason=choice.reason,
+        outcome="yes" if decision.outcome else "no",
+        p_value=p_value,
+        margin=decision.margin,
+        conclusive=None if p_value is None else p_value <= terms.alpha,
+        tau_min=_own_unit(choice.threshold, question),
+        candidates=tuple(
+            CandidateFacts(
+                c.decider.id,
+                _own_unit(c.threshold, question),
+                c.threshold.exact if c.threshold else None,
+            )
+            for c in choice.candidates
+        ),
+        synthetic=synthetic,
+        simulated=noise.simulated,
+    )
+
+
+def _own_unit(threshold: Threshold | None, question: Question) -> float | None:
+    return None if threshold is None else threshold.tau * float(question.unit)

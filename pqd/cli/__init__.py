@@ -1,0 +1,70 @@
+"""The command line: one file per command; this one runs them and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import typer
+
+import pqd
+from deciders.errors import PqdError
+from pqd.cli.audit import audit
+
+app = typer.Typer(
+    name="pqd",
+    help="Tell, under differential privacy, which queries can be trusted on synthetic data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"pqd {pqd.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", help="Show the version and exit.", callback=_version, is_eager=True
+    ),
+) -> None:
+    """Tell, under differential privacy, which queries can be trusted on synthetic data.
+
+    Exit codes: 0 done, 2 usage error, 3 the run broke, 5 nothing selected.
+    """
+
+
+app.command(name="audit", no_args_is_help=True)(audit)
+
+
+def main() -> None:
+    """Run the command line; every error is one message on stderr and an exit code."""
+    try:
+        app()
+    except PqdError as error:
+        _fail(f"pqd: {error}", error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(3)
+    except KeyboardInterrupt:
+        _fail("pqd: interrupted", 3)
+    except Exception as error:  # noqa: BLE001 - the last guard: a message may hold a private value
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        _fail(
+            f"pqd: internal error, {type(error).__name__} at {Path(place.filename).name}:"
+            f"{place.lineno}; its message is withheld since it may hold a private value. "
+            "Please report it with the command you ran.",
+            3,
+        )
+
+
+def _fail(message: str, code: int) -> None:
+    sys.stderr.write(message + "\n")
+    sys.exit(code)

@@ -1,0 +1,25 @@
+"""A progress line on standard error; it never shows the size of the private table."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from pqd import auditor
+
+
+@contextmanager
+def progress() -> Iterator[auditor.Progress]:
+    """Yield a callback that drives the line; nothing is shown unless stderr is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(stage: str, done: int = 0, total: int = 0) -> None:
+            bar.update(task, description=stage, completed=done, total=total or None)
+
+        yield show

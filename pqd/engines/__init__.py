@@ -1,0 +1,1 @@
+"""Engines: from a table and a workload to one histogram per query."""

@@ -1,0 +1,59 @@
+"""What pqd refuses, and why; each message says what was found, what is allowed, what to do next."""
+
+from deciders.errors import DeciderError, ParameterError, PqdError
+
+__all__ = [
+    "DeciderError",
+    "NothingSelectedError",
+    "ParameterError",
+    "PqdError",
+    "QueryError",
+    "RunError",
+    "TableError",
+]
+
+
+class QueryError(PqdError, ValueError):
+    """A query that pqd does not understand or does not admit.
+
+    ``start`` and ``stop`` are the offsets in ``sql`` of the part at fault, None where the whole
+    text is.  The message marks the place.
+    """
+
+    def __init__(
+        self, message: str, sql: str = "", start: int | None = None, stop: int | None = None
+    ) -> None:
+        """Keep the parts; ``stop`` is exclusive."""
+        self.sql, self.start, self.stop = sql, start, stop
+        super().__init__(message if not sql else f"{message}\n{_marked(sql, start, stop)}")
+
+
+class TableError(PqdError, ValueError):
+    """A table that cannot be used: absent, unreadable as a whole, or without a needed column."""
+
+
+class NothingSelectedError(PqdError, ValueError):
+    """There is no query to answer."""
+
+    exit_code = 5
+
+
+class RunError(PqdError, RuntimeError):
+    """The run broke on the way; the message never holds a value of the private table."""
+
+    exit_code = 3
+
+
+def _marked(sql: str, start: int | None, stop: int | None) -> str:
+    """Return the line of ``sql`` that holds ``start``, with carets under the part at fault."""
+    if start is None:
+        return "\n".join(f"  {line[:100]}" for line in sql.strip().splitlines()[:8])
+    begin = sql.rfind("\n", 0, start) + 1
+    end = sql.find("\n", start)
+    line = sql[begin : end if end >= 0 else len(sql)].replace("\t", " ")
+    offset = start - begin
+    width = max(1, min(stop or start + 1, begin + len(line)) - start)
+    first = max(0, offset - 50)
+    shown = line[first : first + 100]
+    carets = " " * (offset - first) + "^" * min(width, max(1, len(shown) - (offset - first)))
+    return f"  {shown}\n  {carets}"

@@ -1,0 +1,355 @@
+"""The allow list of SQL expressions: every admitted one has a kind and cannot raise on any row.
+
+A checked expression is emitted as DuckDB SQL over columns already cast to their kind: numbers are
+DOUBLE, so arithmetic saturates instead of overflowing; casts, divisions, regular expressions and
+anything else that may raise on some value are not admitted, since such an error would speak of D.
+"""
+
+import difflib
+import math
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import reduce
+from typing import NamedTuple, NoReturn
+
+from sqlglot import exp
+
+from pqd.errors import QueryError
+
+SQL_LIMIT = 100_000
+
+
+class Kind(StrEnum):
+    """The four kinds of value; a column's kind comes from the synthetic table or the user."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    TIME = "time"
+
+
+Schema = Mapping[str, Kind]
+Checked = tuple[exp.Expr, Kind | None]
+
+ADMITTED = (
+    "comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, ILIKE, IS NULL, IS DISTINCT FROM, + - *, ABS, "
+    "CASE, COALESCE, LOWER, UPPER, TRIM, LENGTH, SUBSTRING, ||, YEAR, MONTH, DAY, DATE '...'"
+)
+
+
+class Checker:
+    """Checks expressions of one query against a schema and rewrites them for the engine."""
+
+    def __init__(self, sql: str, schema: Schema, table_names: frozenset[str]) -> None:
+        """``sql`` is the text that places refer to; ``table_names`` may qualify a column."""
+        self._sql = sql
+        self._names = {name.lower(): name for name in schema}
+        self._schema = schema
+        self._tables = table_names
+        self.columns: set[str] = set()
+
+    def predicate(self, node: exp.Expr) -> exp.Expr:
+        """Return ``node`` rewritten, if it is a boolean function of one row."""
+        return self._as(Kind.BOOLEAN, node, "the WHERE clause")
+
+    def number(self, node: exp.Expr, aggregate: str) -> exp.Expr:
+        """Return ``node`` rewritten, if it is a number for one row."""
+        return self._as(Kind.NUMBER, node, aggregate)
+
+    def scalar(self, node: exp.Expr) -> exp.Expr:
+        """Return ``node`` rewritten, whatever its kind."""
+        return self._check(node)[0]
+
+    def _as(self, kind: Kind, node: exp.Expr, where: str) -> exp.Expr:
+        rewritten, found = self._check(node)
+        if found not in {kind, None}:
+            self._refuse(
+                node, f"{_name(node)} is {_article(found)}; {where} needs {_article(kind)}"
+            )
+        return rewritten
+
+    def _refuse(self, node: exp.Expr, message: str) -> NoReturn:
+        raise QueryError(message, self._sql, *place(node))
+
+    def _check(self, node: exp.Expr) -> Checked:
+        """Return the rewritten expression and its kind; None is the kind of NULL."""
+        rule = _RULES.get(type(node))
+        if rule is None:
+            self._refuse(node, f"{_name(node)} is not admitted here; admitted are {ADMITTED}")
+        extra = [k for k, value in node.args.items() if value and k not in rule.arguments]
+        if extra:
+            what = "a subquery" if "query" in extra else f"this form ({', '.join(extra)})"
+            self._refuse(node, f"{what} is not admitted here; admitted are {ADMITTED}")
+        return rule.check(self, node)
+
+    def column(self, node: exp.Expr) -> Checked:
+        """A column of the schema, qualified or not."""
+        if node.text("table") and node.text("table").lower() not in self._tables:
+            self._refuse(node, f'there is no table "{node.text("table")}" in this query')
+        name = self._names.get(node.name.lower())
+        if name is None:
+            self._refuse(node, self._unknown(node.name))
+        self.columns.add(name)
+        return exp.column(exp.to_identifier(name, quoted=True)), self._schema[name]
+
+    def _unknown(self, name: str) -> str:
+        lowered = name.lower()
+        hyphenated = [known for known in self._schema if lowered in known.lower().split("-")]
+        if hyphenated:
+            return (
+                f'there is no column "{name}"; a name with a hyphen needs double quotes: '
+                + " or ".join(f'"{known}"' for known in hyphenated[:3])
+            )
+        near = difflib.get_close_matches(lowered, list(self._names), n=3, cutoff=0.5)
+        shown = [self._names[found] for found in near] or list(self._schema)[:8]
+        lead = "the nearest are" if near else "the columns begin with"
+        return f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in shown)
+
+    def literal(self, node: exp.Expr) -> Checked:
+        """A text, or a finite number read as DOUBLE."""
+        if node.args["is_string"]:
+            return exp.Literal.string(node.this), Kind.TEXT
+        try:
+            number = float(node.this)
+        except ValueError:
+            number = math.inf
+        if not math.isfinite(number):
+            self._refuse(node, f"{node.this} is not a finite number")
+        return _double(number), Kind.NUMBER
+
+    def boolean(self, node: exp.Expr) -> Checked:
+        """TRUE or FALSE."""
+        return node.copy(), Kind.BOOLEAN
+
+    def null(self, node: exp.Expr) -> Checked:
+        """NULL, which is of every kind."""
+        return node.copy(), None
+
+    def paren(self, node: exp.Expr) -> Checked:
+        """A parenthesis, of the kind of its content."""
+        inner, kind = self._check(node.this)
+        return exp.Paren(this=inner), kind
+
+    def logical(self, node: exp.Expr) -> Checked:
+        """AND, OR, NOT over booleans; a chain of thousands is no deeper than one."""
+        operands = [node.this] if isinstance(node, exp.Not) else node.flatten(unnest=False)
+        word = node.key.upper()
+        first, *rest = (self._as(Kind.BOOLEAN, operand, word) for operand in operands)
+        if isinstance(node, exp.Not):
+            return exp.Not(this=first), Kind.BOOLEAN
+        chain = reduce(lambda left, right: type(node)(this=left, expression=right), rest, first)
+        return chain, Kind.BOOLEAN
+
+    def compared(self, node: exp.Expr) -> Checked:
+        """A comparison of values of one kind."""
+        names = [name for name in ("this", "expression", "low", "high") if node.args.get(name)]
+        parts = [node.args[name] for name in names]
+        listed = node.expressions if isinstance(node, exp.In) else []
+        if isinstance(node, exp.In) and not listed:
+            self._refuse(node, "IN needs a list of values, such as IN ('a', 'b')")
+        checked, _ = self._of_one_kind(node, [*parts, *listed])
+        rewritten = type(node)(**dict(zip(names, checked, strict=False)))
+        if listed:
+            rewritten.set("expressions", checked[len(names) :])
+        return rewritten, Kind.BOOLEAN
+
+    def _of_one_kind(
+        self, node: exp.Expr, parts: list[exp.Expr]
+    ) -> tuple[list[exp.Expr], Kind | None]:
+        """Check ``parts``; times may meet text literals, else all must be of one kind."""
+        checked = [self._check(part) for part in parts]
+        kinds = {kind for _, kind in checked if kind}
+        if Kind.TIME in kinds and Kind.TEXT in kinds:
+            checked = [self._moment(p, c) for p, c in zip(parts, checked, strict=True)]
+            kinds = {kind for _, kind in checked if kind}
+        if len(kinds) > 1:
+            clash = " and ".join(
+                f"{_name(part)} is {_article(kind)}"
+                for part, (_, kind) in zip(parts, checked, strict=True)
+                if kind
+            )
+            self._refuse(node, f"only values of one kind can be compared or combined: {clash}")
+        return [rewritten for rewritten, _ in checked], next(iter(kinds), None)
+
+    def _moment(self, node: exp.Expr, checked: Checked) -> Checked:
+        """Read a text literal that is compared with a time as a time."""
+        if checked[1] is not Kind.TEXT or not isinstance(node, exp.Literal):
+            return checked
+        return self._timestamp(node, node.this), Kind.TIME
+
+    def _timestamp(self, node: exp.Expr, text: str) -> exp.Expr:
+        from datetime import datetime  # noqa: PLC0415 - only queries on times pay for it
+
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            moment = None
+        if moment is None or moment.tzinfo is not None:
+            self._refuse(
+                node, f"'{text}' is not a date or time; write '2022-01-31' or add 13:45:00"
+            )
+        return exp.cast(exp.Literal.string(moment.isoformat(" ")), "timestamp")
+
+    def cast(self, node: exp.Expr) -> Checked:
+        """DATE '...' and TIMESTAMP '...'; other casts may fail on some rows."""
+        target = node.args["to"].this
+        literal = isinstance(node.this, exp.Literal) and node.this.is_string
+        if not literal or target not in {exp.DType.DATE, exp.DType.TIMESTAMP}:
+            self._refuse(node, "a cast may fail on some rows; only DATE '...' and TIMESTAMP '...'")
+        return self._timestamp(node, node.this.this), Kind.TIME
+
+    def like(self, node: exp.Expr) -> Checked:
+        """LIKE and ILIKE over text."""
+        text = self._as(Kind.TEXT, node.this, "LIKE")
+        pattern = self._as(Kind.TEXT, node.expression, "LIKE")
+        like: exp.Expr = type(node)(this=text, expression=pattern)
+        return (exp.Not(this=like) if node.args.get("negate") else like), Kind.BOOLEAN
+
+    def escape(self, node: exp.Expr) -> Checked:
+        """LIKE with an escape character that cannot end the pattern (that would raise)."""
+        like, sign = node.this, node.expression
+        if not isinstance(like, (exp.Like, exp.ILike)) or not isinstance(sign, exp.Literal):
+            self._refuse(node, "ESCAPE belongs after LIKE 'pattern' and takes one character")
+        pattern = like.expression
+        if len(sign.this) != 1 or not isinstance(pattern, exp.Literal):
+            self._refuse(node, "ESCAPE takes one character, and a pattern written out")
+        if len(pattern.this) - len(pattern.this.rstrip(sign.this)) & 1:
+            self._refuse(node, "the pattern ends in its escape character")
+        checked, _ = self._check(like)
+        negated = isinstance(checked, exp.Not)
+        inner = checked.this if negated else checked
+        escaped: exp.Expr = exp.Escape(this=inner, expression=exp.Literal.string(sign.this))
+        return (exp.Not(this=escaped) if negated else escaped), Kind.BOOLEAN
+
+    def is_(self, node: exp.Expr) -> Checked:
+        """IS NULL, and IS TRUE or FALSE of a boolean."""
+        left, kind = self._check(node.this)
+        right = node.expression
+        if isinstance(right, exp.Null) or (
+            isinstance(right, exp.Boolean) and kind in {Kind.BOOLEAN, None}
+        ):
+            return exp.Is(this=left, expression=right.copy()), Kind.BOOLEAN
+        return self._refuse(node, "IS takes NULL, or TRUE or FALSE after a boolean")
+
+    def arithmetic(self, node: exp.Expr) -> Checked:
+        """Arithmetic over numbers; DOUBLE saturates, so it cannot raise."""
+        parts = [self._as(Kind.NUMBER, part, _name(node)) for part in _operands(node)]
+        return _rebuilt(node, parts), Kind.NUMBER
+
+    def text_function(self, node: exp.Expr) -> Checked:
+        """Text from text."""
+        parts = [self._as(Kind.TEXT, part, _name(node)) for part in _operands(node)]
+        return _rebuilt(node, parts), Kind.TEXT
+
+    def length(self, node: exp.Expr) -> Checked:
+        """The number of characters of a text."""
+        return exp.Length(this=self._as(Kind.TEXT, node.this, "LENGTH")), Kind.NUMBER
+
+    def substring(self, node: exp.Expr) -> Checked:
+        """A part of a text, between fixed places."""
+        ends = [node.args[name] for name in ("start", "length") if node.args.get(name)]
+        for end in ends:
+            if not isinstance(end, exp.Literal) or not end.this.isdigit() or len(end.this) > 6:
+                self._refuse(end, "SUBSTRING takes whole numbers below a million, written out")
+        text = self._as(Kind.TEXT, node.this, "SUBSTRING")
+        numbers = dict(zip(("start", "length"), (end.copy() for end in ends), strict=False))
+        return exp.Substring(this=text, **numbers), Kind.TEXT
+
+    def calendar(self, node: exp.Expr) -> Checked:
+        """YEAR, MONTH, DAY of a time."""
+        return type(node)(this=self._as(Kind.TIME, node.this, _name(node))), Kind.NUMBER
+
+    def coalesce(self, node: exp.Expr) -> Checked:
+        """The first of several values that is not NULL."""
+        checked, kind = self._of_one_kind(node, [node.this, *node.expressions])
+        return exp.Coalesce(this=checked[0], expressions=checked[1:]), kind
+
+    def case(self, node: exp.Expr) -> Checked:
+        """CASE with or without a subject."""
+        branches, default = node.args["ifs"], node.args.get("default")
+        values, kind = self._of_one_kind(
+            node, [branch.args["true"] for branch in branches] + ([default] if default else [])
+        )
+        tests = [branch.this for branch in branches]
+        if node.this:
+            (subject, *tests), _ = self._of_one_kind(node, [node.this, *tests])
+        else:
+            subject, tests = None, [self._as(Kind.BOOLEAN, test, "CASE WHEN") for test in tests]
+        ifs = [exp.If(this=t, true=v) for t, v in zip(tests, values, strict=False)]
+        return exp.Case(this=subject, ifs=ifs, default=values[-1] if default else None), kind
+
+
+def place(node: exp.Expr) -> tuple[int | None, int | None]:
+    """Return the offsets (start, stop) of ``node`` in its text, None where unknown."""
+    spots = [part.meta for part in node.walk() if "start" in part.meta]
+    if not spots:
+        return None, None
+    return min(spot["start"] for spot in spots), max(spot["end"] for spot in spots) + 1
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    return [node.args[name] for name in ("this", "expression") if node.args.get(name)]
+
+
+def _rebuilt(node: exp.Expr, operands: list[exp.Expr]) -> exp.Expr:
+    return type(node)(**dict(zip(("this", "expression"), operands, strict=False)))
+
+
+def _double(number: float) -> exp.Expr:
+    """Return a literal that DuckDB reads as DOUBLE: one with an exponent."""
+    text = repr(number)
+    return exp.Literal.number(text if "e" in text else text + "e0")
+
+
+def _name(node: exp.Expr) -> str:
+    text = node.sql(dialect="duckdb")
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _article(kind: Kind | None) -> str:
+    return "text" if kind is Kind.TEXT else f"a {kind}"
+
+
+class _Rule(NamedTuple):
+    check: Callable[[Checker, exp.Expr], Checked]
+    arguments: frozenset[str]
+
+
+def _rules(
+    *groups: tuple[tuple[type[exp.Expr], ...], str, Callable[[Checker, exp.Expr], Checked]],
+) -> dict[type[exp.Expr], _Rule]:
+    return {
+        node: _Rule(check, frozenset(arguments.split()))
+        for nodes, arguments, check in groups
+        for node in nodes
+    }
+
+
+# Every admitted node, the arguments it may carry (any other is refused), and its rule.
+_RULES = _rules(
+    ((exp.Column,), "this table", Checker.column),
+    ((exp.Literal,), "this is_string", Checker.literal),
+    ((exp.Boolean,), "this", Checker.boolean),
+    ((exp.Null,), "", Checker.null),
+    ((exp.Paren,), "this", Checker.paren),
+    ((exp.And, exp.Or, exp.Not), "this expression", Checker.logical),
+    (
+        (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+        "this expression",
+        Checker.compared,
+    ),
+    ((exp.Between,), "this low high", Checker.compared),
+    ((exp.In,), "this expressions", Checker.compared),
+    ((exp.Like, exp.ILike), "this expression negate", Checker.like),
+    ((exp.Escape,), "this expression", Checker.escape),
+    ((exp.Is,), "this expression", Checker.is_),
+    ((exp.Neg, exp.Abs, exp.Add, exp.Sub, exp.Mul), "this expression", Checker.arithmetic),
+    ((exp.Lower, exp.Upper, exp.Trim), "this", Checker.text_function),
+    ((exp.DPipe,), "this expression safe", Checker.text_function),
+    ((exp.Length,), "this", Checker.length),
+    ((exp.Substring,), "this start length", Checker.substring),
+    ((exp.Year, exp.Month, exp.Day), "this", Checker.calendar),
+    ((exp.Coalesce,), "this expressions", Checker.coalesce),
+    ((exp.Case,), "this ifs default", Checker.case),
+    ((exp.Cast,), "this to", Checker.cast),
+)

@@ -1,0 +1,146 @@
+"""What a caller states in public: tolerance, budget, facts about columns; read exactly."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from deciders import Lattice, ParameterError
+from deciders.exact import Number, exact, positive
+from pqd.expressions import Kind, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """``tau``: an absolute amount in the query's unit, or a share of ``|q(Ds)|``."""
+
+    amount: Fraction
+    relative: bool
+    text: str
+
+    @classmethod
+    def parse(cls, tau: Number) -> Tolerance:
+        """Read ``10``, ``"10"`` or ``"3.2%"``; raise ParameterError unless greater than 0."""
+        text = str(tau).strip()
+        if isinstance(tau, str) and text.endswith("%"):
+            return cls(positive(text[:-1], "tau") / 100, relative=True, text=text)
+        return cls(positive(tau, "tau"), relative=False, text=text)
+
+    def of(self, answer: Fraction) -> Fraction:
+        """Return the tolerance in the query's unit around the synthetic ``answer``."""
+        if not self.relative:
+            return self.amount
+        if answer == 0:
+            raise ParameterError(
+                f"tau is {self.text} of the synthetic answer, which is 0; "
+                "give tau as an amount instead, such as 10"
+            )
+        return self.amount * abs(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """Public facts of one column or expression; what is None is taken from the synthetic table."""
+
+    bounds: tuple[Fraction, Fraction] | None = None
+    step: Fraction | None = None
+    kind: Kind | None = None
+
+
+Facts = Mapping[str, ColumnFacts]
+
+
+def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
+    """Read ``{"capital-gain": {"bounds": (0, 99_999), "step": 1, "type": "number"}}``.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown key, kind, or bounds that are not two ascending numbers.
+    """
+    return {name: _facts(name, given) for name, given in (columns or {}).items()}
+
+
+def _facts(name: str, given: Mapping[str, Any]) -> ColumnFacts:
+    known = ("bounds", "step", "type")
+    if not isinstance(given, Mapping):
+        raise ParameterError(f'columns["{name}"] must be a mapping such as {{"bounds": (0, 100)}}')
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f"; use {', '.join(known)}"
+            raise ParameterError(f'columns["{name}"] has the unknown key {key!r}{hint}')
+    bounds, kind = given.get("bounds"), given.get("type")
+    if bounds is not None and (isinstance(bounds, str) or len(bounds) != 2):
+        raise ParameterError(f'columns["{name}"]: bounds are two numbers, such as (0, 100)')
+    if kind is not None and kind not in list(Kind):
+        raise ParameterError(f'columns["{name}"]: type is {kind!r}; use {", ".join(Kind)}')
+    facts = ColumnFacts(
+        (exact(bounds[0], "lower bound"), exact(bounds[1], "upper bound")) if bounds else None,
+        positive(given["step"], "step") if given.get("step") is not None else None,
+        Kind(kind) if kind else None,
+    )
+    if facts.bounds:
+        Lattice(*facts.bounds, facts.step or _finest(facts.bounds))
+    return facts
+
+
+def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
+    """Read ``capital-gain=0:99999`` or ``price=0:10:0.01`` (lower:upper[:step])."""
+    name, found, numbers = text.rpartition("=")
+    parts = numbers.split(":")
+    if not found or not name.strip() or len(parts) not in {2, 3}:
+        raise ParameterError(
+            f'bounds {text!r} are not understood; write "column=lower:upper" or '
+            '"column=lower:upper:step", such as "capital-gain=0:99999"'
+        )
+    facts: dict[str, Any] = {"bounds": (parts[0], parts[1])}
+    if len(parts) == 3:
+        facts["step"] = parts[2]
+    return name.strip().strip('"'), facts
+
+
+def parse_type(text: str) -> tuple[str, dict[str, Any]]:
+    """Read ``zip=text``."""
+    name, found, kind = text.rpartition("=")
+    if not found or not name.strip():
+        raise ParameterError(f'type {text!r} is not understood; write "column=text"')
+    return name.strip().strip('"'), {"type": kind.strip()}
+
+
+def kinds(facts: Facts, columns: tuple[str, ...]) -> Schema:
+    """Return the kinds that the user states, by the columns' own names."""
+    stated = {name.lower(): fact.kind for name, fact in facts.items() if fact.kind}
+    return {name: stated[name.lower()] for name in columns if name.lower() in stated}
+
+
+def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lattice | None:
+    """Return the lattice of stated facts, the rest taken from the synthetic table's."""
+    if facts is None or (facts.bounds is None and facts.step is None):
+        return synthetic
+    if facts.bounds is None:
+        if synthetic is None:
+            return None
+        step = exact(facts.step or 1)
+        low, high = synthetic.lower // step * step, -(-synthetic.upper // step) * step
+        return Lattice(low, high, step)
+    return Lattice(*facts.bounds, facts.step or _fitting(facts.bounds, synthetic))
+
+
+def _fitting(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) -> Fraction:
+    """Return a step that fits stated bounds: the synthetic table's if it does."""
+    low, high = bounds
+    if synthetic is not None and (high - low) % synthetic.step == 0:
+        return synthetic.step
+    return _finest(bounds)
+
+
+def _finest(bounds: tuple[Fraction, Fraction]) -> Fraction:
+    """Return 1, or the finest decimal place that the bounds are written to."""
+    step = Fraction(1)
+    while (bounds[1] - bounds[0]) % step and step > Fraction(1, 10**12):
+        step /= 10
+    return step

@@ -1,0 +1,60 @@
+"""A predicate as a tree over distinct atomic conditions, ready for bitmaps.
+
+NOT is pushed down to the atoms (De Morgan holds in SQL's three-valued logic), so the tree has only
+AND and OR above them: a row matches exactly if the tree is true of "this atom is TRUE".
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One condition on a row, as DuckDB SQL; unknown counts as false."""
+
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """All (``and``) or any (``or``) of the parts; there are at least two."""
+
+    how: Literal["and", "or"]
+    parts: tuple["Predicate", ...]
+
+
+Predicate = Atom | Combined
+
+
+def normal_form(node: exp.Expr, *, negated: bool = False) -> Predicate:
+    """Return the negation normal form of a checked boolean expression, duplicates removed."""
+    if isinstance(node, exp.Paren):
+        return normal_form(node.this, negated=negated)
+    if isinstance(node, exp.Not):
+        return normal_form(node.this, negated=not negated)
+    if isinstance(node, (exp.And, exp.Or)):
+        how: Literal["and", "or"] = "and" if isinstance(node, exp.And) != negated else "or"
+        parts = dict.fromkeys(normal_form(part, negated=negated) for part in node.flatten())
+        return combined(how, tuple(parts))
+    return Atom((exp.Not(this=exp.paren(node)) if negated else node).sql(dialect="duckdb"))
+
+
+def combined(how: Literal["and", "or"], parts: tuple[Predicate, ...]) -> Predicate:
+    """Return ``parts`` under one AND or OR, flattened."""
+    flat: dict[Predicate, None] = {}
+    for part in parts:
+        same = isinstance(part, Combined) and part.how == how
+        flat.update(dict.fromkeys(part.parts if same and isinstance(part, Combined) else (part,)))
+    return next(iter(flat)) if len(flat) == 1 else Combined(how, tuple(flat))
+
+
+def atoms(predicate: Predicate) -> Iterator[Atom]:
+    """Yield every atom of the tree."""
+    if isinstance(predicate, Atom):
+        yield predicate
+    else:
+        for part in predicate.parts:
+            yield from atoms(part)

@@ -1,0 +1,174 @@
+"""A query: one aggregate over the rows of one table that match a predicate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from pqd.errors import QueryError
+from pqd.expressions import SQL_LIMIT, Checker, Schema, place
+from pqd.predicate import Atom, Predicate, combined, normal_form
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+AGGREGATES = "COUNT(*), COUNT(column), SUM(expression) and MEDIAN(expression)"
+_FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate]"
+_KNOWN = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Median: "MEDIAN"}
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query, parsed and held to the form that pqd understands; names are not yet resolved.
+
+    ``sql`` is DuckDB SQL; ``id`` names the query in reports.  ``aggregate`` is COUNT, SUM or
+    MEDIAN; ``attribute`` is the aggregated expression as SQL, None for ``COUNT(*)``; ``where`` is
+    the predicate as SQL, None without one.
+
+    Raises
+    ------
+    QueryError
+        If the text is not such a query; the message marks the place.
+    """
+
+    sql: str
+    id: str | None = None
+    aggregate: str = field(init=False)
+    attribute: str | None = field(init=False)
+    where: str | None = field(init=False)
+    _select: exp.Select = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Parse and check the shape."""
+        select = _parsed(self.sql)
+        aggregate, value = _aggregate(self.sql, select)
+        where = select.args.get("where")
+        for name, found in (
+            ("aggregate", aggregate),
+            ("attribute", value.sql(dialect="duckdb") if value else None),
+            ("where", where.this.sql(dialect="duckdb") if where else None),
+            ("_select", select),
+        ):
+            object.__setattr__(self, name, found)
+
+    @property
+    def mentioned(self) -> frozenset[str]:
+        """Names of the columns in the query, as written."""
+        return frozenset(column.name for column in self._select.find_all(exp.Column))
+
+    def resolve(self, schema: Schema) -> Resolved:
+        """Check names and kinds against ``schema`` (public) and return what the engine needs."""
+        table = self._select.args["from_"].this
+        names = frozenset(name.lower() for name in (table.name, table.alias) if name)
+        checker = Checker(self.sql, schema, names)
+        try:
+            return self._resolved(checker)
+        except RecursionError:
+            _refuse("the query is nested too deeply; write it with fewer parentheses", self.sql)
+
+    def _resolved(self, checker: Checker) -> Resolved:
+        where = self._select.args.get("where")
+        predicate = normal_form(checker.predicate(where.this)) if where else None
+        value = _operand(self._select)
+        if self.aggregate == "COUNT":
+            if value is not None:
+                counted = exp.Not(this=exp.Is(this=checker.scalar(value), expression=exp.Null()))
+                present = Atom(counted.sql(dialect="duckdb"))
+                predicate = combined("and", (predicate, present)) if predicate else present
+            return Resolved(predicate, None, frozenset(checker.columns))
+        number = checker.number(_required(value), self.aggregate)
+        return Resolved(predicate, number.sql(dialect="duckdb"), frozenset(checker.columns))
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A query in terms of typed columns: its predicate, the SQL of its number, its columns."""
+
+    predicate: Predicate | None
+    value: str | None
+    columns: frozenset[str]
+
+
+def _parsed(sql: str) -> exp.Select:
+    if not isinstance(sql, str) or not sql.strip():
+        raise QueryError("the query is empty; " + _FORM)
+    if len(sql) > SQL_LIMIT:
+        raise QueryError(f"the query has {len(sql):,} characters; at most {SQL_LIMIT:,} are read")
+    try:
+        statements = [node for node in sqlglot.parse(sql, read="duckdb") if node]
+    except ParseError as error:
+        raise _malformed(sql, error) from None
+    except (SqlglotError, RecursionError):
+        raise QueryError("this is not SQL; check quotes and parentheses", sql) from None
+    if len(statements) != 1:
+        _refuse(f"{len(statements)} statements were found; write one SELECT a query", sql)
+    (node,) = statements
+    if not isinstance(node, exp.Select):
+        _refuse(f"{type(node).__name__.upper()} is not a SELECT; {_FORM}", sql, node)
+    _check_clauses(sql, node)
+    return node
+
+
+def _malformed(sql: str, error: ParseError) -> QueryError:
+    first = error.errors[0] if error.errors else {}
+    highlight, before = first.get("highlight") or "", first.get("start_context") or ""
+    start = len(before) if before and sql.startswith(before) else sql.find(highlight)
+    description = str(first.get("description") or "").rstrip(".")
+    if not description or "<class" in description:
+        description = "something is missing here"
+    message = f"malformed SQL: {description}"
+    if start < 0 or not highlight:
+        return QueryError(message, sql)
+    return QueryError(message, sql, start, start + len(highlight))
+
+
+def _check_clauses(sql: str, select: exp.Select) -> None:
+    admitted = {"expressions", "from_", "where", "kind"}
+    for name, value in select.args.items():
+        if value and name not in admitted:
+            clause = name.strip("_").upper().replace("JOINS", "JOIN")
+            node = value[0] if isinstance(value, list) else value
+            _refuse(f"{clause} is not understood; {_FORM}", sql, node)
+    table = select.args["from_"].this if select.args.get("from_") else None
+    if table is None:
+        _refuse("there is no FROM; " + _FORM, sql)
+    extra = [k for k, v in table.args.items() if v and k not in {"this", "alias"}]
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or extra:
+        _refuse("FROM takes the name of one table, such as D", sql, table)
+    if len(select.expressions) != 1:
+        _refuse(f"one aggregate a query, {len(select.expressions)} were found", sql, select)
+
+
+def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None]:
+    node = select.expressions[0].unalias()
+    name = _KNOWN.get(type(node))
+    if name is None:
+        _refuse(f"{node.sql(dialect='duckdb')} is not understood; use {AGGREGATES}", sql, node)
+    extra = [k for k, v in node.args.items() if v and k not in {"this", "big_int"}]
+    inner = node.this
+    if (
+        extra
+        or isinstance(inner, exp.Distinct)
+        or (isinstance(inner, exp.Star) and name != "COUNT")
+    ):
+        _refuse(f"{node.sql(dialect='duckdb')} is not understood; use {AGGREGATES}", sql, node)
+    return name, None if isinstance(inner, exp.Star) else _required(inner)
+
+
+def _operand(select: exp.Select) -> exp.Expr | None:
+    inner = select.expressions[0].unalias().this
+    return None if isinstance(inner, exp.Star) else inner
+
+
+def _required(value: exp.Expr | None) -> exp.Expr:
+    if value is None:
+        raise QueryError(f"the aggregate has no operand; use {AGGREGATES}")
+    return value
+
+
+def _refuse(message: str, sql: str, node: exp.Expr | None = None) -> NoReturn:
+    raise QueryError(message, sql, *(place(node) if node is not None else (None, None)))
