@@ -33,6 +33,11 @@ def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fra
     return -math.exp(-near) * math.expm1(-(below + above)) / 2
 
 
+def as_probability(value: float) -> float:
+    """Return ``value`` without the rounding that may carry a sum just beyond 0 or 1."""
+    return min(max(float(value), 0.0), 1.0)
+
+
 def sigmoid(x: float) -> float:
     """Return ``1 / (1 + exp(-x))`` without overflow, accurate near 0."""
     if x >= 0:

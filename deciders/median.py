@@ -13,7 +13,7 @@ from deciders.errors import ParameterError
 from deciders.exact import Number, as_float, positive
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
-from deciders.laplace import Floats, sigmoid
+from deciders.laplace import Floats, as_probability, sigmoid
 from deciders.lattice import Lattice
 from deciders.noise import Noise, noisy_value
 
@@ -115,7 +115,7 @@ class HistogramMedian(Boundless):
         """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
         scale = as_float(2 / positive(epsilon, "epsilon"))
         below, above = self._counts(histogram, interval)
-        return _majority_probability(histogram.mass, below, above, scale)
+        return as_probability(_majority_probability(histogram.mass, below, above, scale))
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise

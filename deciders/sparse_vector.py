@@ -13,7 +13,7 @@ from deciders.decider import Decision
 from deciders.exact import Number, as_float, exact, positive, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
-from deciders.laplace import Floats, laplace_cdf
+from deciders.laplace import Floats, as_probability, laplace_cdf
 from deciders.noise import Noise, fineness
 from deciders.sum import Truncated
 
@@ -40,7 +40,7 @@ class PlainSparseVectorSum(Truncated):
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return the integral over rho of (no top in pass 1) times (a top in pass 2)."""
         scale = 2 / positive(epsilon, "epsilon")
-        return float(self._accept_by_rung(histogram, interval, scale)[-1])
+        return as_probability(self._accept_by_rung(histogram, interval, scale)[-1])
 
     def _accept_by_rung(self, histogram: Histogram, interval: Interval, scale: Fraction) -> Floats:
         """``Pr[yes]`` of Algorithm 2 on the first k rungs, for ``k = 1 .. len(rungs)``."""
@@ -119,7 +119,7 @@ class SparseVectorSum(PlainSparseVectorSum):
         """Return the mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
         budget = positive(epsilon, "epsilon")
         by_rung = self._accept_by_rung(histogram, interval, 3 / budget)
-        return float(self._rung_probabilities(histogram, 9 / budget) @ by_rung)
+        return as_probability(self._rung_probabilities(histogram, 9 / budget) @ by_rung)
 
     def _rung_probabilities(self, histogram: Histogram, scale: Fraction) -> Floats:
         """Distribution of Algorithm 4's answer.

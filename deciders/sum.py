@@ -13,7 +13,7 @@ from deciders.errors import DeciderError
 from deciders.exact import Number, as_float, positive, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
-from deciders.laplace import Floats, laplace_cdf, probability_inside
+from deciders.laplace import Floats, as_probability, laplace_cdf, probability_inside
 from deciders.noise import Noise, noisy_value
 
 
@@ -120,7 +120,9 @@ class RaceToTheTopSum(Truncated):
             factors: Floats = laplace_cdf(np.array(gaps) + self._penalty)
             return float(np.prod(factors))
 
-        return below(interval.upper, closed=False) - below(interval.lower, closed=True)
+        return as_probability(
+            below(interval.upper, closed=False) - below(interval.lower, closed=True)
+        )
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise

@@ -1,0 +1,233 @@
+"""Acceptance probabilities against slow, independent computations."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from deciders import DECIDERS, Histogram, Interval
+
+RNG = np.random.default_rng(3)
+AGES = Histogram.from_values(RNG.integers(0, 20, 41).tolist())
+EVEN = Histogram.from_values(RNG.integers(0, 20, 40).tolist())
+HEAVY = Histogram.from_values((RNG.pareto(1.2, 60) * 50).astype(int).clip(0, 1000).tolist())
+EMPTY = Histogram.from_values([])
+
+
+def values_of(histogram: Histogram) -> list[int]:
+    return np.repeat(histogram.values, histogram.counts).tolist()
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.25, 3])
+@pytest.mark.parametrize("gap", [-200, -11, -10, -3, 0, 4, 10, 35])
+def test_laplace_deciders(gap: int, epsilon: float) -> None:
+    interval = Interval.around(100 + gap, 10)
+    law = stats.laplace(100, 1 / epsilon)
+    expected = law.cdf(float(interval.upper)) - law.cdf(float(interval.lower))
+    found = DECIDERS["lm_count"]().accept(Histogram.of_mass(100), interval, epsilon)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    wide = DECIDERS["lm_sum"](upper=7, lower=-3).accept(
+        Histogram.from_values([-3, 3] + [5] * 20), Interval.around(100 + gap, 10), epsilon
+    )
+    law = stats.laplace(100, 7 / epsilon)
+    expected = law.cdf(float(interval.upper)) - law.cdf(float(interval.lower))
+    assert wide == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+def test_laplace_far_tail_keeps_its_relative_accuracy() -> None:
+    found = DECIDERS["lm_count"]().accept(Histogram.of_mass(0), Interval(1000, 1001), "1/2")
+    with mpmath.workdps(60):
+        expected = (mpmath.exp(-500) - mpmath.exp(-500.5)) / 2
+        assert abs(mpmath.mpf(found) / expected - 1) < 1e-13
+
+
+@pytest.mark.parametrize("count", [0, 60, 79, 80, 89, 90, 95, 100, 104, 110, 111, 120, 500])
+def test_exponential_count_is_the_scores_of_the_paper(count: int) -> None:
+    left, centre, right, tau, epsilon = 90, 100, 110, 10, 0.3
+    if count <= left - tau or count >= right + tau:
+        yes = 0.0
+    elif count <= centre:
+        yes = (count - (left - tau)) / (2 * tau)
+    else:
+        yes = 1 - (count - centre) / (2 * tau)
+    weight = [math.exp(epsilon * score / (2 * (1 / (2 * tau)))) for score in (1 - yes, yes)]
+    found = DECIDERS["em_count"]().accept(Histogram.of_mass(count), Interval(left, right), epsilon)
+    assert found == pytest.approx(weight[1] / sum(weight), rel=1e-12)
+
+
+@pytest.mark.parametrize(("count", "sign"), [(95, 1), (90, -1), (110, -1), (300, -1)])
+def test_naive_exponential_count(count: int, sign: int) -> None:
+    found = DECIDERS["em_count_naive"]().accept(Histogram.of_mass(count), Interval(90, 110), 0.7)
+    assert found == pytest.approx(1 / (1 + math.exp(-sign * 0.35)), rel=1e-12)
+
+
+def race(values: list[int], left: float, right: float, upper: int, epsilon: float) -> float:
+    """R2T by the formula of its maximum, rung by rung."""
+    log_gs = math.log2(upper)
+
+    def below(x: float) -> float:
+        product = 1.0
+        for j in range(1, math.ceil(log_gs) + 1):
+            scale = 2**j * log_gs / epsilon
+            truncated = sum(v for v in values if v <= 2**j)
+            shift = scale * math.log(log_gs / 0.05)
+            product *= float(stats.laplace.cdf(x - truncated + shift, scale=scale))
+        return product if x >= 0 else 0.0
+
+    return below(right) - below(left)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 20])
+@pytest.mark.parametrize(("gap", "tau"), [(0, 300), (-800, 500), (-2000, 5000), (900, 200)])
+def test_race_to_the_top(gap: int, tau: int, epsilon: float) -> None:
+    centre = HEAVY.total + gap
+    found = DECIDERS["r2t_sum"](upper=1000).accept(HEAVY, Interval.around(centre, tau), epsilon)
+    expected = race(values_of(HEAVY), centre - tau, centre + tau, 1000, epsilon)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def sparse_vector(values: list[int], ends: tuple[int, int], rungs: int, scale: float) -> float:
+    """Algorithm 2 on ``rungs`` rungs by adaptive quadrature over rho."""
+    left, right = ends
+
+    def given(rho: float) -> float:
+        none, silent = 1.0, 1.0
+        for j in range(1, rungs + 1):
+            query = sum(v for v in values if v <= 2**j) / 2**j
+            none *= float(stats.laplace.cdf(right / 2**j + rho - query, scale=scale))
+            silent *= float(stats.laplace.cdf((left + 1) / 2**j + rho - query, scale=scale))
+        return none * (1 - silent) * float(stats.laplace.pdf(rho, scale=scale))
+
+    return quadrature(given, scale)
+
+
+def quadrature(function: Callable[[float], float], scale: float) -> float:
+    pieces = np.linspace(-40 * scale, 40 * scale, 81)
+    return sum(
+        integrate.quad(function, a, b, epsabs=1e-11, epsrel=1e-10, limit=200)[0]
+        for a, b in zip(pieces[:-1], pieces[1:], strict=True)
+    )
+
+
+SPARSE = [(0, 600, 1.0), (-700, 400, 0.5), (300, 250, 2.0)]
+
+
+@pytest.mark.parametrize(("gap", "tau", "epsilon"), SPARSE)
+def test_plain_sparse_vector(gap: int, tau: int, epsilon: float) -> None:
+    few = Histogram.from_values([3, 7, 7, 12, 30, 60, 60])
+    centre = few.total + gap // 10
+    ends = centre - tau // 10, centre + tau // 10
+    found = DECIDERS["svt_sum_plain"](upper=60).accept(few, Interval(*ends), epsilon)
+    expected = sparse_vector(values_of(few), ends, 6, 2 / epsilon)
+    assert found == pytest.approx(expected, abs=1e-7)
+
+
+def rung_law(values: list[int], rungs: int, scale: float, theta: float) -> list[float]:
+    """Algorithm 4's answer by adaptive quadrature over its threshold noise."""
+    mass = len(values)
+
+    def density(w: float) -> float:
+        inner = theta * scale
+        spread = scale * math.exp(-abs(w) / scale) - inner * math.exp(-abs(w) / inner)
+        return spread / (2 * (scale**2 - inner**2))
+
+    passed = [1.0]
+    for last in range(1, rungs):
+
+        def silent(w: float, last: int = last) -> float:
+            product = density(w)
+            for j in range(1, last + 1):
+                held = sum(v <= 2**j for v in values)
+                product *= float(stats.laplace.cdf(theta * mass + w - held, scale=scale))
+            return product
+
+        passed.append(quadrature(silent, scale))
+    return [before - after for before, after in zip(passed, [*passed[1:], 0.0], strict=True)]
+
+
+def test_sparse_vector_mixes_over_the_private_rung() -> None:
+    few, epsilon = Histogram.from_values([1, 2, 3, 3, 9, 12, 14]), 1.5
+    ends = (few.total - 9, few.total + 9)
+    values = values_of(few)
+    law = rung_law(values, 4, 9 / epsilon, 0.95)
+    expected = sum(
+        share * sparse_vector(values, ends, rung, 3 / epsilon)
+        for rung, share in enumerate(law, start=1)
+    )
+    found = DECIDERS["svt_sum"](upper=14).accept(few, Interval(*ends), epsilon)
+    assert found == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("histogram", [AGES, EVEN, EMPTY], ids=["odd", "even", "none"])
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize(("left", "right"), [(7, 11), ("13/2", "21/2"), (-9, 3), (18, 99), (3, 4)])
+def test_exponential_median_by_a_loop_over_the_lattice(
+    histogram: Histogram, step: int, left: int | str, right: int | str
+) -> None:
+    values, epsilon = values_of(histogram), 0.4
+    interval = Interval(left, right)
+    inside = outside = 0.0
+    for point in range(-4, 31, step):
+        rank = sum(v < point for v in values)
+        weight = math.exp(-epsilon * abs(rank - len(values) / 2) / 2)
+        if interval.contains(point):
+            inside += weight
+        else:
+            outside += weight
+    last = -4 + (34 // step) * step
+    decider = DECIDERS["em_median"](lower=-4, upper=last, step=step)
+    found = decider.accept(histogram, interval, epsilon)
+    assert found == pytest.approx(inside / (inside + outside), rel=1e-10)
+
+
+def test_exponential_median_on_a_billion_points_needs_only_the_values() -> None:
+    decider = DECIDERS["em_median"](lower=0, upper=10**9)
+    found = decider.accept(AGES, Interval(4, 14), 1)
+    assert 0 < found < 1
+
+
+@pytest.mark.parametrize("epsilon", [0.003, 0.3, 5.0, 200.0])
+@pytest.mark.parametrize(
+    ("mass", "below", "above"), [(41, 12, 9), (40, 20, 3), (7, 3, 4), (0, 0, 0), (9, 0, 9)]
+)
+def test_histogram_median_by_summing_the_series(
+    mass: int, below: int, above: int, epsilon: float
+) -> None:
+    values = [0] * below + [10] * (mass - below - above) + [20] * above
+    found = DECIDERS["hist_median"]().accept(
+        Histogram.from_values(values), Interval(5, 15), epsilon
+    )
+    scale = 2 / epsilon
+    reach = math.ceil(40 * scale) + mass
+    k = np.arange(-reach, reach + 1)
+    law = stats.laplace(mass, scale)
+    share = law.cdf(2 * k) - law.cdf(2 * k - 2)
+    other = stats.laplace.cdf(k - below, scale=scale) * stats.laplace.cdf(k - above, scale=scale)
+    assert found == pytest.approx(float(share @ other), abs=1e-9)
+
+
+@pytest.mark.parametrize("decider_id", DECIDERS)
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-3", 1, 1000, "1e7"])
+def test_every_probability_is_one_for_any_budget_and_size(
+    decider_id: str, epsilon: str | int
+) -> None:
+    big = Histogram(np.array([0, 3, 400_000]), np.array([10**6, 10**8, 10**7]))
+    made = DECIDERS[decider_id]
+    fields = {"upper": 500_000} if made.aggregate == "SUM" else {}
+    if decider_id == "em_median":
+        fields = {"lower": 0, "upper": 500_000}
+    centre = {"COUNT": big.mass, "SUM": big.total, "MEDIAN": big.median}[made.aggregate]
+    for gap in (Fraction(0), Fraction(centre) / 3):
+        interval = Interval.around(centre + gap, max(1, centre // 10))
+        assert 0 <= made(**fields).accept(big, interval, epsilon) <= 1
+
+
+def test_overflow_of_the_paper_does_not_occur() -> None:
+    """q12 at epsilon 1 and tau 3.2 % gave coin flips in the paper's code (its section 7.2)."""
+    decider = DECIDERS["em_count"]()
+    interval = Interval.around(470_483, Fraction(32, 1000) * 470_483)
+    assert decider.accept(Histogram.of_mass(471_994), interval, 1) == 1.0

@@ -1,0 +1,100 @@
+"""The secure and the simulated noise draw the distributions they state."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from deciders import Noise, ParameterError, SecureNoise, SimulatedNoise
+from deciders.noise import fineness, noisy_value, rounded_up
+
+DRAWS = 8_000
+
+
+def geometric(z: int, scale: float) -> float:
+    """``Pr[Z = z]`` of the two-sided geometric distribution."""
+    a = math.exp(-1 / scale)
+    return (1 - a) / (1 + a) * a ** abs(z)
+
+
+@pytest.fixture(params=["secure", "simulated"])
+def noise(request: pytest.FixtureRequest) -> Noise:
+    return SecureNoise() if request.param == "secure" else SimulatedNoise(11)
+
+
+def standard_errors(hits: int, chance: float) -> float:
+    return abs(hits - DRAWS * chance) / math.sqrt(DRAWS * chance * (1 - chance))
+
+
+def test_laplace_is_two_sided_geometric_around_the_statistic(noise: Noise) -> None:
+    scale, statistic = Fraction(3, 2), 2**80 + 12345
+    seen = Counter(noise.laplace(statistic, scale) - statistic for _ in range(DRAWS))
+    for z in range(-3, 4):
+        assert standard_errors(seen[z], geometric(z, float(scale))) < 4.5
+    # The check has power: a scale wrong by 30 % is rejected at its mode.
+    for factor in (0.7, 1.3):
+        assert standard_errors(seen[0], geometric(0, 1.5 * factor)) > 4.5
+
+
+@pytest.mark.parametrize("logit", [-2.0, -0.5, 0.0, 0.5, 2.0])
+def test_choose_has_logistic_odds(noise: Noise, logit: float) -> None:
+    hits = sum(noise.choose(logit) for _ in range(DRAWS))
+    assert standard_errors(hits, 1 / (1 + math.exp(-logit))) < 4.5
+
+
+@pytest.mark.parametrize("size", [800.0, 1e6, 1e300, math.inf])
+def test_choose_is_sure_for_any_size_of_odds(noise: Noise, size: float) -> None:
+    assert noise.choose(size)
+    assert not noise.choose(-size)
+
+
+def test_choose_is_fair_for_tiny_odds() -> None:
+    noise = SecureNoise()
+    hits = sum(noise.choose(1e-310) for _ in range(DRAWS))
+    assert standard_errors(hits, 0.5) < 4.5
+
+
+def test_negative_statistics_keep_their_place() -> None:
+    noise, tight = SecureNoise(), Fraction(1, 10_000)
+    for statistic in (-1, -(2**32), -(2**90) - 7, 0, 2**32, 2**33 - 1):
+        assert noise.laplace(statistic, tight) == statistic
+
+
+def test_the_scale_is_never_rounded_to_less_noise() -> None:
+    for scale in (Fraction(1, 3), Fraction(10**30, 7), Fraction(1, 10), Fraction(2)):
+        assert Fraction(rounded_up(scale)) >= scale
+        assert rounded_up(scale) <= float(scale) * (1 + 2**-50)
+
+
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 10**6), Fraction(4), Fraction(2**39), Fraction(10**12)]
+)
+def test_the_grid_holds_many_points_in_one_scale(scale: Fraction) -> None:
+    grid = fineness(scale)
+    assert grid.bit_count() == 1
+    assert scale * grid >= 2**40 or grid == 1
+
+
+def test_a_scale_beyond_use_is_refused() -> None:
+    with pytest.raises(ParameterError, match="larger epsilon"):
+        fineness(Fraction(10**20))
+
+
+def test_a_statistic_off_the_grid_is_rounded_down_by_less_than_a_point() -> None:
+    class Silent(SimulatedNoise):
+        def laplace(self, statistic: int, scale: Fraction) -> int:  # noqa: ARG002 - no noise
+            return statistic
+
+    scale = Fraction(1)
+    value = noisy_value(Fraction(1, 3), scale, Silent())
+    assert 0 <= Fraction(1, 3) - value < Fraction(1, fineness(scale))
+
+
+def test_simulation_repeats_with_its_seed_and_is_marked() -> None:
+    first, second = SimulatedNoise(5), SimulatedNoise(5)
+    assert [first.laplace(0, Fraction(9)) for _ in range(20)] == [
+        second.laplace(0, Fraction(9)) for _ in range(20)
+    ]
+    assert first.simulated
+    assert not SecureNoise().simulated

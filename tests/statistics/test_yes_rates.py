@@ -1,0 +1,119 @@
+"""The literal algorithms, run 4,000 times, against the exact acceptance probabilities.
+
+The same comparison must reject noise that is 30 % too small or too large: that is its power.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from deciders import DECIDERS, Decider, Histogram, Interval, Lattice, SimulatedNoise
+
+RUNS = 4_000
+LIMIT = 4.5
+
+SMALL = Histogram.from_values(np.random.default_rng(7).integers(0, 50, 300).tolist())
+HEAVY = Histogram.from_values(
+    (np.random.default_rng(8).pareto(1.5, 400) * 1000).astype(int).clip(0, 2**15).tolist()
+)
+TIED = Histogram.from_values([40] * 30 + [18] * 12 + [65] * 20)
+SMALL_LATTICE, HEAVY_LATTICE = Lattice(0, 50), Lattice(0, 2**15)
+
+Case = tuple[str, Histogram, Lattice, Interval, float]
+
+
+Terms = list[tuple[int, int | str, float]]
+
+
+def _cases(
+    name: str, histogram: Histogram, lattice: Lattice, centre: int, terms: Terms
+) -> list[Case]:
+    """Intervals around ``centre + gap``, labelled."""
+    return [
+        (
+            f"{name} {gap:+d} tau {tau} eps {epsilon}",
+            histogram,
+            lattice,
+            Interval.around(centre + gap, tau),
+            epsilon,
+        )
+        for gap, tau, epsilon in terms
+    ]
+
+
+COUNT_TERMS: Terms = [
+    *[(0, 10, 0.1), (0, 10, 0.25), (0, 3, 0.5), (0, 1, 1), (4, 10, 0.25), (-4, 10, 0.25)],
+    *[(9, 10, 0.5), (10, 10, 0.5), (-12, 10, 0.25), (14, 10, 0.1), (30, 10, 0.1), (25, 12, 2)],
+]
+SMALL_TERMS: Terms = [
+    *[(0, 100, 0.5), (0, 200, 0.5), (0, 3000, 0.25), (150, 300, 0.5), (-150, 300, 0.5)],
+    *[(400, 350, 0.5), (-700, 500, 1), (0, 20, 4)],
+]
+HEAVY_TERMS: Terms = [
+    *[(0, 60_000, 1), (-150_000, 200_000, 1), (0, 150_000, 0.25), (-60_000, 90_000, 4)],
+]
+MEDIAN_TERMS: Terms = [
+    *[(0, 2, 0.25), (0, 2, 0.05), (3, 2, 0.25), (0, "1/2", 0.5), (-4, 4, 0.25), (6, 9, 0.1)],
+]
+TIED_TERMS: Terms = [
+    *[(0, 2, 0.25), (0, 30, 0.1), (-10, 5, 0.1), (-2, 2, 0.5), (5, 5, 0.25), (20, 25, 0.05)],
+]
+CASES = {
+    "COUNT": _cases("mass", Histogram.of_mass(100), SMALL_LATTICE, 100, COUNT_TERMS),
+    "SUM": [
+        *_cases("small", SMALL, SMALL_LATTICE, SMALL.total, SMALL_TERMS),
+        *_cases("heavy", HEAVY, HEAVY_LATTICE, HEAVY.total, HEAVY_TERMS),
+    ],
+    "MEDIAN": [
+        *_cases("small", SMALL, SMALL_LATTICE, SMALL.median, MEDIAN_TERMS),
+        *_cases("tied", TIED, Lattice(0, 85), 40, TIED_TERMS),
+    ],
+}
+
+
+class Scaled(SimulatedNoise):
+    """The broken twin: every noise scale is wrong by one factor."""
+
+    def __init__(self, rng: int, factor: Fraction) -> None:
+        super().__init__(rng)
+        self._factor = factor
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        return super().laplace(statistic, scale * self._factor)
+
+    def choose(self, logit: float) -> bool:
+        return super().choose(logit / float(self._factor))
+
+
+def deviation(decider: Decider, case: Case, noise: SimulatedNoise, runs: int = RUNS) -> float:
+    """Return how many standard errors the simulated yes-rate lies from ``accept``."""
+    _, histogram, _, interval, epsilon = case
+    expected = decider.accept(histogram, interval, epsilon)
+    hits = sum(decider.decide(histogram, interval, epsilon, noise).outcome for _ in range(runs))
+    spread = math.sqrt(max(expected * (1 - expected), 1 / runs) * runs)
+    return abs(hits - runs * expected) / spread
+
+
+@pytest.mark.parametrize("decider_id", DECIDERS)
+def test_simulated_yes_rate_is_the_formula(decider_id: str) -> None:
+    made = DECIDERS[decider_id]
+    cases = CASES[made.aggregate]
+    assert len(cases) == 12
+    for seed, case in enumerate(cases):
+        found = deviation(made.on(case[2]), case, SimulatedNoise(seed))
+        assert found < LIMIT, f"{decider_id}, {case[0]}: {found:.1f} standard errors"
+
+
+@pytest.mark.parametrize("factor", [Fraction(7, 10), Fraction(13, 10)], ids=["x0.7", "x1.3"])
+@pytest.mark.parametrize("decider_id", DECIDERS)
+def test_noise_of_the_wrong_scale_is_rejected(decider_id: str, factor: Fraction) -> None:
+    made = DECIDERS[decider_id]
+    worst = max(
+        deviation(made.on(case[2]), case, Scaled(seed, factor), runs)
+        # The 0/1 score has odds of epsilon/2 only, so its rate moves little.
+        for runs in ([RUNS * 4] if decider_id == "em_count_naive" else [RUNS])
+        for seed, case in enumerate(CASES[made.aggregate])
+    )
+    assert worst > LIMIT, f"{decider_id} with noise {float(factor)} passes: {worst:.1f}"
