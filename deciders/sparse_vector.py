@@ -119,7 +119,7 @@ class SparseVectorSum(PlainSparseVectorSum):
         """Return the mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
         budget = positive(epsilon, "epsilon")
         by_rung = self._accept_by_rung(histogram, interval, 3 / budget)
-        return as_probability(self._rung_probabilities(histogram, 9 / budget) @ by_rung)
+        return as_probability(float(self._rung_probabilities(histogram, 9 / budget) @ by_rung))
 
     def _rung_probabilities(self, histogram: Histogram, scale: Fraction) -> Floats:
         """Distribution of Algorithm 4's answer.

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -109,7 +110,7 @@ def quadrature(function: Callable[[float], float], scale: float) -> float:
     pieces = np.linspace(-40 * scale, 40 * scale, 81)
     return sum(
         integrate.quad(function, a, b, epsabs=1e-11, epsrel=1e-10, limit=200)[0]
-        for a, b in zip(pieces[:-1], pieces[1:], strict=True)
+        for a, b in pairwise(pieces)
     )
 
 

@@ -24,7 +24,7 @@ SMALL_LATTICE, HEAVY_LATTICE = Lattice(0, 50), Lattice(0, 2**15)
 Case = tuple[str, Histogram, Lattice, Interval, float]
 
 
-Terms = list[tuple[int, int | str, float]]
+Terms = list[tuple[int, float, float]]
 
 
 def _cases(
@@ -55,7 +55,7 @@ HEAVY_TERMS: Terms = [
     *[(0, 60_000, 1), (-150_000, 200_000, 1), (0, 150_000, 0.25), (-60_000, 90_000, 4)],
 ]
 MEDIAN_TERMS: Terms = [
-    *[(0, 2, 0.25), (0, 2, 0.05), (3, 2, 0.25), (0, "1/2", 0.5), (-4, 4, 0.25), (6, 9, 0.1)],
+    *[(0, 2, 0.25), (0, 2, 0.05), (3, 2, 0.25), (0, 0.5, 0.5), (-4, 4, 0.25), (6, 9, 0.1)],
 ]
 TIED_TERMS: Terms = [
     *[(0, 2, 0.25), (0, 30, 0.1), (-10, 5, 0.1), (-2, 2, 0.5), (5, 5, 0.25), (20, 25, 0.05)],
