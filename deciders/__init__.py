@@ -3,7 +3,9 @@
 No files, no SQL, no printing.  All values are whole multiples of the lattice's unit.
 """
 
-from deciders.decider import Decider, Decision, Threshold
+from deciders.aggregates import answer
+from deciders.decider import Decider, Decision
+from deciders.effectiveness import ErrorRates, Threshold, error_rates, needed_epsilon
 from deciders.errors import DeciderError, ParameterError, PqdError
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -16,6 +18,7 @@ __all__ = [
     "Decider",
     "DeciderError",
     "Decision",
+    "ErrorRates",
     "Histogram",
     "Interval",
     "Lattice",
@@ -25,6 +28,9 @@ __all__ = [
     "SecureNoise",
     "SimulatedNoise",
     "Threshold",
+    "answer",
     "applicable",
+    "error_rates",
     "for_lattice",
+    "needed_epsilon",
 ]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.decider import Boundless, Decision, Threshold
+from deciders.decider import Boundless, Decision
+from deciders.effectiveness import Threshold
 from deciders.exact import Number, as_float, positive, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -117,14 +118,6 @@ class ExponentialCount(Boundless):
 def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:
     """Return the exact threshold of Algorithm 1 with Laplace noise: ``scale * ln(1/alpha)``."""
     return Threshold(-as_float(scale) * math.log(probability(alpha, "alpha")), exact=True)
-
-
-def published_laplace_threshold(scale: Number, alpha: Number) -> float:
-    """Return ``scale * ln(1/(2 alpha))`` as Props. 4.3 and 5.2 print it.
-
-    Too small: at this tau the false-no rate is 2 alpha, not alpha.  Kept to reproduce the paper.
-    """
-    return -float(positive(scale, "scale")) * math.log(2 * probability(alpha, "alpha"))
 
 
 def log_odds(alpha: Number) -> float:

@@ -1,9 +1,12 @@
 """What a decider is, what it returns, and what it knows in public."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
+from deciders.effectiveness import Threshold, searched_threshold
+from deciders.errors import ParameterError
 from deciders.exact import Number
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -27,12 +30,13 @@ class Decision:
 class Decider(Protocol):
     """One mechanism of one paper, as a frozen value; lattice units throughout.
 
-    Conformers: LaplaceCount, NaiveExponentialCount, ExponentialCount (deciders/count.py);
-    LaplaceSum, RaceToTheTopSum (deciders/sum.py); PlainSparseVectorSum, SparseVectorSum
-    (deciders/sparse_vector.py); ExponentialMedian, HistogramMedian (deciders/median.py).
+    Conformers: LaplaceCount, NaiveExponentialCount, ExponentialCount (count.py); LaplaceSum,
+    RaceToTheTopSum (sum.py); PlainSparseVectorSum, SparseVectorSum (sparse_vector.py);
+    ExponentialMedian, HistogramMedian (median.py); InverseCount, InverseSum, InverseMean,
+    InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py).
 
-    ``accept`` and ``decide`` take the private histogram; everything else is public.  ``epsilon``
-    is any positive number, taken exactly.
+    ``accept``, ``margin`` and ``decide`` take the private histogram; everything else is public.
+    ``epsilon`` is any positive number, taken exactly.
     """
 
     id: ClassVar[str]
@@ -40,8 +44,17 @@ class Decider(Protocol):
     title: ClassVar[str]
 
     @classmethod
-    def on(cls, lattice: Lattice) -> Self:
+    def on(cls, lattice: Lattice, **parameters: Any) -> Self:  # noqa: ANN401 - each has its own
         """Return the decider for an attribute on ``lattice``; DeciderError if it does not fit."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None, int]:
+        """Lower, upper and step of the attribute, None where the decider needs no bound."""
+        ...
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return the answer if it is the same for every table, else None; it costs nothing."""
         ...
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -54,38 +67,45 @@ class Decider(Protocol):
         """Return one epsilon-DP verdict (guarantee and source in each conformer)."""
         ...
 
-    def tau_min(
-        self, histogram_public: Histogram, epsilon: Number, alpha: Number
-    ) -> "Threshold | None":
-        """Return the effectiveness threshold (Def. 3.4) on public data; None: no closed form."""
+    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
+        """Return the effectiveness threshold (Def. 3.4) on public data."""
         ...
 
 
+class Mechanism:
+    """Mix-in of every decider: no answer is settled, the threshold is searched for."""
+
+    __slots__ = ()
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return None: the published deciders always spend."""
+        return None
+
+    def tau_min(
+        self: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
+    ) -> Threshold:
+        """Return the threshold on public stand-ins, by search (docs/theory.md, section 4)."""
+        return searched_threshold(self, histogram_public, epsilon, alpha)
+
+
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """An effectiveness threshold: the least tau at which a verdict errs with <= alpha.
-
-    ``tau`` is in lattice units, infinite where no tau suffices at this epsilon.  ``exact`` is
-    False for a published upper bound.
-    """
-
-    tau: float
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Boundless:
-    """Mix-in of the deciders that need no bounds: those of counts and the noisy histogram."""
+class Boundless(Mechanism):
+    """Mix-in of the deciders of counts: any lattice will do."""
 
     @classmethod
     def on(cls, lattice: Lattice) -> Self:
-        """Return the decider; any lattice will do."""
+        """Return the decider."""
         return cls()
+
+    @property
+    def bounds(self) -> tuple[None, None, int]:
+        """No bounds."""
+        return None, None, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounded:
-    """Mix-in of the deciders of sums: the public bounds of the attribute, in lattice units."""
+class Bounded(Mechanism):
+    """Mix-in of the deciders of sums and means: the public bounds, in lattice units."""
 
     upper: int
     lower: int = 0
@@ -96,6 +116,11 @@ class Bounded:
         return cls(lower=lattice.lower_units, upper=lattice.upper_units)
 
     @property
+    def bounds(self) -> tuple[int, int, int]:
+        """The bounds, with step 1."""
+        return self.lower, self.upper, 1
+
+    @property
     def global_sensitivity(self) -> int:
         """Most that one row can change the sum: ``max(|lower|, |upper|)``, at least 1."""
         return max(abs(self.lower), abs(self.upper), 1)
@@ -103,3 +128,37 @@ class Bounded:
     def noise_scale(self, epsilon: Fraction) -> Fraction:
         """Scale of the Laplace mechanism for the whole sum."""
         return self.global_sensitivity / epsilon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnLattice(Mechanism):
+    """Mix-in of the deciders of order statistics: the public lattice, unbounded where None."""
+
+    lower: int | None = None
+    upper: int | None = None
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless the lattice is lower, lower + step, ..., upper."""
+        low, high = self.lower, self.upper
+        if self.step < 1 or (
+            low is not None and high is not None and (high < low or (high - low) % self.step)
+        ):
+            raise ParameterError(f"{low}..{high} by {self.step} is not a lattice")
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Return the decider for ``lattice``."""
+        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None, int]:
+        """The lattice."""
+        return self.lower, self.upper, self.step
+
+    def reaches(self, interval: Interval) -> bool:
+        """Say whether a lattice point lies inside ``interval``."""
+        first = math.floor(interval.lower) + 1
+        if self.lower is not None:
+            first = self.lower + max(0, -(-(first - self.lower) // self.step)) * self.step
+        return first < interval.upper and (self.upper is None or first <= self.upper)

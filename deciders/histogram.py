@@ -63,11 +63,19 @@ class Histogram:
         filled = [part for part in parts if part.mass]
         if len(filled) <= 1:
             return filled[0] if filled else EMPTY
-        values = np.concatenate([part.values for part in filled])
-        distinct, place = np.unique(values, return_inverse=True)
-        counts = np.zeros(distinct.size, np.int64)
-        np.add.at(counts, place, np.concatenate([part.counts for part in filled]))
-        return cls(distinct, counts)
+        return cls.weighted(
+            np.concatenate([part.values for part in filled]),
+            np.concatenate([part.counts for part in filled]),
+        )
+
+    @classmethod
+    def weighted(cls, values: Integers, counts: Integers) -> "Histogram":
+        """Return the histogram of ``counts[i]`` rows at ``values[i]``; values may repeat."""
+        kept = counts > 0
+        distinct, place = np.unique(values[kept], return_inverse=True)
+        held = np.zeros(distinct.size, np.int64)
+        np.add.at(held, place, counts[kept])
+        return cls(distinct, held)
 
     @cached_property
     def mass(self) -> int:
@@ -80,9 +88,17 @@ class Histogram:
         return np.concatenate(([0], np.cumsum(self.counts)))
 
     @cached_property
+    def _cumulative_sums(self) -> NDArray[np.int64] | NDArray[np.object_]:
+        """Sum over the rows with one of the first ``k`` values; Python integers if 64 bits fail."""
+        peak = int(np.abs(self.values).max()) if self.values.size else 0
+        kind: type = np.int64 if peak * self.mass <= _INT64 else object
+        gains = self.values.astype(kind) * self.counts.astype(kind)
+        return np.concatenate((np.zeros(1, kind), np.cumsum(gains)))
+
+    @cached_property
     def total(self) -> int:
         """Exact sum of the attribute: the answer of ``SUM``."""
-        return self.sum_at_most(_INT64)
+        return int(self._cumulative_sums[-1])
 
     @property
     def largest(self) -> int:
@@ -91,14 +107,8 @@ class Histogram:
 
     def sum_at_most(self, bound: int) -> int:
         """Exact sum over the rows with value <= ``bound``; rows above it are removed."""
-        kept = int(np.searchsorted(self.values, min(bound, _INT64), side="right"))
-        values, counts = self.values[:kept], self.counts[:kept]
-        if not kept:
-            return 0
-        peak = max(abs(int(values[0])), abs(int(values[-1])))
-        if peak * self.mass <= _INT64:
-            return int(values @ counts)
-        return sum(map(int.__mul__, values.tolist(), counts.tolist()))
+        kept = np.searchsorted(self.values, min(bound, _INT64), side="right")
+        return int(self._cumulative_sums[kept])
 
     def count_below(self, bound: Fraction | int) -> int:
         """Count the rows with value < ``bound``."""
@@ -119,10 +129,14 @@ class Histogram:
             raise ParameterError(f"there is no {k}-th smallest of {self.mass} values")
         return int(self.values[np.searchsorted(self.cumulative_counts[1:], k)])
 
+    def quantile(self, p: Fraction) -> int:
+        """Return the ``p``-quantile, the ``ceil(p n)``-th smallest value."""
+        return self.smallest(math.ceil(p * self.mass))
+
     @property
     def median(self) -> int:
         """The lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
-        return self.smallest((self.mass + 1) // 2)
+        return self.quantile(Fraction(1, 2))
 
 
 EMPTY = Histogram(np.empty(0, np.int64), np.empty(0, np.int64))

@@ -4,17 +4,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from deciders.decider import Boundless, Decision
+from deciders.decider import Decision, OnLattice
 from deciders.errors import ParameterError
 from deciders.exact import Number, as_float, positive
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
 from deciders.laplace import Floats, as_probability, sigmoid
-from deciders.lattice import Lattice
 from deciders.noise import Noise, noisy_value
 
 _LOWEST = -(2**62)
@@ -22,7 +21,7 @@ _HIGHEST = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialMedian:
+class ExponentialMedian(OnLattice):
     """Algorithm 1 with the exponential mechanism over the lattice (Cormode et al. 2011).
 
     The score of ``e`` is ``-|rank(e) - n/2|``, ``rank(e) = #(A < e)``.  All lattice points between
@@ -36,37 +35,34 @@ class ExponentialMedian:
     (docs/limitations.md).
     """
 
-    lower: int
-    upper: int
-    step: int = 1
-
     id: ClassVar[str] = "em_median"
     aggregate: ClassVar[str] = "MEDIAN"
     title: ClassVar[str] = "exponential mechanism"
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless the lattice is lower, lower + step, ..., upper."""
-        if self.step < 1 or self.upper < self.lower or (self.upper - self.lower) % self.step:
-            raise ParameterError(f"{self.lower}..{self.upper} by {self.step} is not a lattice")
+        """Raise ParameterError unless both bounds are given and are a lattice."""
+        OnLattice.__post_init__(self)
+        self._ends()
 
-    @classmethod
-    def on(cls, lattice: Lattice) -> Self:
-        """Return the decider for ``lattice``."""
-        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
+    def _ends(self) -> tuple[int, int]:
+        if self.lower is None or self.upper is None:
+            raise ParameterError("em_median chooses among lattice points: give lower and upper")
+        return self.lower, self.upper
 
     def _logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        ends = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
-        inside = self._points(ends, math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1)
-        every = self._points(ends, self.lower, self.upper)
+        lower, upper = self._ends()
+        runs = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
+        first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
+        inside = self._points(runs, max(first, lower), min(last, upper))
+        every = self._points(runs, lower, upper)
         doubled = -np.abs(2 * histogram.cumulative_counts - histogram.mass)
         exponents = as_float(positive(epsilon, "epsilon")) * doubled / 4
         return _log_weight(inside, exponents) - _log_weight(every - inside, exponents)
 
-    def _points(self, ends: Integers, first: int, last: int) -> Floats:
-        """Lattice points within ``first .. last`` in each run ``(ends[i], ends[i+1]]``."""
-        low, high = max(first, self.lower), min(last, self.upper)
-        clipped = np.clip(ends, low - 1, max(high, low - 1))
-        index = (clipped - self.lower) // self.step
+    def _points(self, runs: Integers, first: int, last: int) -> Floats:
+        """Lattice points within ``first .. last`` in each run ``(runs[i], runs[i+1]]``."""
+        clipped = np.clip(runs, first - 1, max(last, first - 1))
+        index = (clipped - self._ends()[0]) // self.step
         return np.diff(index).astype(np.float64)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -79,10 +75,6 @@ class ExponentialMedian:
         """Return one epsilon-DP verdict."""
         return Decision(noise.choose(self._logit(histogram, interval, epsilon)))
 
-    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> None:
-        """Return None: no closed form is known (Patwa 2023, Table 4)."""
-        return
-
 
 def _log_weight(points: Floats, exponents: Floats) -> float:
     """Return ``ln sum points * exp(exponents)``, -inf for no points."""
@@ -92,8 +84,8 @@ def _log_weight(points: Floats, exponents: Floats) -> float:
     return float(np.logaddexp.reduce(np.log(points[present]) + exponents[present]))
 
 
-@dataclass(frozen=True, slots=True)
-class HistogramMedian(Boundless):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistogramMedian(OnLattice):
     """Algorithm 3: yes unless one side of the interval holds a noisy majority.
 
     No, if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``, where ``q1``
@@ -127,10 +119,6 @@ class HistogramMedian(Boundless):
         if noisy_value(below, scale, noise) >= majority:
             return Decision(outcome=False)
         return Decision(noisy_value(above, scale, noise) < majority)
-
-    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> None:
-        """Return None: no closed form is known (Patwa 2023, Table 4)."""
-        return
 
 
 # coef * exp(rate * (k - anchor) / scale): one exponential piece of a function of k.

@@ -7,29 +7,50 @@ from typing import Any
 from deciders.count import ExponentialCount, LaplaceCount, NaiveExponentialCount
 from deciders.decider import Decider
 from deciders.errors import DeciderError
+from deciders.inverse_sensitivity import (
+    InverseCount,
+    InverseDistinct,
+    InverseMean,
+    InverseMedian,
+    InverseQuantile,
+    InverseSum,
+)
 from deciders.lattice import Lattice
 from deciders.median import ExponentialMedian, HistogramMedian
 from deciders.sparse_vector import PlainSparseVectorSum, SparseVectorSum
 from deciders.sum import LaplaceSum, RaceToTheTopSum
 
 _CLASSES: tuple[Any, ...] = (
+    InverseCount,
     LaplaceCount,
-    NaiveExponentialCount,
     ExponentialCount,
+    NaiveExponentialCount,
+    InverseSum,
     LaplaceSum,
     RaceToTheTopSum,
     SparseVectorSum,
     PlainSparseVectorSum,
-    ExponentialMedian,
+    InverseMean,
+    InverseMedian,
     HistogramMedian,
+    ExponentialMedian,
+    InverseQuantile,
+    InverseDistinct,
 )
 
 DECIDERS: Mapping[str, Any] = MappingProxyType({made.id: made for made in _CLASSES})
 """Decider classes by id; their fields are keywords, with the papers' defaults."""
 
 
-def for_lattice(decider_id: str, aggregate: str, lattice: Lattice) -> Decider:
+def for_lattice(
+    decider_id: str,
+    aggregate: str,
+    lattice: Lattice,
+    **parameters: Any,  # noqa: ANN401 - each decider has its own
+) -> Decider:
     """Return the decider ``decider_id`` for an ``aggregate`` of an attribute on ``lattice``.
+
+    ``parameters`` are those of the aggregate: the quantile's ``p``.
 
     Raises
     ------
@@ -48,19 +69,23 @@ def for_lattice(decider_id: str, aggregate: str, lattice: Lattice) -> Decider:
             f"use auto or {', '.join(fitting)}"
         )
     try:
-        decider: Decider = made.on(lattice)
+        decider: Decider = made.on(lattice, **parameters)
     except DeciderError as error:
         raise DeciderError(f"{decider_id} does not fit: {error}") from None
     return decider
 
 
-def applicable(aggregate: str, lattice: Lattice) -> tuple[Decider, ...]:
+def applicable(
+    aggregate: str,
+    lattice: Lattice,
+    **parameters: Any,  # noqa: ANN401 - each decider has its own
+) -> tuple[Decider, ...]:
     """Return every decider of ``aggregate`` that fits an attribute on ``lattice``."""
     fitting = []
     for made in DECIDERS.values():
         if made.aggregate == aggregate:
             try:
-                fitting.append(made.on(lattice))
+                fitting.append(made.on(lattice, **parameters))
             except DeciderError:
                 continue
     return tuple(fitting)

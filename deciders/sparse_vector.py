@@ -89,10 +89,6 @@ class PlainSparseVectorSum(Truncated):
                 return Decision(outcome=True)
         return Decision(outcome=False)
 
-    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> None:
-        """Return None: no closed form is known (Patwa 2023, Table 4)."""
-        return
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseVectorSum(PlainSparseVectorSum):

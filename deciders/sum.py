@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from deciders.count import laplace_threshold
-from deciders.decider import Bounded, Decision, Threshold
+from deciders.decider import Bounded, Decision
+from deciders.effectiveness import Threshold
 from deciders.errors import DeciderError
 from deciders.exact import Number, as_float, positive, probability
 from deciders.histogram import Histogram
@@ -134,26 +135,3 @@ class RaceToTheTopSum(Truncated):
         for truncated, scale in zip(sums, self._scales(epsilon), strict=True):
             estimate = max(estimate, noisy_value(truncated, scale, noise) - scale * penalty)
         return Decision(interval.contains(estimate))
-
-    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Return the published bound ``4 log2(GS) ln(log2(GS)/alpha) DS / epsilon`` (Prop. 5.5).
-
-        DS, the largest value a matching row holds, is that of the public histogram: the private
-        one must not be used.
-        """
-        return Threshold(
-            published_race_threshold(
-                self.global_sensitivity, histogram_public.largest, epsilon, alpha
-            ),
-            exact=False,
-        )
-
-
-def published_race_threshold(
-    global_sensitivity: Number, downward_sensitivity: Number, epsilon: Number, alpha: Number
-) -> float:
-    """Return Prop. 5.5's upper bound ``4 log2(GS) ln(log2(GS)/alpha) DS / epsilon``."""
-    logarithm = math.log2(max(Fraction(2), positive(global_sensitivity, "global sensitivity")))
-    level = float(probability(alpha, "alpha"))
-    share = 4 * logarithm * math.log(logarithm / level) / float(positive(epsilon, "epsilon"))
-    return share * float(downward_sensitivity)

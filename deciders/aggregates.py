@@ -1,0 +1,29 @@
+"""The exact answer of each aggregate on a histogram, in lattice units."""
+
+from fractions import Fraction
+
+from deciders.errors import ParameterError
+from deciders.histogram import Histogram
+
+HALF = Fraction(1, 2)
+
+
+def answer(aggregate: str, histogram: Histogram, p: Fraction = HALF) -> Fraction | None:
+    """Return the answer, None where there is none (a mean or quantile of no rows).
+
+    ``p`` is the quantile's; the ``p``-quantile is the ``ceil(p n)``-th smallest value, the median
+    is the one at one half (the lower median).
+    """
+    if aggregate == "COUNT":
+        return Fraction(histogram.mass)
+    if aggregate == "SUM":
+        return Fraction(histogram.total)
+    if aggregate == "COUNT DISTINCT":
+        return Fraction(histogram.values.size)
+    if aggregate not in {"AVG", "MEDIAN", "QUANTILE"}:
+        raise ParameterError(f"there is no aggregate {aggregate!r}")
+    if not histogram.mass:
+        return None
+    if aggregate == "AVG":
+        return Fraction(histogram.total, histogram.mass)
+    return Fraction(histogram.quantile(p))

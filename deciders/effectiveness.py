@@ -1,0 +1,151 @@
+"""What a verdict is worth before it is bought: error rates and thresholds on public stand-ins.
+
+Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)| >= 2 tau``.  Since
+``accept`` is exact, both are evaluated on the stand-ins of stand_ins.py: no private data, no cost.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from deciders.aggregates import HALF, answer
+from deciders.exact import Number, as_float, positive, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.stand_ins import Shape, far_stand_ins
+
+if TYPE_CHECKING:
+    from deciders.decider import Decider
+
+_LARGEST = 2**60
+# Searches stop when the answer is known to one part in this many.
+_PRECISION = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """An effectiveness threshold: the least tau at which a verdict errs with at most alpha.
+
+    ``tau`` is in lattice units, infinite where no tau suffices at this epsilon.  ``exact`` says
+    that it is a closed form that holds for every table, not a search over public stand-ins.
+    """
+
+    tau: float
+    exact: bool
+
+
+class ErrorRates(NamedTuple):
+    """Error probabilities on the stand-ins: a no at D0, a yes at D+ or D- (the worse)."""
+
+    false_no: float
+    false_yes: float
+
+    @property
+    def worst(self) -> float:
+        """The larger of the two."""
+        return max(self)
+
+
+def shape_of(decider: "Decider") -> Shape:
+    """Return what a decider aggregates and on which lattice."""
+    return Shape(decider.aggregate, *decider.bounds, p=getattr(decider, "p", HALF))
+
+
+def error_rates(
+    decider: "Decider", histogram_public: Histogram, interval: Interval, epsilon: Number
+) -> ErrorRates:
+    """Return the error rates of ``decider`` at this interval, centred on the public answer."""
+    false_no = 1 - decider.accept(histogram_public, interval, epsilon)
+    far = far_stand_ins(histogram_public, interval.tau, shape_of(decider))
+    false_yes = max((decider.accept(h, interval, epsilon) for h in far), default=0.0)
+    return ErrorRates(false_no, false_yes)
+
+
+def decidable(
+    decider: "Decider",
+    histogram_public: Histogram,
+    interval: Interval,
+    epsilon: Number,
+    alpha: float,
+) -> bool:
+    """Say whether both error rates are at most ``alpha``; stops at the first that is not."""
+    if 1 - decider.accept(histogram_public, interval, epsilon) > alpha:
+        return False
+    far = far_stand_ins(histogram_public, interval.tau, shape_of(decider))
+    return all(decider.accept(h, interval, epsilon) <= alpha for h in far)
+
+
+def searched_threshold(
+    decider: "Decider", histogram_public: Histogram, epsilon: Number, alpha: Number
+) -> Threshold:
+    """Return the least tau, a whole number of steps, at which both error rates are <= alpha.
+
+    Doubling finds a tau that suffices, bisection the least one below it, to half a per cent.  The
+    tau returned has been evaluated and does suffice.  Infinite where there is no public answer.
+    """
+    shape = shape_of(decider)
+    budget, level = positive(epsilon, "epsilon"), float(probability(alpha, "alpha"))
+    centre = answer(shape.aggregate, histogram_public, shape.p)
+    if centre is None:
+        return Threshold(math.inf, exact=False)
+    # A mean is not a whole number of steps: its thresholds may be much finer.
+    grain = Fraction(shape.step)
+    if shape.aggregate == "AVG":
+        grain /= 10 * histogram_public.mass
+
+    def suffices(steps: int) -> bool:
+        interval = Interval.around(centre, steps * grain)
+        return decidable(decider, histogram_public, interval, budget, level)
+
+    steps = least(suffices, _most_steps(histogram_public, shape, grain))
+    return Threshold(math.inf if steps is None else as_float(steps * grain), exact=False)
+
+
+def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
+    """Return how far to search: past the whole range where values bound the answer."""
+    if shape.aggregate in {"SUM", "COUNT", "COUNT DISTINCT"}:
+        return _LARGEST
+    ends = (int(histogram.values[0]), int(histogram.values[-1]))
+    low = min(ends[0], ends[0] if shape.lower is None else shape.lower)
+    high = max(ends[1], ends[1] if shape.upper is None else shape.upper)
+    return math.ceil(2 * (high - low + shape.step) / grain)
+
+
+def least(suffices: Callable[[int], bool], most: int) -> int | None:
+    """Return about the least whole number >= 1 that suffices, None if none up to ``most`` does."""
+    high = 1
+    while not suffices(high):
+        if high >= most:
+            return None
+        high = min(high * 2, most)
+    low = high // 2
+    while high - low > max(1, high // _PRECISION):
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
+
+
+def needed_epsilon(
+    decider: "Decider", histogram_public: Histogram, interval: Interval, alpha: Number
+) -> float | None:
+    """Return about the least epsilon at which ``interval`` is decidable, None if none will do.
+
+    Looks up to 2^20.  The value is rounded up to three digits, and has been evaluated.
+    """
+    level = float(probability(alpha, "alpha"))
+
+    def suffices(steps: int) -> bool:
+        return decidable(decider, histogram_public, interval, _epsilon(steps), level)
+
+    steps = least(suffices, 2**34)
+    return None if steps is None else float(_epsilon(steps))
+
+
+def _epsilon(steps: int) -> Fraction:
+    """Return ``steps`` 2^-14ths rounded up to three significant digits."""
+    exact = Fraction(steps, 2**14)
+    digits = 2 - math.floor(math.log10(exact))
+    scale = Fraction(10) ** digits
+    return math.ceil(exact * scale) / scale
