@@ -5,12 +5,19 @@ No files, no SQL, no printing.  All values are whole multiples of the lattice's 
 
 from deciders.aggregates import answer
 from deciders.decider import Decider, Decision
-from deciders.effectiveness import ErrorRates, Threshold, error_rates, needed_epsilon
+from deciders.effectiveness import (
+    ErrorRates,
+    Threshold,
+    error_rates,
+    needed_epsilon,
+    operating_characteristic,
+)
 from deciders.errors import DeciderError, ParameterError, PqdError
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
 from deciders.noise import Noise, SecureNoise, SimulatedNoise
+from deciders.published import published_tau
 from deciders.registry import DECIDERS, applicable, for_lattice
 
 __all__ = [
@@ -33,4 +40,6 @@ __all__ = [
     "error_rates",
     "for_lattice",
     "needed_epsilon",
+    "operating_characteristic",
+    "published_tau",
 ]

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 from deciders.effectiveness import Threshold, searched_threshold
 from deciders.errors import ParameterError
@@ -35,18 +35,14 @@ class Decider(Protocol):
     ExponentialMedian, HistogramMedian (median.py); InverseCount, InverseSum, InverseMean,
     InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py).
 
-    ``accept``, ``margin`` and ``decide`` take the private histogram; everything else is public.
+    A class makes one for a column's lattice by ``on(lattice)`` (registry.py calls it).  ``accept``
+    and ``decide`` take the private histogram; everything else is public.
     ``epsilon`` is any positive number, taken exactly.
     """
 
     id: ClassVar[str]
     aggregate: ClassVar[str]
     title: ClassVar[str]
-
-    @classmethod
-    def on(cls, lattice: Lattice, **parameters: Any) -> Self:  # noqa: ANN401 - each has its own
-        """Return the decider for an attribute on ``lattice``; DeciderError if it does not fit."""
-        ...
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:

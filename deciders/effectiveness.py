@@ -5,7 +5,7 @@ Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)|
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from deciders.aggregates import HALF, answer
 from deciders.exact import Number, as_float, positive, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
-from deciders.stand_ins import Shape, far_stand_ins
+from deciders.stand_ins import Shape, stand_ins_at
 
 if TYPE_CHECKING:
     from deciders.decider import Decider
@@ -58,7 +58,7 @@ def error_rates(
 ) -> ErrorRates:
     """Return the error rates of ``decider`` at this interval, centred on the public answer."""
     false_no = 1 - decider.accept(histogram_public, interval, epsilon)
-    far = far_stand_ins(histogram_public, interval.tau, shape_of(decider))
+    far = stand_ins_at(histogram_public, 2 * interval.tau, shape_of(decider))
     false_yes = max((decider.accept(h, interval, epsilon) for h in far), default=0.0)
     return ErrorRates(false_no, false_yes)
 
@@ -73,7 +73,7 @@ def decidable(
     """Say whether both error rates are at most ``alpha``; stops at the first that is not."""
     if 1 - decider.accept(histogram_public, interval, epsilon) > alpha:
         return False
-    far = far_stand_ins(histogram_public, interval.tau, shape_of(decider))
+    far = stand_ins_at(histogram_public, 2 * interval.tau, shape_of(decider))
     return all(decider.accept(h, interval, epsilon) <= alpha for h in far)
 
 
@@ -115,22 +115,22 @@ def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
 
 def least(suffices: Callable[[int], bool], most: int) -> int | None:
     """Return about the least whole number >= 1 that suffices, None if none up to ``most`` does."""
-    high = 1
+    low, high = 0, 1
     while not suffices(high):
         if high >= most:
             return None
-        high = min(high * 2, most)
-    low = high // 2
+        low, high = high, min(high * 16, most)
     while high - low > max(1, high // _PRECISION):
-        middle = (low + high) // 2
+        # The geometric middle while the ends differ in size, the arithmetic one after.
+        middle = math.isqrt(low * high) if high > 4 * low > 0 else (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)
     return high
 
 
 def needed_epsilon(
     decider: "Decider", histogram_public: Histogram, interval: Interval, alpha: Number
-) -> float | None:
-    """Return about the least epsilon at which ``interval`` is decidable, None if none will do.
+) -> float:
+    """Return about the least epsilon at which ``interval`` is decidable, infinite if none is.
 
     Looks up to 2^20.  The value is rounded up to three digits, and has been evaluated.
     """
@@ -140,7 +140,28 @@ def needed_epsilon(
         return decidable(decider, histogram_public, interval, _epsilon(steps), level)
 
     steps = least(suffices, 2**34)
-    return None if steps is None else float(_epsilon(steps))
+    return math.inf if steps is None else float(_epsilon(steps))
+
+
+def operating_characteristic(
+    decider: "Decider",
+    histogram_public: Histogram,
+    interval: Interval,
+    epsilon: Number,
+    gaps: Sequence[Fraction],
+) -> tuple[float, ...]:
+    """Return ``Pr[yes]`` at each true gap, a multiple of tau: the worse side, above or below.
+
+    Inside the tolerance that is the smaller probability, at its end and beyond the larger one;
+    NaN where no table can be that far.
+    """
+    shape, found = shape_of(decider), []
+    for gap in gaps:
+        tables = stand_ins_at(histogram_public, gap * interval.tau, shape)
+        chances = [decider.accept(table, interval, epsilon) for table in tables]
+        worse = min if gap < 1 else max
+        found.append(worse(chances, default=math.nan))
+    return tuple(found)
 
 
 def _epsilon(steps: int) -> Fraction:

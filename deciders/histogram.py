@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ class Histogram:
         """Sum over the rows with one of the first ``k`` values; Python integers if 64 bits fail."""
         peak = int(np.abs(self.values).max()) if self.values.size else 0
         kind: type = np.int64 if peak * self.mass <= _INT64 else object
-        gains = self.values.astype(kind) * self.counts.astype(kind)
+        gains: NDArray[Any] = self.values.astype(kind) * self.counts.astype(kind)
         return np.concatenate((np.zeros(1, kind), np.cumsum(gains)))
 
     @cached_property

@@ -6,8 +6,28 @@ Kept to reproduce the paper; ``Decider.tau_min`` is what pqd goes by (docs/errat
 import math
 from fractions import Fraction
 
-from deciders.count import log_odds
+from deciders.count import ExponentialCount, LaplaceCount, log_odds
+from deciders.decider import Decider
 from deciders.exact import Number, as_float, positive, probability
+from deciders.histogram import Histogram
+from deciders.sum import LaplaceSum, RaceToTheTopSum
+
+
+def published_tau(
+    decider: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
+) -> float | None:
+    """Return the threshold that the paper prints for ``decider``, None where it prints none."""
+    budget = positive(epsilon, "epsilon")
+    if isinstance(decider, LaplaceCount):
+        return laplace_threshold(1 / budget, alpha)
+    if isinstance(decider, LaplaceSum):
+        return laplace_threshold(decider.noise_scale(budget), alpha)
+    if isinstance(decider, ExponentialCount):
+        return exponential_threshold(budget, alpha)
+    if isinstance(decider, RaceToTheTopSum):
+        largest = histogram_public.largest
+        return race_threshold(decider.global_sensitivity, largest, budget, alpha)
+    return None
 
 
 def laplace_threshold(scale: Number, alpha: Number) -> float:

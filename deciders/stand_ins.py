@@ -29,13 +29,16 @@ class Shape:
     p: Fraction = HALF
 
 
-def far_stand_ins(histogram: Histogram, tau: Fraction, shape: Shape) -> Iterator[Histogram]:
-    """Yield ``D+`` and ``D-``, leaving out a side on which no table can be that far."""
+def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[Histogram]:
+    """Yield a stand-in at least ``gap`` above the public answer and one as far below it.
+
+    A side on which no table can be that far is left out.
+    """
     centre = answer(shape.aggregate, histogram, shape.p)
     if centre is None:
         return
     for side in (1, -1):
-        target = centre + side * 2 * tau
+        target = centre + side * gap
         found = _moved(histogram, target, side, shape)
         if found is None:
             continue
@@ -71,27 +74,43 @@ def _reweighted(
     """Return the histogram with its counts multiplied so that the sum reaches ``target``.
 
     Rounding is done on the running count, so that the shape is kept however small the factor; the
-    remainder is one or more added rows.
+    remainder is rows added, or taken away.
     """
     scaled = histogram
     if histogram.total and target / histogram.total >= 0:
-        factor = target / histogram.total
-        steps = np.rint(histogram.cumulative_counts * float(factor))
+        steps = np.rint(histogram.cumulative_counts * float(target / histogram.total))
         if steps[-1] < _LARGEST:
             scaled = Histogram.weighted(histogram.values, np.diff(steps).astype(np.int64))
-    missing = side * (target - scaled.total)
+    missing = math.ceil(side * (target - scaled.total))
     if missing <= 0:
         return scaled
     bound = shape.upper if side > 0 else -shape.lower if shape.lower is not None else None
     largest = max(int(abs(scaled.values).max()) if scaled.values.size else 1, 1)
     gain = min(bound, largest) if bound is not None else largest
-    if gain <= 0:
-        return None
-    whole, rest = divmod(math.ceil(missing), gain)
-    added = Histogram.weighted(
-        np.array([side * gain, side * rest], np.int64), np.array([whole, int(rest > 0)], np.int64)
-    )
-    return Histogram.merged([scaled, added])
+    if gain > 0:
+        whole, rest = divmod(missing, gain)
+        added = [side * gain, side * rest], [whole, int(rest > 0)]
+        return Histogram.merged([scaled, Histogram.weighted(*map(np.array, added))])
+    return _lightened(scaled, missing, side)
+
+
+def _lightened(histogram: Histogram, missing: int, side: int) -> Histogram:
+    """Return the histogram without the rows that hold it ``missing`` short of its target.
+
+    Rows whose value fits the rest best go first; what is left if that is not enough falls short.
+    """
+    counts = histogram.counts.copy()
+    gains = -side * histogram.values
+    while missing > 0:
+        held = np.flatnonzero((counts > 0) & (gains > 0))
+        if not held.size:
+            break
+        enough = held[gains[held] >= missing]
+        place = enough[gains[enough].argmin()] if enough.size else held[gains[held].argmax()]
+        taken = min(int(counts[place]), max(1, missing // int(gains[place])))
+        counts[place] -= taken
+        missing -= taken * int(gains[place])
+    return Histogram.weighted(histogram.values, counts)
 
 
 def _shifted(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram | None:

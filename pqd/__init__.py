@@ -10,18 +10,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pqd.auditor import audit
     from pqd.errors import PqdError
+    from pqd.planner import plan
     from pqd.queries import read_queries
     from pqd.query import Query
     from reports.model import AuditReport, Verdict
+    from reports.plan import PlanReport
 
 __version__ = "0.1.0"
 
-__all__ = ["AuditReport", "PqdError", "Query", "Verdict", "__version__", "audit", "read_queries"]
+__all__ = [
+    "AuditReport",
+    "PlanReport",
+    "PqdError",
+    "Query",
+    "Verdict",
+    "__version__",
+    "audit",
+    "plan",
+    "read_queries",
+]
 
 # Where each public name lives; nothing heavy is imported before it is used.
 _HOMES = {
     "audit": "pqd.auditor",
     "AuditReport": "reports.model",
+    "plan": "pqd.planner",
+    "PlanReport": "reports.plan",
     "PqdError": "pqd.errors",
     "Query": "pqd.query",
     "read_queries": "pqd.queries",

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deciders import SecureNoise
-from deciders.exact import Number, positive, probability
+from deciders.exact import Number, positive
 from pqd.dispatch import AUTO
 from pqd.engines.duckdb import DuckDBEngine
-from pqd.parameters import Tolerance, parse_columns
+from pqd.parameters import Terms
 from pqd.queries import as_queries
-from pqd.questions import Question, Terms, prepare
+from pqd.questions import Question, prepare
 from pqd.tables import open_table
-from reports.model import AuditReport, CandidateFacts, Verdict
+from reports.model import AuditReport, Verdict
 from reports.numbers import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from deciders import Noise, Threshold
+    from deciders import Noise
     from deciders.decider import Decision
     from pqd.query import Query
 
@@ -45,6 +46,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     alpha: Number = 0.05,
     decider: str = AUTO,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    detailed: bool = False,
 ) -> AuditReport:
     """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
 
@@ -61,12 +63,15 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     epsilon
         Privacy budget per query; the report shows the total.
     alpha
-        The error probability that effectiveness thresholds are given for.
+        The error probability that the caller accepts: the level of the p-value and of the
+        effectiveness thresholds.
     decider
-        ``"auto"``, or the id of a decider.
+        ``"auto"`` (errs least on public data), ``"paper"`` (Patwa 2023, Table 4), or an id.
     columns
         Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; what is not
         stated comes from the synthetic table.
+    detailed
+        Also give every decider's operating characteristic and needed epsilon; it costs time only.
 
     Returns
     -------
@@ -81,12 +86,13 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         QueryError, TableError, ParameterError, DeciderError before the private table is read and
         so before anything is spent; RunError if reading breaks.
     """
-    terms = Terms(
-        Tolerance.parse(tau),
-        positive(epsilon, "epsilon"),
-        probability(alpha, "alpha"),
-        decider,
-        parse_columns(columns),
+    terms = Terms.parse(
+        tau=tau,
+        epsilon=epsilon,
+        alpha=alpha,
+        decider=decider,
+        columns=columns,
+        detailed=detailed,
     )
     return run(private, synthetic, as_queries(queries), terms, SecureNoise())
 
@@ -107,12 +113,11 @@ def run(
     prepared = prepare(engine, synthetic_table, queries, terms)
     progress("Reading the private table")
     histograms = engine.histograms(private_table, prepared.schema, prepared.workload)
+    budget = positive(terms.epsilon or 0, "epsilon")
     verdicts: list[Verdict] = []
     for question, histogram in zip(prepared.questions, histograms, strict=True):
         progress("Deciding", len(verdicts), len(queries))
-        decision = question.choice.decider.decide(
-            histogram, question.interval, terms.epsilon, noise
-        )
+        decision = question.choice.decider.decide(histogram, question.interval, budget, noise)
         verdicts.append(_verdict(question, decision, terms, synthetic_table.label, noise))
     return AuditReport(
         tuple(verdicts),
@@ -127,38 +132,29 @@ def _verdict(
     question: Question, decision: Decision, terms: Terms, synthetic: str, noise: Noise
 ) -> Verdict:
     query, choice = question.query, question.choice
+    settled = choice.decider.settled(question.interval) is not None
     p_value = decision.p_value
     return Verdict(
         id=query.id or "",
         sql=query.sql,
         aggregate=query.aggregate,
         attribute=query.attribute,
+        p=None if query.p is None else float(query.p),
         where=query.where,
         q_synthetic=plain(question.answer),
         tau=plain(question.tau),
         lower=plain(question.interval.lower * question.unit),
         upper=plain(question.interval.upper * question.unit),
-        epsilon=terms.epsilon,
+        epsilon=Fraction(0) if settled or terms.epsilon is None else terms.epsilon,
         alpha=terms.alpha,
         decider=choice.decider.id,
-        reason=choice.reason,
+        reason="no table within the bounds can answer otherwise" if settled else choice.reason,
         outcome="yes" if decision.outcome else "no",
         p_value=p_value,
         margin=decision.margin,
         conclusive=None if p_value is None else p_value <= terms.alpha,
-        tau_min=_own_unit(choice.threshold, question),
-        candidates=tuple(
-            CandidateFacts(
-                c.decider.id,
-                _own_unit(c.threshold, question),
-                c.threshold.exact if c.threshold else None,
-            )
-            for c in choice.candidates
-        ),
+        tau_min=question.candidates[choice.candidates.index(choice.taken)].tau_min,
+        candidates=question.candidates,
         synthetic=synthetic,
         simulated=noise.simulated,
     )
-
-
-def _own_unit(threshold: Threshold | None, question: Question) -> float | None:
-    return None if threshold is None else threshold.tau * float(question.unit)

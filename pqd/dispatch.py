@@ -1,70 +1,163 @@
 """Which decider answers a query: chosen from public data only.
 
-For now by the paper's own advice (Patwa 2023, Table 4), made precise.
+``auto`` takes the one that errs least, at the tolerance asked for, on public stand-ins for the
+private table; ``paper`` follows the advice of Patwa 2023, Table 4.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from deciders import Decider, Histogram, Lattice, Threshold, applicable, for_lattice
+from deciders import (
+    DECIDERS,
+    Decider,
+    DeciderError,
+    ErrorRates,
+    Histogram,
+    Interval,
+    Threshold,
+    error_rates,
+    needed_epsilon,
+    operating_characteristic,
+    published_tau,
+)
+from pqd.parameters import Terms
 
-AUTO = "auto"
+AUTO, PAPER = "auto", "paper"
+# True gaps, in multiples of tau, at which operating characteristics are given.
+GAPS = tuple(Fraction(step, 8) for step in range(21))
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A decider that fits the query, with its effectiveness threshold (lattice units)."""
+    """A decider that fits the query, and what it is worth on public data (lattice units).
+
+    Without a budget only ``needed`` is known; ``needed`` and ``curve`` are None where they were not
+    asked for.
+    """
 
     decider: Decider
-    threshold: Threshold | None
+    threshold: Threshold | None = None
+    published: float | None = None
+    rates: ErrorRates | None = None
+    needed: float | None = None
+    curve: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The decider taken, why, and every candidate; a function of public data alone."""
 
-    decider: Decider
+    taken: Candidate
     reason: str
     candidates: tuple[Candidate, ...]
 
     @property
-    def threshold(self) -> Threshold | None:
-        """The effectiveness threshold of the decider taken."""
-        return next(c.threshold for c in self.candidates if c.decider.id == self.decider.id)
+    def decider(self) -> Decider:
+        """The decider taken."""
+        return self.taken.decider
 
 
 def choose(
     wanted: str,
     aggregate: str,
-    lattice: Lattice,
+    fitting: Sequence[Decider],
     synthetic: Histogram,
-    epsilon: Fraction,
-    alpha: Fraction,
+    interval: Interval,
+    terms: Terms,
 ) -> Choice:
-    """Return the decider for one query; ``synthetic`` is the histogram of the synthetic table.
+    """Return the decider for one query among the ``fitting`` ones.
+
+    ``synthetic`` is the histogram of the synthetic table: nothing here has seen the private one.
 
     Raises
     ------
     DeciderError
         If ``wanted`` is unknown, decides another aggregate, or needs values >= 0.
     """
-    fitting = applicable(aggregate, lattice)
-    candidates = tuple(Candidate(d, d.tau_min(synthetic, epsilon, alpha)) for d in fitting)
+    _check_name(wanted, aggregate, fitting)
+    candidates = tuple(_evaluated(decider, synthetic, interval, terms) for decider in fitting)
     if wanted == AUTO:
+        name, reason = _least_error(candidates) if terms.epsilon else _least_budget(candidates)
+    elif wanted == PAPER:
         name, reason = _table_four(aggregate, candidates)
     else:
         name, reason = wanted, "named by the caller"
-    return Choice(for_lattice(name, aggregate, lattice), reason, candidates)
+    taken = next(c for c in candidates if c.decider.id == name)
+    if taken.needed is None and taken.threshold and taken.threshold.tau > interval.tau:
+        taken = replace(
+            taken, needed=needed_epsilon(taken.decider, synthetic, interval, terms.alpha)
+        )
+        candidates = tuple(taken if c.decider.id == name else c for c in candidates)
+    return Choice(taken, reason, candidates)
 
 
-def _table_four(aggregate: str, candidates: tuple[Candidate, ...]) -> tuple[str, str]:
-    """Patwa 2023, Table 4; "DS much smaller than GS" is taken as: R2T's bound beats LM's."""
-    if aggregate == "COUNT":
-        return "lm_count", "the paper's choice for COUNT unless q(D) = q(Ds) is expected"
-    if aggregate == "MEDIAN":
-        return "hist_median", "the paper's choice for MEDIAN"
-    thresholds = {c.decider.id: c.threshold for c in candidates}
-    laplace, race = thresholds["lm_sum"], thresholds.get("r2t_sum")
-    if laplace and race and race.tau < laplace.tau:
-        return "r2t_sum", "the largest synthetic value is far below the column's bound"
-    return "lm_sum", "the largest synthetic value is not far below the column's bound"
+def _check_name(wanted: str, aggregate: str, fitting: Sequence[Decider]) -> None:
+    names = [decider.id for decider in fitting]
+    if wanted in {AUTO, PAPER, *names}:
+        return
+    allowed = f"use {AUTO}, {PAPER} or {', '.join(names)}"
+    if wanted not in DECIDERS:
+        raise DeciderError(f"there is no decider {wanted!r}; {allowed}")
+    if DECIDERS[wanted].aggregate != aggregate:
+        raise DeciderError(
+            f"{wanted} decides {DECIDERS[wanted].aggregate}, not {aggregate}; {allowed}"
+        )
+    raise DeciderError(
+        f"{wanted} needs values >= 0, but the lower bound of the column is negative; {allowed}"
+    )
+
+
+def _evaluated(
+    decider: Decider, synthetic: Histogram, interval: Interval, terms: Terms
+) -> Candidate:
+    if terms.epsilon is None:
+        return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
+    needed = curve = None
+    if terms.detailed:
+        needed = needed_epsilon(decider, synthetic, interval, terms.alpha)
+        curve = operating_characteristic(decider, synthetic, interval, terms.epsilon, GAPS)
+    return Candidate(
+        decider,
+        decider.tau_min(synthetic, terms.epsilon, terms.alpha),
+        published_tau(decider, synthetic, terms.epsilon, terms.alpha),
+        error_rates(decider, synthetic, interval, terms.epsilon),
+        needed,
+        curve,
+    )
+
+
+def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
+    """Least worst-case error on the stand-ins, ties by threshold, then by order of the registry."""
+
+    def key(candidate: Candidate) -> tuple[float, float]:
+        worst = candidate.rates.worst if candidate.rates else 1.0
+        return round(worst, 12), candidate.threshold.tau if candidate.threshold else 0.0
+
+    best = min(candidates, key=key)
+    return best.decider.id, "errs least on public stand-ins"
+
+
+def _least_budget(candidates: Sequence[Candidate]) -> tuple[str, str]:
+    best = min(candidates, key=lambda c: float("inf") if c.needed is None else c.needed)
+    return best.decider.id, "needs the least budget on public stand-ins"
+
+
+def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, str]:
+    """Patwa 2023, Table 4; "DS much smaller than GS" is taken as: R2T's printed bound beats LM's.
+
+    DS is the largest value in the synthetic table, since the private one must not be used.
+    """
+    fixed = {
+        "COUNT": ("lm_count", "Table 4: the better choice unless q(D) = q(Ds)"),
+        "MEDIAN": ("hist_median", "Table 4: empirically smaller error"),
+    }
+    if aggregate in fixed:
+        return fixed[aggregate]
+    if aggregate != "SUM":
+        raise DeciderError(f"the paper has no decider of {aggregate}; use {AUTO}")
+    printed = {c.decider.id: c.published for c in candidates}
+    race, laplace = printed.get("r2t_sum"), printed["lm_sum"]
+    if race is not None and laplace is not None and race < laplace:
+        return "r2t_sum", "Table 4: the largest synthetic value is far below the column's bound"
+    return "lm_sum", "Table 4: the largest synthetic value is not far below the column's bound"

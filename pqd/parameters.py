@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from deciders import Lattice, ParameterError
-from deciders.exact import Number, exact, positive
+from deciders.exact import Number, exact, positive, probability
 from pqd.expressions import Kind, Schema
 
 
@@ -51,6 +51,43 @@ class ColumnFacts:
 
 
 Facts = Mapping[str, ColumnFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the caller asks for: tolerance, budget per query, level, decider, column facts.
+
+    ``epsilon`` is None in a plan that has no budget yet.  ``detailed`` asks for every
+    decider's needed epsilon and operating characteristic: time, but no privacy.
+    """
+
+    tolerance: Tolerance
+    epsilon: Fraction | None
+    alpha: Fraction
+    decider: str
+    facts: Facts
+    detailed: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        tau: Number,
+        epsilon: Number | None,
+        alpha: Number,
+        decider: str = "auto",
+        columns: Mapping[str, Mapping[str, Any]] | None = None,
+        detailed: bool = False,
+    ) -> Terms:
+        """Read what a caller gave; ParameterError names what is wrong and what is allowed."""
+        return cls(
+            Tolerance.parse(tau),
+            None if epsilon is None else positive(epsilon, "epsilon"),
+            probability(alpha, "alpha"),
+            decider,
+            parse_columns(columns),
+            detailed,
+        )
 
 
 def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:

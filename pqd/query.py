@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
+from deciders.errors import ParameterError
+from deciders.exact import probability
 from pqd.errors import QueryError
 from pqd.expressions import SQL_LIMIT, Checker, Schema, place
 from pqd.predicate import Atom, Predicate, combined, normal_form
@@ -16,18 +19,28 @@ from pqd.predicate import Atom, Predicate, combined, normal_form
 if TYPE_CHECKING:
     from typing import NoReturn
 
-AGGREGATES = "COUNT(*), COUNT(column), SUM(expression) and MEDIAN(expression)"
+AGGREGATES = (
+    "COUNT(*), COUNT(column), COUNT(DISTINCT column), SUM(expression), AVG(expression), "
+    "MEDIAN(expression) and QUANTILE(expression, p)"
+)
 _FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate]"
-_KNOWN = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Median: "MEDIAN"}
+_KNOWN = {
+    exp.Count: "COUNT",
+    exp.Sum: "SUM",
+    exp.Avg: "AVG",
+    exp.Median: "MEDIAN",
+    exp.Quantile: "QUANTILE",
+}
 
 
 @dataclass(frozen=True)
 class Query:
     """One query, parsed and held to the form that pqd understands; names are not yet resolved.
 
-    ``sql`` is DuckDB SQL; ``id`` names the query in reports.  ``aggregate`` is COUNT, SUM or
-    MEDIAN; ``attribute`` is the aggregated expression as SQL, None for ``COUNT(*)``; ``where`` is
-    the predicate as SQL, None without one.
+    ``sql`` is DuckDB SQL; ``id`` names the query in reports.  ``aggregate`` is COUNT, COUNT
+    DISTINCT, SUM, AVG, MEDIAN or QUANTILE; ``p`` is the quantile's, None otherwise; ``attribute``
+    is the aggregated expression as SQL, None for ``COUNT(*)``; ``where`` is the predicate as SQL,
+    None without one.
 
     Raises
     ------
@@ -39,17 +52,21 @@ class Query:
     id: str | None = None
     aggregate: str = field(init=False)
     attribute: str | None = field(init=False)
+    p: Fraction | None = field(init=False)
     where: str | None = field(init=False)
     _select: exp.Select = field(init=False, repr=False, compare=False)
+    _operand: exp.Expr | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Parse and check the shape."""
         select = _parsed(self.sql)
-        aggregate, value = _aggregate(self.sql, select)
+        aggregate, value, p = _aggregate(self.sql, select)
         where = select.args.get("where")
         for name, found in (
             ("aggregate", aggregate),
-            ("attribute", value.sql(dialect="duckdb") if value else None),
+            ("attribute", value.sql(dialect="duckdb") if value is not None else None),
+            ("p", p),
+            ("_operand", value),
             ("where", where.this.sql(dialect="duckdb") if where else None),
             ("_select", select),
         ):
@@ -73,20 +90,24 @@ class Query:
     def _resolved(self, checker: Checker) -> Resolved:
         where = self._select.args.get("where")
         predicate = normal_form(checker.predicate(where.this)) if where else None
-        value = _operand(self._select)
-        if self.aggregate == "COUNT":
-            if value is not None:
-                counted = exp.Not(this=exp.Is(this=checker.scalar(value), expression=exp.Null()))
-                present = Atom(counted.sql(dialect="duckdb"))
-                predicate = combined("and", (predicate, present)) if predicate else present
+        value = self._operand
+        if value is None:
             return Resolved(predicate, None, frozenset(checker.columns))
-        number = checker.number(_required(value), self.aggregate)
-        return Resolved(predicate, number.sql(dialect="duckdb"), frozenset(checker.columns))
+        if self.aggregate == "COUNT":
+            counted = exp.Not(this=exp.Is(this=checker.scalar(value), expression=exp.Null()))
+            present = Atom(counted.sql(dialect="duckdb"))
+            predicate = combined("and", (predicate, present)) if predicate else present
+            return Resolved(predicate, None, frozenset(checker.columns))
+        if self.aggregate == "COUNT DISTINCT":
+            measured = checker.scalar(value)
+        else:
+            measured = checker.number(value, self.aggregate)
+        return Resolved(predicate, measured.sql(dialect="duckdb"), frozenset(checker.columns))
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A query in terms of typed columns: its predicate, the SQL of its number, its columns."""
+    """A query in terms of typed columns: its predicate, the SQL of its operand, its columns."""
 
     predicate: Predicate | None
     value: str | None
@@ -143,31 +164,30 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
         _refuse(f"one aggregate a query, {len(select.expressions)} were found", sql, select)
 
 
-def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None]:
+def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Fraction | None]:
+    """Return the aggregate, its operand (None for ``COUNT(*)``) and the quantile's p."""
     node = select.expressions[0].unalias()
     name = _KNOWN.get(type(node))
-    if name is None:
+    extra = [k for k, v in node.args.items() if v and k not in {"this", "big_int", "quantile"}]
+    operand = node.this if name else None
+    if name == "COUNT" and isinstance(operand, exp.Star) and not extra:
+        return name, None, None
+    if name == "COUNT" and isinstance(operand, exp.Distinct) and not extra:
+        name, columns = "COUNT DISTINCT", operand.expressions
+        extra = [k for k, v in operand.args.items() if v and k != "expressions"]
+        operand = columns[0] if len(columns) == 1 else None
+    if name is None or extra or not isinstance(operand, exp.Expr) or isinstance(operand, exp.Star):
         _refuse(f"{node.sql(dialect='duckdb')} is not understood; use {AGGREGATES}", sql, node)
-    extra = [k for k, v in node.args.items() if v and k not in {"this", "big_int"}]
-    inner = node.this
-    if (
-        extra
-        or isinstance(inner, exp.Distinct)
-        or (isinstance(inner, exp.Star) and name != "COUNT")
-    ):
-        _refuse(f"{node.sql(dialect='duckdb')} is not understood; use {AGGREGATES}", sql, node)
-    return name, None if isinstance(inner, exp.Star) else _required(inner)
+    return name, operand, _quantile(sql, node) if name == "QUANTILE" else None
 
 
-def _operand(select: exp.Select) -> exp.Expr | None:
-    inner = select.expressions[0].unalias().this
-    return None if isinstance(inner, exp.Star) else inner
-
-
-def _required(value: exp.Expr | None) -> exp.Expr:
-    if value is None:
-        raise QueryError(f"the aggregate has no operand; use {AGGREGATES}")
-    return value
+def _quantile(sql: str, node: exp.Expr) -> Fraction:
+    p = node.args.get("quantile")
+    text = p.this if isinstance(p, exp.Literal) and not p.is_string else ""
+    try:
+        return probability(text, "the p of QUANTILE")
+    except ParameterError:
+        _refuse("QUANTILE takes a p strictly between 0 and 1, such as 0.9", sql, p or node)
 
 
 def _refuse(message: str, sql: str, node: exp.Expr | None = None) -> NoReturn:

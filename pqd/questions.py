@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from deciders import Interval, Lattice, ParameterError
-from pqd.dispatch import Choice, choose
+from deciders import Interval, Lattice, ParameterError, answer, applicable
+from deciders.aggregates import HALF
+from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import PqdError, QueryError, TableError
-from pqd.parameters import ColumnFacts, Facts, Tolerance, bounded_lattice, kinds
+from pqd.parameters import ColumnFacts, Facts, Terms, bounded_lattice, kinds
 from pqd.workload import Workload
+from reports.model import CandidateFacts
 from reports.numbers import number_text
 
 if TYPE_CHECKING:
@@ -28,17 +31,7 @@ if TYPE_CHECKING:
     from pqd.tables import Table
 
 _COUNTING = Lattice(0, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the caller asks for: tolerance, budget per query, level, decider, column facts."""
-
-    tolerance: Tolerance
-    epsilon: Fraction
-    alpha: Fraction
-    decider: str
-    facts: Facts
+_COUNTS = ("COUNT", "COUNT DISTINCT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +48,12 @@ class Question:
     tau: Fraction
     interval: Interval
     choice: Choice
+    synthetic: Histogram
+
+    @property
+    def candidates(self) -> tuple[CandidateFacts, ...]:
+        """Every candidate as a report shows it, in the query's own unit."""
+        return tuple(_facts_of(candidate, self.unit) for candidate in self.choice.candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _lattices(
     notes: dict[str, None] = {}
     lattices: list[Lattice | None] = []
     for query, resolved in pairs:
-        if resolved.value is None:
+        if resolved.value is None or query.aggregate == "COUNT DISTINCT":
             lattices.append(None)
             continue
         with _naming(query):
@@ -152,17 +151,32 @@ def _lattice(
 
 def _question(query: Query, lattice: Lattice, synthetic: Histogram, terms: Terms) -> Question:
     """Return the question of one query, given the histogram of the synthetic table."""
-    unit = Fraction(1)
-    if query.aggregate == "COUNT":
-        answer = Fraction(synthetic.mass)
-    else:
-        unit = lattice.unit
-        if query.aggregate == "MEDIAN" and not synthetic.mass:
-            raise QueryError("no synthetic row matches, so there is no median to compare with")
-        answer = unit * (synthetic.median if query.aggregate == "MEDIAN" else synthetic.total)
-    tau = terms.tolerance.of(answer)
-    choice = choose(terms.decider, query.aggregate, lattice, synthetic, terms.epsilon, terms.alpha)
-    return Question(query, unit, answer, tau, Interval.around(answer / unit, tau / unit), choice)
+    unit = Fraction(1) if query.aggregate in _COUNTS else lattice.unit
+    found = answer(query.aggregate, synthetic, query.p or HALF)
+    if found is None:
+        word = {"AVG": "mean", "MEDIAN": "median"}.get(query.aggregate, "quantile")
+        raise QueryError(f"no synthetic row matches, so there is no {word} to compare with")
+    tau = terms.tolerance.of(found * unit)
+    interval = Interval.around(found, tau / unit)
+    parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
+    fitting = applicable(query.aggregate, lattice, **parameters)
+    choice = choose(terms.decider, query.aggregate, fitting, synthetic, interval, terms)
+    return Question(query, unit, found * unit, tau, interval, choice, synthetic)
+
+
+def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
+    threshold, rates, scale = candidate.threshold, candidate.rates, float(unit)
+    curve = candidate.curve
+    return CandidateFacts(
+        candidate.decider.id,
+        tau_min=threshold.tau * scale if threshold else None,
+        tau_min_exact=threshold.exact if threshold else None,
+        tau_published=None if candidate.published is None else candidate.published * scale,
+        false_no=rates.false_no if rates else None,
+        false_yes=rates.false_yes if rates else None,
+        epsilon_needed=candidate.needed,
+        curve=tuple(None if math.isnan(y) else y for y in curve) if curve else None,
+    )
 
 
 def _facts(facts: Facts, attribute: str) -> ColumnFacts | None:

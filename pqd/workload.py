@@ -10,15 +10,18 @@ from pqd.query import Resolved
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One aggregated number of a row: its SQL over typed columns, and its public lattice."""
+    """What is aggregated of a row: its SQL over typed columns, and its public lattice.
+
+    Without a lattice only equality matters (COUNT DISTINCT).
+    """
 
     sql: str
-    lattice: Lattice
+    lattice: Lattice | None
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one query needs from the scan: the rows it matches and the number to count, if any."""
+    """What one query needs from the scan: the rows it matches, and what to count of them."""
 
     predicate: Predicate | None
     measured: Measured | None
@@ -33,9 +36,9 @@ class Workload:
 
     @classmethod
     def of(cls, queries: Sequence[tuple[Resolved, Lattice | None]]) -> "Workload":
-        """Gather resolved queries, each with the lattice of its number (None for a count)."""
+        """Gather resolved queries, each with the lattice of its number (None if it has none)."""
         tasks = tuple(
-            Task(q.predicate, Measured(q.value, lattice) if q.value and lattice else None)
+            Task(q.predicate, Measured(q.value, lattice) if q.value else None)
             for q, lattice in queries
         )
         return cls(tasks, tuple(sorted({name for q, _ in queries for name in q.columns})))
@@ -48,5 +51,5 @@ class Workload:
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """Every distinct number."""
+        """Everything distinct that is aggregated."""
         return tuple(dict.fromkeys(task.measured for task in self.tasks if task.measured))

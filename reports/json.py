@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,7 @@ from reports.numbers import plain
 
 
 def report_dict(report: AuditReport) -> dict[str, Any]:
-    """Return ``report`` as JSON values: budgets as numbers, an infinite threshold as a string."""
+    """Return ``report`` as JSON values."""
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "audit",
@@ -21,20 +21,21 @@ def report_dict(report: AuditReport) -> dict[str, Any]:
         "spent_epsilon": plain(report.spent),
         "simulated": report.simulated,
         "notes": list(report.notes),
-        "verdicts": [_values(asdict(verdict)) for verdict in report.verdicts],
+        "verdicts": [json_values(verdict) for verdict in report.verdicts],
     }
 
 
-def report_json(report: AuditReport) -> str:
-    """Return ``report`` as indented JSON text that ends in a newline."""
-    return json.dumps(report_dict(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def json_text(values: dict[str, Any]) -> str:
+    """Return ``values`` as indented JSON text that ends in a newline."""
+    return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _values(value: Any) -> Any:  # noqa: ANN401 - walks any JSON-like tree
-    if isinstance(value, dict):
-        return {key: _values(part) for key, part in value.items()}
+def json_values(value: Any) -> Any:  # noqa: ANN401 - walks any tree of dataclasses
+    """Return ``value`` as JSON values: fractions as numbers, an infinite one as a string."""
+    if is_dataclass(value):
+        return {field.name: json_values(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, (list, tuple)):
-        return [_values(part) for part in value]
+        return [json_values(part) for part in value]
     if isinstance(value, Fraction):
         return plain(value)
     if isinstance(value, float) and math.isinf(value):

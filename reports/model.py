@@ -14,19 +14,32 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class CandidateFacts:
-    """A decider that fits a query.
+    """A decider that fits a query, and what it is worth; all from public data.
 
     ``tau_min`` is its effectiveness threshold at the report's epsilon and alpha, in the query's
-    unit: None where no closed form is known, infinite where no tau suffices.  ``tau_min_exact``
-    is False for a published upper bound.  ``false_no`` and ``false_yes`` are its error
-    probabilities on public stand-ins, None where not computed.
+    unit, infinite where no tau suffices; ``tau_min_exact`` says that it is a closed form, not a
+    search over public stand-ins; ``tau_published`` is what the paper prints (docs/errata.md).
+    ``false_no`` and ``false_yes`` are its error probabilities at this tau on the stand-ins;
+    ``epsilon_needed`` is the least budget at which both are at most alpha, infinite where none
+    will do; ``curve`` is Pr[yes] at true gaps of 0, 1/8, ... 20/8 times tau.  What was not
+    computed is None.
     """
 
     decider: str
-    tau_min: float | None
-    tau_min_exact: bool | None
+    tau_min: float | None = None
+    tau_min_exact: bool | None = None
+    tau_published: float | None = None
     false_no: float | None = None
     false_yes: float | None = None
+    epsilon_needed: float | None = None
+    curve: tuple[float | None, ...] | None = None
+
+    @property
+    def worst(self) -> float:
+        """The larger error probability, 1 where unknown."""
+        if self.false_no is None or self.false_yes is None:
+            return 1.0
+        return max(self.false_no, self.false_yes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +48,15 @@ class Verdict:
 
     Only ``outcome``, ``p_value``, ``margin`` and ``conclusive`` depend on the private table, and
     only through the budgeted output of ``decider``.  ``lower`` and ``upper`` are the ends of the
-    open interval.  ``p_value`` and ``margin`` are None where the decider releases neither.
+    open interval.  ``p_value``, ``margin`` and ``conclusive`` are None where the decider releases
+    none.  ``epsilon`` is what the verdict cost: 0 where no table could have answered otherwise.
     """
 
     id: str
     sql: str
     aggregate: str
     attribute: str | None
+    p: float | None
     where: str | None
     q_synthetic: int | float
     tau: int | float
@@ -62,9 +77,16 @@ class Verdict:
     simulated: bool = False
 
     @property
-    def trusted(self) -> bool:
-        """Whether the outcome is yes."""
-        return self.outcome == "yes"
+    def chosen(self) -> CandidateFacts:
+        """The candidate that decided."""
+        return next(c for c in self.candidates if c.decider == self.decider)
+
+    @property
+    def standing(self) -> str:
+        """``trusted``, ``not trusted``, or ``undecided`` where the p-value exceeds alpha."""
+        if self.conclusive is False:
+            return "undecided"
+        return "trusted" if self.outcome == "yes" else "not trusted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +117,9 @@ class AuditReport:
 
     def to_json(self) -> str:
         """Return the report as JSON text (docs/report-schema.md)."""
-        from reports.json import report_json  # noqa: PLC0415 - renderings import the model
+        from reports.json import json_text, report_dict  # noqa: PLC0415 - the same
 
-        return report_json(self)
+        return json_text(report_dict(self))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per verdict, without the candidates."""

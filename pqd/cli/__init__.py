@@ -12,6 +12,7 @@ import typer
 import pqd
 from deciders.errors import PqdError
 from pqd.cli.audit import audit
+from pqd.cli.plan import plan
 
 app = typer.Typer(
     name="pqd",
@@ -42,6 +43,7 @@ def _root(
 
 
 app.command(name="audit", no_args_is_help=True)(audit)
+app.command(name="plan", no_args_is_help=True)(plan)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from deciders import DECIDERS, Histogram, Interval
+from deciders import DECIDERS, Histogram, Interval, Lattice, answer, for_lattice
 
 RNG = np.random.default_rng(3)
 AGES = Histogram.from_values(RNG.integers(0, 20, 41).tolist())
@@ -218,13 +218,12 @@ def test_every_probability_is_one_for_any_budget_and_size(
 ) -> None:
     big = Histogram(np.array([0, 3, 400_000]), np.array([10**6, 10**8, 10**7]))
     made = DECIDERS[decider_id]
-    fields = {"upper": 500_000} if made.aggregate == "SUM" else {}
-    if decider_id == "em_median":
-        fields = {"lower": 0, "upper": 500_000}
-    centre = {"COUNT": big.mass, "SUM": big.total, "MEDIAN": big.median}[made.aggregate]
-    for gap in (Fraction(0), Fraction(centre) / 3):
-        interval = Interval.around(centre + gap, max(1, centre // 10))
-        assert 0 <= made(**fields).accept(big, interval, epsilon) <= 1
+    decider = for_lattice(decider_id, made.aggregate, Lattice(0, 500_000))
+    centre = answer(made.aggregate, big)
+    assert centre is not None
+    for gap in (Fraction(0), centre / 3):
+        interval = Interval.around(centre + gap, max(Fraction(1), centre / 10))
+        assert 0 <= decider.accept(big, interval, epsilon) <= 1
 
 
 def test_overflow_of_the_paper_does_not_occur() -> None:

@@ -6,8 +6,7 @@ from fractions import Fraction
 import pytest
 
 from deciders import DECIDERS, Histogram, Interval
-from deciders.count import published_laplace_threshold
-from deciders.sum import published_race_threshold
+from deciders.published import laplace_threshold, race_threshold
 
 
 def rounded_tau(percent: str, answer: int) -> int:
@@ -16,16 +15,16 @@ def rounded_tau(percent: str, answer: int) -> int:
 
 
 def test_example_5_3() -> None:
-    published = published_laplace_threshold(2_000_000 / Fraction("0.1"), 0.05)
+    published = laplace_threshold(2_000_000 / Fraction("0.1"), 0.05)
     assert published == pytest.approx(4.605e7, rel=5e-5)
-    assert published_laplace_threshold(20, 0.05) == pytest.approx(46.052, abs=5e-4)
+    assert laplace_threshold(20, 0.05) == pytest.approx(46.052, abs=5e-4)
     exact = DECIDERS["lm_sum"](upper=2_000_000).tau_min(Histogram.of_mass(0), 0.1, 0.05)
     assert exact.tau == pytest.approx(5.991e7, rel=1e-4)
     assert exact.exact
 
 
 def test_example_5_6() -> None:
-    assert published_race_threshold(2_000_000, 9000, 0.1, 0.05) == pytest.approx(4.549e7, rel=2e-4)
+    assert race_threshold(2_000_000, 9000, 0.1, 0.05) == pytest.approx(4.549e7, rel=2e-4)
 
 
 def test_figure_4_at_the_centre() -> None:
@@ -63,7 +62,7 @@ def test_thresholds_of_count_at_a_quarter() -> None:
     laplace = DECIDERS["lm_count"]().tau_min(mass, 0.25, 0.05)
     assert laplace.tau == pytest.approx(11.98, abs=5e-3)
     assert DECIDERS["em_count"]().tau_min(mass, 0.25, 0.05).tau == pytest.approx(11.78, abs=5e-3)
-    published = published_laplace_threshold(4, 0.05)
+    published = laplace_threshold(4, 0.05)
     assert published == pytest.approx(9.21, abs=5e-3)
     at_published = Interval.around(1000, str(published))
     false_no = 1 - DECIDERS["lm_count"]().accept(mass, at_published, 0.25)

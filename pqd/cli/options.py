@@ -1,0 +1,134 @@
+"""Options that several commands share, and how their texts become what the library takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deciders.errors import ParameterError
+
+if TYPE_CHECKING:
+    from pqd.parameters import Terms
+    from pqd.query import Query
+
+Synthetic = Annotated[
+    str, typer.Argument(help="The synthetic copy, taken as public.", show_default=False)
+]
+QueryTexts = Annotated[
+    list[str] | None,
+    typer.Option("--query", "-q", metavar="SQL", help="A query; may be given several times."),
+]
+QueryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--queries",
+        metavar="FILE",
+        help="A file of queries: .sql (statements end in ;, '-- id: NAME' before one names it) "
+        "or .csv (columns id, aggregate, attribute, where_sql).",
+    ),
+]
+Tau = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TAU",
+        help="Tolerance: an amount (10), or a share of the synthetic answer (3.2%).",
+    ),
+]
+Alpha = Annotated[str, typer.Option(metavar="P", help="Error probability that you accept.")]
+DeciderName = Annotated[
+    str,
+    typer.Option(
+        "--decider",
+        metavar="NAME",
+        help="auto (errs least on public data), paper (its Table 4), or the id of a decider.",
+    ),
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=LOW:HIGH[:STEP]",
+        help="Public bounds of an aggregated column; else from the synthetic table.",
+    ),
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        metavar="COLUMN=KIND",
+        help="Kind of a column: number, text, boolean or time; else from the synthetic table.",
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also draw Pr[yes] against the true gap per decider."),
+]
+Json = Annotated[
+    str | None,
+    typer.Option(metavar="FILE|-", help="Write the report as JSON; - for standard output."),
+]
+
+
+def terms_of(
+    *,
+    tau: str | None,
+    epsilon: str | None,
+    alpha: str,
+    decider: str,
+    bounds: list[str] | None,
+    types: list[str] | None,
+    detailed: bool,
+) -> Terms:
+    """Read the options that state the terms of an audit or a plan."""
+    from pqd.parameters import Terms
+
+    if not tau:
+        raise ParameterError("--tau is missing; give it a value such as 10 or 3.2%")
+    return Terms.parse(
+        tau=tau,
+        epsilon=epsilon,
+        alpha=alpha,
+        decider=decider,
+        columns=_columns(bounds or [], types or []),
+        detailed=detailed,
+    )
+
+
+def _columns(bounds: list[str], types: list[str]) -> dict[str, dict[str, Any]]:
+    from pqd.parameters import parse_bounds, parse_type
+
+    columns: dict[str, dict[str, Any]] = {}
+    for name, facts in [*map(parse_bounds, bounds), *map(parse_type, types)]:
+        entry = columns.setdefault(name, {})
+        if entry.keys() & facts.keys():
+            raise ParameterError(f'the same fact about "{name}" is given twice')
+        entry.update(facts)
+    return columns
+
+
+def selected(texts: list[str] | None, file: Path | None) -> tuple[Query, ...]:
+    """Return the queries given one by one, then those of the file."""
+    from pqd.queries import as_queries, read_queries
+
+    return as_queries([*(texts or []), *(read_queries(file) if file else ())])
+
+
+def check_target(target: str | None) -> None:
+    """Refuse a file that cannot be written before anything is spent."""
+    if target in {None, "-"}:
+        return
+    path = Path(str(target))
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ParameterError(f"{target} cannot be written: there is no such folder")
+
+
+def write(text: str, target: str) -> None:
+    """Write a rendering to a file, or to standard output for ``-``."""
+    if target == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as error:
+        typer.echo(f"pqd: {target} was not written: {error.strerror}", err=True)

@@ -1,0 +1,60 @@
+"""``pqd plan``: what verdicts would be worth, before any budget is spent."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pqd.cli import options
+
+
+def plan(
+    synthetic: options.Synthetic,
+    query: options.QueryTexts = None,
+    queries: options.QueryFile = None,
+    tau: options.Tau = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON",
+            help="Budget per query; without it only the budget that each decider needs is given.",
+        ),
+    ] = None,
+    alpha: options.Alpha = "0.05",
+    decider: options.DeciderName = "auto",
+    bounds: options.Bounds = None,
+    type_: options.Types = None,
+    verbose: options.Verbose = False,
+    json: options.Json = None,
+) -> None:
+    """Say, per query, which TAU can be decided at which EPSILON, and by which decider.
+
+    Reads the synthetic table only: no private table, no cost.
+
+    Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
+    """
+    options.check_target(json)
+    from pqd.cli.progress import progress
+    from pqd.planner import run_plan
+
+    terms = options.terms_of(
+        tau=tau,
+        epsilon=epsilon,
+        alpha=alpha,
+        decider=decider,
+        bounds=bounds,
+        types=type_,
+        detailed=True,
+    )
+    with progress() as show:
+        show("Planning")
+        report = run_plan(synthetic, options.selected(query, queries), terms)
+    if json:
+        options.write(report.to_json(), json)
+    if json != "-":
+        from rich.console import Console
+
+        from reports.plan import TerminalPlan
+
+        Console(highlight=False).print(TerminalPlan(report, verbose=verbose))

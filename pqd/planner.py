@@ -1,0 +1,79 @@
+"""The plan: what verdicts will be worth and which decider answers, from public data only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pqd.dispatch import AUTO
+from pqd.engines.duckdb import DuckDBEngine
+from pqd.parameters import Terms
+from pqd.queries import as_queries
+from pqd.questions import Question, prepare
+from pqd.tables import open_table
+from reports.numbers import plain
+from reports.plan import PlanEntry, PlanReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from deciders.exact import Number
+    from pqd.query import Query
+
+
+def plan(
+    synthetic: object,
+    queries: str | Query | Iterable[str | Query],
+    *,
+    tau: Number,
+    epsilon: Number | None = None,
+    alpha: Number = 0.05,
+    decider: str = AUTO,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+) -> PlanReport:
+    """Say what a verdict on each query would be worth; reads no private table and costs nothing.
+
+    The arguments are those of ``pqd.audit``.  Without ``epsilon`` the plan gives, per decider, the
+    budget at which ``tau`` becomes decidable.
+
+    Raises
+    ------
+    PqdError
+        QueryError, TableError, ParameterError or DeciderError; the message names the query.
+    """
+    terms = Terms.parse(
+        tau=tau, epsilon=epsilon, alpha=alpha, decider=decider, columns=columns, detailed=True
+    )
+    return run_plan(synthetic, as_queries(queries), terms)
+
+
+def run_plan(synthetic: object, queries: tuple[Query, ...], terms: Terms) -> PlanReport:
+    """Plan ``queries``; see ``plan``."""
+    table = open_table(synthetic, "synthetic")
+    engine = DuckDBEngine(table)
+    described = engine.described(table)
+    prepared = prepare(engine, described, queries, terms)
+    return PlanReport(
+        tuple(_entry(question) for question in prepared.questions),
+        described.label,
+        terms.tolerance.text,
+        terms.epsilon,
+        terms.alpha,
+        prepared.notes,
+    )
+
+
+def _entry(question: Question) -> PlanEntry:
+    query, choice = question.query, question.choice
+    return PlanEntry(
+        id=query.id or "",
+        sql=query.sql,
+        aggregate=query.aggregate,
+        attribute=query.attribute,
+        p=None if query.p is None else float(query.p),
+        where=query.where,
+        q_synthetic=plain(question.answer),
+        tau=plain(question.tau),
+        decider=choice.decider.id,
+        reason=choice.reason,
+        candidates=question.candidates,
+    )

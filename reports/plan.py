@@ -1,0 +1,166 @@
+"""The plan model and its terminal rendering: what verdicts will be worth, before any is bought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from reports.chart import chart_lines
+from reports.json import json_text, json_values
+from reports.model import SCHEMA_VERSION, CandidateFacts
+from reports.numbers import epsilon_text, number_text
+from reports.terminal import indented, rendered_text
+from reports.words import budget_text, question, share_text, threshold_text, tolerance
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """One query of a plan, in the query's own unit; all of it public."""
+
+    id: str
+    sql: str
+    aggregate: str
+    attribute: str | None
+    p: float | None
+    where: str | None
+    q_synthetic: int | float
+    tau: int | float
+    decider: str
+    reason: str
+    candidates: tuple[CandidateFacts, ...]
+
+    @property
+    def chosen(self) -> CandidateFacts:
+        """The candidate that ``auto`` takes."""
+        return next(c for c in self.candidates if c.decider == self.decider)
+
+    @property
+    def decidable(self) -> bool | None:
+        """Whether tau is at least the chosen decider's threshold; None without a budget."""
+        least = self.chosen.tau_min
+        return None if least is None else self.tau >= least
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """A plan: no private table was read and nothing was spent."""
+
+    entries: tuple[PlanEntry, ...]
+    synthetic: str
+    tolerance: str
+    epsilon: Fraction | None
+    alpha: Fraction
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain JSON values."""
+        values = json_values(self)
+        values["queries"] = values.pop("entries")
+        return {"schema_version": SCHEMA_VERSION, "kind": "plan", **values}
+
+    def to_json(self) -> str:
+        """Return the plan as JSON text (docs/report-schema.md)."""
+        return json_text(self.to_dict())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per query and candidate."""
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+        rows = []
+        for entry in self.entries:
+            public = {"id": entry.id, "q_synthetic": entry.q_synthetic, "tau": entry.tau}
+            for candidate in entry.candidates:
+                facts = {k: v for k, v in json_values(candidate).items() if k != "curve"}
+                rows.append({**public, **facts, "chosen": candidate.decider == entry.decider})
+        return pd.DataFrame(rows)
+
+    def __str__(self) -> str:
+        """Return the terminal plan as plain text, 80 columns wide."""
+        return rendered_text(TerminalPlan(self), 80)
+
+
+class TerminalPlan:
+    """A rich renderable of a plan; ``verbose`` adds the charts where they were computed."""
+
+    def __init__(self, plan: PlanReport, *, verbose: bool = False) -> None:
+        """Keep the plan."""
+        self._plan, self._verbose = plan, verbose
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield one block per query, then the summary."""
+        unicode = options.encoding.lower().startswith("utf")
+        for entry in self._plan.entries:
+            yield _head(entry)
+            text = question(entry.aggregate, entry.attribute, entry.p, entry.where)
+            yield from indented(Text(text), console, options.max_width)
+            stated = tolerance(entry.tau, self._plan.tolerance, "±" if unicode else "+-")
+            answer = f"synthetic answer {number_text(entry.q_synthetic)}, {stated}"
+            yield from indented(Text(answer), console, options.max_width)
+            yield _table(entry, with_budget=self._plan.epsilon is not None)
+            if self._verbose:
+                for line in chart_lines(entry.candidates, entry.decider, unicode=unicode):
+                    yield from indented(Text(line, no_wrap=True), console, options.max_width)
+            yield Text()
+        yield from _summary(self._plan)
+
+
+def _head(entry: PlanEntry) -> Text:
+    if entry.decidable is None:
+        return Text.assemble((entry.id, "bold"))
+    if entry.decidable:
+        return Text.assemble(("OK   ", "bold green"), (entry.id, "bold"))
+    needed = budget_text(entry.chosen.epsilon_needed)
+    remedy = "no epsilon would do" if needed == "none" else f"epsilon {needed} would do"
+    return Text.assemble(
+        ("LOW  ", "bold yellow"),
+        (entry.id, "bold"),
+        (f"   tau below threshold; {remedy}", "yellow"),
+    )
+
+
+def _table(entry: PlanEntry, *, with_budget: bool) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("     decider", no_wrap=True)
+    titles = ["least tau", "false no", "false yes"] if with_budget else []
+    for title in [*titles, "epsilon for tau"]:
+        table.add_column(title, justify="right")
+    for candidate in entry.candidates:
+        taken = candidate.decider == entry.decider
+        cells = [f"   {'>' if taken else ' '} {candidate.decider}"]
+        if with_budget:
+            cells.append(threshold_text(candidate.tau_min))
+            cells += [share_text(candidate.false_no), share_text(candidate.false_yes)]
+        table.add_row(*cells, budget_text(candidate.epsilon_needed), style="bold" if taken else "")
+    return table
+
+
+def _summary(plan: PlanReport) -> Iterator[Text]:
+    count = len(plan.entries)
+    level = number_text(float(plan.alpha) * 100, 3)
+    if plan.epsilon is not None:
+        enough = sum(entry.decidable is True for entry in plan.entries)
+        total = epsilon_text(plan.epsilon * count)
+        yield Text(
+            f"{enough} of {count} decidable at epsilon {epsilon_text(plan.epsilon)} each "
+            f"({total} in total).",
+            style="bold",
+        )
+    yield Text(
+        f"Planned on {plan.synthetic} alone: no private table was read, nothing was spent. "
+        f"> marks the decider that auto takes."
+    )
+    yield Text(
+        f"Decidable: at most {level} % wrong where the answers agree or lie 2 tau apart; false no "
+        "and false yes are those errors at this tau, on stand-ins made from the synthetic table."
+    )
+    for note in plan.notes:
+        yield Text(note)

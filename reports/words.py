@@ -1,0 +1,123 @@
+"""Verdicts and plans in words: the sentences that every text rendering shares."""
+
+import math
+from collections.abc import Iterator
+
+from reports.model import CandidateFacts, Verdict
+from reports.numbers import epsilon_text, number_text
+
+
+def headline(verdict: Verdict) -> tuple[str, str]:
+    """Return the badge and the verdict in words."""
+    if verdict.conclusive is False:
+        return "?", f"undecided: leans {verdict.outcome.upper()}"
+    if verdict.outcome == "yes":
+        return "YES", "within tolerance"
+    return "NO", "outside tolerance"
+
+
+def question(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
+    """Return the query in one line, such as ``SUM(income) where age > 40``."""
+    operand = attribute or "*"
+    if p is not None:
+        operand += f", {number_text(p)}"
+    name = "COUNT(DISTINCT " if aggregate == "COUNT DISTINCT" else f"{aggregate}("
+    condition = f" where {' '.join(where.split())}" if where else ""
+    return f"{name}{operand}){condition}"
+
+
+def tolerance(verdict_tau: float, stated: str, sign: str) -> str:
+    """Return ``±56.1 (5%)``."""
+    share = f" ({stated})" if stated.endswith("%") else ""
+    return f"tolerance {sign}{number_text(verdict_tau)}{share}"
+
+
+def p_value_text(p_value: float) -> str:
+    """Return a p-value as readers expect it."""
+    if p_value < 0.001:
+        return "p < 0.001"
+    return f"p = {p_value:.3f}" if p_value < 0.1 else f"p = {p_value:.2f}"
+
+
+def share_text(probability: float | None) -> str:
+    """Return a probability in per cent, never rounded to a certainty."""
+    if probability is None:
+        return "?"
+    if probability < 0.001:
+        return "< 0.1 %" if probability > 0 else "0 %"
+    if probability > 0.999:
+        return "> 99.9 %" if probability < 1 else "100 %"
+    return f"{100 * probability:.1f} %"
+
+
+def threshold_text(tau: float | None) -> str:
+    """Return an effectiveness threshold, ``none`` where no tau suffices."""
+    if tau is None:
+        return "?"
+    return "none" if math.isinf(tau) else number_text(tau, 4)
+
+
+def budget_text(epsilon: float | None) -> str:
+    """Return a needed budget, ``none`` where no epsilon suffices."""
+    if epsilon is None:
+        return "?"
+    return "none" if math.isinf(epsilon) else epsilon_text(epsilon)
+
+
+def margin_sentence(verdict: Verdict) -> str | None:
+    """Return the released margin in plain words, None without one."""
+    if verdict.margin is None:
+        return None
+    rows = verdict.margin if verdict.outcome == "yes" else 1 - verdict.margin
+    people = "1 person" if rows == 1 else f"{rows:,} people"
+    return f"about {people} would have to be added or removed to change this answer"
+
+
+def worth_sentence(tau: float, candidate: CandidateFacts) -> tuple[str, bool]:
+    """Return what tau is worth with the decider taken, and whether it is enough."""
+    least, amount = candidate.tau_min, number_text(tau)
+    if least is None:
+        return f"{candidate.decider}: the least tau that means something is not known", True
+    needed = candidate.epsilon_needed
+    remedy = "raise tau"
+    if needed is not None and not math.isinf(needed):
+        remedy = f"epsilon {budget_text(needed)} would do, or a larger tau"
+    if math.isinf(least):
+        return f"no tau means anything with {candidate.decider} at this epsilon", False
+    if tau < least:
+        text = f"tau {amount} is BELOW {number_text(least, 4)}, the least that means something at"
+        return f"{text} this epsilon; {remedy}", False
+    times = f" ({amount} is {number_text(tau / least, 3)} times that)" if least else ""
+    return f"means something from tau {threshold_text(least)} at this epsilon{times}", True
+
+
+def decider_sentence(verdict: Verdict) -> str:
+    """Return which decider answered and why."""
+    chosen = verdict.chosen
+    text = f"decided by {verdict.decider}: {verdict.reason}"
+    if verdict.epsilon and chosen.false_no is not None:
+        text += f" (wrong in {share_text(chosen.worst)})"
+    return text
+
+
+def thresholds_sentence(candidates: tuple[CandidateFacts, ...]) -> str:
+    """Return the threshold of every decider that fits."""
+    parts = (f"{c.decider} {threshold_text(c.tau_min)}" for c in candidates)
+    return "least tau by decider: " + ", ".join(parts)
+
+
+def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines under a verdict's headline, each with a role (plain, warning, detail)."""
+    yield question(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
+    ends = f"({number_text(verdict.lower, 9)}, {number_text(verdict.upper, 9)})"
+    answer = f"synthetic answer {number_text(verdict.q_synthetic)}"
+    amount = tolerance(verdict.tau, stated, sign)
+    yield f"{answer}, {amount}: is the private answer inside {ends}?", "plain"
+    margin = margin_sentence(verdict)
+    if margin:
+        yield margin, "plain"
+    if verdict.epsilon:
+        text, enough = worth_sentence(verdict.tau, verdict.chosen)
+        yield text, "plain" if enough else "warning"
+    yield decider_sentence(verdict), "detail"
+    yield thresholds_sentence(verdict.candidates), "detail"
