@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock samples benchmark clean
+.PHONY: demo test format lock samples tables benchmark clean
 
 demo: $(READY)
 	$(BIN)/pqd audit samples/census_private.parquet samples/census_synthetic.parquet \
@@ -29,6 +29,9 @@ lock: $(READY)
 
 samples: $(READY)
 	$(BIN)/python samples/make.py all
+
+tables: $(READY)
+	$(BIN)/python docs/make_tables.py
 
 benchmark: $(READY)
 	$(BIN)/python benchmarks/scan.py

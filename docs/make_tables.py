@@ -1,0 +1,156 @@
+"""Writes docs/tables.md again: exact errors on the paper's queries, and budgets on the samples.
+
+python docs/make_tables.py                 writes docs/tables.md
+python docs/make_tables.py --round-tau -   prints it with tau rounded up, as the paper's code did
+"""
+
+import argparse
+import csv
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pqd
+from deciders import DECIDERS, Histogram, Interval
+from reports.plan import PlanEntry
+
+ROOT = Path(__file__).resolve().parent.parent
+TAUS = ("0.2", "0.8", "3.2", "12.8", "51.2")
+EPSILONS = ("0.0625", "0.125", "0.25", "0.5", "1")
+COUNTING = ("lm_count", "em_count", "inv_count")
+
+
+def paper_counts() -> list[tuple[str, int, int]]:
+    """Id, q(D) and q(Ds) of the 22 COUNT queries (Patwa 2023, Tables 5 and 6)."""
+    with (ROOT / "samples" / "paper_answers.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            (row["id"], int(row["q_private"]), int(row["q_synthetic"]))
+            for row in csv.DictReader(file)
+            if row["aggregate"] == "COUNT"
+        ]
+
+
+def count_error(decider: str, private: int, interval: Interval, epsilon: str) -> float:
+    """Exact error (Def. 3.2) of a COUNT decider."""
+    accept = DECIDERS[decider]().accept(Histogram.of_mass(private), interval, epsilon)
+    return float(1 - accept if interval.contains(private) else accept)
+
+
+def interval_of(synthetic: int, percent: str, *, rounded: bool) -> Interval:
+    """The interval of tau per cent of the synthetic answer."""
+    tau = Fraction(percent) / 100 * synthetic
+    return Interval.around(synthetic, math.ceil(tau) if rounded else tau)
+
+
+def error_tables(*, rounded: bool) -> Iterator[str]:
+    """One table per epsilon: errors of LM, EM and INV for every COUNT query and tau."""
+    yield "## Exact error on the paper's 22 COUNT queries"
+    yield ""
+    yield (
+        "Each cell: LM / EM / INV, the probability of a wrong verdict (Def. 3.2) from the closed "
+        "forms of docs/theory.md, not from trials. An asterisk: q(D) is outside the interval."
+    )
+    found: list[tuple[float, float, float]] = []
+    for epsilon in EPSILONS:
+        yield ""
+        yield f"### epsilon = {epsilon}"
+        yield ""
+        yield "| query | " + " | ".join(f"tau {tau} %" for tau in TAUS) + " |"
+        yield "| --- |" + " --- |" * len(TAUS)
+        for name, private, synthetic in paper_counts():
+            cells = []
+            for tau in TAUS:
+                interval = interval_of(synthetic, tau, rounded=rounded)
+                errors = [count_error(d, private, interval, epsilon) for d in COUNTING]
+                found.append((errors[0], errors[1], errors[2]))
+                mark = "" if interval.contains(private) else " *"
+                cells.append(" / ".join(f"{error:.3f}" for error in errors) + mark)
+            yield f"| {name} | " + " | ".join(cells) + " |"
+    yield ""
+    yield from count_summary(found)
+
+
+def count_summary(found: Sequence[tuple[float, float, float]]) -> Iterator[str]:
+    """How often INV is below the others, and the mean errors."""
+    above = sum(inv > em + 1e-12 for _, em, inv in found)
+    below = sum(inv < lm - 1e-12 for lm, _, inv in found)
+    worse = sum(inv > lm + 1e-12 for lm, _, inv in found)
+    means = " / ".join(f"{statistics.fmean(errors):.4f}" for errors in zip(*found, strict=True))
+    yield (
+        f"Of the {len(found)} cells INV is above EM in {above}, below LM in {below} and above LM "
+        f"in {worse}. Mean error LM / EM / INV: {means}."
+    )
+
+
+def budget_tables() -> Iterator[str]:
+    """Epsilon that each decider needs for 5 per cent error on the sample tables."""
+    yield "## Budget for 5 % error on the sample tables"
+    yield ""
+    yield (
+        "Least epsilon at which a verdict with tau = 5 % of the synthetic answer (at least one "
+        "step) errs with at most 5 % on stand-ins made from the synthetic table (`pqd plan`). "
+        "`none`: no epsilon up to 2^20 will do, the decider is biased there."
+    )
+    for table in ("census", "taxi"):
+        queries = [
+            query
+            for query in pqd.read_queries(ROOT / "samples" / f"{table}.sql")
+            if query.aggregate in {"SUM", "MEDIAN"}
+        ]
+        plan = pqd.plan(ROOT / "samples" / f"{table}_synthetic.parquet", queries, tau="5%")
+        for aggregate in ("MEDIAN", "SUM"):
+            entries = [entry for entry in plan.entries if entry.aggregate == aggregate]
+            yield from budget_table(f"{table}, {aggregate}", entries)
+
+
+def budget_table(title: str, entries: Sequence[PlanEntry]) -> Iterator[str]:
+    """One table of needed budgets and the median ratio to the inverse-sensitivity decider."""
+    names = [candidate.decider for candidate in entries[0].candidates]
+    yield ""
+    yield f"### {title}"
+    yield ""
+    yield "| query | synthetic answer | " + " | ".join(names) + " |"
+    yield "| --- |" + " ---: |" * (len(names) + 1)
+    ratios: dict[str, list[float]] = {name: [] for name in names}
+    for entry in entries:
+        needed = [candidate.epsilon_needed or math.inf for candidate in entry.candidates]
+        for name, epsilon in zip(names, needed, strict=True):
+            ratios[name].append(epsilon / needed[0])
+        cells = ["none" if math.isinf(epsilon) else f"{epsilon:.3g}" for epsilon in needed]
+        yield f"| {entry.id} | {entry.q_synthetic:,} | " + " | ".join(cells) + " |"
+    middle = [statistics.median(ratios[name]) for name in names]
+    cells = ["none" if math.isinf(ratio) else f"x {ratio:.2g}" for ratio in middle]
+    yield "| median ratio | | " + " | ".join(cells) + " |"
+
+
+def document(*, rounded: bool) -> str:
+    """The whole of docs/tables.md."""
+    lines = [
+        "# Tables",
+        "",
+        "Made by `python docs/make_tables.py`; a test keeps this file equal to what it prints.",
+        "",
+        *error_tables(rounded=rounded),
+        "",
+        *budget_tables(),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write or print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", nargs="?", default=str(ROOT / "docs" / "tables.md"))
+    parser.add_argument("--round-tau", action="store_true", help="round tau up to a whole number")
+    options = parser.parse_args()
+    text = document(rounded=options.round_tau)
+    if options.target == "-":
+        print(text, end="")
+    else:
+        Path(options.target).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
