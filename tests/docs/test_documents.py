@@ -1,0 +1,115 @@
+"""What the documents say is what the code does: examples run, tables and numbers are made again."""
+
+import importlib.util
+import json
+import re
+import shlex
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.testing import CliRunner
+
+from pqd.cli import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", "docs/guide.md"]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+PYTHON = [(page, code) for page in PAGES for code in blocks(page, "python")]
+COMMANDS = [
+    (page, line.removeprefix("$ ").removeprefix(".venv/bin/"))
+    for page in PAGES
+    for block in blocks(page, "console")
+    for line in block.splitlines()
+    if "pqd " in line
+]
+
+
+@pytest.mark.parametrize(("page", "code"), PYTHON)
+def test_python_examples_run(
+    page: str, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    exec(compile(code, page, "exec"), {})  # noqa: S102 - the point of the test
+    assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_commands_run(
+    page: str, line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert page
+    monkeypatch.chdir(ROOT)
+    for name in ("private.csv", "copy.csv"):
+        rows = "".join(f"{20 + i % 60},{1000 * i}\n" for i in range(300))
+        (tmp_path / name).write_text("age,income\n" + rows, encoding="utf-8")
+        line = line.replace(f" {name}", f" {tmp_path / name}")
+    result = CliRunner().invoke(app, shlex.split(line)[1:])
+    assert result.exit_code == 0, result.output
+    assert "epsilon" in result.output
+
+
+def test_the_readme_names_both_commands_and_ci_calls_the_second() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "$ make demo\n$ make test\n" in readme
+    assert re.search(r"^demo:.*\n\t\$\(BIN\)/pqd audit", makefile, flags=re.MULTILINE)
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert script.strip().endswith("make test")
+
+
+def test_help_names_every_option_of_the_guide() -> None:
+    runner = CliRunner()
+    shown = "".join(
+        runner.invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output
+        for name in ("audit", "plan")
+    )
+    stated = set(re.findall(r"`(--[a-z]+)", (ROOT / "docs" / "guide.md").read_text("utf-8")))
+    assert {"--bounds", "--type", "--verbose", "--json", "--decider", "--epsilon"} <= stated
+    for option in stated:
+        assert option in shown
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        for target in re.findall(r"`?((?:docs|tests)/[\w/]+\.(?:md|py))", page.read_text("utf-8")):
+            assert (ROOT / target).exists(), f"{page.name} names {target}"
+
+
+@pytest.fixture(scope="module")
+def tables() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_tables", ROOT / "docs" / "make_tables.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_tables_are_what_their_command_prints(tables: ModuleType) -> None:
+    committed = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    assert tables.document(rounded=False) == committed
+
+
+def test_inverse_sensitivity_is_never_above_em_in_the_table(tables: ModuleType) -> None:
+    summary = next(line for line in tables.error_tables(rounded=False) if line.startswith("Of the"))
+    assert summary.startswith("Of the 550 cells INV is above EM in 0,")
+
+
+def test_the_schema_document_names_every_field() -> None:
+    arguments = "samples/census_private.parquet samples/census_synthetic.parquet -v --json -"
+    options = ["-q", "SELECT COUNT(*) FROM D", "--tau", "5%", "--epsilon", "1"]
+    paths = [str(ROOT / word) if "/" in word else word for word in arguments.split()]
+    report = json.loads(CliRunner().invoke(app, ["audit", *paths, *options]).stdout)
+    words = set(re.findall(r"[a-z_]+", (ROOT / "docs" / "report-schema.md").read_text("utf-8")))
+    verdict = report["verdicts"][0]
+    for fields in (report, verdict, verdict["candidates"][0]):
+        assert set(fields) <= words

@@ -1,0 +1,108 @@
+"""``pqd plan``: from the command line and Python, public data only."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import pqd
+from pqd.cli import app
+
+ROOT = Path(__file__).parents[2]
+CENSUS = str(ROOT / "samples" / "census_synthetic.parquet")
+SHARED = ROOT.parent / "shared" / "data"
+
+
+def shown(*arguments: str, columns: int = 80) -> str:
+    result = CliRunner().invoke(app, ["plan", *arguments], env={"COLUMNS": str(columns)})
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_low_and_ok_are_seen_at_a_glance() -> None:
+    query = "SELECT COUNT(*) FROM D WHERE sex LIKE 'Male'"
+    low = shown(CENSUS, "-q", query, "--tau", "3", "--epsilon", "0.25")
+    assert low.startswith("LOW  q1   tau below threshold; epsilon 0.886 would do")
+    assert "0 of 1 decidable" in low
+    enough = shown(CENSUS, "-q", query, "--tau", "12", "--epsilon", "0.25")
+    assert enough.startswith("OK   q1")
+    assert "1 of 1 decidable" in enough
+    assert "nothing was spent" in " ".join(enough.split())
+
+
+@pytest.mark.parametrize("columns", [44, 80, 140])
+def test_a_plan_is_complete_at_any_width(columns: int) -> None:
+    text = shown(CENSUS, "--queries", str(ROOT / "samples" / "demo.sql"), "--tau", "5%", "-v",
+                 "--epsilon", "0.1", columns=columns)  # fmt: skip
+    words = "".join(text.split())
+    for name in (
+        "inv_count",
+        "em_count_naive",
+        "svt_sum_plain",
+        "hist_median",
+        "income-of-graduates",
+    ):
+        assert name in words
+    assert "\x1b" not in text
+
+
+def test_without_epsilon_only_the_needed_budget_is_shown() -> None:
+    text = shown(CENSUS, "-q", "SELECT MEDIAN(age) FROM D", "--tau", "3")
+    assert "epsilon for tau" in text
+    assert "false no" not in text.split("Planned on")[0]
+
+
+def test_json_of_a_plan() -> None:
+    plan = json.loads(shown(CENSUS, "-q", "SELECT SUM(inctot) FROM D", "--tau", "1%", "--epsilon",
+                            "0.5", "--json", "-"))  # fmt: skip
+    assert (plan["kind"], plan["schema_version"], plan["epsilon"]) == ("plan", 1, 0.5)
+    (entry,) = plan["queries"]
+    assert {c["decider"] for c in entry["candidates"]} >= {"inv_sum", "lm_sum", "svt_sum"}
+    chosen = next(c for c in entry["candidates"] if c["decider"] == entry["decider"])
+    assert len(chosen["curve"]) == 21
+    assert "private" not in plan
+
+
+def test_a_frame_has_one_row_per_query_and_candidate() -> None:
+    plan = pqd.plan(CENSUS, ["SELECT COUNT(*) FROM D", "SELECT AVG(age) FROM D"], tau=5, epsilon=1)
+    frame = plan.to_frame()
+    assert list(frame["decider"]) == [
+        "inv_count",
+        "lm_count",
+        "em_count",
+        "em_count_naive",
+        "inv_mean",
+    ]
+    assert list(frame["chosen"]) == [True, False, False, False, True]
+
+
+def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
+    """At the epsilon that the plan gives, a true yes is missed with probability about alpha."""
+    entry = pqd.plan(CENSUS, "SELECT MEDIAN(age) FROM D", tau=2).entries[0]
+    needed = entry.chosen.epsilon_needed
+    assert needed is not None
+    outcomes = [
+        pqd.audit(CENSUS, CENSUS, "SELECT MEDIAN(age) FROM D", tau=2, epsilon=needed)
+        .verdicts[0]
+        .outcome
+        for _ in range(40)
+    ]
+    # 40 draws at a false-no rate of 5 %: 13 or more noes have probability 10^-7.
+    assert outcomes.count("no") < 13
+
+
+def test_a_biased_decider_is_never_decidable() -> None:
+    plan = pqd.plan(CENSUS, "SELECT SUM(inctot) FROM D", tau="5%", epsilon=1)
+    svt = next(c for c in plan.entries[0].candidates if c.decider == "svt_sum")
+    assert svt.epsilon_needed == math.inf
+    assert "none" in str(plan)
+
+
+def test_adult_plan() -> None:
+    if not SHARED.exists():
+        pytest.skip("the Adult tables are not here")
+    text = shown(str(SHARED / "adult_privbayes_eps1.parquet"), "--queries",
+                 str(SHARED / "adult_queries.csv"), "--tau", "200", "--epsilon", "0.25")  # fmt: skip
+    assert "of 22 decidable at epsilon 0.25" in text

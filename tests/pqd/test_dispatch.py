@@ -1,0 +1,101 @@
+"""The choice of a decider: least error on public data, and nothing else."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pqd
+from deciders import Interval, Lattice, SimulatedNoise, applicable
+from pqd.auditor import run
+from pqd.dispatch import choose
+from pqd.errors import DeciderError
+from pqd.parameters import Terms
+from pqd.queries import as_queries
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+QUERIES = [
+    "SELECT COUNT(*) FROM D WHERE age > 40",
+    "SELECT SUM(income) FROM D WHERE sex = 'f'",
+    "SELECT MEDIAN(age) FROM D",
+    "SELECT AVG(income) FROM D",
+    "SELECT QUANTILE(age, 0.9) FROM D",
+    "SELECT COUNT(DISTINCT income) FROM D",
+]
+
+
+def table(seed: int, rows: int) -> pd.DataFrame:
+    ages = [(seed * 7 + i * 13) % 90 for i in range(rows)]
+    incomes = [(seed * 31 + i * 97) % 5000 for i in range(rows)]
+    return pd.DataFrame({"age": ages, "income": incomes, "sex": ["f", "m"] * (rows // 2)})
+
+
+def test_auto_errs_least_at_the_tau_asked_for() -> None:
+    plan = pqd.plan(table(1, 400), QUERIES, tau="5%", epsilon=0.5)
+    for entry in plan.entries:
+        assert entry.chosen.worst == min(candidate.worst for candidate in entry.candidates)
+
+
+def test_without_a_budget_auto_needs_the_least() -> None:
+    plan = pqd.plan(table(1, 400), QUERIES, tau="5%")
+    for entry in plan.entries:
+        needed = [c.epsilon_needed for c in entry.candidates if c.epsilon_needed is not None]
+        assert entry.chosen.epsilon_needed == min(needed)
+        assert entry.chosen.tau_min is None
+
+
+def test_ties_go_to_the_smaller_threshold() -> None:
+    """Far from every end all errors are 0: then INV's threshold, 10, beats LM's and EM's."""
+    entry = pqd.plan(table(1, 40_000), QUERIES[0], tau="20%", epsilon=0.25).entries[0]
+    assert entry.decider == "inv_count"
+    assert {c.decider for c in entry.candidates if c.worst < 1e-12} >= {"lm_count", "em_count"}
+
+
+@pytest.mark.parametrize("decider", ["auto", "paper"])
+def test_the_choice_sees_public_data_only(decider: str) -> None:
+    queries = QUERIES[:3] if decider == "paper" else QUERIES
+    synthetic = table(1, 400)
+    found = []
+    for private in (table(2, 400), table(3, 6), table(1, 400)):
+        terms = Terms.parse(tau="5%", epsilon=0.5, alpha=0.05, decider=decider, detailed=True)
+        report = run(private, synthetic, as_queries(queries), terms, SimulatedNoise(1))
+        found.append([(v.decider, v.reason, v.tau_min, v.candidates) for v in report.verdicts])
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_plan_and_the_audit_choose_alike() -> None:
+    plan = pqd.plan(table(1, 400), QUERIES, tau="5%", epsilon=0.5)
+    report = pqd.audit(table(2, 400), table(1, 400), QUERIES, tau="5%", epsilon=0.5)
+    assert [e.decider for e in plan.entries] == [v.decider for v in report.verdicts]
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "words"),
+    [
+        ("nonesuch", QUERIES[0], "there is no decider 'nonesuch'"),
+        ("lm_sum", QUERIES[0], "decides SUM, not COUNT"),
+        ("paper", QUERIES[3], "the paper has no decider of AVG"),
+    ],
+)
+def test_a_name_that_does_not_fit_is_refused(name: str, query: str, words: str) -> None:
+    with pytest.raises(DeciderError, match=words):
+        pqd.plan(table(1, 400), query, tau=5, epsilon=1, decider=name)
+
+
+def test_truncating_deciders_refuse_negative_values() -> None:
+    columns = {"income": {"bounds": (-10, 5000)}}
+    with pytest.raises(DeciderError, match="needs values >= 0"):
+        pqd.plan(table(1, 400), QUERIES[1], tau=5, epsilon=1, decider="svt_sum", columns=columns)
+    entry = pqd.plan(table(1, 400), QUERIES[1], tau=5, epsilon=1, columns=columns).entries[0]
+    assert {c.decider for c in entry.candidates} == {"inv_sum", "lm_sum"}
+
+
+def test_the_paper_takes_r2t_where_the_largest_value_is_far_below_the_bound() -> None:
+    terms = Terms.parse(tau=5, epsilon=1, alpha=0.05, decider="paper")
+    from deciders import Histogram  # noqa: PLC0415 - used here only
+
+    small = Histogram.from_values([1, 2, 2] * 30)
+    for upper, expected in ((2, "lm_sum"), (10**7, "r2t_sum")):
+        fitting = applicable("SUM", Lattice(0, upper))
+        choice = choose("paper", "SUM", fitting, small, Interval.around(150, 5), terms)
+        assert choice.decider.id == expected
