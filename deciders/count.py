@@ -8,9 +8,10 @@ from typing import ClassVar
 from deciders.decider import Boundless, Decision
 from deciders.effectiveness import Threshold
 from deciders.exact import Number, as_float, positive, probability
+from deciders.exponential import ChosenByOdds
 from deciders.histogram import Histogram
 from deciders.interval import Interval
-from deciders.laplace import probability_inside, sigmoid
+from deciders.laplace import probability_inside
 from deciders.noise import Noise, noisy_value
 
 
@@ -47,7 +48,7 @@ class LaplaceCount(Boundless):
 
 
 @dataclass(frozen=True, slots=True)
-class NaiveExponentialCount(Boundless):
+class NaiveExponentialCount(ChosenByOdds, Boundless):
     """Exponential mechanism on {no, yes} with the 0/1 score (Patwa 2023, section 4.2.1).
 
     Guarantee: epsilon-DP (Prop. 4.4: the score has sensitivity 1).  Its error is
@@ -58,19 +59,10 @@ class NaiveExponentialCount(Boundless):
     aggregate: ClassVar[str] = "COUNT"
     title: ClassVar[str] = "exponential mechanism, 0/1 score"
 
-    def _logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+    def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``+epsilon/2`` inside the interval, ``-epsilon/2`` outside (eqs. 6 and 7)."""
         half = as_float(positive(epsilon, "epsilon") / 2)
         return half if interval.contains(histogram.mass) else -half
-
-    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``sigmoid(+-epsilon/2)`` (eqs. 6 and 7)."""
-        return sigmoid(self._logit(histogram, interval, epsilon))
-
-    def decide(
-        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
-    ) -> Decision:
-        """Return one epsilon-DP verdict; the draw is ``Noise.choose``."""
-        return Decision(noise.choose(self._logit(histogram, interval, epsilon)))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return 0 if ``epsilon/2 >= ln((1 - alpha)/alpha)``, else infinity (ours)."""
@@ -79,7 +71,7 @@ class NaiveExponentialCount(Boundless):
 
 
 @dataclass(frozen=True, slots=True)
-class ExponentialCount(Boundless):
+class ExponentialCount(ChosenByOdds, Boundless):
     """Exponential mechanism with the sloped score u' (Patwa 2023, section 4.2.2, eqs. 10-16).
 
     Guarantee: epsilon-DP (Prop. 4.5: u' has sensitivity 1/(2 tau); Observation 4.6).  With
@@ -93,20 +85,11 @@ class ExponentialCount(Boundless):
     aggregate: ClassVar[str] = "COUNT"
     title: ClassVar[str] = "exponential mechanism"
 
-    def _logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+    def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``epsilon tau (2 u'(yes) - 1)``."""
         count = Fraction(histogram.mass)
         depth = min(count - interval.lower, interval.upper - count)
         return as_float(positive(epsilon, "epsilon") * max(-interval.tau, depth))
-
-    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``sigmoid(epsilon tau (2 u'(yes) - 1))``."""
-        return sigmoid(self._logit(histogram, interval, epsilon))
-
-    def decide(
-        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
-    ) -> Decision:
-        """Return one epsilon-DP verdict."""
-        return Decision(noise.choose(self._logit(histogram, interval, epsilon)))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return the exact ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7)."""

@@ -11,9 +11,10 @@ import numpy as np
 from deciders.decider import Decision, OnLattice
 from deciders.errors import ParameterError
 from deciders.exact import Number, as_float, positive
+from deciders.exponential import ChosenByOdds
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
-from deciders.laplace import Floats, as_probability, sigmoid
+from deciders.laplace import Floats, as_probability
 from deciders.noise import Noise, noisy_value
 
 _LOWEST = -(2**62)
@@ -21,7 +22,7 @@ _HIGHEST = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialMedian(OnLattice):
+class ExponentialMedian(ChosenByOdds, OnLattice):
     """Algorithm 1 with the exponential mechanism over the lattice (Cormode et al. 2011).
 
     The score of ``e`` is ``-|rank(e) - n/2|``, ``rank(e) = #(A < e)``.  All lattice points between
@@ -49,7 +50,8 @@ class ExponentialMedian(OnLattice):
             raise ParameterError("em_median chooses among lattice points: give lower and upper")
         return self.lower, self.upper
 
-    def _logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+    def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the log-odds of a lattice point inside (Prop. C.1)."""
         lower, upper = self._ends()
         runs = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
@@ -64,16 +66,6 @@ class ExponentialMedian(OnLattice):
         clipped = np.clip(runs, first - 1, max(last, first - 1))
         index = (clipped - self._ends()[0]) // self.step
         return np.diff(index).astype(np.float64)
-
-    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the share of weight of the lattice points inside (Prop. C.1)."""
-        return sigmoid(self._logit(histogram, interval, epsilon))
-
-    def decide(
-        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
-    ) -> Decision:
-        """Return one epsilon-DP verdict."""
-        return Decision(noise.choose(self._logit(histogram, interval, epsilon)))
 
 
 def _log_weight(points: Floats, exponents: Floats) -> float:

@@ -131,30 +131,22 @@ def run(
 def _verdict(
     question: Question, decision: Decision, terms: Terms, synthetic: str, noise: Noise
 ) -> Verdict:
-    query, choice = question.query, question.choice
-    settled = choice.decider.settled(question.interval) is not None
+    facts, unit = question.facts(), question.unit
     p_value = decision.p_value
+    settled = question.settled
+    if settled:
+        facts["reason"] = "no table within the bounds can answer otherwise"
     return Verdict(
-        id=query.id or "",
-        sql=query.sql,
-        aggregate=query.aggregate,
-        attribute=query.attribute,
-        p=None if query.p is None else float(query.p),
-        where=query.where,
-        q_synthetic=plain(question.answer),
-        tau=plain(question.tau),
-        lower=plain(question.interval.lower * question.unit),
-        upper=plain(question.interval.upper * question.unit),
+        **facts,
+        lower=plain(question.interval.lower * unit),
+        upper=plain(question.interval.upper * unit),
         epsilon=Fraction(0) if settled or terms.epsilon is None else terms.epsilon,
         alpha=terms.alpha,
-        decider=choice.decider.id,
-        reason="no table within the bounds can answer otherwise" if settled else choice.reason,
         outcome="yes" if decision.outcome else "no",
         p_value=p_value,
         margin=decision.margin,
         conclusive=None if p_value is None else p_value <= terms.alpha,
-        tau_min=question.candidates[choice.candidates.index(choice.taken)].tau_min,
-        candidates=question.candidates,
+        tau_min=question.taken.tau_min,
         synthetic=synthetic,
         simulated=noise.simulated,
     )

@@ -8,9 +8,8 @@ from pqd.dispatch import AUTO
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.parameters import Terms
 from pqd.queries import as_queries
-from pqd.questions import Question, prepare
+from pqd.questions import prepare
 from pqd.tables import open_table
-from reports.numbers import plain
 from reports.plan import PlanEntry, PlanReport
 
 if TYPE_CHECKING:
@@ -53,27 +52,10 @@ def run_plan(synthetic: object, queries: tuple[Query, ...], terms: Terms) -> Pla
     described = engine.described(table)
     prepared = prepare(engine, described, queries, terms)
     return PlanReport(
-        tuple(_entry(question) for question in prepared.questions),
+        tuple(PlanEntry(**question.facts()) for question in prepared.questions),
         described.label,
         terms.tolerance.text,
         terms.epsilon,
         terms.alpha,
         prepared.notes,
-    )
-
-
-def _entry(question: Question) -> PlanEntry:
-    query, choice = question.query, question.choice
-    return PlanEntry(
-        id=query.id or "",
-        sql=query.sql,
-        aggregate=query.aggregate,
-        attribute=query.attribute,
-        p=None if query.p is None else float(query.p),
-        where=query.where,
-        q_synthetic=plain(question.answer),
-        tau=plain(question.tau),
-        decider=choice.decider.id,
-        reason=choice.reason,
-        candidates=question.candidates,
     )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -21,7 +21,7 @@ from pqd.errors import PqdError, QueryError, TableError
 from pqd.parameters import ColumnFacts, Facts, Terms, bounded_lattice, kinds
 from pqd.workload import Workload
 from reports.model import CandidateFacts
-from reports.numbers import number_text
+from reports.numbers import number_text, plain
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -51,9 +51,31 @@ class Question:
     synthetic: Histogram
 
     @property
-    def candidates(self) -> tuple[CandidateFacts, ...]:
-        """Every candidate as a report shows it, in the query's own unit."""
-        return tuple(_facts_of(candidate, self.unit) for candidate in self.choice.candidates)
+    def settled(self) -> bool:
+        """Whether every table within the bounds has the same answer, which then costs nothing."""
+        return self.choice.decider.settled(self.interval) is not None
+
+    @property
+    def taken(self) -> CandidateFacts:
+        """The decider taken, as a report shows it."""
+        return _facts_of(self.choice.taken, self.unit)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields of ``reports.model.QueryFacts``."""
+        query, choice = self.query, self.choice
+        return {
+            "id": query.id or "",
+            "sql": query.sql,
+            "aggregate": query.aggregate,
+            "attribute": query.attribute,
+            "p": None if query.p is None else float(query.p),
+            "where": query.where,
+            "q_synthetic": plain(self.answer),
+            "tau": plain(self.tau),
+            "decider": choice.decider.id,
+            "reason": choice.reason,
+            "candidates": tuple(_facts_of(c, self.unit) for c in choice.candidates),
+        }
 
 
 @dataclass(frozen=True, slots=True)

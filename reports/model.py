@@ -42,15 +42,9 @@ class CandidateFacts:
         return max(self.false_no, self.false_yes)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The answer to one query, in the query's own unit.
-
-    Only ``outcome``, ``p_value``, ``margin`` and ``conclusive`` depend on the private table, and
-    only through the budgeted output of ``decider``.  ``lower`` and ``upper`` are the ends of the
-    open interval.  ``p_value``, ``margin`` and ``conclusive`` are None where the decider releases
-    none.  ``epsilon`` is what the verdict cost: 0 where no table could have answered otherwise.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryFacts:
+    """What is public of one query, in the query's own unit; ``p`` is a quantile's."""
 
     id: str
     sql: str
@@ -60,26 +54,38 @@ class Verdict:
     where: str | None
     q_synthetic: int | float
     tau: int | float
+    decider: str
+    reason: str
+    candidates: tuple[CandidateFacts, ...]
+
+    @property
+    def chosen(self) -> CandidateFacts:
+        """The candidate that decides."""
+        return next(c for c in self.candidates if c.decider == self.decider)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict(QueryFacts):
+    """The answer to one query.
+
+    Only ``outcome``, ``p_value``, ``margin`` and ``conclusive`` depend on the private table, and
+    only through the budgeted output of ``decider``.  ``lower`` and ``upper`` are the ends of the
+    open interval.  ``p_value``, ``margin`` and ``conclusive`` are None where the decider releases
+    none.  ``epsilon`` is what the verdict cost: 0 where no table could have answered otherwise.
+    """
+
     lower: int | float
     upper: int | float
     epsilon: Fraction
     alpha: Fraction
-    decider: str
-    reason: str
     outcome: str
     tau_min: float | None
-    candidates: tuple[CandidateFacts, ...]
     synthetic: str
     p_value: float | None = None
     margin: int | None = None
     conclusive: bool | None = None
     replayed: bool = False
     simulated: bool = False
-
-    @property
-    def chosen(self) -> CandidateFacts:
-        """The candidate that decided."""
-        return next(c for c in self.candidates if c.decider == self.decider)
 
     @property
     def standing(self) -> str:

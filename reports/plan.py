@@ -12,7 +12,7 @@ from rich.text import Text
 
 from reports.chart import chart_lines
 from reports.json import json_text, json_values
-from reports.model import SCHEMA_VERSION, CandidateFacts
+from reports.model import SCHEMA_VERSION, QueryFacts
 from reports.numbers import epsilon_text, number_text
 from reports.terminal import indented, rendered_text
 from reports.words import budget_text, question, share_text, threshold_text, tolerance
@@ -22,26 +22,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 
-@dataclass(frozen=True, slots=True)
-class PlanEntry:
-    """One query of a plan, in the query's own unit; all of it public."""
-
-    id: str
-    sql: str
-    aggregate: str
-    attribute: str | None
-    p: float | None
-    where: str | None
-    q_synthetic: int | float
-    tau: int | float
-    decider: str
-    reason: str
-    candidates: tuple[CandidateFacts, ...]
-
-    @property
-    def chosen(self) -> CandidateFacts:
-        """The candidate that ``auto`` takes."""
-        return next(c for c in self.candidates if c.decider == self.decider)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanEntry(QueryFacts):
+    """One query of a plan; ``decider`` is the one that ``auto`` takes."""
 
     @property
     def decidable(self) -> bool | None:
