@@ -97,19 +97,24 @@ def _reweighted(
 def _lightened(histogram: Histogram, missing: int, side: int) -> Histogram:
     """Return the histogram without the rows that hold it ``missing`` short of its target.
 
-    Rows whose value fits the rest best go first; what is left if that is not enough falls short.
+    One row of the least value that is enough, else the rows of largest value together; what is
+    left if all of them are not enough falls short.
     """
     counts = histogram.counts.copy()
     gains = -side * histogram.values
-    while missing > 0:
-        held = np.flatnonzero((counts > 0) & (gains > 0))
-        if not held.size:
-            break
-        enough = held[gains[held] >= missing]
-        place = enough[gains[enough].argmin()] if enough.size else held[gains[held].argmax()]
-        taken = min(int(counts[place]), max(1, missing // int(gains[place])))
-        counts[place] -= taken
-        missing -= taken * int(gains[place])
+    order = np.argsort(-gains)
+    order = order[gains[order] > 0]
+    enough = order[gains[order] >= missing]
+    if enough.size:
+        counts[enough[-1]] -= 1
+        return Histogram.weighted(histogram.values, counts)
+    reached = np.cumsum(gains[order] * counts[order])
+    whole = order[: np.searchsorted(reached, missing)]
+    if whole.size < order.size:
+        place = order[whole.size]
+        rest = missing - int(reached[whole.size - 1] if whole.size else 0)
+        counts[place] -= -(-rest // int(gains[place]))
+    counts[whole] = 0
     return Histogram.weighted(histogram.values, counts)
 
 
