@@ -51,7 +51,7 @@ def test_a_verdict_reads_as_the_design_promises() -> None:
     for words in (
         "YES within tolerance p = 0.004 q1",
         "COUNT(*) where age > 40",
-        "synthetic answer 1,122, tolerance ±56.1 (5%): is the private answer inside (1,065.9, 1,178",
+        "synthetic answer 1,122, tolerance ±56.1 (5%): is the private answer inside (1,065.9",
         "about 22 people would have to be added or removed to change this answer",
         "means something from tau 10 at this epsilon (56.1 is 5.61 times that)",
         "least tau by decider: inv_count 10, lm_count 11.98",
@@ -99,7 +99,7 @@ def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
     ("tau", "candidate", "enough", "words"),
     [
         (56.0, CHOSEN, True, "means something from tau 10 at this epsilon (56 is 5.6 times that)"),
-        (2.0, CHOSEN, False, "tau 2 is BELOW 10, the least that means something at this epsilon; e"),
+        (2.0, CHOSEN, False, "tau 2 is BELOW 10, the least that means something at this"),
         (2.0, replace(CHOSEN, epsilon_needed=math.inf), False, "raise tau"),
         (2.0, replace(CHOSEN, tau_min=math.inf), False, "no tau means anything with inv_count"),
         (2.0, replace(CHOSEN, tau_min=None), True, "is not known"),
