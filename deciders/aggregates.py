@@ -11,15 +11,14 @@ HALF = Fraction(1, 2)
 def answer(aggregate: str, histogram: Histogram, p: Fraction = HALF) -> Fraction | None:
     """Return the answer, None where there is none (a mean or quantile of no rows).
 
+    For COUNT DISTINCT the histogram is that of the multiplicities (``Histogram.multiplicities``).
     ``p`` is the quantile's; the ``p``-quantile is the ``ceil(p n)``-th smallest value, the median
     is the one at one half (the lower median).
     """
-    if aggregate == "COUNT":
+    if aggregate in {"COUNT", "COUNT DISTINCT"}:
         return Fraction(histogram.mass)
     if aggregate == "SUM":
         return Fraction(histogram.total)
-    if aggregate == "COUNT DISTINCT":
-        return Fraction(histogram.values.size)
     if aggregate not in {"AVG", "MEDIAN", "QUANTILE"}:
         raise ParameterError(f"there is no aggregate {aggregate!r}")
     if not histogram.mass:

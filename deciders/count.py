@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from deciders.decider import Boundless, Decision
 from deciders.effectiveness import Threshold
-from deciders.exact import Number, as_float, positive, probability
+from deciders.exact import Number, as_float, budget_of, probability
 from deciders.exponential import ChosenByOdds
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -29,13 +29,13 @@ class LaplaceCount(Boundless):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``F(r - n) - F(l - n)`` (Prop. 4.2, exactly)."""
-        return probability_inside(histogram.mass, interval, 1 / positive(epsilon, "epsilon"))
+        return probability_inside(histogram.mass, interval, 1 / budget_of(epsilon))
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
         """Return one epsilon-DP verdict."""
-        scale = 1 / positive(epsilon, "epsilon")
+        scale = 1 / budget_of(epsilon)
         return Decision(interval.contains(noisy_value(histogram.mass, scale, noise)))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
@@ -44,7 +44,7 @@ class LaplaceCount(Boundless):
         Prop. 4.3 states ``ln(1/(2 alpha))``, at which the false-no rate is 2 alpha: its own
         proof, eq. (24), needs the value given here.
         """
-        return laplace_threshold(1 / positive(epsilon, "epsilon"), alpha)
+        return laplace_threshold(1 / budget_of(epsilon), alpha)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class NaiveExponentialCount(ChosenByOdds, Boundless):
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``+epsilon/2`` inside the interval, ``-epsilon/2`` outside (eqs. 6 and 7)."""
-        half = as_float(positive(epsilon, "epsilon") / 2)
+        half = as_float(budget_of(epsilon) / 2)
         return half if interval.contains(histogram.mass) else -half
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return 0 if ``epsilon/2 >= ln((1 - alpha)/alpha)``, else infinity (ours)."""
-        enough = float(positive(epsilon, "epsilon")) / 2 >= log_odds(alpha)
+        enough = float(budget_of(epsilon)) / 2 >= log_odds(alpha)
         return Threshold(0.0 if enough else math.inf, exact=True)
 
 
@@ -89,13 +89,11 @@ class ExponentialCount(ChosenByOdds, Boundless):
         """Return ``epsilon tau (2 u'(yes) - 1)``."""
         count = Fraction(histogram.mass)
         depth = min(count - interval.lower, interval.upper - count)
-        return as_float(positive(epsilon, "epsilon") * max(-interval.tau, depth))
+        return as_float(budget_of(epsilon) * max(-interval.tau, depth))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return the exact ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7)."""
-        return Threshold(
-            max(0.0, log_odds(alpha) / float(positive(epsilon, "epsilon"))), exact=True
-        )
+        return Threshold(max(0.0, log_odds(alpha) / float(budget_of(epsilon))), exact=True)
 
 
 def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:

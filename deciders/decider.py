@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol, Self
 
 from deciders.effectiveness import Threshold, searched_threshold
 from deciders.errors import ParameterError
-from deciders.exact import Number
+from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
@@ -53,6 +53,10 @@ class Decider(Protocol):
         """Return the answer if it is the same for every table, else None; it costs nothing."""
         ...
 
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the largest noise scale that ``decide`` draws, or a bound on it; public."""
+        ...
+
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return the exact ``Pr[yes]`` on ``histogram``: not private, for analysis only."""
         ...
@@ -76,6 +80,10 @@ class Mechanism:
     def settled(self, interval: Interval) -> bool | None:
         """Return None: the published deciders always spend."""
         return None
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the bound ``9/epsilon``, which holds for every decider but those of sums."""
+        return 9 / budget_of(epsilon)
 
     def tau_min(
         self: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
@@ -105,16 +113,17 @@ class Bounded(Mechanism):
 
     upper: int
     lower: int = 0
+    step: int = 1
 
     @classmethod
     def on(cls, lattice: Lattice) -> Self:
         """Return the decider for ``lattice``, the papers' defaults for all else."""
-        return cls(lower=lattice.lower_units, upper=lattice.upper_units)
+        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
 
     @property
     def bounds(self) -> tuple[int, int, int]:
-        """The bounds, with step 1."""
-        return self.lower, self.upper, 1
+        """The lattice."""
+        return self.lower, self.upper, self.step
 
     @property
     def global_sensitivity(self) -> int:
@@ -124,6 +133,10 @@ class Bounded(Mechanism):
     def noise_scale(self, epsilon: Fraction) -> Fraction:
         """Scale of the Laplace mechanism for the whole sum."""
         return self.global_sensitivity / epsilon
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return a bound on the scale of every mechanism that splits epsilon over 64 rungs."""
+        return 64 * self.noise_scale(budget_of(epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from deciders.aggregates import HALF, answer
-from deciders.exact import Number, as_float, positive, probability
+from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.stand_ins import Shape, stand_ins_at
@@ -80,13 +80,13 @@ def decidable(
 def searched_threshold(
     decider: "Decider", histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> Threshold:
-    """Return the least tau, a whole number of steps, at which both error rates are <= alpha.
+    """Return a tau, a whole number of steps, at which both error rates are <= alpha.
 
-    Doubling finds a tau that suffices, bisection the least one below it, to half a per cent.  The
-    tau returned has been evaluated and does suffice.  Infinite where there is no public answer.
+    It has been evaluated and does suffice; it is the least one, to half a per cent, where errors
+    fall as tau grows (for truncating deciders they may not).  Infinite if none was found.
     """
     shape = shape_of(decider)
-    budget, level = positive(epsilon, "epsilon"), float(probability(alpha, "alpha"))
+    budget, level = budget_of(epsilon), float(probability(alpha, "alpha"))
     centre = answer(shape.aggregate, histogram_public, shape.p)
     if centre is None:
         return Threshold(math.inf, exact=False)
@@ -132,14 +132,14 @@ def needed_epsilon(
 ) -> float:
     """Return about the least epsilon at which ``interval`` is decidable, infinite if none is.
 
-    Looks up to 2^20.  The value is rounded up to three digits, and has been evaluated.
+    Looks from 2^-39 to 2^20.  The value is rounded up to three digits, and has been evaluated.
     """
     level = float(probability(alpha, "alpha"))
 
     def suffices(steps: int) -> bool:
         return decidable(decider, histogram_public, interval, _epsilon(steps), level)
 
-    steps = least(suffices, 2**34)
+    steps = least(suffices, 2**59)
     return math.inf if steps is None else float(_epsilon(steps))
 
 
@@ -153,20 +153,25 @@ def operating_characteristic(
     """Return ``Pr[yes]`` at each true gap, a multiple of tau: the worse side, above or below.
 
     Inside the tolerance that is the smaller probability, at its end and beyond the larger one;
-    NaN where no table can be that far.
+    NaN where no table lies there.
     """
     shape, found = shape_of(decider), []
     for gap in gaps:
         tables = stand_ins_at(histogram_public, gap * interval.tau, shape)
-        chances = [decider.accept(table, interval, epsilon) for table in tables]
+        chances = [
+            decider.accept(table, interval, epsilon)
+            for table in tables
+            # A coarse answer may have no table between this gap and the end of the interval.
+            if gap >= 1 or interval.contains(answer(shape.aggregate, table, shape.p) or 0)
+        ]
         worse = min if gap < 1 else max
         found.append(worse(chances, default=math.nan))
     return tuple(found)
 
 
 def _epsilon(steps: int) -> Fraction:
-    """Return ``steps`` 2^-14ths rounded up to three significant digits."""
-    exact = Fraction(steps, 2**14)
+    """Return ``steps`` 2^-39ths rounded up to three significant digits."""
+    exact = Fraction(steps, 2**39)
     digits = 2 - math.floor(math.log10(exact))
     scale = Fraction(10) ** digits
     return math.ceil(exact * scale) / scale

@@ -47,6 +47,17 @@ def positive(value: Number, name: str) -> Fraction:
     return number
 
 
+_LEAST_BUDGET, _MOST_BUDGET = Fraction(1, 10**12), Fraction(10**12)
+
+
+def budget_of(epsilon: Number) -> Fraction:
+    """Return a privacy budget as an exact fraction, 10^-12 to 10^12, else raise ParameterError."""
+    number = positive(epsilon, "epsilon")
+    if not _LEAST_BUDGET <= number <= _MOST_BUDGET:
+        raise ParameterError(f"epsilon is {epsilon}; it must lie between 1e-12 and 1e12")
+    return number
+
+
 def probability(value: Number, name: str) -> Fraction:
     """Return ``value`` as an exact fraction strictly between 0 and 1, else raise ParameterError."""
     number = exact(value, name)

@@ -78,6 +78,10 @@ class Histogram:
         np.add.at(held, place, counts[kept])
         return cls(distinct, held)
 
+    def multiplicities(self) -> "Histogram":
+        """Return how many distinct values are held by 1, 2, ... rows: what COUNT DISTINCT needs."""
+        return Histogram.from_values(self.counts)
+
     @cached_property
     def mass(self) -> int:
         """Number of rows: the answer of ``COUNT(*)``."""
@@ -129,6 +133,14 @@ class Histogram:
         if not 1 <= k <= self.mass:
             raise ParameterError(f"there is no {k}-th smallest of {self.mass} values")
         return int(self.values[np.searchsorted(self.cumulative_counts[1:], k)])
+
+    def sum_of_smallest(self, k: int) -> int:
+        """Return the exact sum of the ``k`` smallest values, ``0 <= k <= mass``."""
+        place = int(np.searchsorted(self.cumulative_counts[1:], k))
+        if place == self.values.size:
+            return self.total
+        rest = k - int(self.cumulative_counts[place])
+        return int(self._cumulative_sums[place]) + rest * int(self.values[place])
 
     def quantile(self, p: Fraction) -> int:
         """Return the ``p``-quantile, the ``ceil(p n)``-th smallest value."""

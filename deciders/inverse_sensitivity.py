@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 
 from deciders.decider import Bounded, Boundless, Decision, OnLattice
 from deciders.effectiveness import Threshold
-from deciders.exact import Number, as_float, positive, probability
+from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
@@ -49,7 +49,7 @@ class InverseSensitivity:
         if answer is not None:
             return float(answer)
         s = int(self.margin(histogram, interval))
-        wrong = _tail(max(s, 1 - s), positive(epsilon, "epsilon"))
+        wrong = _tail(max(s, 1 - s), budget_of(epsilon))
         return 1 - wrong if s >= 1 else wrong
 
     def decide(
@@ -63,7 +63,7 @@ class InverseSensitivity:
         answer = self.settled(interval)
         if answer is not None:
             return Decision(answer, p_value=0.0)
-        budget = positive(epsilon, "epsilon")
+        budget = budget_of(epsilon)
         noisy = noise.laplace(int(self.margin(histogram, interval)), 1 / budget)
         outcome = noisy >= 1
         return Decision(outcome, _tail(noisy if outcome else 1 - noisy, budget), noisy)
@@ -92,7 +92,7 @@ class InverseCount(InverseSensitivity, Boundless):
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return the exact ``1 + (1/epsilon) ln(1/(alpha (1 + e^epsilon)))``, rounded up (ours)."""
-        budget, level = as_float(positive(epsilon, "epsilon")), float(probability(alpha, "alpha"))
+        budget, level = as_float(budget_of(epsilon)), float(probability(alpha, "alpha"))
         # ln(1 + e^epsilon), kept finite for any budget.
         softplus = max(budget, 0.0) + math.log1p(math.exp(-abs(budget)))
         return Threshold(max(1, math.ceil(1 - (math.log(level) + softplus) / budget)), exact=True)
@@ -180,7 +180,7 @@ class InverseMedian(InverseQuantile):
 
 @dataclass(frozen=True, slots=True)
 class InverseDistinct(InverseSensitivity, Boundless):
-    """COUNT(DISTINCT): the histogram's counts are the multiplicities of the distinct values."""
+    """COUNT(DISTINCT), on the histogram of the multiplicities of the distinct values."""
 
     id: ClassVar[str] = "inv_distinct"
     aggregate: ClassVar[str] = "COUNT DISTINCT"

@@ -156,22 +156,23 @@ def _two_kinds(gap: int, *, addition: int, removal: int, held: int) -> int:
     return held + -(-(gap - removal * held) // addition)
 
 
-def distinct_margin(histogram: Histogram, interval: Interval) -> float:
-    """Margin of ``l < COUNT(DISTINCT) < r``: a value goes when all its rows go, rarest first."""
-    held = np.sort(histogram.counts)
-    cost = np.concatenate(([0], np.cumsum(held)))
-    distinct = held.size
+def distinct_margin(multiplicities: Histogram, interval: Interval) -> float:
+    """Margin of ``l < COUNT(DISTINCT) < r``: a value goes when all its rows go, rarest first.
+
+    The histogram is that of the multiplicities: so many distinct values held by so many rows.
+    """
+    distinct = multiplicities.mass
     right, left = math.ceil(interval.upper), math.floor(interval.lower)
     if distinct < right:
         below: float = right - distinct
     elif right < 1:
         below = -NEVER
     else:
-        below = 1 - int(cost[distinct - right + 1])
+        below = 1 - multiplicities.sum_of_smallest(distinct - right + 1)
     if distinct <= left:
         above: float = distinct - left
     elif left < 0:
         above = NEVER
     else:
-        above = int(cost[distinct - left])
+        above = multiplicities.sum_of_smallest(distinct - left)
     return min(below, above)

@@ -10,7 +10,7 @@ import numpy as np
 
 from deciders.decider import Decision, OnLattice
 from deciders.errors import ParameterError
-from deciders.exact import Number, as_float, positive
+from deciders.exact import Number, as_float, budget_of
 from deciders.exponential import ChosenByOdds
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
@@ -58,12 +58,15 @@ class ExponentialMedian(ChosenByOdds, OnLattice):
         inside = self._points(runs, max(first, lower), min(last, upper))
         every = self._points(runs, lower, upper)
         doubled = -np.abs(2 * histogram.cumulative_counts - histogram.mass)
-        exponents = as_float(positive(epsilon, "epsilon")) * doubled / 4
+        # The best score is taken off first, in integers, so that no size of epsilon loses the rest.
+        exponents = as_float(budget_of(epsilon)) * (doubled - doubled.max()) / 4
         return _log_weight(inside, exponents) - _log_weight(every - inside, exponents)
 
     def _points(self, runs: Integers, first: int, last: int) -> Floats:
         """Lattice points within ``first .. last`` in each run ``(runs[i], runs[i+1]]``."""
-        clipped = np.clip(runs, first - 1, max(last, first - 1))
+        if first > last:
+            return np.zeros(runs.size - 1)
+        clipped = np.clip(runs, first - 1, last)
         index = (clipped - self._ends()[0]) // self.step
         return np.diff(index).astype(np.float64)
 
@@ -97,7 +100,7 @@ class HistogramMedian(OnLattice):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
-        scale = as_float(2 / positive(epsilon, "epsilon"))
+        scale = as_float(2 / budget_of(epsilon))
         below, above = self._counts(histogram, interval)
         return as_probability(_majority_probability(histogram.mass, below, above, scale))
 
@@ -105,7 +108,7 @@ class HistogramMedian(OnLattice):
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
         """Return one epsilon-DP verdict."""
-        scale = 2 / positive(epsilon, "epsilon")
+        scale = 2 / budget_of(epsilon)
         majority = math.ceil(noisy_value(histogram.mass, scale, noise) / 2)
         below, above = self._counts(histogram, interval)
         if noisy_value(below, scale, noise) >= majority:

@@ -48,13 +48,18 @@ def fineness(scale: Fraction) -> int:
     ParameterError
         If the scale is so large (2^56 units) that no answer could be told from noise.
     """
+    check_scale(scale)
+    bits = scale.numerator.bit_length() - scale.denominator.bit_length()
+    return 1 << max(0, _GRID_BITS + 1 - bits)
+
+
+def check_scale(scale: Fraction) -> None:
+    """Raise ParameterError for a noise scale beyond 2^56 units."""
     if scale > _LARGEST_SCALE:
         raise ParameterError(
             f"the noise scale would be {float(scale):.1e} units, beyond 2^56; "
             "use a larger epsilon or narrower bounds"
         )
-    bits = scale.numerator.bit_length() - scale.denominator.bit_length()
-    return 1 << max(0, _GRID_BITS + 1 - bits)
 
 
 def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fraction:
@@ -72,9 +77,9 @@ class SecureNoise:
     """OpenDP's exact discrete Laplace sampler (no seed, no floating point in the draw).
 
     ``laplace`` gives OpenDP the low 32 bits of the true statistic and adds the rest back in exact
-    integers: the mechanism is invariant under integer translation, and 64-bit saturation is then
-    farther away than 2^5 scales of the largest noise allowed.  The scale is rounded up to a
-    double, to the side of more noise.
+    integers, under which the mechanism is invariant.  OpenDP saturates at 64 bits: scales beyond
+    2^56 are refused, so that takes noise of 2^7 scales, of probability below 10^-55.  The scale
+    is rounded up to a double, to the side of more noise.
     """
 
     simulated = False
@@ -92,13 +97,18 @@ class SecureNoise:
         return opendp
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """Return ``statistic + Z``; see ``Noise``."""
+        """Return ``statistic + Z``; ParameterError beyond the largest scale."""
+        check_scale(scale)
+        low = statistic % _LOW
+        return (statistic - low) + self._draw(low, scale)
+
+    def _draw(self, statistic: int, scale: Fraction) -> int:
+        """One draw of OpenDP's 64-bit discrete Laplace mechanism."""
         opendp = self._opendp
         measurement = opendp.m.make_laplace(
             opendp.atom_domain(T="i64"), opendp.absolute_distance(T="i64"), scale=rounded_up(scale)
         )
-        low = statistic % _LOW
-        return (statistic - low) + int(measurement(low))
+        return int(measurement(statistic))
 
     def choose(self, logit: float) -> bool:
         """Return True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
@@ -110,7 +120,8 @@ class SecureNoise:
         if math.isinf(logit):
             return logit > 0
         scale = Fraction(1 / abs(logit)) if abs(logit) > 1 / _FAIR else Fraction(_FAIR)
-        unlikely = self.laplace(0, scale) >= 1
+        # Saturation keeps the sign, which is all that counts here, so any scale will do.
+        unlikely = self._draw(0, scale) >= 1
         return unlikely != (logit > 0)
 
 

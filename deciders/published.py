@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from deciders.count import ExponentialCount, LaplaceCount, log_odds
 from deciders.decider import Decider
-from deciders.exact import Number, as_float, positive, probability
+from deciders.exact import Number, as_float, budget_of, positive, probability
 from deciders.histogram import Histogram
 from deciders.sum import LaplaceSum, RaceToTheTopSum
 
@@ -17,7 +17,7 @@ def published_tau(
     decider: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> float | None:
     """Return the threshold that the paper prints for ``decider``, None where it prints none."""
-    budget = positive(epsilon, "epsilon")
+    budget = budget_of(epsilon)
     if isinstance(decider, LaplaceCount):
         return laplace_threshold(1 / budget, alpha)
     if isinstance(decider, LaplaceSum):
@@ -42,7 +42,7 @@ def laplace_threshold(scale: Number, alpha: Number) -> float:
 
 def exponential_threshold(epsilon: Number, alpha: Number) -> float:
     """Return ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7).  Nothing wrong: it is exact."""
-    return log_odds(alpha) / as_float(positive(epsilon, "epsilon"))
+    return log_odds(alpha) / as_float(budget_of(epsilon))
 
 
 def race_threshold(
@@ -55,5 +55,5 @@ def race_threshold(
     """
     bound = max(Fraction(2), positive(global_sensitivity, "global sensitivity"))
     logarithm, level = math.log2(bound), float(probability(alpha, "alpha"))
-    share = 4 * logarithm * math.log(logarithm / level) / as_float(positive(epsilon, "epsilon"))
+    share = 4 * logarithm * math.log(logarithm / level) / as_float(budget_of(epsilon))
     return share * float(downward_sensitivity)

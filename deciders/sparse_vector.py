@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from deciders.decider import Decision
-from deciders.exact import Number, as_float, exact, positive, probability
+from deciders.exact import Number, as_float, budget_of, exact, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.laplace import Floats, as_probability, laplace_cdf
@@ -40,7 +40,7 @@ class PlainSparseVectorSum(Truncated):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return the integral over rho of (no top in pass 1) times (a top in pass 2)."""
-        scale = 2 / positive(epsilon, "epsilon")
+        scale = 2 / budget_of(epsilon)
         return as_probability(self._accept_by_rung(histogram, interval, scale)[-1])
 
     def _accept_by_rung(self, histogram: Histogram, interval: Interval, scale: Fraction) -> Floats:
@@ -70,7 +70,7 @@ class PlainSparseVectorSum(Truncated):
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
         """Return one epsilon-DP verdict."""
-        scale = 2 / positive(epsilon, "epsilon")
+        scale = 2 / budget_of(epsilon)
         return self._sparse_vector(histogram, interval, scale, len(self.rungs), noise)
 
     def _sparse_vector(
@@ -114,7 +114,7 @@ class SparseVectorSum(PlainSparseVectorSum):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return the mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
-        budget = positive(epsilon, "epsilon")
+        budget = budget_of(epsilon)
         by_rung = self._accept_by_rung(histogram, interval, 3 / budget)
         return as_probability(float(self._rung_probabilities(histogram, 9 / budget) @ by_rung))
 
@@ -144,7 +144,7 @@ class SparseVectorSum(PlainSparseVectorSum):
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
         """Return one epsilon-DP verdict."""
-        budget = positive(epsilon, "epsilon")
+        budget = budget_of(epsilon)
         rungs = self._private_rung(histogram, 9 / budget, noise)
         return self._sparse_vector(histogram, interval, 3 / budget, rungs, noise)
 

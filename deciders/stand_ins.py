@@ -50,22 +50,28 @@ def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[
 def _moved(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram | None:
     if abs(target) > _LARGEST:
         return None
+    if shape.aggregate in {"COUNT", "COUNT DISTINCT"}:
+        return _recounted(histogram, math.ceil(side * target) * side, shape)
+    rule = {"SUM": _reweighted, "AVG": _raised}.get(shape.aggregate, _shifted)
+    return rule(histogram, target, side, shape)
+
+
+def _recounted(histogram: Histogram, count: int, shape: Shape) -> Histogram | None:
+    if count < 0:
+        return None
     if shape.aggregate == "COUNT":
-        count = math.ceil(target) if side > 0 else math.floor(target)
-        return Histogram.of_mass(count) if count >= 0 else None
-    if shape.aggregate == "COUNT DISTINCT":
-        count = math.ceil(target) if side > 0 else math.floor(target)
-        return _resampled(histogram, count) if 0 <= count <= 2**24 else None
-    if shape.aggregate == "SUM":
-        return _reweighted(histogram, target, side, shape)
-    return _shifted(histogram, target, side, shape)
+        return Histogram.of_mass(count)
+    return _rescaled(histogram if histogram.mass else Histogram.from_values([1]), count)
 
 
-def _resampled(histogram: Histogram, distinct: int) -> Histogram:
-    """Return ``distinct`` values with multiplicities like those of ``histogram``."""
-    held = np.sort(histogram.counts) if histogram.counts.size else np.ones(1, np.int64)
-    place = (2 * np.arange(distinct) + 1) * held.size // max(1, 2 * distinct)
-    return Histogram(np.arange(distinct, dtype=np.int64), held[place])
+def _rescaled(histogram: Histogram, mass: int) -> Histogram:
+    """Return the histogram with its counts multiplied so that they add up to ``mass``.
+
+    The running count is rounded, so that the shape is kept however small the factor.
+    """
+    steps = np.rint(histogram.cumulative_counts * (mass / histogram.mass))
+    steps[-1] = mass
+    return Histogram.weighted(histogram.values, np.diff(steps).astype(np.int64))
 
 
 def _reweighted(
@@ -73,25 +79,29 @@ def _reweighted(
 ) -> Histogram | None:
     """Return the histogram with its counts multiplied so that the sum reaches ``target``.
 
-    Rounding is done on the running count, so that the shape is kept however small the factor; the
-    remainder is rows added, or taken away.
+    The remainder is rows added, or taken away.
     """
     scaled = histogram
     if histogram.total and target / histogram.total >= 0:
-        steps = np.rint(histogram.cumulative_counts * float(target / histogram.total))
-        if steps[-1] < _LARGEST:
-            scaled = Histogram.weighted(histogram.values, np.diff(steps).astype(np.int64))
+        mass = round(histogram.mass * (target / histogram.total))
+        if mass < _LARGEST:
+            scaled = _rescaled(histogram, mass)
     missing = math.ceil(side * (target - scaled.total))
     if missing <= 0:
         return scaled
-    bound = shape.upper if side > 0 else -shape.lower if shape.lower is not None else None
-    largest = max(int(abs(scaled.values).max()) if scaled.values.size else 1, 1)
-    gain = min(bound, largest) if bound is not None else largest
-    if gain > 0:
-        whole, rest = divmod(missing, gain)
-        added = [side * gain, side * rest], [whole, int(rest > 0)]
-        return Histogram.merged([scaled, Histogram.weighted(*map(np.array, added))])
-    return _lightened(scaled, missing, side)
+    lower = shape.lower if side > 0 else None if shape.upper is None else -shape.upper
+    upper = shape.upper if side > 0 else None if shape.lower is None else -shape.lower
+    largest = int((side * scaled.values).max()) if scaled.values.size else 0
+    # Rows like the largest there are, else at the bound, else (without bounds) of one step.
+    gain = largest if largest > 0 else shape.step if upper is None else upper
+    if gain <= 0:
+        return _lightened(scaled, missing, side)
+    whole, rest = divmod(missing, gain)
+    # The last row gains the least value of the lattice that is enough.
+    start = rest % shape.step if lower is None else lower
+    last = start + max(0, -(-(rest - start) // shape.step)) * shape.step
+    added = [side * gain, side * min(last, gain)], [whole, int(rest > 0)]
+    return Histogram.merged([scaled, Histogram.weighted(*map(np.array, added))])
 
 
 def _lightened(histogram: Histogram, missing: int, side: int) -> Histogram:
@@ -118,19 +128,55 @@ def _lightened(histogram: Histogram, missing: int, side: int) -> Histogram:
     return Histogram.weighted(histogram.values, counts)
 
 
-def _shifted(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram | None:
-    """Return the histogram with all values moved, within the bounds, until ``target`` is met."""
+def _shifted(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram:
+    """Return the histogram with all values moved towards ``target``, within the bounds."""
     centre = answer(shape.aggregate, histogram, shape.p)
-    steps = math.ceil(abs(target - (centre or 0)) / shape.step)
+    return _moved_by(histogram, math.ceil(abs(target - (centre or 0)) / shape.step), side, shape)
+
+
+def _moved_by(histogram: Histogram, steps: int, side: int, shape: Shape) -> Histogram:
     low = -_LARGEST if shape.lower is None else shape.lower
     high = _LARGEST if shape.upper is None else shape.upper
-    reach = (high - int(histogram.values[0])) if side > 0 else int(histogram.values[-1]) - low
-    # Clipping at a bound holds a mean back, so it may take a wider shift than the target's.
-    while True:
-        shift = min(steps * shape.step, max(reach, 0))
-        values = np.clip(histogram.values + side * shift, low, high)
-        moved = Histogram.weighted(values, histogram.counts)
-        reached = answer(shape.aggregate, moved, shape.p)
-        if (reached is not None and side * (reached - target) >= 0) or shift >= reach:
-            return moved
-        steps *= 2
+    shift = min(steps * shape.step, _LARGEST)
+    values = np.clip(histogram.values + side * shift, low, high)
+    return Histogram.weighted(values, histogram.counts)
+
+
+def _raised(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram | None:
+    """Return the histogram with all values moved until the mean just reaches ``target``.
+
+    The last step is taken by as few rows as will do, so the mean is off by a step over n at most.
+    """
+    needed = side * target * histogram.mass
+    low_end = -_LARGEST if shape.lower is None else shape.lower
+    high_end = _LARGEST if shape.upper is None else shape.upper
+
+    def total(steps: int) -> int:
+        shift = steps * shape.step
+        if side > 0:
+            free, held = high_end - shift, high_end
+            moved = histogram.sum_at_most(free) + shift * histogram.count_at_most(free)
+            return moved + held * (histogram.mass - histogram.count_at_most(free))
+        stuck = low_end + shift
+        free_rows = histogram.mass - histogram.count_at_most(stuck)
+        moved = histogram.total - histogram.sum_at_most(stuck) - shift * free_rows
+        return -(moved + low_end * histogram.count_at_most(stuck))
+
+    ends = int(histogram.values[0]), int(histogram.values[-1])
+    low, high = 0, (high_end - ends[0] if side > 0 else ends[1] - low_end) // shape.step + 1
+    if total(high) < needed:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if total(middle) >= needed else (middle, high)
+    before = _moved_by(histogram, low, side, shape)
+    rows = math.ceil((needed - side * before.total) / shape.step)
+    return _stepped(before, rows, side, shape)
+
+
+def _stepped(histogram: Histogram, rows: int, side: int, shape: Shape) -> Histogram:
+    """Return the histogram with ``rows`` rows, farthest from their bound first, one step on."""
+    counts = histogram.counts[::side]
+    taken = np.diff(np.minimum(np.concatenate(([0], np.cumsum(counts))), rows))[::side]
+    moved = Histogram.weighted(histogram.values + side * shape.step, taken)
+    return Histogram.merged([Histogram.weighted(histogram.values, histogram.counts - taken), moved])

@@ -11,7 +11,7 @@ from deciders.count import laplace_threshold
 from deciders.decider import Bounded, Decision
 from deciders.effectiveness import Threshold
 from deciders.errors import DeciderError
-from deciders.exact import Number, as_float, positive, probability
+from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.laplace import Floats, as_probability, laplace_cdf, probability_inside
@@ -32,19 +32,19 @@ class LaplaceSum(Bounded):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``F(r - q) - F(l - q)``."""
-        scale = self.noise_scale(positive(epsilon, "epsilon"))
+        scale = self.noise_scale(budget_of(epsilon))
         return probability_inside(histogram.total, interval, scale)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
         """Return one epsilon-DP verdict."""
-        scale = self.noise_scale(positive(epsilon, "epsilon"))
+        scale = self.noise_scale(budget_of(epsilon))
         return Decision(interval.contains(noisy_value(histogram.total, scale, noise)))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return the exact ``(GS/epsilon) ln(1/alpha)`` (ours; Prop. 5.2 prints too little)."""
-        return laplace_threshold(self.noise_scale(positive(epsilon, "epsilon")), alpha)
+        return laplace_threshold(self.noise_scale(budget_of(epsilon)), alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class RaceToTheTopSum(Truncated):
         probability(self.beta, "beta")
 
     def _scales(self, epsilon: Number) -> tuple[Fraction, ...]:
-        share = Fraction(self.log_sensitivity) / positive(epsilon, "epsilon")
+        share = Fraction(self.log_sensitivity) / budget_of(epsilon)
         return tuple(rung * share for rung in self.rungs)
 
     @property

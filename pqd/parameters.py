@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from deciders import Lattice, ParameterError
-from deciders.exact import Number, exact, positive, probability
+from deciders.exact import Number, budget_of, exact, positive, probability
 from pqd.expressions import Kind, Schema
 
 
@@ -82,7 +82,7 @@ class Terms:
         """Read what a caller gave; ParameterError names what is wrong and what is allowed."""
         return cls(
             Tolerance.parse(tau),
-            None if epsilon is None else positive(epsilon, "epsilon"),
+            None if epsilon is None else budget_of(epsilon),
             probability(alpha, "alpha"),
             decider,
             parse_columns(columns),

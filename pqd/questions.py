@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from deciders import Interval, Lattice, ParameterError, answer, applicable
 from deciders.aggregates import HALF
+from deciders.noise import check_scale
 from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import PqdError, QueryError, TableError
 from pqd.parameters import ColumnFacts, Facts, Terms, bounded_lattice, kinds
@@ -183,6 +184,9 @@ def _question(query: Query, lattice: Lattice, synthetic: Histogram, terms: Terms
     parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
     fitting = applicable(query.aggregate, lattice, **parameters)
     choice = choose(terms.decider, query.aggregate, fitting, synthetic, interval, terms)
+    if terms.epsilon is not None:
+        # Here, on public data, and not in the draw: nothing may be refused after it has begun.
+        check_scale(choice.decider.largest_scale(terms.epsilon))
     return Question(query, unit, found * unit, tau, interval, choice, synthetic)
 
 

@@ -12,19 +12,23 @@ def plain(number: Fraction) -> int | float:
 
 
 def number_text(number: Figure, digits: int = 6) -> str:
-    """Return ``number`` with thousands marks and at most ``digits`` significant decimals."""
+    """Return ``number`` with thousands marks, to ``digits`` significant digits beyond the point.
+
+    Whole numbers are shown whole, however many digits they have.
+    """
     if isinstance(number, Fraction):
         number = plain(number)
     if isinstance(number, int):
         return f"{number:,}"
     if not math.isfinite(number):
         return "infinite" if number > 0 else "-infinite"
-    if number == int(number) and abs(number) < 1e15:
+    size = abs(number)
+    if number == int(number) and size < 2**53:
         return f"{int(number):,}"
-    whole = max(1, len(str(abs(int(number)))))
-    if abs(number) >= 1e-4:
-        return f"{number:,.{max(0, digits - whole)}f}".rstrip("0").rstrip(".")
-    return f"{number:.3g}"
+    if size < 1e-3 or size >= 2**53:
+        return f"{number:.{digits}g}"
+    text = f"{number:,.{max(0, digits - 1 - math.floor(math.log10(size)))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def epsilon_text(epsilon: Fraction | float) -> str:

@@ -19,7 +19,7 @@ from pqd.engines.bitmaps import WORD, Words, matching
 from pqd.errors import RunError, TableError
 from pqd.expressions import Kind, Schema
 from pqd.tables import Table, identifier, missing, quoted
-from pqd.workload import Measured, Workload
+from pqd.workload import Measured, Task, Workload
 
 # DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
 _CHUNK = 200
@@ -158,7 +158,8 @@ class DuckDBEngine:
     ) -> tuple[Histogram, ...]:
         """Answer the whole workload in one scan: one histogram per task.
 
-        ``schema`` gives the public kinds.  Histograms of counts hold their mass at value 0.
+        ``schema`` gives the public kinds.  Histograms of counts hold their mass at value 0, those
+        of distinct counts the multiplicities.
 
         Raises
         ------
@@ -203,9 +204,17 @@ class DuckDBEngine:
                     masses[number] += len(chunk) if rows is None else int(np.count_nonzero(rows))
             progress()
         return tuple(
-            Histogram.merged(part) if task.measured else Histogram.of_mass(mass)
+            _gathered(task, part, mass)
             for task, part, mass in zip(workload.tasks, parts, masses, strict=True)
         )
+
+
+def _gathered(task: Task, parts: Sequence[Histogram], mass: int) -> Histogram:
+    """Return the histogram of a task from those of its chunks."""
+    if task.measured is None:
+        return Histogram.of_mass(mass)
+    merged = Histogram.merged(parts)
+    return merged if task.measured.lattice else merged.multiplicities()
 
 
 def _histogram(index: NDArray[np.int64], lattice: Lattice | None) -> Histogram:

@@ -226,6 +226,15 @@ def test_every_probability_is_one_for_any_budget_and_size(
         assert 0 <= decider.accept(big, interval, epsilon) <= 1
 
 
+@pytest.mark.parametrize("epsilon", [1e3, 1e9, 1e12])
+def test_exponential_median_keeps_its_weights_at_any_budget(epsilon: float) -> None:
+    """The points 4 .. 9 share the best score: one of them in 4 .. 4 is inside (1, 5)."""
+    decider = DECIDERS["em_median"](lower=0, upper=9)
+    found = decider.accept(Histogram.from_values([3] * 15), Interval(1, 5), epsilon)
+    assert found == pytest.approx(3 / 10, rel=1e-9)
+    assert decider.accept(AGES, Interval(10**30, 10**31), 1) == 0
+
+
 def test_overflow_of_the_paper_does_not_occur() -> None:
     """q12 at epsilon 1 and tau 3.2 % gave coin flips in the paper's code (its section 7.2)."""
     decider = DECIDERS["em_count"]()

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deciders import (
     DECIDERS,
@@ -30,7 +32,7 @@ EVERY = {
     "AVG": (INCOMES, Lattice(0, 50_000), 300),
     "MEDIAN": (AGES, Lattice(0, 85), 3),
     "QUANTILE": (AGES, Lattice(0, 85), 3),
-    "COUNT DISTINCT": (AGES, Lattice(0, 1), 20),
+    "COUNT DISTINCT": (AGES.multiplicities(), Lattice(0, 1), 20),
 }
 DECIDERS_ON = [
     pytest.param(decider, facts[0], facts[2], id=decider.id)
@@ -60,6 +62,74 @@ def test_stand_ins_stay_within_the_bounds() -> None:
         assert table.values.min() >= 0
         assert table.values.max() <= 85
         assert table.mass == AGES.mass
+
+
+@given(
+    st.lists(st.integers(0, 20), min_size=1, max_size=12),
+    st.integers(-20, 10),
+    st.sampled_from([1, 2, 3]),
+    st.fractions(min_value="1/10", max_value=200, max_denominator=10),
+)
+def test_a_mean_is_moved_no_farther_than_needed(
+    places: list[int], lower: int, step: int, gap: Fraction
+) -> None:
+    upper = lower + 20 * step
+    histogram = Histogram.from_values([lower + step * place for place in places])
+    centre = Fraction(histogram.total, histogram.mass)
+    sides = set()
+    for table in stand_ins_at(histogram, gap, Shape("AVG", lower, upper, step)):
+        moved = Fraction(table.total, table.mass) - centre
+        sides.add(moved > 0)
+        assert gap <= abs(moved) < gap + Fraction(step, histogram.mass)
+        assert table.mass == histogram.mass
+        assert table.values.min() >= lower
+        assert table.values.max() <= upper
+        assert not ((table.values - lower) % step).any()
+    assert (True in sides) == (upper - centre >= gap)
+    assert (False in sides) == (centre - lower >= gap)
+
+
+@given(
+    st.lists(st.integers(0, 20), max_size=12),
+    st.integers(-20, 10),
+    st.sampled_from([1, 2, 3]),
+    st.fractions(min_value="1/10", max_value=200, max_denominator=10),
+)
+def test_a_sum_is_moved_along_the_lattice(
+    places: list[int], lower: int, step: int, gap: Fraction
+) -> None:
+    upper = lower + 20 * step
+    histogram = Histogram.from_values([lower + step * place for place in places])
+    for table in stand_ins_at(histogram, gap, Shape("SUM", lower, upper, step)):
+        assert abs(table.total - histogram.total) >= gap
+        if table.mass:
+            assert table.values.min() >= lower
+            assert table.values.max() <= upper
+            assert not ((table.values - lower) % step).any()
+
+
+def test_many_distinct_values_are_as_cheap_as_few() -> None:
+    """Ten million values, two multiplicities: both sides are evaluated, none is left out."""
+    wide = Histogram.weighted(np.array([1, 3]), np.array([10**7, 10**6]))
+    interval = Interval.around(wide.mass, 10**6)
+    assert len(list(stand_ins_at(wide, Fraction(2 * 10**6), Shape("COUNT DISTINCT")))) == 2
+    assert 0 < error_rates(DECIDERS["inv_distinct"](), wide, interval, "0.00001").false_yes < 0.01
+
+
+def test_a_coarse_answer_has_no_chance_between_its_points() -> None:
+    decider = DECIDERS["inv_count"]()
+    interval = Interval.around(100, "1/2")
+    gaps = [Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2)]
+    curve = operating_characteristic(decider, Histogram.of_mass(100), interval, 3, gaps)
+    assert curve[0] > 0.9
+    assert math.isnan(curve[1])
+    assert curve[2] < 0.1
+
+
+def test_a_tiny_budget_is_found_for_a_huge_tolerance() -> None:
+    interval = Interval.around(10**10, 10**9)
+    found = needed_epsilon(DECIDERS["inv_count"](), Histogram.of_mass(10**10), interval, 0.05)
+    assert 2e-9 < found < 4e-9
 
 
 def test_a_small_factor_keeps_the_shape_of_a_sum() -> None:

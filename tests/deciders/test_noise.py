@@ -6,7 +6,17 @@ from fractions import Fraction
 
 import pytest
 
-from deciders import Noise, ParameterError, SecureNoise, SimulatedNoise
+from deciders import (
+    DECIDERS,
+    Histogram,
+    Interval,
+    Lattice,
+    Noise,
+    ParameterError,
+    SecureNoise,
+    SimulatedNoise,
+    for_lattice,
+)
 from deciders.noise import fineness, noisy_value, rounded_up
 
 DRAWS = 8_000
@@ -79,6 +89,34 @@ def test_the_grid_holds_many_points_in_one_scale(scale: Fraction) -> None:
 def test_a_scale_beyond_use_is_refused() -> None:
     with pytest.raises(ParameterError, match="larger epsilon"):
         fineness(Fraction(10**20))
+
+
+@pytest.mark.parametrize("decider_id", ["inv_count", "lm_count", "hist_median"])
+def test_no_draw_may_saturate(decider_id: str) -> None:
+    """Beyond 2^56 OpenDP's 64 bits would saturate and give the statistic away."""
+    with pytest.raises(ParameterError, match="beyond 2\\^56"):
+        SecureNoise().laplace(10, Fraction(2**60))
+    decider, table = DECIDERS[decider_id](), Histogram.of_mass(10)
+    with pytest.raises(ParameterError, match="between 1e-12 and 1e12"):
+        decider.decide(table, Interval(10, 20), "1e-19", SecureNoise())
+
+
+@pytest.mark.parametrize("decider_id", DECIDERS)
+def test_the_largest_scale_bounds_every_draw(decider_id: str) -> None:
+    class Watched(SimulatedNoise):
+        largest = Fraction(0)
+
+        def laplace(self, statistic: int, scale: Fraction) -> int:
+            self.largest = max(self.largest, scale)
+            return super().laplace(statistic, scale)
+
+    made, noise = DECIDERS[decider_id], Watched(3)
+    decider = for_lattice(decider_id, made.aggregate, Lattice(0, 10**9))
+    epsilon = Fraction(1, 10**5)
+    decider.decide(Histogram.from_values([5, 10**9]), Interval(4, 10**7), epsilon, noise)
+    # Draws on a grid are at most 2^41 points to a scale.
+    allowed = max(decider.largest_scale(epsilon), Fraction(2**41))
+    assert noise.largest <= allowed
 
 
 def test_a_statistic_off_the_grid_is_rounded_down_by_less_than_a_point() -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from deciders import Histogram, Interval
+from deciders import Decider, Histogram, Interval
 
 Accept = Callable[[Histogram, Interval, float], float]
 
@@ -30,6 +30,15 @@ def loss(accept: float, other: float) -> float:
             if high > SLACK:
                 found = max(found, math.log(high - SLACK) - math.log(max(low, 1e-300) + SLACK))
     return found
+
+
+def accept_of(decider: Decider) -> Accept:
+    """The acceptance probability as a function of the rows' histogram."""
+    if decider.aggregate != "COUNT DISTINCT":
+        return decider.accept
+    return lambda histogram, interval, epsilon: decider.accept(
+        histogram.multiplicities(), interval, epsilon
+    )
 
 
 def worst_loss(

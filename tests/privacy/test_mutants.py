@@ -10,7 +10,7 @@ import pytest
 
 from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
 from deciders.laplace import laplace_cdf
-from tests.privacy.neighbours import Accept, worst_loss
+from tests.privacy.neighbours import Accept, accept_of, worst_loss
 
 EPSILON = 0.5
 POINTS = range(16)
@@ -26,8 +26,7 @@ class Mutant:
 
 
 def _of(decider_id: str) -> Accept:
-    accept: Accept = for_lattice(decider_id, DECIDERS[decider_id].aggregate, Lattice(0, 15)).accept
-    return accept
+    return accept_of(for_lattice(decider_id, DECIDERS[decider_id].aggregate, Lattice(0, 15)))
 
 
 def _louder(decider_id: str, factor: float) -> Accept:
@@ -41,7 +40,8 @@ def _steep_margin(decider_id: str) -> Accept:
     decider: Any = for_lattice(decider_id, DECIDERS[decider_id].aggregate, Lattice(0, 15))
 
     def accept(histogram: Histogram, interval: Interval, epsilon: float) -> float:
-        s, a = 2 * int(decider.margin(histogram, interval)), math.exp(-epsilon)
+        held = histogram.multiplicities() if decider_id == "inv_distinct" else histogram
+        s, a = 2 * int(decider.margin(held, interval)), math.exp(-epsilon)
         return 1 - a**s / (1 + a) if s >= 1 else a ** (1 - s) / (1 + a)
 
     return accept

@@ -146,7 +146,7 @@ def test_shares_are_never_rounded_to_a_certainty(share: float | None, text: str)
 @pytest.mark.parametrize(
     ("number", "text"),
     [
-        (1234567, "1,234,567"), (0.5, "0.5"), (1234.5678, "1,234.57"), (Fraction(1, 3), "0.33333"),
+        (1234567, "1,234,567"), (0.5, "0.5"), (1234.5678, "1,234.57"), (Fraction(1, 3), "0.333333"),
         (1e-9, "1e-09"), (math.inf, "infinite"), (-math.inf, "-infinite"), (-3.0, "-3"), (0, "0"),
         (Fraction(7), "7"), (12_345_678.9, "12,345,679"),
     ],
