@@ -1,5 +1,7 @@
 """Exact rational numbers from what people type: ``0.1`` means one tenth, not the nearest double."""
 
+import re
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
@@ -7,6 +9,12 @@ from numbers import Rational
 from deciders.errors import ParameterError
 
 Number = int | float | str | Decimal | Fraction
+
+_NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?|[+-]?\d+/\d+", re.ASCII | re.IGNORECASE
+)
+_LONGEST = 200
+_SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(sys.float_info.max)
 
 
 def exact(value: Number, name: str = "value") -> Fraction:
@@ -22,21 +30,24 @@ def exact(value: Number, name: str = "value") -> Fraction:
     """
     if isinstance(value, bool):
         raise ParameterError(f"{name} is {value!r}; a number is needed")
-    if isinstance(value, (int, Fraction, Rational)):
-        return Fraction(value)
-    text = repr(float(value)) if isinstance(value, float) else str(value).strip()
-    if len(text) > 200:
-        raise ParameterError(f"{name} has {len(text)} characters; write at most 200 digits")
-    exponent = text.lower().partition("e")[2]
-    if exponent.lstrip("+-").isdigit() and abs(int(exponent)) > 400:
-        raise ParameterError(
-            f"{name} is {text!r}; exponents beyond 400 are not numbers of use here"
-        )
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        message = f"{name} is {text!r}; a finite number is needed, such as 10 or 0.25"
-        raise ParameterError(message) from None
+    if isinstance(value, Rational):
+        number = Fraction(int(value.numerator), int(value.denominator))
+    else:
+        # A numpy float prints as a float does.
+        number = _read(str(value).strip(), name)
+    if number and not _SMALLEST <= abs(number) <= _LARGEST:
+        raise ParameterError(f"{name} is beyond 1e-300 or 1.79e308; no such number is of use here")
+    return number
+
+
+def _read(text: str, name: str) -> Fraction:
+    if len(text) <= _LONGEST and _NUMBER.fullmatch(text):
+        try:
+            return Fraction(text)
+        except ZeroDivisionError:
+            pass
+    shown = text if len(text) <= 40 else text[:37] + "..."
+    raise ParameterError(f"{name} is {shown!r}; a finite number is needed, such as 10 or 0.25")
 
 
 def positive(value: Number, name: str) -> Fraction:

@@ -17,6 +17,14 @@ from sqlglot import exp
 from pqd.errors import QueryError
 
 SQL_LIMIT = 100_000
+_MOMENTS = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
+# More could make gigabytes of text from one private cell.
+_MOST_PIPES = 16
+
+
+def folded(name: str) -> str:
+    """Return the form in which column names are compared: case does not count."""
+    return name.lower()
 
 
 class Kind(StrEnum):
@@ -43,7 +51,8 @@ class Checker:
     def __init__(self, sql: str, schema: Schema, table_names: frozenset[str]) -> None:
         """``sql`` is the text that places refer to; ``table_names`` may qualify a column."""
         self._sql = sql
-        self._names = {name.lower(): name for name in schema}
+        self._names = {folded(name): name for name in schema}
+        self._pipes = 0
         self._schema = schema
         self._tables = table_names
         self.columns: set[str] = set()
@@ -60,12 +69,12 @@ class Checker:
         """Return ``node`` rewritten, whatever its kind."""
         return self._check(node)[0]
 
-    def _as(self, kind: Kind, node: exp.Expr, where: str) -> exp.Expr:
+    def _as(self, kind: Kind, node: exp.Expr, user: str | exp.Expr) -> exp.Expr:
         rewritten, found = self._check(node)
         if found not in {kind, None}:
-            self._refuse(
-                node, f"{_name(node)} is {_article(found)}; {where} needs {_article(kind)}"
-            )
+            # Only here is the user put into words: that takes time with the size of the query.
+            name = user if isinstance(user, str) else _name(user)
+            self._refuse(node, f"{_name(node)} is {_article(found)}; {name} needs {_article(kind)}")
         return rewritten
 
     def _refuse(self, node: exp.Expr, message: str) -> NoReturn:
@@ -80,13 +89,15 @@ class Checker:
         if extra:
             what = "a subquery" if "query" in extra else f"this form ({', '.join(extra)})"
             self._refuse(node, f"{what} is not admitted here; admitted are {ADMITTED}")
-        return rule.check(self, node)
+        rewritten, kind = rule.check(self, node)
+        # The engine's parser must see the tree that was checked, whatever its precedences are.
+        return (exp.Paren(this=rewritten) if type(node) in _OPEN else rewritten), kind
 
     def column(self, node: exp.Expr) -> Checked:
         """A column of the schema, qualified or not."""
         if node.text("table") and node.text("table").lower() not in self._tables:
             self._refuse(node, f'there is no table "{node.text("table")}" in this query')
-        name = self._names.get(node.name.lower())
+        name = self._names.get(folded(node.name))
         if name is None:
             self._refuse(node, self._unknown(node.name))
         self.columns.add(name)
@@ -194,7 +205,7 @@ class Checker:
         """DATE '...' and TIMESTAMP '...'; other casts may fail on some rows."""
         target = node.args["to"].this
         literal = isinstance(node.this, exp.Literal) and node.this.is_string
-        if not literal or target not in {exp.DType.DATE, exp.DType.TIMESTAMP}:
+        if not literal or target not in _MOMENTS:
             self._refuse(node, "a cast may fail on some rows; only DATE '...' and TIMESTAMP '...'")
         return self._timestamp(node, node.this.this), Kind.TIME
 
@@ -202,8 +213,11 @@ class Checker:
         """LIKE and ILIKE over text."""
         text = self._as(Kind.TEXT, node.this, "LIKE")
         pattern = self._as(Kind.TEXT, node.expression, "LIKE")
-        like: exp.Expr = type(node)(this=text, expression=pattern)
-        return (exp.Not(this=like) if node.args.get("negate") else like), Kind.BOOLEAN
+        return self._negated(node, type(node)(this=text, expression=pattern)), Kind.BOOLEAN
+
+    def _negated(self, like: exp.Expr, rewritten: exp.Expr) -> exp.Expr:
+        """Return what NOT LIKE says of ``rewritten``; the parser keeps it as a flag of LIKE."""
+        return exp.Not(this=exp.Paren(this=rewritten)) if like.args.get("negate") else rewritten
 
     def escape(self, node: exp.Expr) -> Checked:
         """LIKE with an escape character that cannot end the pattern (that would raise)."""
@@ -211,15 +225,16 @@ class Checker:
         if not isinstance(like, (exp.Like, exp.ILike)) or not isinstance(sign, exp.Literal):
             self._refuse(node, "ESCAPE belongs after LIKE 'pattern' and takes one character")
         pattern = like.expression
-        if len(sign.this) != 1 or not isinstance(pattern, exp.Literal):
-            self._refuse(node, "ESCAPE takes one character, and a pattern written out")
+        if isinstance(like, exp.ILike):
+            self._refuse(node, "ESCAPE is admitted after LIKE, not after ILIKE")
+        if len(sign.this) != 1 or not sign.this.isascii() or not isinstance(pattern, exp.Literal):
+            self._refuse(node, "ESCAPE takes one character (ASCII), and a pattern written out")
         if len(pattern.this) - len(pattern.this.rstrip(sign.this)) & 1:
             self._refuse(node, "the pattern ends in its escape character")
-        checked, _ = self._check(like)
-        negated = isinstance(checked, exp.Not)
-        inner = checked.this if negated else checked
-        escaped: exp.Expr = exp.Escape(this=inner, expression=exp.Literal.string(sign.this))
-        return (exp.Not(this=escaped) if negated else escaped), Kind.BOOLEAN
+        text = self._as(Kind.TEXT, like.this, "LIKE")
+        plain = exp.Like(this=text, expression=exp.Literal.string(pattern.this))
+        escaped = exp.Escape(this=plain, expression=exp.Literal.string(sign.this))
+        return self._negated(like, escaped), Kind.BOOLEAN
 
     def is_(self, node: exp.Expr) -> Checked:
         """IS NULL, and IS TRUE or FALSE of a boolean."""
@@ -233,17 +248,21 @@ class Checker:
 
     def arithmetic(self, node: exp.Expr) -> Checked:
         """Arithmetic over numbers; DOUBLE saturates, so it cannot raise."""
-        parts = [self._as(Kind.NUMBER, part, _name(node)) for part in _operands(node)]
+        parts = [self._as(Kind.NUMBER, part, node) for part in _operands(node)]
         return _rebuilt(node, parts), Kind.NUMBER
 
     def text_function(self, node: exp.Expr) -> Checked:
         """Text from text."""
-        parts = [self._as(Kind.TEXT, part, _name(node)) for part in _operands(node)]
+        self._pipes += isinstance(node, exp.DPipe)
+        if self._pipes > _MOST_PIPES:
+            self._refuse(node, f"at most {_MOST_PIPES} uses of || are admitted in one query")
+        parts = [self._as(Kind.TEXT, part, node) for part in _operands(node)]
         return _rebuilt(node, parts), Kind.TEXT
 
     def length(self, node: exp.Expr) -> Checked:
         """The number of characters of a text."""
-        return exp.Length(this=self._as(Kind.TEXT, node.this, "LENGTH")), Kind.NUMBER
+        length = exp.Length(this=self._as(Kind.TEXT, node.this, "LENGTH"))
+        return exp.cast(length, "double"), Kind.NUMBER
 
     def substring(self, node: exp.Expr) -> Checked:
         """A part of a text, between fixed places."""
@@ -257,7 +276,9 @@ class Checker:
 
     def calendar(self, node: exp.Expr) -> Checked:
         """YEAR, MONTH, DAY of a time."""
-        return type(node)(this=self._as(Kind.TIME, node.this, _name(node))), Kind.NUMBER
+        moment = self._as(Kind.TIME, node.this, node)
+        part = type(node)(this=exp.cast(moment, "timestamp"))
+        return exp.cast(part, "double"), Kind.NUMBER
 
     def coalesce(self, node: exp.Expr) -> Checked:
         """The first of several values that is not NULL."""
@@ -324,6 +345,15 @@ def _rules(
         for node in nodes
     }
 
+
+# Operators: what is emitted between or beside its operands, and so needs parentheses.
+_OPEN = frozenset(
+    {
+        *(exp.And, exp.Or, exp.Not, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.DPipe),
+        *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+        *(exp.Between, exp.In, exp.Like, exp.ILike, exp.Escape, exp.Is),
+    }
+)
 
 # Every admitted node, the arguments it may carry (any other is refused), and its rule.
 _RULES = _rules(

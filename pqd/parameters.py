@@ -10,7 +10,7 @@ from typing import Any
 
 from deciders import Lattice, ParameterError
 from deciders.exact import Number, budget_of, exact, positive, probability
-from pqd.expressions import Kind, Schema
+from pqd.expressions import Kind, Schema, folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,9 @@ def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
     ParameterError
         For an unknown key, kind, or bounds that are not two ascending numbers.
     """
-    return {name: _facts(name, given) for name, given in (columns or {}).items()}
+    if columns is not None and not isinstance(columns, Mapping):
+        raise ParameterError('columns must be a mapping such as {"age": {"bounds": (0, 120)}}')
+    return {str(name): _facts(str(name), given) for name, given in (columns or {}).items()}
 
 
 def _facts(name: str, given: Mapping[str, Any]) -> ColumnFacts:
@@ -111,7 +113,7 @@ def _facts(name: str, given: Mapping[str, Any]) -> ColumnFacts:
             hint = f"; did you mean {near[0]}?" if near else f"; use {', '.join(known)}"
             raise ParameterError(f'columns["{name}"] has the unknown key {key!r}{hint}')
     bounds, kind = given.get("bounds"), given.get("type")
-    if bounds is not None and (isinstance(bounds, str) or len(bounds) != 2):
+    if bounds is not None and not (isinstance(bounds, (tuple, list)) and len(bounds) == 2):
         raise ParameterError(f'columns["{name}"]: bounds are two numbers, such as (0, 100)')
     if kind is not None and kind not in list(Kind):
         raise ParameterError(f'columns["{name}"]: type is {kind!r}; use {", ".join(Kind)}')
@@ -150,8 +152,8 @@ def parse_type(text: str) -> tuple[str, dict[str, Any]]:
 
 def kinds(facts: Facts, columns: tuple[str, ...]) -> Schema:
     """Return the kinds that the user states, by the columns' own names."""
-    stated = {name.lower(): fact.kind for name, fact in facts.items() if fact.kind}
-    return {name: stated[name.lower()] for name in columns if name.lower() in stated}
+    stated = {folded(name): fact.kind for name, fact in facts.items() if fact.kind}
+    return {name: stated[folded(name)] for name in columns if folded(name) in stated}
 
 
 def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lattice | None:

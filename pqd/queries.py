@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,9 +33,11 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
         If one is not understood, or an id stands twice; the message names the query.
     """
     given = [queries] if isinstance(queries, (str, Query)) else list(queries)
-    parsed = [_numbered(number, query) for number, query in enumerate(given, start=1)]
-    if not parsed:
+    if not given:
         raise NothingSelectedError("there is no query to answer; give one with -q or --queries")
+    names = {query.id for query in given if isinstance(query, Query) and query.id}
+    free = (name for name in (f"q{number}" for number in count(1)) if name not in names)
+    parsed = [_named(number, query, free) for number, query in enumerate(given, start=1)]
     ids = [query.id for query in parsed]
     twice = sorted({str(name) for name in ids if ids.count(name) > 1})
     if twice:
@@ -42,14 +45,13 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
     return tuple(parsed)
 
 
-def _numbered(number: int, query: str | Query) -> Query:
+def _named(number: int, query: object, free: Iterator[str]) -> Query:
+    """Return a query with an id: its own, else the next one that is free."""
     if isinstance(query, Query):
-        return query if query.id else Query(query.sql, f"q{number}")
+        return query if query.id else Query(query.sql, next(free))
     if not isinstance(query, str):
-        raise QueryError(
-            f"query {number} is a {type(query).__name__}; give SQL text or a pqd.Query"
-        )
-    return Query(query, f"q{number}")
+        raise QueryError(f"query {number} is a {type(query).__name__}; give SQL or a pqd.Query")
+    return Query(query, next(free))
 
 
 def read_queries(path: str | Path) -> tuple[Query, ...]:
@@ -75,7 +77,7 @@ def read_queries(path: str | Path) -> tuple[Query, ...]:
     for number, (name, sql) in enumerate(pairs, start=1):
         label = name or f"q{number}"
         try:
-            found.append(Query(sql, label))
+            found.append(Query(sql, name))
         except QueryError as error:
             raise QueryError(f"{path.name}, query {label}: {error}") from None
     return tuple(found)
@@ -112,12 +114,18 @@ def _from_csv(text: str) -> Iterator[tuple[str | None, str]]:
     needed = {"aggregate", "where_sql"}
     if not needed <= set(rows.fieldnames or ()):
         raise QueryError("a query list needs the columns id, aggregate, attribute, where_sql")
-    for row in rows:
-        yield row.get("id") or None, _statement(row)
+    try:
+        for row in rows:
+            yield row.get("id") or None, _statement(row)
+    except csv.Error:
+        raise QueryError("the query list is not a CSV; check its quotes") from None
 
 
 def _statement(row: dict[str, str]) -> str:
     attribute = (row.get("attribute") or "*").strip()
     operand = "*" if attribute == "*" else exp.to_identifier(attribute).sql(dialect="duckdb")
     where = (row.get("where_sql") or "").strip()
-    return f"SELECT {row['aggregate']}({operand}) FROM D" + (f" WHERE {where}" if where else "")
+    aggregate = (row.get("aggregate") or "").strip()
+    if not aggregate.isidentifier():
+        raise QueryError("a row of the query list has no aggregate, such as COUNT")
+    return f"SELECT {aggregate}({operand}) FROM D" + (f" WHERE {where}" if where else "")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -24,6 +27,7 @@ AGGREGATES = (
     "MEDIAN(expression) and QUANTILE(expression, p)"
 )
 _FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate]"
+_TOO_DEEP = "the query is nested too deeply; write it with fewer parentheses"
 _KNOWN = {
     exp.Count: "COUNT",
     exp.Sum: "SUM",
@@ -59,6 +63,12 @@ class Query:
 
     def __post_init__(self) -> None:
         """Parse and check the shape."""
+        try:
+            self._read()
+        except RecursionError:
+            _refuse(_TOO_DEEP, self.sql)
+
+    def _read(self) -> None:
         select = _parsed(self.sql)
         aggregate, value, p = _aggregate(self.sql, select)
         where = select.args.get("where")
@@ -85,7 +95,7 @@ class Query:
         try:
             return self._resolved(checker)
         except RecursionError:
-            _refuse("the query is nested too deeply; write it with fewer parentheses", self.sql)
+            _refuse(_TOO_DEEP, self.sql)
 
     def _resolved(self, checker: Checker) -> Resolved:
         where = self._select.args.get("where")
@@ -119,11 +129,14 @@ def _parsed(sql: str) -> exp.Select:
         raise QueryError("the query is empty; " + _FORM)
     if len(sql) > SQL_LIMIT:
         raise QueryError(f"the query has {len(sql):,} characters; at most {SQL_LIMIT:,} are read")
+    if not sql.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in sql):
+        raise QueryError("the query holds half a character (a lone surrogate); save it as UTF-8")
     try:
-        statements = [node for node in sqlglot.parse(sql, read="duckdb") if node]
+        with _quiet():
+            statements = [node for node in sqlglot.parse(sql, read="duckdb") if node]
     except ParseError as error:
         raise _malformed(sql, error) from None
-    except (SqlglotError, RecursionError):
+    except SqlglotError:
         raise QueryError("this is not SQL; check quotes and parentheses", sql) from None
     if len(statements) != 1:
         _refuse(f"{len(statements)} statements were found; write one SELECT a query", sql)
@@ -132,6 +145,17 @@ def _parsed(sql: str) -> exp.Select:
         _refuse(f"{type(node).__name__.upper()} is not a SELECT; {_FORM}", sql, node)
     _check_clauses(sql, node)
     return node
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep sqlglot from logging what it falls back to: the refusal says it."""
+    logger = logging.getLogger("sqlglot")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def _malformed(sql: str, error: ParseError) -> QueryError:
@@ -158,7 +182,10 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
     if table is None:
         _refuse("there is no FROM; " + _FORM, sql)
     extra = [k for k, v in table.args.items() if v and k not in {"this", "alias"}]
-    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or extra:
+    named = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
+    start = place(table)[0]
+    # A name in single quotes would be a file to DuckDB.
+    if not named or extra or table.alias_column_names or sql[start : (start or 0) + 1] == "'":
         _refuse("FROM takes the name of one table, such as D", sql, table)
     if len(select.expressions) != 1:
         _refuse(f"one aggregate a query, {len(select.expressions)} were found", sql, select)

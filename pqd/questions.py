@@ -19,6 +19,7 @@ from deciders.aggregates import HALF
 from deciders.noise import check_scale
 from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import PqdError, QueryError, TableError
+from pqd.expressions import folded
 from pqd.parameters import ColumnFacts, Facts, Terms, bounded_lattice, kinds
 from pqd.workload import Workload
 from reports.model import CandidateFacts
@@ -225,15 +226,15 @@ def _canonical(sql: str) -> str:
         return sql
     for identifier in node.find_all(exp.Identifier):
         identifier.set("quoted", True)  # noqa: FBT003 - sqlglot takes the value by place
-    return node.sql(dialect="duckdb").lower()
+    return folded(node.sql(dialect="duckdb"))
 
 
 def _check_facts(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
     """Refuse facts about what is neither a column nor aggregated: a typo would go unseen."""
-    known = {name.lower() for name in schema}
+    known = {folded(name) for name in schema}
     aggregated = {_canonical(query.attribute) for query in queries if query.attribute}
     for name in facts:
-        if name.lower() not in known and not _spellings(name) & aggregated:
+        if folded(name) not in known and not _spellings(name) & aggregated:
             near = difflib.get_close_matches(name, list(schema), n=3, cutoff=0.5)
             hint = f"; the nearest are {', '.join(near)}" if near else ""
             raise ParameterError(f'bounds or type are given for "{name}", which is no column{hint}')

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from pqd.errors import TableError
+from pqd.expressions import folded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +67,7 @@ def _frame(frame: object, role: Role, columns: list[str]) -> Table:
 
 
 def _file(path: Path, role: Role) -> Table:
+    _check_path(path, role)
     if not path.exists():
         near = (
             sorted(p.name for p in path.parent.glob(f"{path.stem[:4]}*"))[:3] if path.name else []
@@ -77,52 +81,83 @@ def _file(path: Path, role: Role) -> Table:
     if kind in ([".csv"], [".tsv"]):
         return _delimited(path, role, "\t" if kind == [".tsv"] else None)
     if kind == [".parquet"]:
-        relation = f"read_parquet({quoted(path.resolve())})"
+        relation = (
+            f"read_parquet({quoted(literal_path(path.resolve()))}, hive_partitioning = false)"
+        )
         return Table(role, path.name, (), relation, path=path.resolve())
     raise TableError(f"the {role} table {path} ends in none of the known formats: {FORMATS}")
 
 
 def _delimited(path: Path, role: Role, delimiter: str | None) -> Table:
     header = _header_line(path, role)
-    if delimiter is None:
-        delimiter = max(
-            _DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark)))
-        )
-    names = next(csv.reader([header], delimiter=delimiter))
+    try:
+        if delimiter is None:
+            delimiter = max(_DELIMITERS, key=lambda mark: _width(header, mark))
+        names = _fields(header, delimiter)
+    except csv.Error:
+        raise TableError(
+            f"the first line of the {role} table {path} is not a CSV header; check its quotes"
+        ) from None
     _check_names(f"the {role} table {path}", names)
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
     # The dialect is fixed here, since a guess from the content would depend on private rows; and a
     # malformed private line is left out, since an error would tell that such a line is there.
     lenient = ", ignore_errors = true, strict_mode = false" if role == "private" else ""
     relation = (
-        f"read_csv({quoted(path.resolve())}, auto_detect = false, header = true, "
+        f"read_csv({quoted(literal_path(path.resolve()))}, auto_detect = false, header = true, "
         f"columns = {{{columns}}}, delim = {quoted(delimiter)}, "
-        f"quote = '\"', escape = '\"'{lenient})"
+        f"quote = '\"', escape = '\"', hive_partitioning = false{lenient})"
     )
     return Table(role, path.name, tuple(names), relation, textual=True, path=path.resolve())
+
+
+def _check_path(path: Path, role: Role) -> None:
+    """Refuse a path that the system or the engine cannot handle."""
+    try:
+        str(path.resolve()).encode()
+        path.exists()
+    except (OSError, ValueError, RuntimeError):
+        raise TableError(f"the {role} table has a path that cannot be used; rename it") from None
+
+
+def literal_path(path: Path) -> str:
+    """Return ``path`` as a pattern that matches this file alone, whatever signs it holds."""
+    return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
+
+
+def _width(header: str, delimiter: str) -> int:
+    try:
+        return len(_fields(header, delimiter))
+    except csv.Error:
+        return 0
+
+
+def _fields(header: str, delimiter: str) -> list[str]:
+    return next(csv.reader([header], delimiter=delimiter, strict=True))
 
 
 def _header_line(path: Path, role: Role) -> str:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            line = str(file.readline(1 << 20))
-    except (OSError, UnicodeDecodeError, EOFError):
+        with opener(path, "rb") as file:
+            # Only the first line is decoded: what follows it must not decide whether this fails.
+            line = bytes(file.readline(1 << 20)).decode("utf-8-sig").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error):
         raise TableError(f"the {role} table {path} cannot be read as text; is it a CSV?") from None
     if not line.strip():
         raise TableError(f"the {role} table {path} is empty; its first line must name the columns")
     if "\0" in line:
         raise TableError(f"the {role} table {path} is not text; is it a CSV?")
-    return line.rstrip("\r\n")
+    return line
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:
-    lowered = [name.lower() for name in names]
+    lowered = [folded(name) for name in names]
     twice = sorted({name for name in lowered if lowered.count(name) > 1})
     if twice:
         raise TableError(f"{what} has two columns named {', '.join(twice)}; rename one")
     if not names or not all(lowered):
-        raise TableError(f"{what} has a column without a name; its first line must name them")
+        raise TableError(f"{what} has no columns, or one without a name; name them all")
 
 
 def quoted(value: object) -> str:

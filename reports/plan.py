@@ -15,6 +15,7 @@ from reports.json import json_text, json_values
 from reports.model import SCHEMA_VERSION, QueryFacts
 from reports.numbers import epsilon_text, number_text
 from reports.terminal import indented, rendered_text
+from reports.visible import visible
 from reports.words import budget_text, question, share_text, threshold_text, tolerance
 
 if TYPE_CHECKING:
@@ -98,14 +99,14 @@ class TerminalPlan:
 
 def _head(entry: PlanEntry) -> Text:
     if entry.decidable is None:
-        return Text.assemble((entry.id, "bold"))
+        return Text.assemble((visible(entry.id), "bold"))
     if entry.decidable:
-        return Text.assemble(("OK   ", "bold green"), (entry.id, "bold"))
+        return Text.assemble(("OK   ", "bold green"), (visible(entry.id), "bold"))
     needed = budget_text(entry.chosen.epsilon_needed)
     remedy = "no epsilon would do" if needed == "none" else f"epsilon {needed} would do"
     return Text.assemble(
         ("LOW  ", "bold yellow"),
-        (entry.id, "bold"),
+        (visible(entry.id), "bold"),
         (f"   tau below threshold; {remedy}", "yellow"),
     )
 
@@ -138,12 +139,12 @@ def _summary(plan: PlanReport) -> Iterator[Text]:
             style="bold",
         )
     yield Text(
-        f"Planned on {plan.synthetic} alone: no private table was read, nothing was spent. "
-        f"> marks the decider that auto takes."
+        f"Planned on {visible(plan.synthetic)} alone: no private table was read, nothing was "
+        "spent. > marks the decider that auto takes."
     )
     yield Text(
         f"Decidable: at most {level} % wrong where the answers agree or lie 2 tau apart; false no "
         "and false yes are those errors at this tau, on stand-ins made from the synthetic table."
     )
     for note in plan.notes:
-        yield Text(note)
+        yield Text(visible(note))

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from reports.chart import chart_lines
 from reports.numbers import epsilon_text, number_text
+from reports.visible import visible
 from reports.words import headline, p_value_text, sentences
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _head(verdict: Verdict) -> Text:
     head = Text.assemble((f"{badge:<5}{words}", _BADGES[badge]))
     if verdict.p_value is not None:
         head.append(f"   {p_value_text(verdict.p_value)}")
-    head.append(f"   {verdict.id}", style="bold")
+    head.append(f"   {visible(verdict.id)}", style="bold")
     if verdict.simulated:
         head.append("   SIMULATED", style="bold yellow")
     if not verdict.epsilon:
@@ -103,7 +104,7 @@ def _summary(report: AuditReport) -> Iterator[Text]:
         f"{level} % where the answers agree or lie 2 tau apart."
     )
     for note in report.notes:
-        yield Text(note)
+        yield Text(visible(note))
 
 
 def _spent(report: AuditReport) -> str:
@@ -111,4 +112,4 @@ def _spent(report: AuditReport) -> str:
     total = f"Spent epsilon {epsilon_text(report.spent)}"
     if len(paid) > 1 and len(set(paid)) == 1:
         total += f" = {len(paid)} x {epsilon_text(paid[0])}"
-    return f"{total} on {report.private}."
+    return f"{total} on {visible(report.private)}."

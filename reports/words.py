@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from reports.model import CandidateFacts, Verdict
 from reports.numbers import epsilon_text, number_text
+from reports.visible import visible
 
 
 def headline(verdict: Verdict) -> tuple[str, str]:
@@ -18,11 +19,11 @@ def headline(verdict: Verdict) -> tuple[str, str]:
 
 def question(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
     """Return the query in one line, such as ``SUM(income) where age > 40``."""
-    operand = attribute or "*"
+    operand = visible(attribute or "*")
     if p is not None:
         operand += f", {number_text(p)}"
     name = "COUNT(DISTINCT " if aggregate == "COUNT DISTINCT" else f"{aggregate}("
-    condition = f" where {' '.join(where.split())}" if where else ""
+    condition = f" where {visible(' '.join(where.split()))}" if where else ""
     return f"{name}{operand}){condition}"
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -13,6 +15,7 @@ import pqd
 from deciders.errors import PqdError
 from pqd.cli.audit import audit
 from pqd.cli.plan import plan
+from reports.visible import visible
 
 app = typer.Typer(
     name="pqd",
@@ -48,6 +51,10 @@ app.command(name="plan", no_args_is_help=True)(plan)
 
 def main() -> None:
     """Run the command line; every error is one message on stderr and an exit code."""
+    # No verdict that was paid for may be lost to a terminal that cannot show a sign.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except PqdError as error:
@@ -68,5 +75,6 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    sys.stderr.write(message + "\n")
+    with suppress(OSError, AttributeError):
+        sys.stderr.write(visible(message, keep="\n") + "\n")
     sys.exit(code)

@@ -36,7 +36,7 @@ def audit(
     """  # noqa: E501 - the example is one line in the help
     if not epsilon:
         raise ParameterError("--epsilon is missing; give it a value such as 0.25 (see pqd plan)")
-    options.check_target(json)
+    options.check_target(json, private, synthetic)
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
@@ -55,11 +55,10 @@ def audit(
     )
     with progress() as show:
         report = run(private, synthetic, options.selected(query, queries), terms, noise, show)
-    if json:
-        options.write(report.to_json(), json)
     if json != "-":
-        from rich.console import Console
-
         from reports.terminal import TerminalReport
 
-        Console(highlight=False).print(TerminalReport(report, verbose=verbose))
+        options.show(TerminalReport(report, verbose=verbose))
+    if json:
+        # Last, so that a verdict is seen even where this fails.
+        options.write(report.to_json(), json)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciders.errors import ParameterError
+from pqd.errors import RunError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from pqd.parameters import Terms
     from pqd.query import Query
 
@@ -114,13 +117,15 @@ def selected(texts: list[str] | None, file: Path | None) -> tuple[Query, ...]:
     return as_queries([*(texts or []), *(read_queries(file) if file else ())])
 
 
-def check_target(target: str | None) -> None:
-    """Refuse a file that cannot be written before anything is spent."""
+def check_target(target: str | None, *inputs: str) -> None:
+    """Refuse a file that cannot or must not be written, before anything is spent."""
     if target in {None, "-"}:
         return
     path = Path(str(target))
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ParameterError(f"{target} cannot be written: there is no such folder")
+    if any(path.resolve() == Path(table).resolve() for table in inputs):
+        raise ParameterError(f"{target} is a table of this run; write the report elsewhere")
 
 
 def write(text: str, target: str) -> None:
@@ -129,6 +134,17 @@ def write(text: str, target: str) -> None:
         typer.echo(text, nl=False)
         return
     try:
-        Path(target).write_text(text, encoding="utf-8")
+        Path(target).write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        typer.echo(f"pqd: {target} was not written: {error.strerror}", err=True)
+        raise RunError(f"{target} was not written: {error.strerror}") from None
+
+
+def show(renderable: RenderableType) -> None:
+    """Print a report; a reader that closes the pipe ends the run without a word."""
+    from rich.console import Console
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    Terminal(highlight=False).print(renderable)

@@ -34,7 +34,7 @@ def plan(
 
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
-    options.check_target(json)
+    options.check_target(json, synthetic)
     from pqd.cli.progress import progress
     from pqd.planner import run_plan
 
@@ -50,11 +50,10 @@ def plan(
     with progress() as show:
         show("Planning")
         report = run_plan(synthetic, options.selected(query, queries), terms)
-    if json:
-        options.write(report.to_json(), json)
     if json != "-":
-        from rich.console import Console
-
         from reports.plan import TerminalPlan
 
-        Console(highlight=False).print(TerminalPlan(report, verbose=verbose))
+        options.show(TerminalPlan(report, verbose=verbose))
+    if json:
+        # Last, so that a verdict is seen even where this fails.
+        options.write(report.to_json(), json)

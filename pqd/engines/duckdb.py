@@ -5,7 +5,8 @@ load extensions, and its settings cannot be changed.  Every column is cast to it
 TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from deciders import Histogram, Lattice
 from pqd.engines.bitmaps import WORD, Words, matching
-from pqd.errors import RunError, TableError
-from pqd.expressions import Kind, Schema
-from pqd.tables import Table, identifier, missing, quoted
+from pqd.engines.frames import loosely_typed, readable
+from pqd.errors import QueryError, RunError, TableError
+from pqd.expressions import Kind, Schema, folded
+from pqd.tables import Table, identifier, literal_path, missing, quoted
 from pqd.workload import Measured, Task, Workload
 
 # DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
@@ -30,8 +32,16 @@ _TYPES = {
     Kind.BOOLEAN: "BOOLEAN",
     Kind.TIME: "TIMESTAMP",
 }
-_NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "HUGEINT")
+_TIMES = {"DATE", *(f"TIMESTAMP{unit}" for unit in ("", "_S", "_MS", "_NS", " WITH TIME ZONE"))}
+_NUMBERS = {
+    *(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")),
+    *("INTEGER", "UINTEGER", "DOUBLE", "FLOAT", "DECIMAL", "BIGNUM"),
+}
 _DECIMALS = 6
+_MEDDLING = {
+    *("statistics_propagation", "type_pushdown", "scalar_fn_pushdown", "filter_pushdown"),
+    *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
+}
 _FINEST = 2.0**50
 
 
@@ -41,39 +51,58 @@ class DuckDBEngine:
     def __init__(self, *tables: Table) -> None:
         """Open, register and lock; read nothing but column names."""
         self._connection = duckdb.connect(":memory:")
-        paths = ", ".join(quoted(table.path) for table in tables if table.path)
+        # A path may be a pattern to DuckDB, so it is let through as such too; it matches one file.
+        names = {name for t in tables if t.path for name in (str(t.path), literal_path(t.path))}
+        paths = ", ".join(map(quoted, sorted(names)))
         for setting in (
             "SET enable_progress_bar = false",
             "SET autoinstall_known_extensions = false",
             "SET autoload_known_extensions = false",
             "SET temp_directory = ''",
+            "SET TimeZone = 'UTC'",
+            f"SET disabled_optimizers = {quoted(','.join(self._meddling()))}",
             f"SET allowed_paths = [{paths}]",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):
             self._connection.execute(setting)
-        for table in tables:
-            if table.frame is not None:
-                self._register(table)
 
-    def _register(self, table: Table) -> None:
-        try:
-            self._connection.register(table.relation, table.frame)
-        except (duckdb.Error, TypeError, ValueError):
-            # Only the type of trouble is told: the message may hold a value.
-            message = f"the {table.role} frame holds columns that the engine cannot read"
-            raise TableError(message) from None
+    def _meddling(self) -> list[str]:
+        """Return the optimizers by which other rows, or the file's format, sway what a row counts.
+
+        Statistics fold isnan() for a whole row group; a TRY_CAST pushed into the CSV reader drops
+        the rows that do not convert.  Which ones exist differs from release to release.
+        """
+        found = self._connection.execute("SELECT * FROM duckdb_optimizers()").fetchall()
+        return sorted(_MEDDLING & {str(row[0]) for row in found})
+
+    def _register(self, table: Table, names: Sequence[str]) -> None:
+        """Make the columns ``names`` of a frame known to DuckDB."""
+        if table.frame is None:
+            return
+        registered = False
+        with suppress(duckdb.Error, TypeError, ValueError, OverflowError):
+            self._connection.register(table.relation, readable(table.frame, names))
+            registered = True
+        # Raised outside the handler, since the first error may hold a value of the frame.
+        if not registered:
+            raise TableError(f"the {table.role} frame holds columns that the engine cannot read")
 
     def described(self, table: Table) -> Table:
         """Return ``table`` with its column names filled in."""
         if table.columns:
             return table
-        try:
-            rows = self._connection.execute(f"DESCRIBE SELECT * FROM {table.relation}").fetchall()
-        except duckdb.Error:
-            message = f"the {table.role} table {table.label} cannot be read; is it Parquet?"
-            raise TableError(message) from None
+        rows = self._attempted(f"DESCRIBE SELECT * FROM {table.relation}")
+        if rows is None:
+            raise TableError(f"the {table.role} table {table.label} cannot be read; is it Parquet?")
         return replace(table, columns=tuple(str(row[0]) for row in rows))
+
+    def _attempted(self, sql: str) -> list[tuple[Any, ...]] | None:
+        """Return all rows, None if the engine fails; its message may hold a private value."""
+        with suppress(duckdb.Error):
+            rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+            return rows
+        return None
 
     def schema(self, table: Table, wanted: Iterable[str], given: Schema) -> Schema:
         """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
@@ -81,14 +110,16 @@ class DuckDBEngine:
         ``given`` kinds win.  A text column of a CSV is a number, boolean or time if every value
         that is not NULL reads as one.  Columns that are not wanted count as text.
         """
-        lowered = {name.lower() for name in wanted}
-        names = [name for name in table.columns if name.lower() in lowered]
+        lowered = {folded(name) for name in wanted}
+        names = [name for name in table.columns if folded(name) in lowered]
+        self._register(table, names)
+        loose = names if table.textual else loosely_typed(table.frame, names)
         try:
             columns = ", ".join(map(identifier, names)) or "1"
             self._connection.execute(
                 f"CREATE TEMP TABLE {_LOADED} AS SELECT {columns} FROM {table.relation}"
             )
-            kinds = self._text_kinds(names) if table.textual else self._stored_kinds()
+            kinds = {**self._stored_kinds(), **self._text_kinds(loose)}
         except duckdb.Error as error:
             reason = str(error).splitlines()[0][:200]
             raise TableError(
@@ -111,8 +142,12 @@ class DuckDBEngine:
         if not names:
             return {}
         columns = [identifier(name) for name in names]
-        sql = ", ".join(f"bool_and({test.format(c)})" for c in columns for test in tests.values())
-        row = self._connection.execute(f"SELECT {sql} FROM {_LOADED}").fetchone() or ()
+        sql = ", ".join(
+            f"bool_and({test.format(c)}) FILTER ({c} IS NOT NULL)"
+            for c in columns
+            for test in tests.values()
+        )
+        row = self._one(f"SELECT {sql} FROM {_LOADED}")
         verdicts = np.array(row, dtype=object).reshape(len(names), len(tests))
         return {
             name: next((kind for kind, holds in zip(tests, held, strict=True) if holds), Kind.TEXT)
@@ -129,7 +164,7 @@ class DuckDBEngine:
         The step is the coarsest of 1, 0.1, ... 0.000001 that all values fit, coarser for numbers
         so large that a double cannot tell such steps apart.
         """
-        typed = _typed(_LOADED, schema, columns)
+        typed = _typed(_LOADED, schema, {name: name for name in columns})
         whole = ", ".join(f"bool_and(round(v * 1e{d}) / 1e{d} = v)" for d in range(_DECIMALS + 1))
         row = self._one(
             f"SELECT count(v), min(v), max(v), {whole} FROM (SELECT {value} AS v FROM {typed}) "
@@ -146,8 +181,9 @@ class DuckDBEngine:
         return Lattice(round(lower) * step, round(upper) * step, step)
 
     def _one(self, sql: str) -> tuple[Any, ...]:
-        row: tuple[Any, ...] = self._connection.execute(sql).fetchone() or ()
-        return row
+        # All rows are fetched: an unfinished result would block the next use of the connection.
+        rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+        return rows[0]
 
     def histograms(
         self,
@@ -168,20 +204,26 @@ class DuckDBEngine:
         RunError
             If the scan breaks; the message says nothing of the content.
         """
-        stored = {name.lower(): name for name in table.columns}
+        stored = {folded(name): name for name in table.columns}
         for name in workload.columns:
-            if name.lower() not in stored:
+            if folded(name) not in stored:
                 missing(table.role, table.label, name)
-        source = _LOADED if table.role == "synthetic" else table.relation
-        sql = _scan(_typed(source, schema, workload.columns), workload)
+        public = table.role == "synthetic"
+        if not public:
+            self._register(table, [stored[folded(name)] for name in workload.columns])
+        source = _LOADED if public else table.relation
+        names = {name: stored[folded(name)] for name in workload.columns}
+        sql = _scan(_typed(source, schema, names), workload)
         try:
             return self._counted(sql, workload, progress)
         except duckdb.Error as error:
-            # The engine's own message may hold a value of the table.
-            raise RunError(
-                f"the {table.role} table {table.label} could not be read to its end "
-                f"({type(error).__name__}); check the file, or convert it to Parquet"
-            ) from None
+            reason = str(error).splitlines()[0][:200] if public else None
+        if reason:
+            raise QueryError(f"the engine cannot evaluate these queries: {reason}")
+        # Raised outside the handler, since the engine's own error may hold a private value.
+        raise RunError(
+            f"the private table {table.label} could not be read to its end; check the file"
+        )
 
     def _counted(
         self, sql: str, workload: Workload, progress: Callable[[], None]
@@ -251,8 +293,10 @@ def _place(measured: Measured) -> str:
         hashed = f"CAST(hash({measured.sql}) >> 1 AS BIGINT)"
         return f"CASE WHEN ({measured.sql}) IS NULL THEN -1 ELSE {hashed} END"
     lower, step = (f"{float(x)!r}::DOUBLE" for x in (lattice.lower, lattice.step))
-    snapped = f"round(({_finite(measured.sql)} - {lower}) / {step})"
-    return f"COALESCE(CAST(LEAST(GREATEST({snapped}, 0e0), {lattice.points - 1}e0) AS BIGINT), -1)"
+    number = _finite(measured.sql)
+    place = f"LEAST(GREATEST(round(({number} - {lower}) / {step}), 0e0), {lattice.points - 1}e0)"
+    # GREATEST and LEAST pass over NULL, so it is asked for before.
+    return f"CASE WHEN ({number}) IS NULL THEN -1 ELSE CAST({place} AS BIGINT) END"
 
 
 def _finite(value: str) -> str:
@@ -260,23 +304,24 @@ def _finite(value: str) -> str:
     return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
 
 
-def _typed(source: str, schema: Schema, columns: Iterable[str]) -> str:
-    """Return SQL of ``source`` with ``columns`` cast to their public kinds; no cast can raise."""
+def _typed(source: str, schema: Schema, columns: Mapping[str, str]) -> str:
+    """Return SQL of ``source`` with columns cast to their public kinds; no cast can raise.
+
+    ``columns`` gives, for each public name, the name that ``source`` stores it under.
+    """
     casts = []
-    for name in columns:
-        cast = f"TRY_CAST({identifier(name)} AS {_TYPES[schema[name]]})"
-        casts.append(
-            f"{_finite(cast) if schema[name] is Kind.NUMBER else cast} AS {identifier(name)}"
-        )
+    for name, stored in columns.items():
+        cast = f"TRY_CAST({identifier(stored)} AS {_TYPES[schema[name]]})"
+        value = _finite(cast) if schema[name] is Kind.NUMBER else cast
+        casts.append(f"{value} AS {identifier(name)}")
     return f"(SELECT {', '.join(casts) or '1 AS one'} FROM {source})"
 
 
 def _kind(stored: str) -> Kind:
     """Return the kind of a DuckDB type."""
-    if stored == "BOOLEAN":
+    name = stored.partition("(")[0]
+    if name == "BOOLEAN":
         return Kind.BOOLEAN
-    if stored.startswith(("TIMESTAMP", "DATE")):
+    if name in _TIMES:
         return Kind.TIME
-    if any(mark in stored for mark in _NUMBERS) and not stored.endswith("]"):
-        return Kind.NUMBER
-    return Kind.TEXT
+    return Kind.NUMBER if name in _NUMBERS else Kind.TEXT

@@ -225,7 +225,5 @@ def test_margins_of_plain_cases() -> None:
     assert sum_margin(hundred, Interval(80, 130), 0, 10) == 2
     assert sum_margin(hundred, Interval(80, 130), 0, 30) == 1
     assert sum_margin(hundred, Interval(150, 190), 0, 10) == -5
-    assert (
-        distinct_margin(Histogram.from_values([1, 1, 1, 2, 2, 3]).multiplicities(), Interval(1, 9))
-        == 3
-    )
+    held = Histogram.from_values([1, 1, 1, 2, 2, 3]).multiplicities()
+    assert distinct_margin(held, Interval(1, 9)) == 3

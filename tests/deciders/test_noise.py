@@ -114,8 +114,8 @@ def test_the_largest_scale_bounds_every_draw(decider_id: str) -> None:
     decider = for_lattice(decider_id, made.aggregate, Lattice(0, 10**9))
     epsilon = Fraction(1, 10**5)
     decider.decide(Histogram.from_values([5, 10**9]), Interval(4, 10**7), epsilon, noise)
-    # Draws on a grid are at most 2^41 points to a scale.
-    allowed = max(decider.largest_scale(epsilon), Fraction(2**41))
+    # Draws on a grid have at most 2^42 points to a scale.
+    allowed = max(decider.largest_scale(epsilon), Fraction(2**42))
     assert noise.largest <= allowed
 
 

@@ -45,9 +45,8 @@ def test_no_neighbour_is_told_apart_beyond_epsilon(decider_id: str) -> None:
     @given(situations(decider_id))
     def check(situation: tuple[Any, list[int], range, Interval, float]) -> None:
         decider, values, points, interval, epsilon = situation
-        assert (
-            worst_loss(accept_of(decider), values, points, interval, epsilon) <= epsilon + TOLERANCE
-        )
+        lost = worst_loss(accept_of(decider), values, points, interval, epsilon)
+        assert lost <= epsilon + TOLERANCE
 
     check()
 

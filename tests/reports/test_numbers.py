@@ -51,6 +51,6 @@ def test_infinity_is_a_word(number: float) -> None:
     assert number_text(number).endswith("infinite")
 
 
-@pytest.mark.parametrize("number", [1e300, -1e300, 1e-300, 10**300])
+@pytest.mark.parametrize("number", [1e300, -1e300, 1e-300, -1e-300, 2.5e17])
 def test_a_number_of_any_size_fits_a_line(number: float) -> None:
     assert len(number_text(number)) <= 40

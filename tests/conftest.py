@@ -1,0 +1,95 @@
+"""Ways to run the command line and the engine, shared by the test packages."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pqd.cli
+from deciders import Histogram, Lattice
+from pqd.engines.duckdb import DuckDBEngine
+from pqd.query import Query
+from pqd.tables import open_table
+from pqd.workload import Workload
+
+Ran = tuple[int, str, str]
+
+
+@pytest.fixture
+def command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Ran]:
+    """Run ``pqd`` in this process; return its exit code, stdout and stderr."""
+
+    def run(*arguments: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["pqd", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            pqd.cli.main()
+        captured = capsys.readouterr()
+        code = stopped.value.code
+        return (code if isinstance(code, int) else 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def process() -> Callable[..., Ran]:
+    """Run Python with arguments as a process of its own; return its exit code and streams."""
+
+    def run(*arguments: str, cwd: Path | None = None, **environment: str) -> Ran:
+        kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        done = subprocess.run(  # noqa: S603 - the arguments are the tests' own
+            [sys.executable, *arguments],
+            cwd=cwd,
+            env=kept | environment,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def scan() -> Callable[..., list[Any]]:
+    """Answer queries on a private table: the count, or the sorted values of a number.
+
+    Numbers live on ``lattice``, else on the one that the synthetic table gives.
+    """
+
+    def answers(
+        private: object, synthetic: object, *queries: str, lattice: Lattice | None = None
+    ) -> list[Any]:
+        parsed = [Query(sql) for sql in queries]
+        tables = open_table(synthetic, "synthetic"), open_table(private, "private")
+        engine = DuckDBEngine(*tables)
+        public, secret = (engine.described(table) for table in tables)
+        schema = engine.schema(public, {name for q in parsed for name in q.mentioned}, {})
+        resolved = [query.resolve(schema) for query in parsed]
+        lattices = [
+            (lattice or engine.profile(schema, r.columns, r.value))
+            if r.value is not None and query.aggregate != "COUNT DISTINCT"
+            else None
+            for query, r in zip(parsed, resolved, strict=True)
+        ]
+        workload = Workload.of(list(zip(resolved, lattices, strict=True)))
+        # As in an audit: what the engine cannot evaluate is refused on the public table.
+        engine.histograms(public, schema, workload)
+        found = engine.histograms(secret, schema, workload)
+        return [_answer(h, known) for h, known in zip(found, lattices, strict=True)]
+
+    return answers
+
+
+def _answer(histogram: Histogram, lattice: Lattice | None) -> Any:
+    if lattice is None:
+        return histogram.mass
+    counted = zip(histogram.values.tolist(), histogram.counts.tolist(), strict=True)
+    return [value * lattice.unit for value, count in counted for _ in range(count)]

@@ -1,0 +1,240 @@
+"""Every wrong input is one message and an exit code; none tells anything of the private table."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Ran = tuple[int, str, str]
+
+CANARIES = ("987654321", "zebra-canary")
+PRIVATE = f"name,age,capital-gain,only-private\n{CANARIES[1]},{CANARIES[0]},5,1\nab,30,0,1\n"
+SYNTHETIC = "name,age,capital-gain,only-synthetic\nab,31,0,1\nc,40,10,1\n"
+BINARY = b"\x89PNG\r\n\xff\xfe\0 zebra-canary \0\1\2 987654321"
+COUNT = "SELECT COUNT(*) FROM D WHERE age > 35"
+TERMS = ("--tau", "5", "--epsilon", "1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with good and bad tables; the private ones hold the canaries."""
+    files: dict[str, str | bytes] = {
+        "private.csv": PRIVATE,
+        "synthetic.csv": SYNTHETIC,
+        "empty.csv": "",
+        "header.csv": SYNTHETIC.splitlines()[0] + "\n",
+        "binary.csv": BINARY,
+        "binary.parquet": BINARY,
+        "table.xlsx": BINARY,
+        "twice.csv": f"age,name,AGE\n1,{CANARIES[1]},2\n",
+        "ragged.csv": f"name,age\nab,1\n{CANARIES[1]}\n",
+        "cut.csv.gz": gzip.compress(PRIVATE.encode() * 20_000)[:-40],
+        "none.sql": "-- nothing yet\n",
+        "bad.sql": f"-- id: fine\n{COUNT};\n-- id: broken\nSELECT COUNT(*) FROM D WHERE age >;\n",
+        "same.sql": f"-- id: a\n{COUNT};\n-- id: a\n{COUNT};\n",
+        "list.csv": "id,aggregate\na,COUNT\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    (tmp_path / "folder.csv").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def on(private: str, synthetic: str, *rest: str, sql: str = COUNT) -> list[str]:
+    return [private, synthetic, "-q", sql, *TERMS, *rest]
+
+
+def asking(sql: str, *rest: str) -> list[str]:
+    return on("private.csv", "synthetic.csv", *rest, sql=sql)
+
+
+def with_terms(*terms: str, sql: str = COUNT) -> list[str]:
+    return ["private.csv", "synthetic.csv", "-q", sql, *terms]
+
+
+SUM = "SELECT SUM(age) FROM D"
+
+# Per label: the arguments of `pqd audit`, and words that the message must have.
+CASES: dict[str, tuple[list[str], str]] = {
+    "missing private file": (on("privat.csv", "synthetic.csv"), "there is private.csv"),
+    "missing synthetic file": (on("private.csv", "nowhere.csv"), "nowhere.csv does not exist"),
+    "folder": (on("folder.csv", "synthetic.csv"), "is not a file"),
+    "unknown format": (on("table.xlsx", "synthetic.csv"), "known formats: .csv"),
+    "binary private file": (on("binary.csv", "synthetic.csv"), "is it a CSV"),
+    "binary synthetic file": (on("private.csv", "binary.csv"), "is it a CSV"),
+    "binary private Parquet": (on("binary.parquet", "synthetic.csv"), "is it Parquet"),
+    "binary synthetic Parquet": (on("private.csv", "binary.parquet"), "is it Parquet"),
+    "empty private file": (on("empty.csv", "synthetic.csv"), "private table empty.csv is empty"),
+    "empty synthetic file": (on("private.csv", "empty.csv"), "synthetic table empty.csv is empty"),
+    "no synthetic rows": (on("private.csv", "header.csv"), "header.csv has no rows"),
+    "ragged synthetic file": (on("private.csv", "ragged.csv"), "ragged.csv cannot be read"),
+    "column twice": (on("twice.csv", "synthetic.csv"), "two columns named age"),
+    "unknown column": (asking("SELECT COUNT(*) FROM D WHERE ag > 1"), 'nearest are "age"'),
+    "unquoted hyphen": (asking("SELECT SUM(capital-gain) FROM D"), '"capital-gain"'),
+    "column of the private table": (asking('SELECT SUM("only-private") FROM D'), "only-synthetic"),
+    "column of the synthetic table": (
+        asking('SELECT SUM("only-synthetic") FROM D'),
+        "not in the private one (private.csv)",
+    ),
+    "sum over text": (asking("SELECT SUM(name) FROM D"), "SUM needs a number"),
+    "median over no rows": (asking("SELECT MEDIAN(age) FROM D WHERE age > 99"), "no synthetic row"),
+    "mean over no rows": (asking("SELECT AVG(age) FROM D WHERE age > 99"), "no synthetic row"),
+    "tau 0": (with_terms("--tau", "0", "--epsilon", "1"), "greater than 0"),
+    "tau negative": (with_terms("--tau=-1", "--epsilon", "1"), "greater than 0"),
+    "tau 0 %": (with_terms("--tau", "0%", "--epsilon", "1"), "greater than 0"),
+    "tau no number": (with_terms("--tau", "much", "--epsilon", "1"), "finite number"),
+    "tau odd digits": (with_terms("--tau", "1e²", "--epsilon", "1"), "tau is"),
+    "tau infinite": (with_terms("--tau", "inf", "--epsilon", "1"), "finite number"),
+    "tau missing": (with_terms("--epsilon", "1"), "--tau is missing"),
+    "epsilon 0": (with_terms("--tau", "5", "--epsilon", "0"), "greater than 0"),
+    "epsilon negative": (with_terms("--tau", "5", "--epsilon=-0.1"), "greater than 0"),
+    "epsilon nan": (with_terms("--tau", "5", "--epsilon", "nan"), "finite number"),
+    "epsilon infinite": (with_terms("--tau", "5", "--epsilon", "inf"), "finite number"),
+    "epsilon missing": (with_terms("--tau", "5"), "--epsilon is missing"),
+    "alpha 0": (asking(COUNT, "--alpha", "0"), "strictly between 0 and 1"),
+    "alpha 1": (asking(COUNT, "--alpha", "1"), "strictly between 0 and 1"),
+    "share of a count of 0": (
+        with_terms("--tau", "5%", "--epsilon", "1", sql=f"{COUNT} AND age > 99"),
+        "which is 0",
+    ),
+    "share of a sum of 0": (
+        with_terms("--tau", "5%", "--epsilon", "1", sql=f"{SUM} WHERE age > 99"),
+        "which is 0",
+    ),
+    "malformed SQL": (asking("SELECT COUNT(*) FROM D WHERE (age > 1"), "malformed SQL"),
+    "no SQL": (asking("how many are older than 35?"), "SQL"),
+    "empty SQL": (asking(""), "the query is empty"),
+    "join": (asking("SELECT COUNT(*) FROM D JOIN E ON D.age = E.age"), "JOIN"),
+    "file function": (asking("SELECT COUNT(*) FROM read_csv('private.csv')"), "FROM takes"),
+    "division": (asking("SELECT COUNT(*) FROM D WHERE age / 2 > 1"), "not admitted"),
+    "another statement": (asking("DROP TABLE D"), "DROP"),
+    "sum of nothing": (asking("SELECT SUM(NULL) FROM D"), "query q1"),
+    "odd escape": (asking("SELECT COUNT(*) FROM D WHERE name LIKE 'a' ESCAPE 'é'"), "query q1"),
+    "escape in another case": (
+        asking("SELECT COUNT(*) FROM D WHERE name ILIKE 'aB' ESCAPE 'b'"),
+        "query q1",
+    ),
+    "two of one fact": (asking(SUM, "--bounds", "age=0:9", "--bounds", "age=0:8"), "given twice"),
+    "bounds without numbers": (asking(SUM, "--bounds", "age"), "column=lower:upper"),
+    "bounds of text": (asking(SUM, "--bounds", "age=a:b"), "lower bound is 'a'"),
+    "bounds reversed": (asking(SUM, "--bounds", "age=9:1"), "reversed"),
+    "bounds off the step": (asking(SUM, "--bounds", "age=0:10:3"), "upper bound of 9"),
+    "bounds of no column": (asking(SUM, "--bounds", "aeg=0:10"), "nearest are age"),
+    "type unknown": (asking(SUM, "--type", "age=integer"), "use number, text"),
+    "type of no column": (asking(SUM, "--type", "aeg=text"), "nearest are age"),
+    "unknown decider": (asking(COUNT, "--decider", "best"), "no decider 'best'"),
+    "decider of sums": (asking(COUNT, "--decider", "lm_sum"), "decides SUM, not COUNT"),
+    "negative bounds": (
+        asking(SUM, "--decider", "svt_sum", "--bounds", "age=-5:99"),
+        "values >= 0",
+    ),
+    "epsilon too small": (with_terms("--tau", "5", "--epsilon", "1e-300"), "epsilon"),
+    "epsilon too large": (with_terms("--tau", "5", "--epsilon", "1e400"), "epsilon"),
+    "missing query file": (with_terms(*TERMS, "--queries", "nowhere.sql"), "cannot be read"),
+    "binary query file": (with_terms(*TERMS, "--queries", "binary.csv"), "cannot be read"),
+    "bad query file": (with_terms(*TERMS, "--queries", "bad.sql"), "query broken"),
+    "incomplete list": (with_terms(*TERMS, "--queries", "list.csv"), "columns id, aggregate"),
+    "one id twice": (with_terms(*TERMS, "--queries", "same.sql"), "ids must differ"),
+    "JSON into no folder": (asking(COUNT, "--json", "no/where.json"), "cannot be written"),
+    "JSON into a folder": (asking(COUNT, "--json", "folder.csv"), "cannot be written"),
+}
+
+
+def check_one_message(ran: Ran, code: int) -> None:
+    found, out, err = ran
+    assert found == code, err
+    assert out == ""
+    first, *more = err.splitlines()
+    assert first.startswith("pqd: ")
+    assert "internal error" not in first
+    assert all(line.startswith("  ") for line in more), "a second message"
+    assert "Traceback" not in err
+    assert not any(canary in err for canary in CANARIES)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("label", CASES)
+def test_bad_input_is_one_message_and_exit_code_2(label: str, command: Callable[..., Ran]) -> None:
+    arguments, words = CASES[label]
+    ran = command("audit", *arguments)
+    check_one_message(ran, 2)
+    assert words in ran[2]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("rest", [[], ["--queries", "none.sql"]])
+def test_nothing_selected_is_exit_code_5(rest: list[str], command: Callable[..., Ran]) -> None:
+    check_one_message(command("audit", "private.csv", "synthetic.csv", *TERMS, *rest), 5)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_that_breaks_is_exit_code_3(command: Callable[..., Ran]) -> None:
+    ran = command("audit", *on("cut.csv.gz", "synthetic.csv"))
+    check_one_message(ran, 3)
+    assert "private table cut.csv.gz" in ran[2]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("sql", [f"{COUNT} AND age > 99", f"{SUM} WHERE age > 99"])
+def test_an_answer_of_0_is_an_answer(sql: str, command: Callable[..., Ran]) -> None:
+    code, out, err = command("audit", *asking(sql))
+    assert (code, err) == (0, "")
+    assert "synthetic answer 0" in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "private.csv", "synthetic.csv", "--nonsense"],
+        ["audit", "private.csv"],
+        ["audit", *asking(COUNT), "one too many"],
+        ["nonsense"],
+        ["audit", *asking(COUNT), "--tau"],
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_wrong_usage_is_told_by_the_command_line(
+    arguments: list[str], command: Callable[..., Ran]
+) -> None:
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert "Error" in err
+    assert "Traceback" not in err
+    assert "pqd: " not in err
+
+
+def test_a_report_that_cannot_be_written_is_no_success(
+    folder: Path, command: Callable[..., Ran]
+) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full to fail on")
+    (folder / "full.json").symlink_to("/dev/full")
+    code, _, err = command("audit", *asking(COUNT, "--json", "full.json"))
+    assert "full.json was not written" in err
+    assert code != 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (asking("EXPLAIN SELECT COUNT(*) FROM D"), 2),
+        (on("binary.csv", "synthetic.csv"), 2),
+        (["private.csv", "synthetic.csv", *TERMS], 5),
+        (on("cut.csv.gz", "synthetic.csv"), 3),
+    ],
+)
+def test_a_process_of_its_own_ends_the_same_way(
+    arguments: list[str], code: int, folder: Path, process: Callable[..., Ran]
+) -> None:
+    check_one_message(process("-m", "pqd", "audit", *arguments, cwd=folder), code)
+
+
+def test_a_terminal_without_unicode_gets_the_whole_report(
+    folder: Path, process: Callable[..., Ran]
+) -> None:
+    arguments = asking("SELECT COUNT(*) FROM D WHERE name <> 'Zoë'")
+    code, out, err = process("-m", "pqd", "audit", *arguments, cwd=folder, PYTHONIOENCODING="ascii")
+    assert (code, err) == (0, "")
+    assert "Spent epsilon 1" in out

@@ -1,0 +1,104 @@
+"""The wheel that users get, built once and installed alone, away from this folder."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Ran = tuple[int, str, str]
+ROOT = Path(__file__).resolve().parents[2]
+
+AUDIT = """
+import json, sys
+import pqd
+report = pqd.audit("p.csv", "s.csv", "SELECT COUNT(*) FROM D WHERE age > 35", tau=2, epsilon=1)
+ours = [m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in
+        {"pqd", "deciders", "reports"}]
+print(json.dumps([report.verdicts[0].q_synthetic, ours]))
+"""
+
+
+def python(*arguments: str, cwd: Path) -> None:
+    done = subprocess.run(  # noqa: S603 - the arguments are the test's own
+        [sys.executable, "-m", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    python("hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=ROOT)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def site(wheel: Path) -> Path:
+    folder = wheel.parent / "site"
+    options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
+    python("pip", "install", *options, "--target", str(folder), str(wheel), cwd=wheel.parent)
+    return folder
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "pqd",
+        "deciders",
+        "reports",
+    }
+    for package in ("pqd", "deciders", "reports"):
+        sources = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*.py")}
+        assert sources <= names
+        assert f"{package}/py.typed" in names
+    assert not [name for name in names if "__pycache__" in name or name.startswith("tests")]
+
+
+def test_the_wheel_names_its_command_and_its_needs(site: Path) -> None:
+    (information,) = site.glob("pqd-*.dist-info")
+    assert "pqd = pqd.cli:main" in (information / "entry_points.txt").read_text(encoding="utf-8")
+    metadata = (information / "METADATA").read_text(encoding="utf-8")
+    for needed in ("duckdb", "numpy", "opendp", "pandas", "rich", "sqlglot", "typer"):
+        assert f"Requires-Dist: {needed}" in metadata
+    assert "License-Expression: Apache-2.0" in metadata
+
+
+def test_the_installed_wheel_audits(
+    site: Path, tmp_path: Path, process: Callable[..., Ran]
+) -> None:
+    (tmp_path / "p.csv").write_text("age\n30\n40\n50\n", encoding="utf-8")
+    (tmp_path / "s.csv").write_text("age\n31\n41\n51\n", encoding="utf-8")
+    environment = {"PYTHONPATH": str(site), "PYTHONSAFEPATH": "1"}
+    code, out, err = process("-c", AUDIT, cwd=tmp_path, **environment)
+    assert (code, err) == (0, "")
+    answer, ours = json.loads(out)
+    assert answer == 2
+    # The checkout is installed too: not one module may come from there.
+    assert len(ours) > 20
+    assert all(Path(file).is_relative_to(site) for file in ours)
+
+
+def test_the_installed_command_runs(
+    site: Path, tmp_path: Path, process: Callable[..., Ran]
+) -> None:
+    (tmp_path / "p.csv").write_text("age\n30\n40\n50\n", encoding="utf-8")
+    (tmp_path / "s.csv").write_text("age\n31\n41\n51\n", encoding="utf-8")
+    terms = ["-q", "SELECT SUM(age) FROM D", "--tau", "50%", "--epsilon", "2"]
+    script = str(site / "bin" / "pqd")
+    code, out, err = process(
+        script, "audit", "p.csv", "s.csv", *terms, cwd=tmp_path, PYTHONPATH=str(site)
+    )
+    assert (code, err) == (0, "")
+    assert "synthetic answer 123" in out

@@ -1,0 +1,147 @@
+"""Workloads: files of queries, lists of queries, their ids."""
+
+from pathlib import Path
+
+import pytest
+
+import pqd
+from pqd.errors import NothingSelectedError, QueryError
+from pqd.queries import as_queries, read_queries
+
+COUNT = "SELECT COUNT(*) FROM D"
+
+
+def written(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+SQL = """-- A workload; of three queries.
+
+-- id: first
+SELECT COUNT(*) FROM D WHERE name = 'a;b' AND age > 1; -- id: not-this-one
+/* ; a comment */
+-- id: wrong
+--id:second
+SELECT SUM(age)
+FROM D -- in the middle; of it
+WHERE name <> '--' ;;
+;
+SELECT COUNT(*) FROM D WHERE name = 'it''s; done' OR name = ';'
+"""
+
+
+def test_statements_end_at_semicolons_outside_of_text_and_comments(tmp_path: Path) -> None:
+    found = read_queries(written(tmp_path / "w.sql", SQL))
+    assert [query.where for query in found] == [
+        "name = 'a;b' AND age > 1",
+        "name <> '--'",
+        "name = 'it''s; done' OR name = ';'",
+    ]
+    assert [query.aggregate for query in found] == ["COUNT", "SUM", "COUNT"]
+    assert [query.id for query in as_queries(found)] == ["first", "second", "q1"]
+
+
+@pytest.mark.parametrize(
+    "text", [f"{COUNT}", f"{COUNT};", f"\ufeff-- id: q1\n{COUNT}\n;\n\n", f"\r\n{COUNT};\r\n"]
+)
+def test_one_statement_however_it_ends(text: str, tmp_path: Path) -> None:
+    (query,) = as_queries(read_queries(written(tmp_path / "w.sql", text)))
+    assert query == pqd.Query(COUNT, "q1")
+
+
+@pytest.mark.parametrize("text", ["", "\n", ";;;", "-- nothing\n", "/* nothing */"])
+def test_a_file_without_statements_selects_nothing(text: str, tmp_path: Path) -> None:
+    assert read_queries(written(tmp_path / "w.sql", text)) == ()
+    with pytest.raises(NothingSelectedError, match="no query"):
+        as_queries(read_queries(tmp_path / "w.sql"))
+
+
+LIST = """id,aggregate,attribute,where_sql
+a,COUNT,*,age > 1
+b,SUM,capital-gain,"name = 'x, y' AND ""capital-gain"" > 0"
+c,MEDIAN,age,
+,count,,
+"""
+
+
+def test_a_list_of_queries(tmp_path: Path) -> None:
+    found = as_queries(read_queries(written(tmp_path / "w.csv", LIST)))
+    assert [(q.id, q.aggregate, q.attribute, q.where) for q in found] == [
+        ("a", "COUNT", None, "age > 1"),
+        ("b", "SUM", '"capital-gain"', "name = 'x, y' AND \"capital-gain\" > 0"),
+        ("c", "MEDIAN", "age", None),
+        ("q1", "COUNT", None, None),
+    ]
+
+
+def test_more_columns_of_a_list_are_passed_over(tmp_path: Path) -> None:
+    text = "gap,where_sql,aggregate\n7,age > 1,COUNT\n"
+    (query,) = read_queries(written(tmp_path / "w.CSV", text))
+    assert (query.aggregate, query.where) == ("COUNT", "age > 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("w.csv", "id,aggregate\na,COUNT\n", "columns id, aggregate, attribute, where_sql"),
+        ("w.csv", "", "columns id, aggregate, attribute, where_sql"),
+        ("w.csv", "id,aggregate,where_sql\nme,MAX,\n", "query me"),
+        ("w.csv", "aggregate,where_sql\nCOUNT\nCOUNT,age >\n", "query q2"),
+        ("w.csv", "aggregate,where_sql\n,\n", "no aggregate"),
+        ("w.sql", f"-- id: mine\n{COUNT} LIMIT 1;", "query mine"),
+        ("w.sql", f"{COUNT}; SELECT 'open", "quotes"),
+        ("w.sql", f"{COUNT};\nSELECT nonsense FROM D;", "query q2"),
+        ("w.sql", b"\xff\xfe\0", "cannot be read as text"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_place(
+    name: str, text: str | bytes, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(QueryError, match=words):
+        read_queries(written(tmp_path / name, text))
+
+
+def test_a_file_that_is_not_there_or_no_file(tmp_path: Path) -> None:
+    for path in (tmp_path / "nowhere.sql", tmp_path):
+        with pytest.raises(QueryError, match="cannot be read"):
+            read_queries(path)
+
+
+def test_a_refused_query_of_a_file_is_marked(tmp_path: Path) -> None:
+    path = written(tmp_path / "w.sql", f"{COUNT};\n-- id: two\nSELECT COUNT(*)\nFROM D LIMIT 7;")
+    with pytest.raises(QueryError) as caught:
+        read_queries(path)
+    shown, carets = str(caught.value).splitlines()[-2:]
+    assert shown[carets.index("^") :] == "7"
+
+
+def test_queries_without_a_name_are_numbered() -> None:
+    found = as_queries([COUNT, pqd.Query(COUNT, "mine"), pqd.Query(COUNT)])
+    assert [query.id for query in found] == ["q1", "mine", "q2"]
+    assert as_queries(COUNT)[0].id == "q1"
+    assert as_queries(pqd.Query(COUNT, "x"))[0].id == "x"
+    assert [query.id for query in as_queries(iter([COUNT, COUNT]))] == ["q1", "q2"]
+
+
+def test_a_number_that_is_a_name_is_not_given_twice() -> None:
+    found = as_queries([COUNT, pqd.Query(COUNT, "q1"), COUNT, pqd.Query(COUNT, "q3")])
+    assert [query.id for query in found] == ["q2", "q1", "q4", "q3"]
+
+
+def test_two_queries_of_one_id_are_refused() -> None:
+    with pytest.raises(QueryError, match="the id a, b;"):
+        as_queries([pqd.Query(COUNT, name) for name in ("a", "b", "a", "b", "c")])
+
+
+@pytest.mark.parametrize("queries", [[3], [None], [b"SELECT 1"]])
+def test_what_is_no_query_is_refused(queries: list[object]) -> None:
+    with pytest.raises(QueryError, match="query 1 is a"):
+        as_queries(queries)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("queries", [[], (), iter(())])
+def test_no_queries(queries: list[str]) -> None:
+    with pytest.raises(NothingSelectedError) as caught:
+        as_queries(queries)
+    assert caught.value.exit_code == 5

@@ -1,0 +1,76 @@
+"""What starting costs, and what it refuses."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pqd
+
+Process = Callable[..., tuple[int, str, str]]
+HEAVY = {"pandas", "scipy", "duckdb", "opendp", "sqlglot", "pyarrow"}
+
+LOADED = """
+import json, sys
+sys.argv = ["pqd", *{arguments}]
+from pqd.cli import main
+try:
+    main()
+except SystemExit as stopped:
+    code = stopped.code
+print(json.dumps([code or 0, sorted({{name.partition(".")[0] for name in sys.modules}})]))
+"""
+
+
+def loaded(process: Process, *arguments: str) -> tuple[int, set[str], str]:
+    code, out, err = process("-c", LOADED.format(arguments=list(arguments)))
+    assert code == 0, err
+    inner, modules = json.loads(out.splitlines()[-1])
+    return inner, set(modules), out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["audit", "--help"], []])
+def test_help_loads_nothing_heavy(process: Process, arguments: list[str]) -> None:
+    _, modules, out = loaded(process, *arguments)
+    assert {"pqd", "typer"} <= modules
+    assert not modules & HEAVY
+    assert ("Usage" in out) or (f"pqd {pqd.__version__}" in out)
+
+
+def test_a_refusal_of_the_command_line_loads_nothing_heavy(process: Process) -> None:
+    code, modules, _ = loaded(process, "audit", "a.csv", "b.csv", "-q", "SELECT COUNT(*) FROM D")
+    assert code == 2
+    assert not modules & HEAVY
+
+
+def test_the_package_has_a_version_and_lists_its_names(process: Process) -> None:
+    assert set(pqd.__all__) == set(dir(pqd))
+    assert all(getattr(pqd, name) is not None for name in pqd.__all__)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        pqd.no_such_name  # noqa: B018 - the access is what is tested
+    code, out, err = process("-m", "pqd", "--version")
+    assert (code, out, err) == (0, f"pqd {pqd.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "foreign", ["reports.py", "deciders.py", "reports/__init__.py", "deciders/__init__.py"]
+)
+def test_a_foreign_package_of_our_name_is_one_clear_error(
+    foreign: str, process: Process, tmp_path: Path
+) -> None:
+    path = tmp_path / foreign
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("raise RuntimeError('the foreign module ran')\n", encoding="utf-8")
+    code, out, err = process("-c", "import pqd", cwd=tmp_path)
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1].startswith("ImportError: pqd needs its own package")
+    assert str(path) in err.splitlines()[-1]
+    assert "foreign module ran" not in err
+    assert "During handling" not in err
+
+
+def test_a_foreign_folder_that_is_no_package_does_no_harm(process: Process, tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "deciders").mkdir()
+    assert process("-c", "import pqd; print(pqd.Query)", cwd=tmp_path)[0] == 0
