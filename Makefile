@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 
 demo: $(READY)
 	$(BIN)/pqd audit samples/census_private.parquet samples/census_synthetic.parquet \
-	  --queries samples/demo.sql --tau 5% --epsilon 0.25
+	  --queries samples/demo.sql --tau 10% --epsilon 0.25
 
 test: $(READY)
 	$(BIN)/ruff check .

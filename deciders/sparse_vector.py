@@ -58,13 +58,12 @@ class PlainSparseVectorSum(Truncated):
         self, histogram: Histogram, interval: Interval, scale: Fraction
     ) -> tuple[Floats, Floats]:
         """Thresholds less queries, for both passes, in noise scales."""
-        sums = self.truncated_sums(histogram)
-        return tuple(
-            np.array(
-                [as_float((end - q) / t / scale) for q, t in zip(sums, self.rungs, strict=True)]
-            )
-            for end in (interval.upper, Fraction(_next_above(interval.lower)))
-        )  # type: ignore[return-value]
+        sums, rungs = self.truncated_sums(histogram), np.array(self.rungs, dtype=np.float64)
+        high, low = interval.upper, _next_above(interval.lower)
+        # The differences are exact; only they are rounded.
+        above = np.array([as_float(high - q) for q in sums])
+        below = np.array([as_float(Fraction(low - q)) for q in sums])
+        return above / rungs / as_float(scale), below / rungs / as_float(scale)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise

@@ -37,6 +37,13 @@ _NUMBERS = {
     *(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")),
     *("INTEGER", "UINTEGER", "DOUBLE", "FLOAT", "DECIMAL", "BIGNUM"),
 }
+# What a text must fit to be of a kind, in the order of preference.
+_TESTS = {
+    Kind.BOOLEAN: "lower({0}) IN ('true', 'false')",
+    Kind.NUMBER: "TRY_CAST({0} AS DOUBLE) IS NOT NULL",
+    Kind.TIME: "TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
+}
+_FIRST_ROWS = 2048
 _DECIMALS = 6
 _MEDDLING = {
     *("statistics_propagation", "type_pushdown", "scalar_fn_pushdown", "filter_pushdown"),
@@ -134,25 +141,26 @@ class DuckDBEngine:
         }
 
     def _text_kinds(self, names: Sequence[str]) -> dict[str, Kind]:
-        tests = {
-            Kind.BOOLEAN: "lower({0}) IN ('true', 'false')",
-            Kind.NUMBER: "TRY_CAST({0} AS DOUBLE) IS NOT NULL",
-            Kind.TIME: "TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
-        }
-        if not names:
-            return {}
-        columns = [identifier(name) for name in names]
-        sql = ", ".join(
-            f"bool_and({test.format(c)}) FILTER ({c} IS NOT NULL)"
-            for c in columns
-            for test in tests.values()
-        )
-        row = self._one(f"SELECT {sql} FROM {_LOADED}")
-        verdicts = np.array(row, dtype=object).reshape(len(names), len(tests))
-        return {
-            name: next((kind for kind, holds in zip(tests, held, strict=True) if holds), Kind.TEXT)
-            for name, held in zip(names, verdicts, strict=True)
-        }
+        """Return the kind of columns of text: the first that every value that is not NULL fits.
+
+        The first rows rule out most; only what they leave is tried on the whole table.
+        """
+        left = [(name, kind) for name in names for kind in _TESTS]
+        for source in (f"(SELECT * FROM {_LOADED} LIMIT {_FIRST_ROWS})", _LOADED):
+            if not left:
+                break
+            outputs = ", ".join(
+                f"bool_and({_TESTS[kind].format(identifier(name))}) "
+                f"FILTER ({identifier(name)} IS NOT NULL)"
+                for name, kind in left
+            )
+            found = self._one(f"SELECT {outputs} FROM {source}")
+            # NULL says that there is no value yet, which on the whole table means text.
+            refuted = {False} if source != _LOADED else {False, None}
+            left = [pair for pair, fits in zip(left, found, strict=True) if fits not in refuted]
+        kinds = dict.fromkeys(names, Kind.TEXT)
+        kinds.update(reversed(left))
+        return kinds
 
     def rows(self) -> int:
         """Count the rows of the loaded synthetic table."""

@@ -1,0 +1,252 @@
+"""DP-PQD (Patwa et al. 2023) as plain pandas and numpy: what pqd is measured against.
+
+`python benchmarks/pandas_pqd.py PRIVATE SYNTHETIC --queries samples/census.sql --json FILE`
+
+Per query, one decision by the decider that the paper's Table 4 recommends, or with `--all` one by
+each of the paper's deciders.  Numbers follow the paper, in doubles from numpy's generator: this is
+a yardstick for time and for the synthetic answers, not a tool to protect anyone's data.
+"""
+
+import argparse
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+# Section 7.1 of the paper.
+BETA, THETA = 0.05, 0.95
+
+_QUERY = re.compile(r"^-- id: (\w+)\s+SELECT (\w+)\((\*|\w+)\) FROM \w+ WHERE (.+);$", re.MULTILINE)
+# An AND with an even number of quotes after it stands outside quotes.
+_AND = re.compile(r" AND (?=[^']*(?:'[^']*'[^']*)*$)")
+_CONDITION = re.compile(r"(\w+) LIKE '((?:[^'%_]|'')*)'")
+
+
+@dataclass(frozen=True)
+class Query:
+    """`SELECT aggregate(attribute) FROM D WHERE column LIKE text AND ...`."""
+
+    id: str
+    aggregate: str
+    attribute: str
+    where: tuple[tuple[str, str], ...]
+
+    def matches(self, frame: pd.DataFrame) -> "pd.Series[bool]":
+        """Return the boolean mask of the WHERE clause; LIKE without wildcards is equality."""
+        return reduce(and_, (frame[column] == text for column, text in self.where))
+
+    def values(self, frame: pd.DataFrame) -> "pd.Series[int]":
+        """Return the attribute of the matching rows."""
+        return frame.loc[self.matches(frame), self.attribute]
+
+    def answer(self, frame: pd.DataFrame) -> int:
+        """Return q(frame); MEDIAN is the lower median."""
+        if self.aggregate == "COUNT":
+            return int(self.matches(frame).sum())
+        if self.aggregate == "SUM":
+            return int(self.values(frame).sum())
+        return int(self.values(frame).quantile(0.5, interpolation="lower"))
+
+
+@dataclass(frozen=True)
+class Question:
+    """One query, what the synthetic table says about it, and the private table to ask."""
+
+    query: Query
+    private: pd.DataFrame
+    answer: int
+    tau: float
+    epsilon: float
+    lower: int
+    upper: int
+    rng: np.random.Generator
+
+    def within(self, estimate: float) -> bool:
+        """Say whether an estimate lies in the open interval of the paper's eq. (1)."""
+        return bool(self.answer - self.tau < estimate < self.answer + self.tau)
+
+    def rungs(self) -> range:
+        """Return the exponents j of the truncation thresholds 2^j."""
+        return range(1, math.ceil(math.log2(self.upper)) + 1)
+
+    def at_most(self, bound: int) -> "pd.Series[int]":
+        """Return SELECT attribute FROM D WHERE ... AND attribute <= bound."""
+        frame = self.private
+        kept = self.query.matches(frame) & (frame[self.query.attribute] <= bound)
+        return frame.loc[kept, self.query.attribute]
+
+
+def lm_count(question: Question) -> bool:
+    """Algorithm 1 with the Laplace mechanism, COUNT."""
+    count = question.query.answer(question.private)
+    return question.within(count + question.rng.laplace(scale=1 / question.epsilon))
+
+
+def em_count(question: Question) -> bool:
+    """Exponential mechanism with the score u' of eqs. (10) to (16), of sensitivity 1/(2 tau)."""
+    count, tau = question.query.answer(question.private), question.tau
+    yes = max(0.0, 1 - abs(count - question.answer) / (2 * tau))
+    exponents = question.epsilon * np.array([1 - yes, yes]) * tau
+    return bool(question.rng.choice(2, p=_proportional_to_exp(exponents)))
+
+
+def lm_sum(question: Question) -> bool:
+    """Algorithm 1 with the Laplace mechanism, SUM."""
+    total = question.query.answer(question.private)
+    return question.within(total + question.rng.laplace(scale=question.upper / question.epsilon))
+
+
+def r2t_sum(question: Question) -> bool:
+    """Algorithm 1 with Race-to-the-Top, eqs. (17) and (18)."""
+    log_gs = math.log2(question.upper)
+    estimate = 0.0
+    for j in question.rungs():
+        scale = 2**j * log_gs / question.epsilon
+        noisy = question.at_most(2**j).sum() + question.rng.laplace(scale=scale)
+        estimate = max(estimate, noisy - scale * math.log(log_gs / BETA))
+    return question.within(estimate)
+
+
+def private_bound(question: Question, epsilon: float) -> int:
+    """Algorithm 4: the first rung that keeps a fraction theta of the matching rows."""
+    draw, scale = question.rng.laplace, 3 / epsilon
+    rows = int(question.query.matches(question.private).sum()) + draw(scale=scale)
+    rho = draw(scale=scale)
+    for j in question.rungs():
+        if len(question.at_most(2**j)) + draw(scale=scale) >= THETA * rows + rho:
+            return j
+    return question.rungs()[-1]
+
+
+def svt_sum(question: Question) -> bool:
+    """Algorithm 2 up to the rung of Algorithm 4, a third of the budget for each step."""
+    draw, scale = question.rng.laplace, 3 / question.epsilon
+    last = private_bound(question, question.epsilon / 3)
+    rho = draw(scale=scale)
+    for j in range(1, last + 1):
+        noisy = question.at_most(2**j).sum() / 2**j + draw(scale=scale)
+        if noisy >= (question.answer + question.tau) / 2**j + rho:
+            return False
+    for j in range(1, last + 1):
+        noisy = question.at_most(2**j).sum() / 2**j + draw(scale=scale)
+        if noisy >= (question.answer - question.tau + 1) / 2**j + rho:
+            return True
+    return False
+
+
+def em_median(question: Question) -> bool:
+    """Algorithm 1 with the exponential mechanism over the lattice, section 6.1."""
+    values = question.query.values(question.private).to_numpy()
+    lattice = np.arange(question.lower, question.upper + 1)
+    ranks = np.array([np.count_nonzero(values < point) for point in lattice])
+    weights = _proportional_to_exp(-question.epsilon * np.abs(ranks - len(values) / 2) / 2)
+    return question.within(float(question.rng.choice(lattice, p=weights)))
+
+
+def hist_median(question: Question) -> bool:
+    """Algorithm 3: a noisy count on either side of the interval against a noisy half."""
+    values = question.query.values(question.private).to_numpy()
+    rows, below, above = question.rng.laplace(scale=2 / question.epsilon, size=3)
+    below += np.count_nonzero(values <= question.answer - question.tau)
+    above += np.count_nonzero(values >= question.answer + question.tau)
+    half = math.ceil((len(values) + rows) / 2)
+    return bool(below < half and above < half)
+
+
+def _proportional_to_exp(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(exponents - exponents.max())
+    return np.asarray(weights / weights.sum())
+
+
+Decider = Callable[[Question], bool]
+TABLE_4: dict[str, tuple[Decider, ...]] = {
+    "COUNT": (lm_count,),
+    "SUM": (lm_sum,),
+    "MEDIAN": (hist_median,),
+}
+ALL: dict[str, tuple[Decider, ...]] = {
+    "COUNT": (lm_count, em_count),
+    "SUM": (lm_sum, r2t_sum, svt_sum),
+    "MEDIAN": (em_median, hist_median),
+}
+
+
+def read_queries(path: Path) -> list[Query]:
+    """Read a workload in the one form that this script knows."""
+    text = path.read_text(encoding="utf-8")
+    queries = []
+    for name, aggregate, attribute, where in _QUERY.findall(text):
+        found = [_CONDITION.fullmatch(part) for part in _AND.split(where)]
+        conditions = tuple((m[1], m[2].replace("''", "'")) for m in found if m)
+        if len(conditions) < len(found) or aggregate not in ALL:
+            raise ValueError(f"query {name} is not a conjunction of plain LIKEs")
+        queries.append(Query(name, aggregate, attribute, conditions))
+    if len(queries) != text.count("SELECT"):
+        raise ValueError(f"{path} holds queries that are not understood")
+    return queries
+
+
+def read_table(path: Path, *, categories: bool) -> pd.DataFrame:
+    """Read a table; as categories, text costs more to read and less to compare."""
+    frame = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    texts = frame.columns.difference(frame.select_dtypes("number").columns)
+    return frame.astype(dict.fromkeys(texts, "category")) if categories else frame
+
+
+def ask(
+    query: Query, tables: tuple[pd.DataFrame, pd.DataFrame], share: float, epsilon: float
+) -> Question:
+    """Answer a query on the synthetic table; its column's range is taken for the domain."""
+    private, synthetic = tables
+    answer = query.answer(synthetic)
+    lower, upper = 0, 1
+    if query.attribute != "*":
+        column = synthetic[query.attribute]
+        lower, upper = int(column.min()), int(column.max())
+    rng = np.random.default_rng()
+    return Question(query, private, answer, share * abs(answer), epsilon, lower, upper, rng)
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description="DP-PQD as plain pandas: one verdict per query.")
+    parser.add_argument("private", type=Path)
+    parser.add_argument("synthetic", type=Path)
+    parser.add_argument("--queries", type=Path, required=True)
+    parser.add_argument("--tau", default="3.2%", help="share of the synthetic answer (%(default)s)")
+    parser.add_argument("--epsilon", type=float, default=0.25, help="per decision (%(default)s)")
+    parser.add_argument("--all", action="store_true", help="run all of the paper's deciders")
+    parser.add_argument("--categories", action="store_true", help="hold text as categories")
+    parser.add_argument("--json", type=Path, help="write answers and verdicts to this file")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Read both tables and decide every query."""
+    options = arguments(argv)
+    share = float(options.tau.removesuffix("%")) / 100
+    queries = read_queries(options.queries)
+    private = read_table(options.private, categories=options.categories)
+    synthetic = read_table(options.synthetic, categories=options.categories)
+    verdicts = []
+    for query in queries:
+        question = ask(query, (private, synthetic), share, options.epsilon)
+        deciders = (ALL if options.all else TABLE_4)[query.aggregate]
+        outcomes = {decider.__name__: decider(question) for decider in deciders}
+        verdicts.append({"id": query.id, "q_synthetic": question.answer, "outcomes": outcomes})
+        words = ", ".join(f"{name}: {'yes' if yes else 'no'}" for name, yes in outcomes.items())
+        print(f"{query.id}  {question.answer} +- {question.tau:g}  {words}")
+    if options.json:
+        options.json.write_text(json.dumps({"verdicts": verdicts}, indent=2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
