@@ -155,6 +155,21 @@ def test_sources_are_equal(scan: Scan, source: str, tmp_path: Path) -> None:
     assert scan(table, table, *ON_FRAME) == list(ON_FRAME.values())
 
 
+@pytest.mark.parametrize("rows", [1, 2, 10])
+def test_what_is_not_a_number_in_parquet_is_null(scan: Scan, rows: int, tmp_path: Path) -> None:
+    table = pa.table({"x": [1.0, float("nan"), 7.0, None, float("inf")]})
+    path = tmp_path / "t.parquet"
+    # One row group has statistics of its own, which must not decide what another row counts.
+    pyarrow.parquet.write_table(table, path, row_group_size=rows)
+    queries = [
+        "SELECT SUM(x) FROM D",
+        "SELECT COUNT(x) FROM D",
+        "SELECT COUNT(*) FROM D WHERE x > 2",
+    ]
+    assert scan(path, table, *queries) == [[1, 7, 7], 3, 2]
+    assert scan(table, path, *queries) == [[1, 7, 7], 3, 2]
+
+
 def test_a_frame_and_a_file_may_be_compared(scan: Scan, public: Path) -> None:
     private = pd.DataFrame({"NAME": ["x", "y"], "Age": [Fraction(1), 5]})
     assert scan(private, public, *ASKED) == [2, [1, 5], 2]

@@ -88,6 +88,18 @@ def test_waste_of_the_published_deciders() -> None:
     assert all(found[name] > 0 for name in ("r2t_sum", "svt_sum", "hist_median", "em_median"))
 
 
+def test_one_rung_uses_the_whole_budget() -> None:
+    """R2T at GS = 2 is the Laplace mechanism; with two rungs it loses at most three quarters."""
+    for upper, least, most in ((2, 0.99, 1.0), (4, 0.7, 0.76)):
+        decider = for_lattice("r2t_sum", "SUM", Lattice(0, upper))
+        lost = max(
+            worst_loss(decider.accept, [2] * rows, range(upper + 1), Interval(end, 10**6), 1.0)
+            for rows in (0, 5, 20)
+            for end in (10, 40, 80)
+        )
+        assert least <= lost <= most + TOLERANCE
+
+
 def test_the_budget_is_kept_where_rungs_outnumber_the_logarithm() -> None:
     """R2T splits epsilon by log2 GS but has ceil(log2 GS) rungs; its docstring has the proof."""
     for upper in (2, 3, 5, 9):
