@@ -26,6 +26,8 @@ class Tolerance:
         """Read ``10``, ``"10"`` or ``"3.2%"``; raise ParameterError unless greater than 0."""
         text = str(tau).strip()
         if isinstance(tau, str) and text.endswith("%"):
+            if not text[:-1].strip():
+                raise ParameterError(f"tau is {text!r}; write a number before the sign, such as 5%")
             return cls(positive(text[:-1], "tau") / 100, relative=True, text=text)
         return cls(positive(tau, "tau"), relative=False, text=text)
 

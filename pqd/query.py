@@ -163,7 +163,7 @@ def _malformed(sql: str, error: ParseError) -> QueryError:
     highlight, before = first.get("highlight") or "", first.get("start_context") or ""
     start = len(before) if before and sql.startswith(before) else sql.find(highlight)
     description = str(first.get("description") or "").rstrip(".")
-    if not description or "<class" in description:
+    if not description or "<" in description:
         description = "something is missing here"
     message = f"malformed SQL: {description}"
     if start < 0 or not highlight:

@@ -14,7 +14,7 @@ from reports.chart import chart_lines
 from reports.json import json_text, json_values
 from reports.model import SCHEMA_VERSION, QueryFacts
 from reports.numbers import epsilon_text, number_text
-from reports.terminal import indented, rendered_text
+from reports.terminal import indented, rendered_text, wrapped
 from reports.visible import visible
 from reports.words import budget_text, question, share_text, threshold_text, tolerance
 
@@ -94,7 +94,8 @@ class TerminalPlan:
                 for line in chart_lines(entry.candidates, entry.decider, unicode=unicode):
                     yield from indented(Text(line, no_wrap=True), console, options.max_width)
             yield Text()
-        yield from _summary(self._plan)
+        for sentence in _summary(self._plan):
+            yield from wrapped(sentence, console, options.max_width)
 
 
 def _head(entry: PlanEntry) -> Text:

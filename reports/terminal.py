@@ -43,7 +43,8 @@ class TerminalReport:
             for line in self._lines(verdict, unicode=unicode):
                 yield from indented(line, console, options.max_width)
             yield Text()
-        yield from _summary(self._report)
+        for line in _summary(self._report):
+            yield from wrapped(line, console, options.max_width)
 
     def _lines(self, verdict: Verdict, *, unicode: bool) -> Iterator[Text]:
         for text, role in sentences(verdict, self._report.tolerance, "±" if unicode else "+-"):
@@ -67,13 +68,19 @@ def report_text(report: AuditReport, width: int = 80) -> str:
 
 
 def indented(line: Text, console: Console, width: int) -> Iterator[Text]:
-    """Yield ``line`` wrapped under the badge, without trailing blanks."""
+    """Yield ``line`` wrapped under the badge."""
     if line.no_wrap:
         yield Text(INDENT).append_text(line)
         return
-    for piece in line.wrap(console, max(20, width - len(INDENT))):
-        piece.rstrip()
+    for piece in wrapped(line, console, max(20, width - len(INDENT))):
         yield Text(INDENT).append_text(piece)
+
+
+def wrapped(line: Text, console: Console, width: int) -> Iterator[Text]:
+    """Yield ``line`` in pieces of at most ``width``, without trailing blanks."""
+    for piece in line.wrap(console, width):
+        piece.rstrip()
+        yield piece
 
 
 def _head(verdict: Verdict) -> Text:

@@ -122,7 +122,9 @@ def check_target(target: str | None, *inputs: str) -> None:
     if target in {None, "-"}:
         return
     path = Path(str(target))
-    if path.is_dir() or not path.absolute().parent.is_dir():
+    if path.is_dir():
+        raise ParameterError(f"{target} cannot be written: it is a folder; name a file in it")
+    if not path.absolute().parent.is_dir():
         raise ParameterError(f"{target} cannot be written: there is no such folder")
     if any(path.resolve() == Path(table).resolve() for table in inputs):
         raise ParameterError(f"{target} is a table of this run; write the report elsewhere")

@@ -60,17 +60,29 @@ MEDIAN_TERMS: Terms = [
 TIED_TERMS: Terms = [
     *[(0, 2, 0.25), (0, 30, 0.1), (-10, 5, 0.1), (-2, 2, 0.5), (5, 5, 0.25), (20, 25, 0.05)],
 ]
+MEAN_TERMS: Terms = [
+    *[(0, 1, 0.05), (0, 1, 0.02), (0, 3, 0.01), (1, 2, 0.02), (-1, 2, 0.02), (2, 2, 0.05)],
+    *[(-2, 2, 0.05), (4, 3, 0.02), (-5, 3, 0.01), (0, 0.2, 0.5), (8, 9, 0.02), (3, 2, 0.05)],
+]
+MANY_TERMS: Terms = [
+    *[(0, 10, 0.1), (0, 3, 0.2), (0, 20, 0.02), (4, 10, 0.05), (-4, 10, 0.05), (9, 10, 0.5)],
+    *[(10, 10, 0.2), (-10, 10, 0.05), (-14, 10, 0.02), (20, 12, 0.1), (-25, 12, 0.01), (0, 1, 1)],
+]
+DISTINCT = HEAVY.multiplicities()
 CASES = {
     "COUNT": _cases("mass", Histogram.of_mass(100), SMALL_LATTICE, 100, COUNT_TERMS),
     "SUM": [
         *_cases("small", SMALL, SMALL_LATTICE, SMALL.total, SMALL_TERMS),
         *_cases("heavy", HEAVY, HEAVY_LATTICE, HEAVY.total, HEAVY_TERMS),
     ],
+    "AVG": _cases("small", SMALL, SMALL_LATTICE, SMALL.total // SMALL.mass, MEAN_TERMS),
+    "COUNT DISTINCT": _cases("heavy", DISTINCT, HEAVY_LATTICE, DISTINCT.mass, MANY_TERMS),
     "MEDIAN": [
         *_cases("small", SMALL, SMALL_LATTICE, SMALL.median, MEDIAN_TERMS),
         *_cases("tied", TIED, Lattice(0, 85), 40, TIED_TERMS),
     ],
 }
+CASES["QUANTILE"] = CASES["MEDIAN"]
 
 
 class Scaled(SimulatedNoise):
