@@ -5,7 +5,7 @@ load extensions, and its settings cannot be changed.  Every column is cast to it
 TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -18,20 +18,15 @@ from numpy.typing import NDArray
 from deciders import Histogram, Lattice
 from pqd.engines.bitmaps import WORD, Words, matching
 from pqd.engines.frames import loosely_typed, readable
+from pqd.engines.sql import scan_sql, typed_sql
 from pqd.errors import QueryError, RunError, TableError
 from pqd.expressions import Kind, Schema, folded
 from pqd.tables import Table, identifier, literal_path, missing, quoted
-from pqd.workload import Measured, Task, Workload
+from pqd.workload import Task, Workload
 
 # DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
 _CHUNK = 200
 _LOADED = "synthetic_columns"
-_TYPES = {
-    Kind.NUMBER: "DOUBLE",
-    Kind.TEXT: "VARCHAR",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.TIME: "TIMESTAMP",
-}
 _TIMES = {"DATE", *(f"TIMESTAMP{unit}" for unit in ("", "_S", "_MS", "_NS", " WITH TIME ZONE"))}
 _NUMBERS = {
     *(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")),
@@ -172,7 +167,7 @@ class DuckDBEngine:
         The step is the coarsest of 1, 0.1, ... 0.000001 that all values fit, coarser for numbers
         so large that a double cannot tell such steps apart.
         """
-        typed = _typed(_LOADED, schema, {name: name for name in columns})
+        typed = typed_sql(_LOADED, schema, {name: name for name in columns})
         whole = ", ".join(f"bool_and(round(v * 1e{d}) / 1e{d} = v)" for d in range(_DECIMALS + 1))
         row = self._one(
             f"SELECT count(v), min(v), max(v), {whole} FROM (SELECT {value} AS v FROM {typed}) "
@@ -198,7 +193,6 @@ class DuckDBEngine:
         table: Table,
         schema: Schema,
         workload: Workload,
-        progress: Callable[[], None] = lambda: None,
     ) -> tuple[Histogram, ...]:
         """Answer the whole workload in one scan: one histogram per task.
 
@@ -221,9 +215,9 @@ class DuckDBEngine:
             self._register(table, [stored[folded(name)] for name in workload.columns])
         source = _LOADED if public else table.relation
         names = {name: stored[folded(name)] for name in workload.columns}
-        sql = _scan(_typed(source, schema, names), workload)
+        sql = scan_sql(typed_sql(source, schema, names), workload)
         try:
-            return self._counted(sql, workload, progress)
+            return self._counted(sql, workload)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0][:200] if public else None
         if reason:
@@ -233,9 +227,7 @@ class DuckDBEngine:
             f"the private table {table.label} could not be read to its end; check the file"
         )
 
-    def _counted(
-        self, sql: str, workload: Workload, progress: Callable[[], None]
-    ) -> tuple[Histogram, ...]:
+    def _counted(self, sql: str, workload: Workload) -> tuple[Histogram, ...]:
         place = {atom: bit for bit, atom in enumerate(workload.atoms)}
         column = {measured: f"v{number}" for number, measured in enumerate(workload.measured)}
         words_count = -(-len(place) // WORD)
@@ -252,7 +244,6 @@ class DuckDBEngine:
                     parts[number].append(_histogram(index[index >= 0], task.measured.lattice))
                 else:
                     masses[number] += len(chunk) if rows is None else int(np.count_nonzero(rows))
-            progress()
         return tuple(
             _gathered(task, part, mass)
             for task, part, mass in zip(workload.tasks, parts, masses, strict=True)
@@ -273,56 +264,6 @@ def _histogram(index: NDArray[np.int64], lattice: Lattice | None) -> Histogram:
     if lattice is None:
         return places
     return Histogram(lattice.lower_units + lattice.step_units * places.values, places.counts)
-
-
-def _scan(source: str, workload: Workload) -> str:
-    """Return the SQL of the scan: atoms packed into words, numbers as places on their lattice."""
-    outputs = []
-    every = workload.atoms
-    for first in range(0, len(every), WORD):
-        packed = " | ".join(
-            f"(COALESCE({atom.sql}, FALSE)::UBIGINT << {bit})"
-            for bit, atom in enumerate(every[first : first + WORD])
-        )
-        outputs.append(f"{packed} AS b{first // WORD}")
-    for number, measured in enumerate(workload.measured):
-        outputs.append(f"{_place(measured)} AS v{number}")
-    return f"SELECT {', '.join(outputs) or '1 AS one'} FROM {source}"
-
-
-def _place(measured: Measured) -> str:
-    """Return the SQL of the lattice place of a number: snapped, clamped, -1 for NULL.
-
-    Without a lattice it is a hash: a map of each row by itself, so that it cannot hurt privacy;
-    two of a million distinct values meet with a chance of about 10^-7.
-    """
-    lattice = measured.lattice
-    if lattice is None:
-        hashed = f"CAST(hash({measured.sql}) >> 1 AS BIGINT)"
-        return f"CASE WHEN ({measured.sql}) IS NULL THEN -1 ELSE {hashed} END"
-    lower, step = (f"{float(x)!r}::DOUBLE" for x in (lattice.lower, lattice.step))
-    number = _finite(measured.sql)
-    place = f"LEAST(GREATEST(round(({number} - {lower}) / {step}), 0e0), {lattice.points - 1}e0)"
-    # GREATEST and LEAST pass over NULL, so it is asked for before.
-    return f"CASE WHEN ({number}) IS NULL THEN -1 ELSE CAST({place} AS BIGINT) END"
-
-
-def _finite(value: str) -> str:
-    """Return SQL that is NULL where ``value`` is not a number (NaN), infinities kept."""
-    return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
-
-
-def _typed(source: str, schema: Schema, columns: Mapping[str, str]) -> str:
-    """Return SQL of ``source`` with columns cast to their public kinds; no cast can raise.
-
-    ``columns`` gives, for each public name, the name that ``source`` stores it under.
-    """
-    casts = []
-    for name, stored in columns.items():
-        cast = f"TRY_CAST({identifier(stored)} AS {_TYPES[schema[name]]})"
-        value = _finite(cast) if schema[name] is Kind.NUMBER else cast
-        casts.append(f"{value} AS {identifier(name)}")
-    return f"(SELECT {', '.join(casts) or '1 AS one'} FROM {source})"
 
 
 def _kind(stored: str) -> Kind:
