@@ -141,7 +141,6 @@ def _verdict(
         lower=plain(question.interval.lower * unit),
         upper=plain(question.interval.upper * unit),
         epsilon=Fraction(0) if settled or terms.epsilon is None else terms.epsilon,
-        alpha=terms.alpha,
         outcome="yes" if decision.outcome else "no",
         p_value=p_value,
         margin=decision.margin,

@@ -4,6 +4,7 @@
 private table; ``paper`` follows the advice of Patwa 2023, Table 4.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -84,7 +85,7 @@ def choose(
     else:
         name, reason = wanted, "named by the caller"
     taken = next(c for c in candidates if c.decider.id == name)
-    if taken.needed is None and taken.threshold and taken.threshold.tau > interval.tau:
+    if taken.needed is None and taken.rates and taken.rates.worst > terms.alpha:
         taken = replace(
             taken, needed=needed_epsilon(taken.decider, synthetic, interval, terms.alpha)
         )
@@ -128,11 +129,15 @@ def _evaluated(
 
 
 def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
-    """Least worst-case error on the stand-ins, ties by threshold, then by order of the registry."""
+    """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
+
+    The registry begins with the deciders that also release a p-value and a margin.
+    """
 
     def key(candidate: Candidate) -> tuple[float, float]:
         worst = candidate.rates.worst if candidate.rates else 1.0
-        return round(worst, 12), candidate.threshold.tau if candidate.threshold else 0.0
+        tau = candidate.threshold.tau if candidate.threshold else 0.0
+        return round(worst, 12), tau if math.isinf(tau) else math.ceil(tau)
 
     best = min(candidates, key=key)
     return best.decider.id, "errs least on public stand-ins"

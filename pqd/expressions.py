@@ -114,7 +114,8 @@ class Checker:
         near = difflib.get_close_matches(lowered, list(self._names), n=3, cutoff=0.5)
         shown = [self._names[found] for found in near] or list(self._schema)[:8]
         lead = "the nearest are" if near else "the columns begin with"
-        return f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in shown)
+        text = f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in shown)
+        return text if near else f"{text}; a value takes single quotes: '{name}'"
 
     def literal(self, node: exp.Expr) -> Checked:
         """A text, or a finite number read as DOUBLE."""

@@ -37,8 +37,8 @@ class Tolerance:
             return self.amount
         if answer == 0:
             raise ParameterError(
-                f"tau is {self.text} of the synthetic answer, which is 0; "
-                "give tau as an amount instead, such as 10"
+                f"tau is {self.text} of the synthetic answer, which is 0; check the WHERE (text is "
+                "case-sensitive), or give tau as an amount instead, such as 10"
             )
         return self.amount * abs(answer)
 

@@ -68,6 +68,8 @@ def read_queries(path: str | Path) -> tuple[Query, ...]:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise QueryError(f"the query file {path} cannot be read: there is no such file") from None
     except (OSError, UnicodeDecodeError):
         raise QueryError(f"the query file {path} cannot be read as text") from None
     if len(text) > _LIMIT:

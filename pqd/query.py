@@ -176,6 +176,7 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
     for name, value in select.args.items():
         if value and name not in admitted:
             clause = name.strip("_").upper().replace("JOINS", "JOIN")
+            clause = f"{clause} BY" if clause in {"GROUP", "ORDER"} else clause
             node = value[0] if isinstance(value, list) else value
             _refuse(f"{clause} is not understood; {_FORM}", sql, node)
     table = select.args["from_"].this if select.args.get("from_") else None

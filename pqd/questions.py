@@ -51,6 +51,7 @@ class Question:
     interval: Interval
     choice: Choice
     synthetic: Histogram
+    alpha: Fraction
 
     @property
     def settled(self) -> bool:
@@ -74,6 +75,7 @@ class Question:
             "where": query.where,
             "q_synthetic": plain(self.answer),
             "tau": plain(self.tau),
+            "alpha": self.alpha,
             "decider": choice.decider.id,
             "reason": choice.reason,
             "candidates": tuple(_facts_of(c, self.unit) for c in choice.candidates),
@@ -188,7 +190,7 @@ def _question(query: Query, lattice: Lattice, synthetic: Histogram, terms: Terms
     if terms.epsilon is not None:
         # Here, on public data, and not in the draw: nothing may be refused after it has begun.
         check_scale(choice.decider.largest_scale(terms.epsilon))
-    return Question(query, unit, found * unit, tau, interval, choice, synthetic)
+    return Question(query, unit, found * unit, tau, interval, choice, synthetic, terms.alpha)
 
 
 def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:

@@ -54,9 +54,15 @@ class QueryFacts:
     where: str | None
     q_synthetic: int | float
     tau: int | float
+    alpha: Fraction
     decider: str
     reason: str
     candidates: tuple[CandidateFacts, ...]
+
+    @property
+    def decidable(self) -> bool | None:
+        """Whether the decider errs with at most alpha at this tau; None without a budget."""
+        return None if self.chosen.false_no is None else self.chosen.worst <= self.alpha
 
     @property
     def chosen(self) -> CandidateFacts:
@@ -77,7 +83,6 @@ class Verdict(QueryFacts):
     lower: int | float
     upper: int | float
     epsilon: Fraction
-    alpha: Fraction
     outcome: str
     tau_min: float | None
     synthetic: str

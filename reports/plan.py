@@ -12,7 +12,7 @@ from rich.text import Text
 
 from reports.chart import chart_lines
 from reports.json import json_text, json_values
-from reports.model import SCHEMA_VERSION, QueryFacts
+from reports.model import SCHEMA_VERSION, CandidateFacts, QueryFacts
 from reports.numbers import epsilon_text, number_text
 from reports.terminal import indented, rendered_text, wrapped
 from reports.visible import visible
@@ -22,16 +22,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderResult
 
+# Below this width a table would cut its numbers off.
+_NARROW = 72
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanEntry(QueryFacts):
     """One query of a plan; ``decider`` is the one that ``auto`` takes."""
-
-    @property
-    def decidable(self) -> bool | None:
-        """Whether tau is at least the chosen decider's threshold; None without a budget."""
-        least = self.chosen.tau_min
-        return None if least is None else self.tau >= least
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +86,15 @@ class TerminalPlan:
             stated = tolerance(entry.tau, self._plan.tolerance, "±" if unicode else "+-")
             answer = f"synthetic answer {number_text(entry.q_synthetic)}, {stated}"
             yield from indented(Text(answer), console, options.max_width)
-            yield _table(entry, with_budget=self._plan.epsilon is not None)
+            if options.max_width < _NARROW:
+                for candidate in entry.candidates:
+                    yield from indented(_line(entry, candidate), console, options.max_width)
+            else:
+                yield _table(entry, with_budget=self._plan.epsilon is not None)
             if self._verbose:
-                for line in chart_lines(entry.candidates, entry.decider, unicode=unicode):
+                for line in chart_lines(
+                    entry.candidates, entry.decider, unicode=unicode, width=options.max_width
+                ):
                     yield from indented(Text(line, no_wrap=True), console, options.max_width)
             yield Text()
         for sentence in _summary(self._plan):
@@ -110,6 +113,18 @@ def _head(entry: PlanEntry) -> Text:
         (visible(entry.id), "bold"),
         (f"   tau below threshold; {remedy}", "yellow"),
     )
+
+
+def _line(entry: PlanEntry, candidate: CandidateFacts) -> Text:
+    """Return one candidate in words, where a table has no room."""
+    taken = candidate.decider == entry.decider
+    parts = [f"{'>' if taken else ' '} {candidate.decider}: "]
+    if candidate.tau_min is not None:
+        parts.append(f"least tau {threshold_text(candidate.tau_min)}, ")
+        parts.append(f"false no {share_text(candidate.false_no)}, ")
+        parts.append(f"false yes {share_text(candidate.false_yes)}, ")
+    parts.append(f"epsilon for tau {budget_text(candidate.epsilon_needed)}")
+    return Text("".join(parts), style="bold" if taken else "")
 
 
 def _table(entry: PlanEntry, *, with_budget: bool) -> Table:
@@ -141,11 +156,12 @@ def _summary(plan: PlanReport) -> Iterator[Text]:
         )
     yield Text(
         f"Planned on {visible(plan.synthetic)} alone: no private table was read, nothing was "
-        "spent. > marks the decider that auto takes."
+        "spent. > marks the decider that would be used."
     )
+    errors = " (false no, false yes)" if plan.epsilon is not None else ""
     yield Text(
-        f"Decidable: at most {level} % wrong where the answers agree or lie 2 tau apart; false no "
-        "and false yes are those errors at this tau, on stand-ins made from the synthetic table."
+        f"Decidable: at most {level} % wrong{errors} at this tau where the answers agree or lie "
+        "2 tau apart, on stand-ins made from the synthetic table."
     )
     for note in plan.notes:
         yield Text(visible(note))

@@ -40,17 +40,19 @@ class TerminalReport:
             yield Text()
         for verdict in self._report.verdicts:
             yield _head(verdict)
-            for line in self._lines(verdict, unicode=unicode):
+            for line in self._lines(verdict, unicode=unicode, width=options.max_width):
                 yield from indented(line, console, options.max_width)
             yield Text()
         for line in _summary(self._report):
             yield from wrapped(line, console, options.max_width)
 
-    def _lines(self, verdict: Verdict, *, unicode: bool) -> Iterator[Text]:
+    def _lines(self, verdict: Verdict, *, unicode: bool, width: int) -> Iterator[Text]:
         for text, role in sentences(verdict, self._report.tolerance, "±" if unicode else "+-"):
             yield Text(text, style=_STYLES[role])
         if self._verbose:
-            for text in chart_lines(verdict.candidates, verdict.decider, unicode=unicode):
+            for text in chart_lines(
+                verdict.candidates, verdict.decider, unicode=unicode, width=width
+            ):
                 yield Text(text, no_wrap=True)
 
 
@@ -119,4 +121,5 @@ def _spent(report: AuditReport) -> str:
     total = f"Spent epsilon {epsilon_text(report.spent)}"
     if len(paid) > 1 and len(set(paid)) == 1:
         total += f" = {len(paid)} x {epsilon_text(paid[0])}"
-    return f"{total} on {visible(report.private)}."
+    tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
+    return f"{total} on {tables}, which is taken as public."

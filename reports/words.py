@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from reports.model import CandidateFacts, Verdict
+from reports.model import CandidateFacts, QueryFacts, Verdict
 from reports.numbers import epsilon_text, number_text
 from reports.visible import visible
 
@@ -45,9 +45,9 @@ def share_text(probability: float | None) -> str:
     if probability is None:
         return "?"
     if probability < 0.001:
-        return "< 0.1 %" if probability > 0 else "0 %"
+        return "< 0.1 %"
     if probability > 0.999:
-        return "> 99.9 %" if probability < 1 else "100 %"
+        return "> 99.9 %"
     return f"{100 * probability:.1f} %"
 
 
@@ -74,22 +74,24 @@ def margin_sentence(verdict: Verdict) -> str | None:
     return f"about {people} would have to be added or removed to change this answer"
 
 
-def worth_sentence(tau: float, candidate: CandidateFacts) -> tuple[str, bool]:
+def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
     """Return what tau is worth with the decider taken, and whether it is enough."""
-    least, amount = candidate.tau_min, number_text(tau)
+    candidate, amount = facts.chosen, number_text(facts.tau)
+    least = candidate.tau_min
     if least is None:
         return f"{candidate.decider}: the least tau that means something is not known", True
+    if facts.decidable:
+        times = facts.tau / least if least else 0.0
+        share = f" ({amount} is {number_text(times, 3)} times that)" if times >= 1 else ""
+        return f"means something from tau {threshold_text(least)} at this epsilon{share}", True
+    if math.isinf(least):
+        return f"no tau means anything with {candidate.decider} at this epsilon", False
     needed = candidate.epsilon_needed
     remedy = "raise tau"
     if needed is not None and not math.isinf(needed):
         remedy = f"epsilon {budget_text(needed)} would do, or a larger tau"
-    if math.isinf(least):
-        return f"no tau means anything with {candidate.decider} at this epsilon", False
-    if tau < least:
-        text = f"tau {amount} is BELOW {number_text(least, 4)}, the least that means something at"
-        return f"{text} this epsilon; {remedy}", False
-    times = f" ({amount} is {number_text(tau / least, 3)} times that)" if least else ""
-    return f"means something from tau {threshold_text(least)} at this epsilon{times}", True
+    text = f"tau {amount} is BELOW {number_text(least, 4)}, the least that means something at"
+    return f"{text} this epsilon; {remedy}", False
 
 
 def decider_sentence(verdict: Verdict) -> str:
@@ -97,7 +99,7 @@ def decider_sentence(verdict: Verdict) -> str:
     chosen = verdict.chosen
     text = f"decided by {verdict.decider}: {verdict.reason}"
     if verdict.epsilon and chosen.false_no is not None:
-        text += f" (wrong in {share_text(chosen.worst)})"
+        text += f" (at gaps of 0 and 2 tau, {share_text(chosen.worst)} wrong)"
     return text
 
 
@@ -118,7 +120,7 @@ def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, s
     if margin:
         yield margin, "plain"
     if verdict.epsilon:
-        text, enough = worth_sentence(verdict.tau, verdict.chosen)
+        text, enough = worth_sentence(verdict)
         yield text, "plain" if enough else "warning"
     yield decider_sentence(verdict), "detail"
     yield thresholds_sentence(verdict.candidates), "detail"

@@ -170,7 +170,7 @@ def test_piped_output(
     joined = " ".join(out.split())
     for number in PAIRS["taxi"]:
         assert re.search(rf"\bq{number}\b", joined)
-    assert "Spent epsilon 7.5 = 30 x 0.25 on taxi_private.parquet." in joined
+    assert "Spent epsilon 7.5 = 30 x 0.25 on taxi_private.parquet," in joined
 
 
 def test_a_piped_process_says_the_same_and_nothing_else(process: Callable[..., Ran]) -> None:

@@ -99,3 +99,17 @@ def test_the_paper_takes_r2t_where_the_largest_value_is_far_below_the_bound() ->
         fitting = applicable("SUM", Lattice(0, upper))
         choice = choose("paper", "SUM", fitting, small, Interval.around(150, 5), terms)
         assert choice.decider.id == expected
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.25, 0.5, 0.7, 1, 2, 5])
+def test_equal_errors_never_cost_the_p_value(epsilon: float) -> None:
+    """EM's threshold may be a fraction below INV's whole one: no reason to lose the margin."""
+    entry = pqd.plan(table(1, 40_000), QUERIES[0], tau="20%", epsilon=epsilon).entries[0]
+    assert entry.decider == "inv_count"
+
+
+@pytest.mark.parametrize(("tau", "epsilon"), [(9.5, 0.25), (2.95, 1), (0.05, 2.95)])
+def test_a_tau_between_whole_numbers_is_judged_by_its_errors(tau: float, epsilon: float) -> None:
+    entry = pqd.plan(table(1, 400), QUERIES[0], tau=tau, epsilon=epsilon).entries[0]
+    assert entry.chosen.worst <= 0.05
+    assert entry.decidable

@@ -56,7 +56,7 @@ def test_a_verdict_reads_as_the_design_promises() -> None:
         "means something from tau 10 at this epsilon (56.1 is 5.61 times that)",
         "least tau by decider: inv_count 10, lm_count 11.98",
         "1 trusted, 0 not.",
-        "Spent epsilon 0.25 on private.csv. One row counts as one person.",
+        "Spent epsilon 0.25 on private.csv, compared with copy.csv, which is taken as public. One",
         "Bounds of x from there.",
     ):
         assert words in text
@@ -95,19 +95,24 @@ def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
     assert margin_sentence(replace(VERDICT, margin=None)) is None
 
 
+POOR = replace(CHOSEN, false_no=0.4)
+
+
 @pytest.mark.parametrize(
     ("tau", "candidate", "enough", "words"),
     [
         (56.0, CHOSEN, True, "means something from tau 10 at this epsilon (56 is 5.6 times that)"),
-        (2.0, CHOSEN, False, "tau 2 is BELOW 10, the least that means something at this"),
-        (2.0, replace(CHOSEN, epsilon_needed=math.inf), False, "raise tau"),
-        (2.0, replace(CHOSEN, tau_min=math.inf), False, "no tau means anything with inv_count"),
+        (9.5, CHOSEN, True, "means something from tau 10 at this epsilon"),
+        (2.0, POOR, False, "tau 2 is BELOW 10, the least that means something at this epsilon"),
+        (2.0, POOR, False, "; epsilon 0.9 would do, or a larger tau"),
+        (2.0, replace(POOR, epsilon_needed=math.inf), False, "raise tau"),
+        (2.0, replace(POOR, tau_min=math.inf), False, "no tau means anything with inv_count"),
         (2.0, replace(CHOSEN, tau_min=None), True, "is not known"),
         (2.0, replace(CHOSEN, tau_min=0.0), True, "from tau 0 at this epsilon"),
     ],
-)  # fmt: skip
+)
 def test_what_tau_is_worth(tau: float, candidate: CandidateFacts, enough: bool, words: str) -> None:
-    text, found = worth_sentence(tau, candidate)
+    text, found = worth_sentence(replace(VERDICT, tau=tau, candidates=(candidate, OTHER)))
     assert words in text
     assert found is enough
 
@@ -131,11 +136,11 @@ def test_p_values(p: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("share", "text"),
     [
-        (0.0, "0 %"),
+        (0.0, "< 0.1 %"),
         (1e-9, "< 0.1 %"),
         (0.0214, "2.1 %"),
         (1 - 1e-9, "> 99.9 %"),
-        (1.0, "100 %"),
+        (1.0, "> 99.9 %"),
         (None, "?"),
     ],
 )
@@ -171,7 +176,7 @@ def test_chart_puts_the_chosen_first_and_marks_the_impossible(unicode: bool) -> 
     assert scale.index("tau") == first + 16
     assert scale.index("2 tau") == first + 32
     assert chosen.startswith("inv_count")
-    assert other.endswith("??")
+    assert other.endswith("··" if unicode else "''")
     high, low = chosen[first], chosen[first + 40]
     assert high != low
     if not unicode:
