@@ -80,7 +80,7 @@ class TerminalPlan:
         """Yield one block per query, then the summary."""
         unicode = options.encoding.lower().startswith("utf")
         for entry in self._plan.entries:
-            yield _head(entry)
+            yield from wrapped(_head(entry), console, options.max_width)
             text = question(entry.aggregate, entry.attribute, entry.p, entry.where)
             yield from indented(Text(text), console, options.max_width)
             stated = tolerance(entry.tau, self._plan.tolerance, "±" if unicode else "+-")

@@ -39,7 +39,7 @@ class TerminalReport:
             yield Text(SIMULATED, style="bold yellow")
             yield Text()
         for verdict in self._report.verdicts:
-            yield _head(verdict)
+            yield from wrapped(_head(verdict), console, options.max_width)
             for line in self._lines(verdict, unicode=unicode, width=options.max_width):
                 yield from indented(line, console, options.max_width)
             yield Text()
