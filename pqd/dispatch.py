@@ -115,8 +115,9 @@ def _evaluated(
     if terms.epsilon is None:
         return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
     needed = curve = None
-    if terms.detailed:
+    if terms.planning or terms.detailed:
         needed = needed_epsilon(decider, synthetic, interval, terms.alpha)
+    if terms.detailed:
         curve = operating_characteristic(decider, synthetic, interval, terms.epsilon, GAPS)
     return Candidate(
         decider,

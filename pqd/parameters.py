@@ -59,8 +59,8 @@ Facts = Mapping[str, ColumnFacts]
 class Terms:
     """What the caller asks for: tolerance, budget per query, level, decider, column facts.
 
-    ``epsilon`` is None in a plan that has no budget yet.  ``detailed`` asks for every
-    decider's needed epsilon and operating characteristic: time, but no privacy.
+    ``epsilon`` is None in a plan that has no budget yet.  ``planning`` asks for every
+    decider's needed epsilon, ``detailed`` for its operating characteristic too: time, no privacy.
     """
 
     tolerance: Tolerance
@@ -69,6 +69,7 @@ class Terms:
     decider: str
     facts: Facts
     detailed: bool = False
+    planning: bool = False
 
     @classmethod
     def parse(
@@ -80,6 +81,7 @@ class Terms:
         decider: str = "auto",
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         detailed: bool = False,
+        planning: bool = False,
     ) -> Terms:
         """Read what a caller gave; ParameterError names what is wrong and what is allowed."""
         return cls(
@@ -89,6 +91,7 @@ class Terms:
             decider,
             parse_columns(columns),
             detailed,
+            planning,
         )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pqd.query import Query
 
 
-def plan(
+def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     synthetic: object,
     queries: str | Query | Iterable[str | Query],
     *,
@@ -28,11 +28,12 @@ def plan(
     alpha: Number = 0.05,
     decider: str = AUTO,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    detailed: bool = False,
 ) -> PlanReport:
     """Say what a verdict on each query would be worth; reads no private table and costs nothing.
 
-    The arguments are those of ``pqd.audit``.  Without ``epsilon`` the plan gives, per decider, the
-    budget at which ``tau`` becomes decidable.
+    The arguments are those of ``pqd.audit``; ``detailed`` adds operating characteristics.  Without
+    ``epsilon`` the plan gives, per decider, the budget at which ``tau`` becomes decidable.
 
     Raises
     ------
@@ -40,7 +41,13 @@ def plan(
         QueryError, TableError, ParameterError or DeciderError; the message names the query.
     """
     terms = Terms.parse(
-        tau=tau, epsilon=epsilon, alpha=alpha, decider=decider, columns=columns, detailed=True
+        tau=tau,
+        epsilon=epsilon,
+        alpha=alpha,
+        decider=decider,
+        columns=columns,
+        detailed=detailed,
+        planning=True,
     )
     return run_plan(synthetic, as_queries(queries), terms)
 

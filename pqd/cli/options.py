@@ -82,6 +82,7 @@ def terms_of(
     bounds: list[str] | None,
     types: list[str] | None,
     detailed: bool,
+    planning: bool = False,
 ) -> Terms:
     """Read the options that state the terms of an audit or a plan."""
     from pqd.parameters import Terms
@@ -95,6 +96,7 @@ def terms_of(
         decider=decider,
         columns=_columns(bounds or [], types or []),
         detailed=detailed,
+        planning=planning,
     )
 
 

@@ -45,7 +45,8 @@ def plan(
         decider=decider,
         bounds=bounds,
         types=type_,
-        detailed=True,
+        detailed=verbose or json is not None,
+        planning=True,
     )
     with progress() as show:
         show("Planning")
