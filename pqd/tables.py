@@ -103,10 +103,11 @@ def _delimited(path: Path, role: Role, delimiter: str | None) -> Table:
     # The dialect is fixed here, since a guess from the content would depend on private rows; and a
     # malformed private line is left out, since an error would tell that such a line is there.
     lenient = ", ignore_errors = true, strict_mode = false" if role == "private" else ""
+    packed = ", compression = 'gzip'" if path.suffix.lower() == ".gz" else ""
     relation = (
         f"read_csv({quoted(literal_path(path.resolve()))}, auto_detect = false, header = true, "
         f"columns = {{{columns}}}, delim = {quoted(delimiter)}, "
-        f"quote = '\"', escape = '\"', hive_partitioning = false{lenient})"
+        f"quote = '\"', escape = '\"', hive_partitioning = false{packed}{lenient})"
     )
     return Table(role, path.name, tuple(names), relation, textual=True, path=path.resolve())
 

@@ -18,6 +18,7 @@ from pqd.errors import PqdError
 from pqd.parameters import Terms
 from pqd.queries import as_queries
 from reports import AuditReport
+from reports.terminal import TerminalReport, rendered_text
 
 SYNTHETIC = pd.DataFrame(
     {
@@ -100,8 +101,9 @@ def terms(decider: str = "auto", columns: Mapping[str, Any] | None = None) -> Te
     return Terms.parse(tau="1.5", epsilon="0.5", alpha="0.05", decider=decider, columns=columns)
 
 
-def said(report: AuditReport) -> tuple[str, str]:
-    return str(report), report.to_json()
+def said(report: AuditReport) -> tuple[str, ...]:
+    verbose = rendered_text(TerminalReport(report, verbose=True), 60)
+    return str(report), report.to_json(), verbose, report.to_frame().to_csv()
 
 
 @pytest.mark.parametrize("decider", DECIDERS)
