@@ -180,3 +180,23 @@ def test_mixed_objects_in_a_private_frame_are_null_and_no_error(scan: Scan) -> N
     private = pd.DataFrame({"age": pd.Series(cells, dtype=object)})
     (values,) = scan(private, pd.DataFrame({"age": [1, 2]}), "SELECT SUM(age) FROM D")
     assert values == [1] * 4_999
+
+
+def test_other_rows_do_not_decide_whether_nan_is_a_value(scan: Scan, tmp_path: Path) -> None:
+    """Row-group statistics of a Parquet file must not be used to fold isnan() away."""
+    public = pa.table({"n": [1.0, 9.0]})
+    for ends, expected in (([5.0], 1), ([5.0, 6.0], 2)):
+        path = tmp_path / f"p{expected}.parquet"
+        pyarrow.parquet.write_table(pa.table({"n": [float("nan")] * 1000 + ends}), path)
+        assert scan(path, public, "SELECT COUNT(n) FROM D") == [expected]
+
+
+def test_a_folder_named_like_a_column_does_not_override_it(scan: Scan, tmp_path: Path) -> None:
+    folder = tmp_path / "age=5"
+    folder.mkdir()
+    public = pa.table({"age": [1.0, 99.0]})
+    table = pa.table({"age": [99.0] * 7})
+    pyarrow.parquet.write_table(table, folder / "p.parquet")
+    private = written(folder / "p.csv", "age\n" + "99\n" * 7)
+    for path in (folder / "p.parquet", private):
+        assert scan(path, public, "SELECT COUNT(*) FROM D WHERE age > 10") == [7]
