@@ -25,7 +25,6 @@ class LaplaceCount(Boundless):
 
     id: ClassVar[str] = "lm_count"
     aggregate: ClassVar[str] = "COUNT"
-    title: ClassVar[str] = "Laplace mechanism"
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``F(r - n) - F(l - n)`` (Prop. 4.2, exactly)."""
@@ -57,7 +56,6 @@ class NaiveExponentialCount(ChosenByOdds, Boundless):
 
     id: ClassVar[str] = "em_count_naive"
     aggregate: ClassVar[str] = "COUNT"
-    title: ClassVar[str] = "exponential mechanism, 0/1 score"
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``+epsilon/2`` inside the interval, ``-epsilon/2`` outside (eqs. 6 and 7)."""
@@ -83,7 +81,6 @@ class ExponentialCount(ChosenByOdds, Boundless):
 
     id: ClassVar[str] = "em_count"
     aggregate: ClassVar[str] = "COUNT"
-    title: ClassVar[str] = "exponential mechanism"
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``epsilon tau (2 u'(yes) - 1)``."""

@@ -42,7 +42,6 @@ class Decider(Protocol):
 
     id: ClassVar[str]
     aggregate: ClassVar[str]
-    title: ClassVar[str]
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:

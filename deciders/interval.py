@@ -45,7 +45,3 @@ class Interval:
     def contains(self, value: Number) -> bool:
         """Say whether ``value`` lies strictly inside."""
         return self.lower < exact(value) < self.upper
-
-    def scaled(self, factor: Fraction) -> "Interval":
-        """Return the interval in another unit, both ends multiplied by ``factor`` > 0."""
-        return Interval(self.lower * factor, self.upper * factor)

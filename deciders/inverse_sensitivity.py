@@ -80,7 +80,6 @@ class InverseCount(InverseSensitivity, Boundless):
 
     id: ClassVar[str] = "inv_count"
     aggregate: ClassVar[str] = "COUNT"
-    title: ClassVar[str] = "inverse sensitivity"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Return the margin of the count."""
@@ -104,7 +103,6 @@ class InverseSum(InverseSensitivity, Bounded):
 
     id: ClassVar[str] = "inv_sum"
     aggregate: ClassVar[str] = "SUM"
-    title: ClassVar[str] = "inverse sensitivity"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Return the margin of the sum."""
@@ -125,7 +123,6 @@ class InverseMean(InverseSensitivity, Bounded):
 
     id: ClassVar[str] = "inv_mean"
     aggregate: ClassVar[str] = "AVG"
-    title: ClassVar[str] = "inverse sensitivity"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Return the margin of the mean."""
@@ -144,7 +141,6 @@ class InverseQuantile(InverseSensitivity, OnLattice):
 
     id: ClassVar[str] = "inv_quantile"
     aggregate: ClassVar[str] = "QUANTILE"
-    title: ClassVar[str] = "inverse sensitivity"
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless ``0 < p < 1`` and the bounds are a lattice."""
@@ -184,7 +180,6 @@ class InverseDistinct(InverseSensitivity, Boundless):
 
     id: ClassVar[str] = "inv_distinct"
     aggregate: ClassVar[str] = "COUNT DISTINCT"
-    title: ClassVar[str] = "inverse sensitivity"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Return the margin of the number of distinct values."""

@@ -38,7 +38,6 @@ class ExponentialMedian(ChosenByOdds, OnLattice):
 
     id: ClassVar[str] = "em_median"
     aggregate: ClassVar[str] = "MEDIAN"
-    title: ClassVar[str] = "exponential mechanism"
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless both bounds are given and are a lattice."""
@@ -91,7 +90,6 @@ class HistogramMedian(OnLattice):
 
     id: ClassVar[str] = "hist_median"
     aggregate: ClassVar[str] = "MEDIAN"
-    title: ClassVar[str] = "noisy histogram"
 
     def _counts(self, histogram: Histogram, interval: Interval) -> tuple[int, int]:
         below = histogram.count_at_most(interval.lower)

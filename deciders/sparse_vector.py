@@ -36,7 +36,6 @@ class PlainSparseVectorSum(Truncated):
 
     id: ClassVar[str] = "svt_sum_plain"
     aggregate: ClassVar[str] = "SUM"
-    title: ClassVar[str] = "sparse vector, all rungs"
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return the integral over rho of (no top in pass 1) times (a top in pass 2)."""
@@ -104,7 +103,6 @@ class SparseVectorSum(PlainSparseVectorSum):
     theta: float = 0.95
 
     id: ClassVar[str] = "svt_sum"
-    title: ClassVar[str] = "sparse vector"
 
     def __post_init__(self) -> None:
         """Raise an error for a negative lattice or a theta outside (0, 1)."""

@@ -28,7 +28,6 @@ class LaplaceSum(Bounded):
 
     id: ClassVar[str] = "lm_sum"
     aggregate: ClassVar[str] = "SUM"
-    title: ClassVar[str] = "Laplace mechanism"
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``F(r - q) - F(l - q)``."""
@@ -94,7 +93,6 @@ class RaceToTheTopSum(Truncated):
 
     id: ClassVar[str] = "r2t_sum"
     aggregate: ClassVar[str] = "SUM"
-    title: ClassVar[str] = "race to the top"
 
     def __post_init__(self) -> None:
         """Raise an error for a negative lattice or a beta outside (0, 1)."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deciders import SecureNoise
-from deciders.exact import Number, positive
+from deciders.exact import Number, budget_of
 from pqd.dispatch import AUTO
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.parameters import Terms
@@ -106,6 +106,7 @@ def run(
     progress: Progress = _silent,
 ) -> AuditReport:
     """Answer ``queries`` with ``noise``; see ``audit``."""
+    budget = budget_of(terms.epsilon or 0)
     tables = open_table(synthetic, "synthetic"), open_table(private, "private")
     engine = DuckDBEngine(*tables)
     synthetic_table, private_table = (engine.described(table) for table in tables)
@@ -113,12 +114,11 @@ def run(
     prepared = prepare(engine, synthetic_table, queries, terms)
     progress("Reading the private table")
     histograms = engine.histograms(private_table, prepared.schema, prepared.workload)
-    budget = positive(terms.epsilon or 0, "epsilon")
     verdicts: list[Verdict] = []
     for question, histogram in zip(prepared.questions, histograms, strict=True):
         progress("Deciding", len(verdicts), len(queries))
         decision = question.choice.decider.decide(histogram, question.interval, budget, noise)
-        verdicts.append(_verdict(question, decision, terms, synthetic_table.label, noise))
+        verdicts.append(_verdict(question, decision, budget, synthetic_table.label, noise))
     return AuditReport(
         tuple(verdicts),
         private_table.label,
@@ -129,7 +129,7 @@ def run(
 
 
 def _verdict(
-    question: Question, decision: Decision, terms: Terms, synthetic: str, noise: Noise
+    question: Question, decision: Decision, budget: Fraction, synthetic: str, noise: Noise
 ) -> Verdict:
     facts, unit = question.facts(), question.unit
     p_value = decision.p_value
@@ -140,11 +140,11 @@ def _verdict(
         **facts,
         lower=plain(question.interval.lower * unit),
         upper=plain(question.interval.upper * unit),
-        epsilon=Fraction(0) if settled or terms.epsilon is None else terms.epsilon,
+        epsilon=Fraction(0) if settled else budget,
         outcome="yes" if decision.outcome else "no",
         p_value=p_value,
         margin=decision.margin,
-        conclusive=None if p_value is None else p_value <= terms.alpha,
+        conclusive=None if p_value is None else p_value <= question.alpha,
         tau_min=question.taken.tau_min,
         synthetic=synthetic,
         simulated=noise.simulated,

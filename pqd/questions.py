@@ -50,7 +50,6 @@ class Question:
     tau: Fraction
     interval: Interval
     choice: Choice
-    synthetic: Histogram
     alpha: Fraction
 
     @property
@@ -190,7 +189,7 @@ def _question(query: Query, lattice: Lattice, synthetic: Histogram, terms: Terms
     if terms.epsilon is not None:
         # Here, on public data, and not in the draw: nothing may be refused after it has begun.
         check_scale(choice.decider.largest_scale(terms.epsilon))
-    return Question(query, unit, found * unit, tau, interval, choice, synthetic, terms.alpha)
+    return Question(query, unit, found * unit, tau, interval, choice, terms.alpha)
 
 
 def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
