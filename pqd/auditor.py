@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
-from deciders.exact import Number, budget_of
+from pqd.asking import Answers, Bill, Part, Progress, Purse, answered, silent
 from pqd.dispatch import AUTO
 from pqd.engines.duckdb import DuckDBEngine
-from pqd.parameters import Terms
+from pqd.ledger import FILE_NAME, LEDGER_VARIABLE
+from pqd.parameters import Terms, privacy_unit
+from pqd.preparation import prepare
 from pqd.queries import as_queries
-from pqd.questions import Question, prepare
+from pqd.questions import Asked, Question
 from pqd.tables import open_table
-from reports.model import AuditReport, Verdict
+from reports.model import AuditReport, Cost, Shared, Verdict
 from reports.numbers import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deciders import Noise
-    from deciders.decider import Decision
+    from deciders.exact import Number
+    from pqd.parameters import Facts
     from pqd.query import Query
-
-
-class Progress(Protocol):
-    """Told what an audit is at; it must show nothing of the private table, not even its size."""
-
-    def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
-        """Note that ``done`` of ``total`` public steps of ``stage`` are done."""
-        ...
-
-
-def _silent(stage: str, done: int = 0, total: int = 0) -> None:
-    pass
+    from pqd.tables import Table
+    from pqd.workload import PrivacyUnit
 
 
 def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
@@ -46,6 +42,10 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     alpha: Number = 0.05,
     decider: str = AUTO,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    unit: str | None = None,
+    max_rows: int = 1,
     detailed: bool = False,
 ) -> AuditReport:
     """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
@@ -53,8 +53,8 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     Parameters
     ----------
     private, synthetic
-        A path (``.csv``, ``.tsv``, ``.parquet``), a pandas DataFrame or a pyarrow Table.  One row
-        is one person.  The synthetic table, and all other arguments, are taken as public.
+        A path (``.csv``, ``.tsv``, ``.parquet``), a pandas DataFrame or a pyarrow Table.  The
+        synthetic table, and all other arguments, are taken as public.
     queries
         One SQL text, several, or ``pqd.Query`` objects.
     tau
@@ -70,21 +70,31 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     columns
         Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; what is not
         stated comes from the synthetic table.
+    ledger
+        The file that keeps account of the private table's budget and replays what was asked before;
+        by default the one that the variable ``PQD_LEDGER`` names, else ``pqd-ledger.sqlite`` beside
+        the table, for a frame in the working folder.
+    fresh
+        Ask again, and pay again, what the ledger could replay.
+    unit, max_rows
+        A column of the private table: all rows with one value are one person, of whom at most
+        ``max_rows`` count (COUNT and SUM count a person once).  By default one row is one person.
     detailed
         Also give every decider's operating characteristic and needed epsilon; it costs time only.
 
     Returns
     -------
     AuditReport
-        The whole report is ``n * epsilon``-differentially private for n queries, rows added or
-        removed one at a time: each verdict is one run of an epsilon-DP decider, and all else in
-        the report is a function of public data.
+        The verdicts of this run are ``report.spent``-differentially private together, persons added
+        or removed one at a time: each is one run of an epsilon-DP decider, composed as
+        ``report.cost`` says, and all else in the report is a function of public data and of what
+        the ledger holds.
 
     Raises
     ------
     PqdError
-        QueryError, TableError, ParameterError, DeciderError before the private table is read and
-        so before anything is spent; RunError if reading breaks.
+        QueryError, TableError, ParameterError, DeciderError before the private table is read;
+        LedgerError or BudgetError before anything is spent; RunError if reading breaks.
     """
     terms = Terms.parse(
         tau=tau,
@@ -94,58 +104,124 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         columns=columns,
         detailed=detailed,
     )
-    return run(private, synthetic, as_queries(queries), terms, SecureNoise())
+    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    people = privacy_unit(unit, max_rows)
+    return run(
+        private, synthetic, as_queries(queries), terms, SecureNoise(), purse=purse, unit=people
+    )
 
 
-def run(
+def ledger_path(private: object, ledger: str | Path | None = None) -> Path:
+    """Return where a table's ledger lies: as stated, as PQD_LEDGER says, or beside the table."""
+    stated = ledger or os.environ.get(LEDGER_VARIABLE)
+    if stated:
+        return Path(stated)
+    if isinstance(private, (str, Path)):
+        return Path(private).resolve().parent / FILE_NAME
+    return Path.cwd() / FILE_NAME
+
+
+def run(  # noqa: PLR0913 - those of an audit, read
     private: object,
     synthetic: object,
     queries: tuple[Query, ...],
     terms: Terms,
     noise: Noise,
-    progress: Progress = _silent,
+    progress: Progress = silent,
+    *,
+    purse: Purse | None = None,
+    unit: PrivacyUnit | None = None,
 ) -> AuditReport:
-    """Answer ``queries`` with ``noise``; see ``audit``."""
-    budget = budget_of(terms.epsilon or 0)
-    tables = open_table(synthetic, "synthetic"), open_table(private, "private")
-    engine = DuckDBEngine(*tables)
-    synthetic_table, private_table = (engine.described(table) for table in tables)
+    """Answer ``queries`` with ``noise``; see ``audit``.  Without a purse no account is kept."""
     progress("Reading the synthetic table")
-    prepared = prepare(engine, synthetic_table, queries, terms)
-    progress("Reading the private table")
-    histograms = engine.histograms(private_table, prepared.schema, prepared.workload)
-    verdicts: list[Verdict] = []
-    for question, histogram in zip(prepared.questions, histograms, strict=True):
-        progress("Deciding", len(verdicts), len(queries))
-        decision = question.choice.decider.decide(histogram, question.interval, budget, noise)
-        verdicts.append(_verdict(question, decision, budget, synthetic_table.label, noise))
+    public, secret = open_table(synthetic, "synthetic"), open_table(private, "private")
+    part = part_of(secret, public, [Asked(q, terms) for q in queries], terms.facts, unit)
+    part.prepared.demand()
+    answers = answered([part], purse, noise, progress)
+    notes = part.prepared.notes if answers.recorded else (*part.prepared.notes, UNRECORDED)
     return AuditReport(
-        tuple(verdicts),
-        private_table.label,
-        synthetic_table.label,
+        verdicts_of(part, answers, noise, set()),
+        part.private.label,
+        part.synthetic.label,
         terms.tolerance.text,
-        prepared.notes,
+        cost_of(answers.bill, purse, unit),
+        notes,
     )
 
 
+UNRECORDED = (
+    "These verdicts were paid for but could not be written to the ledger: keep this report; asked "
+    "again, they would be drawn and paid for again."
+)
+
+
+def part_of(
+    private: Table,
+    synthetic: Table,
+    asked: Sequence[Asked],
+    facts: Facts,
+    unit: PrivacyUnit | None = None,
+    others: Sequence[Query] = (),
+) -> Part:
+    """Prepare what is asked; the private table is not read.  ``others`` may use ``facts`` too."""
+    engine = DuckDBEngine(synthetic, private)
+    public, secret = engine.described(synthetic), engine.described(private)
+    prepared = prepare(engine, public, asked, facts, unit, secret, others)
+    return Part(engine, secret, public, prepared)
+
+
+def verdicts_of(part: Part, answers: Answers, noise: Noise, shown: set[str]) -> tuple[Verdict, ...]:
+    """Return a verdict per question; one that stands in ``shown`` already counts as replayed."""
+    verdicts = []
+    for question in part.questions:
+        replayed = question.key in answers.bill.known or question.key in shown
+        verdicts.append(_verdict(question, answers, part.synthetic.label, noise, replayed=replayed))
+        if not question.settled:
+            shown.add(question.key)
+    return tuple(verdicts)
+
+
 def _verdict(
-    question: Question, decision: Decision, budget: Fraction, synthetic: str, noise: Noise
+    question: Question, answers: Answers, synthetic: str, noise: Noise, *, replayed: bool
 ) -> Verdict:
-    facts, unit = question.facts(), question.unit
+    facts, scale, decision = question.facts(), question.scale, answers.decisions[question.key]
     p_value = decision.p_value
-    settled = question.settled
-    if settled:
+    if question.settled:
         facts["reason"] = "no table within the bounds can answer otherwise"
     return Verdict(
         **facts,
-        lower=plain(question.interval.lower * unit),
-        upper=plain(question.interval.upper * unit),
-        epsilon=Fraction(0) if settled else budget,
+        lower=plain(question.interval.lower * scale),
+        upper=plain(question.interval.upper * scale),
+        epsilon=question.cost,
         outcome="yes" if decision.outcome else "no",
         p_value=p_value,
         margin=decision.margin,
-        conclusive=None if p_value is None else p_value <= question.alpha,
+        conclusive=None if p_value is None else p_value <= question.terms.alpha,
         tau_min=question.taken.tau_min,
         synthetic=synthetic,
+        replayed=replayed,
         simulated=noise.simulated,
+    )
+
+
+def cost_of(bill: Bill, purse: Purse | None, unit: PrivacyUnit | None) -> Cost:
+    """Return what a report says of a bill, with what the ledger now holds."""
+    charge = bill.charge
+    cost = Cost(
+        charge.epsilon,
+        charge.delta,
+        charge.rule,
+        tuple(Shared(g.names, g.epsilon, g.proof()) for g in bill.groups),
+        unit=unit.column if unit else None,
+        max_rows=unit.max_rows if unit else None,
+    )
+    if purse is None or bill.fingerprint is None:
+        return cost
+    account = purse.ledger.account(bill.fingerprint)
+    return replace(
+        cost,
+        ledger=purse.ledger.path.name,
+        total=account.epsilon if account else Fraction(0),
+        total_delta=account.delta if account else Fraction(0),
+        limit=purse.ledger.allowed(bill.fingerprint, purse.budget).epsilon,
     )

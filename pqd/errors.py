@@ -3,7 +3,10 @@
 from deciders.errors import DeciderError, ParameterError, PqdError
 
 __all__ = [
+    "BaselineError",
+    "BudgetError",
     "DeciderError",
+    "LedgerError",
     "NothingSelectedError",
     "ParameterError",
     "PqdError",
@@ -42,6 +45,20 @@ class RunError(PqdError, RuntimeError):
     """The run broke on the way; the message never holds a value of the private table."""
 
     exit_code = 3
+
+
+class BaselineError(PqdError, ValueError):
+    """A baseline that is missing or cannot be understood."""
+
+
+class LedgerError(RunError):
+    """The ledger cannot be read or written as it must be; nothing was spent."""
+
+
+class BudgetError(PqdError, ValueError):
+    """The budget does not reach for the whole run; nothing was spent."""
+
+    exit_code = 4
 
 
 def _marked(sql: str, start: int | None, stop: int | None) -> str:

@@ -11,6 +11,9 @@ from typing import Any
 from deciders import Lattice, ParameterError
 from deciders.exact import Number, budget_of, exact, positive, probability
 from pqd.expressions import Kind, Schema, folded
+from pqd.workload import PrivacyUnit
+
+_MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +191,17 @@ def _finest(bounds: tuple[Fraction, Fraction]) -> Fraction:
     while (bounds[1] - bounds[0]) % step and step > Fraction(1, 10**12):
         step /= 10
     return step
+
+
+def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:
+    """Return the privacy unit that is stated, None where one row is one person."""
+    if column is None:
+        return None
+    if not isinstance(column, str) or not column.strip():
+        raise ParameterError("unit must be the name of a column, such as person_id")
+    rows = exact(max_rows, "max_rows")
+    if rows.denominator != 1 or not 1 <= rows <= _MOST_ROWS:
+        raise ParameterError(
+            f"max_rows is {max_rows}; it must be a whole number from 1 to {_MOST_ROWS:,}"
+        )
+    return PrivacyUnit(column.strip().strip('"'), int(rows))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pqd.composition import Cost, grouped, price
 from pqd.dispatch import AUTO
 from pqd.engines.duckdb import DuckDBEngine
-from pqd.parameters import Terms
+from pqd.parameters import Terms, privacy_unit
+from pqd.preparation import prepare
 from pqd.queries import as_queries
-from pqd.questions import prepare
+from pqd.questions import Asked
 from pqd.tables import open_table
 from reports.plan import PlanEntry, PlanReport
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from deciders.exact import Number
     from pqd.query import Query
+    from pqd.workload import PrivacyUnit
 
 
 def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
@@ -28,6 +31,8 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     alpha: Number = 0.05,
     decider: str = AUTO,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    unit: str | None = None,
+    max_rows: int = 1,
     detailed: bool = False,
 ) -> PlanReport:
     """Say what a verdict on each query would be worth; reads no private table and costs nothing.
@@ -49,20 +54,25 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         detailed=detailed,
         planning=True,
     )
-    return run_plan(synthetic, as_queries(queries), terms)
+    return run_plan(synthetic, as_queries(queries), terms, privacy_unit(unit, max_rows))
 
 
-def run_plan(synthetic: object, queries: tuple[Query, ...], terms: Terms) -> PlanReport:
+def run_plan(
+    synthetic: object, queries: tuple[Query, ...], terms: Terms, unit: PrivacyUnit | None = None
+) -> PlanReport:
     """Plan ``queries``; see ``plan``."""
     table = open_table(synthetic, "synthetic")
     engine = DuckDBEngine(table)
     described = engine.described(table)
-    prepared = prepare(engine, described, queries, terms)
+    prepared = prepare(engine, described, [Asked(q, terms) for q in queries], terms.facts, unit)
+    questions = prepared.demand()
+    groups = grouped([Cost(q.id, q.cost, q.region) for q in questions if not q.settled])
     return PlanReport(
-        tuple(PlanEntry(**question.facts()) for question in prepared.questions),
+        tuple(PlanEntry(**question.facts()) for question in questions),
         described.label,
         terms.tolerance.text,
         terms.epsilon,
         terms.alpha,
         prepared.notes,
+        price(groups).epsilon if terms.epsilon else None,
     )

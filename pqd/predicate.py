@@ -58,3 +58,11 @@ def atoms(predicate: Predicate) -> Iterator[Atom]:
     else:
         for part in predicate.parts:
             yield from atoms(part)
+
+
+def canonical(predicate: Predicate) -> str:
+    """Return one text for predicates that differ in the order of their parts alone."""
+    if isinstance(predicate, Atom):
+        return predicate.sql
+    parts = sorted(map(canonical, predicate.parts))
+    return f"({f' {predicate.how} '.join(parts)})"

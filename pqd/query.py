@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from deciders.errors import ParameterError
 from deciders.exact import probability
 from pqd.errors import QueryError
-from pqd.expressions import SQL_LIMIT, Checker, Schema, place
+from pqd.expressions import SQL_LIMIT, Checker, Schema, folded, place
 from pqd.predicate import Atom, Predicate, combined, normal_form
 
 if TYPE_CHECKING:
@@ -26,7 +28,11 @@ AGGREGATES = (
     "COUNT(*), COUNT(column), COUNT(DISTINCT column), SUM(expression), AVG(expression), "
     "MEDIAN(expression) and QUANTILE(expression, p)"
 )
-_FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate]"
+_FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate] [GROUP BY columns]"
+# The values of the grouping columns that make one group; None is NULL.
+Cell = str | int | float | bool | Decimal | datetime | None
+Key = tuple[Cell, ...]
+
 _TOO_DEEP = "the query is nested too deeply; write it with fewer parentheses"
 _KNOWN = {
     exp.Count: "COUNT",
@@ -44,7 +50,10 @@ class Query:
     ``sql`` is DuckDB SQL; ``id`` names the query in reports.  ``aggregate`` is COUNT, COUNT
     DISTINCT, SUM, AVG, MEDIAN or QUANTILE; ``p`` is the quantile's, None otherwise; ``attribute``
     is the aggregated expression as SQL, None for ``COUNT(*)``; ``where`` is the predicate as SQL,
-    None without one.
+    None without one; ``group_by`` are the columns that it is grouped by.
+
+    ``keys`` are the groups to ask for where the caller states them, one tuple a group; ``block`` is
+    the id of the query that this one is a group of, ``group`` that group in words.
 
     Raises
     ------
@@ -54,10 +63,14 @@ class Query:
 
     sql: str
     id: str | None = None
+    keys: tuple[Key, ...] | None = None
+    block: str | None = None
+    group: str | None = None
     aggregate: str = field(init=False)
     attribute: str | None = field(init=False)
     p: Fraction | None = field(init=False)
     where: str | None = field(init=False)
+    group_by: tuple[str, ...] = field(init=False)
     _select: exp.Select = field(init=False, repr=False, compare=False)
     _operand: exp.Expr | None = field(init=False, repr=False, compare=False)
 
@@ -78,6 +91,7 @@ class Query:
             ("p", p),
             ("_operand", value),
             ("where", where.this.sql(dialect="duckdb") if where else None),
+            ("group_by", _grouping(self.sql, select)),
             ("_select", select),
         ):
             object.__setattr__(self, name, found)
@@ -86,6 +100,17 @@ class Query:
     def mentioned(self) -> frozenset[str]:
         """Names of the columns in the query, as written."""
         return frozenset(column.name for column in self._select.find_all(exp.Column))
+
+    def only(self, condition: str, group: str) -> Query:
+        """Return this query, ungrouped, on the rows that also meet ``condition`` (SQL)."""
+        select = self._select.copy()
+        select.set("group", None)
+        select.set("expressions", [next(filter(_aggregates, select.expressions))])
+        where = select.args.get("where")
+        both = f"({where.this.sql(dialect='duckdb')}) AND ({condition})" if where else condition
+        select = select.where(both, append=False, dialect="duckdb", copy=False)
+        name = self.id or "q1"
+        return Query(select.sql(dialect="duckdb"), f"{name}[{group}]", block=name, group=group)
 
     def resolve(self, schema: Schema) -> Resolved:
         """Check names and kinds against ``schema`` (public) and return what the engine needs."""
@@ -172,7 +197,7 @@ def _malformed(sql: str, error: ParseError) -> QueryError:
 
 
 def _check_clauses(sql: str, select: exp.Select) -> None:
-    admitted = {"expressions", "from_", "where", "kind"}
+    admitted = {"expressions", "from_", "where", "group", "kind"}
     for name, value in select.args.items():
         if value and name not in admitted:
             clause = name.strip("_").upper().replace("JOINS", "JOIN")
@@ -188,13 +213,39 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
     # A name in single quotes would be a file to DuckDB.
     if not named or extra or table.alias_column_names or sql[start : (start or 0) + 1] == "'":
         _refuse("FROM takes the name of one table, such as D", sql, table)
-    if len(select.expressions) != 1:
-        _refuse(f"one aggregate a query, {len(select.expressions)} were found", sql, select)
+
+
+def _grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
+    """Return the columns of GROUP BY; beside the aggregate nothing else may be selected."""
+    group = select.args.get("group")
+    found = group.expressions if group else []
+    extra = [k for k, v in group.args.items() if v and k != "expressions"] if group else []
+    if group and (extra or not found or not all(isinstance(x, exp.Column) for x in found)):
+        _refuse("GROUP BY takes names of columns, such as GROUP BY sex, race", sql, group)
+    names = tuple(column.name for column in found)
+    lowered = [folded(name) for name in names]
+    if len(set(lowered)) < len(lowered):
+        _refuse("GROUP BY names a column twice", sql, group)
+    beside = [node.unalias() for node in select.expressions if not _aggregates(node)]
+    strange = next((x for x in beside if folded(x.name) not in lowered), None)
+    if len(select.expressions) - len(beside) != 1 or strange is not None:
+        count = len(select.expressions)
+        _refuse(
+            f"one aggregate a query, {count} expression{'s' * (count != 1)} found; beside it only "
+            "columns of GROUP BY may stand",
+            sql,
+            strange or select,
+        )
+    return names
+
+
+def _aggregates(node: exp.Expr) -> bool:
+    return not isinstance(node.unalias(), exp.Column)
 
 
 def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Fraction | None]:
     """Return the aggregate, its operand (None for ``COUNT(*)``) and the quantile's p."""
-    node = select.expressions[0].unalias()
+    node = next(filter(_aggregates, select.expressions), select.expressions[0]).unalias()
     name = _KNOWN.get(type(node))
     extra = [k for k, v in node.args.items() if v and k not in {"this", "big_int", "quantile"}]
     operand = node.this if name else None

@@ -41,6 +41,16 @@ class Table:
     path: Path | None = None
     frame: object | None = None
 
+    def version(self) -> tuple[int, ...] | None:
+        """Return what changes when the file is written; None for a frame, empty if it is gone."""
+        if self.path is None:
+            return None
+        try:
+            found = self.path.stat()
+        except OSError:
+            return ()
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
 
 def open_table(source: object, role: Role) -> Table:
     """Recognise ``source`` (a path or a frame) as the ``role`` table; nothing is read but names.

@@ -1,47 +1,64 @@
 """A workload: queries that share one scan of a table."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deciders import Lattice
 from pqd.predicate import Atom, Predicate, atoms
-from pqd.query import Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """All rows with one value of ``column`` are one person; rows without one are one more.
+
+    Where a person counts by their rows, at most ``max_rows`` of them are kept.
+    """
+
+    column: str
+    max_rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What is aggregated of a row: its SQL over typed columns, and its public lattice.
 
-    Without a lattice only equality matters (COUNT DISTINCT).
+    Without a lattice only equality matters (COUNT DISTINCT).  ``total`` is the lattice of a
+    person's total, where their rows are added up first.
     """
 
     sql: str
     lattice: Lattice | None
+    total: Lattice | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one query needs from the scan: the rows it matches, and what to count of them."""
+    """What one query needs from the scan: the rows it matches, and what to count of them.
+
+    ``collapsed``: a person counts once (COUNT) or by one total (SUM), whatever their rows; else by
+    the rows kept.  It changes nothing where one row is one person.
+    """
 
     predicate: Predicate | None
     measured: Measured | None
+    columns: frozenset[str]
+    collapsed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Tasks over one table; distinct atoms and numbers are evaluated once."""
+    """Tasks over one table; distinct atoms and numbers are evaluated once.
+
+    ``key`` chooses which rows of a person are kept.
+    """
 
     tasks: tuple[Task, ...]
-    columns: tuple[str, ...]
+    unit: PrivacyUnit | None = None
+    key: bytes = field(default=b"", repr=False)
 
-    @classmethod
-    def of(cls, queries: Sequence[tuple[Resolved, Lattice | None]]) -> "Workload":
-        """Gather resolved queries, each with the lattice of its number (None if it has none)."""
-        tasks = tuple(
-            Task(q.predicate, Measured(q.value, lattice) if q.value else None)
-            for q, lattice in queries
-        )
-        return cls(tasks, tuple(sorted({name for q, _ in queries for name in q.columns})))
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that a task reads."""
+        return tuple(sorted({name for task in self.tasks for name in task.columns}))
 
     @property
     def atoms(self) -> tuple[Atom, ...]:

@@ -19,6 +19,7 @@ def report_dict(report: AuditReport) -> dict[str, Any]:
         "synthetic": report.synthetic,
         "tolerance": report.tolerance,
         "spent_epsilon": plain(report.spent),
+        "cost": json_values(report.cost),
         "simulated": report.simulated,
         "notes": list(report.notes),
         "verdicts": [json_values(verdict) for verdict in report.verdicts],

@@ -44,7 +44,10 @@ class CandidateFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
-    """What is public of one query, in the query's own unit; ``p`` is a quantile's."""
+    """What is public of one query, in the query's own unit; ``p`` is a quantile's.
+
+    ``block`` is the id of the query that this one is a group of, ``group`` that group in words.
+    """
 
     id: str
     sql: str
@@ -58,6 +61,8 @@ class QueryFacts:
     decider: str
     reason: str
     candidates: tuple[CandidateFacts, ...]
+    block: str | None = None
+    group: str | None = None
 
     @property
     def decidable(self) -> bool | None:
@@ -77,7 +82,8 @@ class Verdict(QueryFacts):
     Only ``outcome``, ``p_value``, ``margin`` and ``conclusive`` depend on the private table, and
     only through the budgeted output of ``decider``.  ``lower`` and ``upper`` are the ends of the
     open interval.  ``p_value``, ``margin`` and ``conclusive`` are None where the decider releases
-    none.  ``epsilon`` is what the verdict cost: 0 where no table could have answered otherwise.
+    none.  ``epsilon`` is what the verdict costs by itself, 0 where no table could have answered
+    otherwise; what a run costs is its report's ``cost``.  ``replayed``: asked and paid for before.
     """
 
     lower: int | float
@@ -101,6 +107,38 @@ class Verdict(QueryFacts):
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """Questions that no row takes part in two of, charged once; ``proof`` has a line for each."""
+
+    ids: tuple[str, ...]
+    epsilon: Fraction
+    proof: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run cost, exactly, and by which rule its parts were composed.
+
+    ``rule`` is nothing, sequential, parallel or optimal; ``groups`` are the parts, of one question
+    or of several that are disjoint.  ``ledger`` names the ledger that holds the charge, ``total``
+    and ``total_delta`` are all that it ever held on this table, ``limit`` the most it may, where
+    there is one.  ``unit`` is the column whose values are people, None where one row is one person,
+    ``max_rows`` how many rows of a person are kept where rows count.
+    """
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    rule: str = "nothing"
+    groups: tuple[Shared, ...] = ()
+    ledger: str | None = None
+    total: Fraction | None = None
+    total_delta: Fraction | None = None
+    limit: Fraction | None = None
+    unit: str | None = None
+    max_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AuditReport:
     """Verdicts of one audit; ``notes`` are public remarks, ``tolerance`` is tau as it was given."""
 
@@ -108,12 +146,13 @@ class AuditReport:
     private: str
     synthetic: str
     tolerance: str
+    cost: Cost
     notes: tuple[str, ...] = ()
 
     @property
     def spent(self) -> Fraction:
-        """Total epsilon spent, exactly: the verdicts' budgets add up (sequential composition)."""
-        return sum((v.epsilon for v in self.verdicts if not v.replayed), Fraction(0))
+        """Total epsilon that this run spent, exactly; replayed verdicts cost nothing."""
+        return self.cost.epsilon
 
     @property
     def simulated(self) -> bool:

@@ -33,7 +33,10 @@ class PlanEntry(QueryFacts):
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """A plan: no private table was read and nothing was spent."""
+    """A plan: no private table was read and nothing was spent.
+
+    ``price`` is what an audit of all queries would cost, None without a budget.
+    """
 
     entries: tuple[PlanEntry, ...]
     synthetic: str
@@ -41,6 +44,7 @@ class PlanReport:
     epsilon: Fraction | None
     alpha: Fraction
     notes: tuple[str, ...] = ()
+    price: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
@@ -148,7 +152,7 @@ def _summary(plan: PlanReport) -> Iterator[Text]:
     level = number_text(float(plan.alpha) * 100, 3)
     if plan.epsilon is not None:
         enough = sum(entry.decidable is True for entry in plan.entries)
-        total = epsilon_text(plan.epsilon * count)
+        total = epsilon_text(plan.epsilon * count if plan.price is None else plan.price)
         yield Text(
             f"{enough} of {count} decidable at epsilon {epsilon_text(plan.epsilon)} each "
             f"({total} in total).",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from reports.chart import chart_lines
-from reports.numbers import epsilon_text, number_text
+from reports.numbers import number_text
 from reports.visible import visible
-from reports.words import headline, p_value_text, sentences
+from reports.words import cost_sentences, headline, p_value_text, sentences, threshold_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,13 +39,23 @@ class TerminalReport:
         if self._report.simulated:
             yield Text(SIMULATED, style="bold yellow")
             yield Text()
-        for verdict in self._report.verdicts:
-            yield from wrapped(_head(verdict), console, options.max_width)
-            for line in self._lines(verdict, unicode=unicode, width=options.max_width):
-                yield from indented(line, console, options.max_width)
-            yield Text()
+        for block, verdicts in groupby(self._report.verdicts, key=lambda v: v.block):
+            if block is None or self._verbose:
+                for verdict in verdicts:
+                    yield from self._single(verdict, console, options, unicode=unicode)
+            else:
+                yield from block_lines(list(verdicts), console, options, unicode=unicode)
+                yield Text()
         for line in _summary(self._report):
             yield from wrapped(line, console, options.max_width)
+
+    def _single(
+        self, verdict: Verdict, console: Console, options: ConsoleOptions, *, unicode: bool
+    ) -> Iterator[Text]:
+        yield from wrapped(_head(verdict), console, options.max_width)
+        for line in self._lines(verdict, unicode=unicode, width=options.max_width):
+            yield from indented(line, console, options.max_width)
+        yield Text()
 
     def _lines(self, verdict: Verdict, *, unicode: bool, width: int) -> Iterator[Text]:
         for text, role in sentences(verdict, self._report.tolerance, "±" if unicode else "+-"):
@@ -91,13 +102,44 @@ def _head(verdict: Verdict) -> Text:
     if verdict.p_value is not None:
         head.append(f"   {p_value_text(verdict.p_value)}")
     head.append(f"   {visible(verdict.id)}", style="bold")
-    if verdict.simulated:
-        head.append("   SIMULATED", style="bold yellow")
-    if not verdict.epsilon:
-        head.append("   cost 0")
-    if verdict.replayed:
-        head.append("   replayed, cost 0")
+    for mark in marks(verdict):
+        head.append(f"   {mark}", style="bold yellow" if verdict.simulated else "")
     return head
+
+
+def block_lines(
+    verdicts: list[Verdict], console: Console, options: ConsoleOptions, *, unicode: bool
+) -> Iterator[Text]:
+    """Yield the verdicts of one grouped query: what all share, then a line per group."""
+    first, width = verdicts[0], options.max_width
+    sign = "±" if unicode else "+-"
+    title = f"{len(verdicts)} groups   {visible(first.block or '')}"
+    yield Text(f"{'':<5}{title}", style="bold")
+    for verdict in verdicts:
+        badge = headline(verdict)[0]
+        line = Text.assemble((f"{badge:<5}", _BADGES[badge]), visible(verdict.group or ""))
+        amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
+        line.append(f"   {first.aggregate.lower()} {amount}")
+        if verdict.p_value is not None:
+            line.append(f"   {p_value_text(verdict.p_value)}")
+        for mark in marks(verdict):
+            line.append(f"   {mark}")
+        if verdict.epsilon and verdict.decidable is False:
+            least = threshold_text(verdict.tau_min)
+            line.append(f"   least tau {least}", style="yellow")
+        yield from wrapped(line, console, width)
+    deciders = ", ".join(sorted({verdict.decider for verdict in verdicts}))
+    yield from indented(Text(f"decided by {deciders}", style="dim"), console, width)
+
+
+def marks(verdict: Verdict) -> Iterator[str]:
+    """Yield what sets a verdict apart from one just drawn and paid for."""
+    if verdict.simulated:
+        yield "SIMULATED"
+    if verdict.replayed:
+        yield "replayed"
+    elif not verdict.epsilon:
+        yield "cost 0"
 
 
 def _summary(report: AuditReport) -> Iterator[Text]:
@@ -106,20 +148,19 @@ def _summary(report: AuditReport) -> Iterator[Text]:
     if "undecided" in standings:
         counts += f", {standings.count('undecided')} undecided"
     yield Text(f"{counts}.", style="bold")
-    yield Text(f"{_spent(report)} One row counts as one person.")
-    level = number_text(float(report.verdicts[0].alpha) * 100, 3)
-    yield Text(
-        f"Undecided: p above {level} %. Least tau: from it on a verdict errs with at most "
-        f"{level} % where the answers agree or lie 2 tau apart."
-    )
-    for note in report.notes:
-        yield Text(visible(note))
-
-
-def _spent(report: AuditReport) -> str:
-    paid = [v.epsilon for v in report.verdicts if not v.replayed and v.epsilon]
-    total = f"Spent epsilon {epsilon_text(report.spent)}"
-    if len(paid) > 1 and len(set(paid)) == 1:
-        total += f" = {len(paid)} x {epsilon_text(paid[0])}"
     tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
-    return f"{total} on {tables}, which is taken as public."
+    for sentence in cost_sentences(report.cost, tables):
+        yield Text(sentence)
+    yield from remarks(report.verdicts, report.notes)
+
+
+def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[Text]:
+    """Yield how to read the verdicts, and the report's own notes."""
+    for alpha in sorted({verdict.alpha for verdict in verdicts}):
+        level = number_text(float(alpha) * 100, 3)
+        yield Text(
+            f"Undecided: p above {level} %. Least tau: from it on a verdict errs with at most "
+            f"{level} % where the answers agree or lie 2 tau apart."
+        )
+    for note in notes:
+        yield Text(visible(note))

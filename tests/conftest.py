@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,23 @@ from deciders import Histogram, Lattice
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.query import Query
 from pqd.tables import open_table
-from pqd.workload import Workload
+from pqd.workload import Measured, Task, Workload
 
 Ran = tuple[int, str, str]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ledger_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the account of wider fixtures away from the samples."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PQD_LEDGER", str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def ledger_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the account of every test in a file of its own, not beside the samples."""
+    monkeypatch.setenv("PQD_LEDGER", str(tmp_path / "ledger.sqlite"))
 
 
 @pytest.fixture
@@ -79,7 +93,16 @@ def scan() -> Callable[..., list[Any]]:
             else None
             for query, r in zip(parsed, resolved, strict=True)
         ]
-        workload = Workload.of(list(zip(resolved, lattices, strict=True)))
+        tasks = (
+            Task(
+                r.predicate,
+                Measured(r.value, known) if r.value else None,
+                r.columns,
+                collapsed=query.aggregate in {"COUNT", "SUM"},
+            )
+            for query, r, known in zip(parsed, resolved, lattices, strict=True)
+        )
+        workload = Workload(tuple(tasks))
         # As in an audit: what the engine cannot evaluate is refused on the public table.
         engine.histograms(public, schema, workload)
         found = engine.histograms(secret, schema, workload)

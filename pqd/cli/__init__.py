@@ -13,8 +13,11 @@ import typer
 
 import pqd
 from deciders.errors import PqdError
+from pqd.cli import ledger
 from pqd.cli.audit import audit
+from pqd.cli.check import check
 from pqd.cli.plan import plan
+from pqd.cli.spec import spec
 from reports.visible import visible
 
 app = typer.Typer(
@@ -41,12 +44,16 @@ def _root(
 ) -> None:
     """Tell, under differential privacy, which queries can be trusted on synthetic data.
 
-    Exit codes: 0 done, 2 usage error, 3 the run broke, 5 nothing selected.
+    Exit codes: 0 done, 1 a check failed, 2 usage or spec error, 3 the run broke, 4 budget refused
+    (nothing spent), 5 nothing selected.
     """
 
 
 app.command(name="audit", no_args_is_help=True)(audit)
 app.command(name="plan", no_args_is_help=True)(plan)
+app.command(name="check", no_args_is_help=True)(check)
+app.command(name="spec", no_args_is_help=True)(spec)
+app.add_typer(ledger.app, name="ledger")
 
 
 def main() -> None:

@@ -25,23 +25,33 @@ def audit(
     decider: options.DeciderName = "auto",
     bounds: options.Bounds = None,
     type_: options.Types = None,
+    bins: options.Bins = None,
+    unit: options.Unit = None,
+    max_rows: options.MaxRows = "1",
+    ledger: options.LedgerFile = None,
+    fresh: options.Fresh = False,
     verbose: options.Verbose = False,
     json: options.Json = None,
 ) -> None:
     """Decide, per query, whether the synthetic answer is within TAU of the private one.
 
-    Spends EPSILON per query on the private table. One row counts as one person.
+    Spends EPSILON per query on the private table, once for queries that no row can take part in
+    two of (GROUP BY, bins). What was asked before is replayed from the ledger and costs nothing.
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help
     if not epsilon:
         raise ParameterError("--epsilon is missing; give it a value such as 0.25 (see pqd plan)")
+    from pqd.parameters import privacy_unit
+
     options.check_target(json, private, synthetic)
+    people = privacy_unit(unit, max_rows)
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
-    from pqd.auditor import run
+    from pqd.asking import Purse
+    from pqd.auditor import ledger_path, run
     from pqd.cli.progress import progress
 
     terms = options.terms_of(
@@ -53,8 +63,10 @@ def audit(
         types=type_,
         detailed=verbose,
     )
+    asked = options.selected(query, queries, bins)
+    purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
-        report = run(private, synthetic, options.selected(query, queries), terms, noise, show)
+        report = run(private, synthetic, asked, terms, noise, show, purse=purse, unit=people)
     if json != "-":
         from reports.terminal import TerminalReport
 

@@ -63,6 +63,43 @@ Types = Annotated[
         help="Kind of a column: number, text, boolean or time; else from the synthetic table.",
     ),
 ]
+Bins = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN=LOW:HIGH:WIDTH",
+        help="Ask each query once per bin of a number; disjoint bins are charged once.",
+    ),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="All rows with one value of this column are one person; else one row is one person.",
+    ),
+]
+MaxRows = Annotated[
+    str,
+    typer.Option(
+        "--max-rows",
+        metavar="N",
+        help="With --unit: how many rows of a person count where rows do (not COUNT and SUM); "
+        "the cost is N times epsilon there.",
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE",
+        help="Where the budget is kept; else as the variable PQD_LEDGER says, else "
+        "pqd-ledger.sqlite beside the private table.",
+        show_default=False,
+    ),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Ask and pay again what the ledger could replay at no cost."),
+]
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Also draw Pr[yes] against the true gap per decider."),
@@ -112,11 +149,18 @@ def _columns(bounds: list[str], types: list[str]) -> dict[str, dict[str, Any]]:
     return columns
 
 
-def selected(texts: list[str] | None, file: Path | None) -> tuple[Query, ...]:
-    """Return the queries given one by one, then those of the file."""
+def selected(
+    texts: list[str] | None, file: Path | None, bins: str | None = None
+) -> tuple[Query, ...]:
+    """Return the queries given one by one, then those of the file; each once per bin."""
+    from pqd.groups import Bins
     from pqd.queries import as_queries, read_queries
 
-    return as_queries([*(texts or []), *(read_queries(file) if file else ())])
+    queries = as_queries([*(texts or []), *(read_queries(file) if file else ())])
+    if bins is None:
+        return queries
+    cut = Bins.parse(bins)
+    return tuple(one for query in queries for one in cut.of(query))
 
 
 def check_target(target: str | None, *inputs: str) -> None:
@@ -132,13 +176,15 @@ def check_target(target: str | None, *inputs: str) -> None:
         raise ParameterError(f"{target} is a table of this run; write the report elsewhere")
 
 
-def write(text: str, target: str) -> None:
+def write(text: str, target: str, *, append: bool = False) -> None:
     """Write a rendering to a file, or to standard output for ``-``."""
     if target == "-":
         typer.echo(text, nl=False)
         return
     try:
-        Path(target).write_text(text, encoding="utf-8", errors="backslashreplace")
+        mode = "a" if append else "w"
+        with Path(target).open(mode, encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
     except OSError as error:
         raise RunError(f"{target} was not written: {error.strerror}") from None
 

@@ -25,6 +25,9 @@ def plan(
     decider: options.DeciderName = "auto",
     bounds: options.Bounds = None,
     type_: options.Types = None,
+    bins: options.Bins = None,
+    unit: options.Unit = None,
+    max_rows: options.MaxRows = "1",
     verbose: options.Verbose = False,
     json: options.Json = None,
 ) -> None:
@@ -36,6 +39,7 @@ def plan(
     """
     options.check_target(json, synthetic)
     from pqd.cli.progress import progress
+    from pqd.parameters import privacy_unit
     from pqd.planner import run_plan
 
     terms = options.terms_of(
@@ -48,9 +52,10 @@ def plan(
         detailed=verbose or json is not None,
         planning=True,
     )
+    people = privacy_unit(unit, max_rows)
     with progress() as show:
         show("Planning")
-        report = run_plan(synthetic, options.selected(query, queries), terms)
+        report = run_plan(synthetic, options.selected(query, queries, bins), terms, people)
     if json != "-":
         from reports.plan import TerminalPlan
 

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pqd import auditor
+from pqd import asking
 
 
 @contextmanager
-def progress() -> Iterator[auditor.Progress]:
+def progress() -> Iterator[asking.Progress]:
     """Yield a callback that drives the line; nothing is shown unless stderr is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())

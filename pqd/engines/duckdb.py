@@ -5,24 +5,35 @@ load extensions, and its settings cannot be changed.  Every column is cast to it
 TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import duckdb
-import numpy as np
-from numpy.typing import NDArray
 
 from deciders import Histogram, Lattice
 from pqd.engines.bitmaps import WORD, Words, matching
 from pqd.engines.frames import loosely_typed, readable
-from pqd.engines.sql import scan_sql, typed_sql
+from pqd.engines.gathering import Chunk, gatherer
+from pqd.engines.sql import (
+    KEPT,
+    PERSON,
+    content_hash,
+    content_sql,
+    mark_of,
+    people_sql,
+    predicate_sql,
+    scan_sql,
+    typed_sql,
+)
 from pqd.errors import QueryError, RunError, TableError
 from pqd.expressions import Kind, Schema, folded
+from pqd.query import Resolved
 from pqd.tables import Table, identifier, literal_path, missing, quoted
-from pqd.workload import Task, Workload
+from pqd.workload import PrivacyUnit, Workload
 
 # DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
 _CHUNK = 200
@@ -114,6 +125,7 @@ class DuckDBEngine:
         """
         lowered = {folded(name) for name in wanted}
         names = [name for name in table.columns if folded(name) in lowered]
+        self._loaded = tuple(names)
         self._register(table, names)
         loose = names if table.textual else loosely_typed(table.frame, names)
         try:
@@ -161,13 +173,24 @@ class DuckDBEngine:
         """Count the rows of the loaded synthetic table."""
         return int(self._one(f"SELECT count(*) FROM {_LOADED}")[0])
 
-    def profile(self, schema: Schema, columns: Iterable[str], value: str) -> Lattice | None:
+    def profile(
+        self,
+        schema: Schema,
+        columns: Collection[str],
+        value: str,
+        totalled: PrivacyUnit | None = None,
+    ) -> Lattice | None:
         """Return the lattice that ``value`` takes in the synthetic table, None without values.
+
+        With ``totalled`` it holds each person's total too, over all rows.
 
         The step is the coarsest of 1, 0.1, ... 0.000001 that all values fit, coarser for numbers
         so large that a double cannot tell such steps apart.
         """
-        typed = typed_sql(_LOADED, schema, {name: name for name in columns})
+        person = self._person(totalled) if totalled else None
+        mark = mark_of(columns)
+        beside = [f"{identifier(person)} AS {mark}u"] if person else []
+        typed = typed_sql(_LOADED, schema, {name: name for name in columns}, beside)
         whole = ", ".join(f"bool_and(round(v * 1e{d}) / 1e{d} = v)" for d in range(_DECIMALS + 1))
         row = self._one(
             f"SELECT count(v), min(v), max(v), {whole} FROM (SELECT {value} AS v FROM {typed}) "
@@ -176,6 +199,12 @@ class DuckDBEngine:
         rows, low, high, *fits = row
         if not rows:
             return None
+        if person:
+            sums = f"SELECT sum(v) AS s FROM (SELECT {value} AS v, {mark}u AS p FROM {typed})"
+            least, most = self._one(
+                f"SELECT min(s), max(s) FROM ({sums} WHERE isfinite(v) GROUP BY p)"
+            )
+            low, high = min(low, least), max(high, most)
         decimals = fits.index(True) if True in fits else _DECIMALS
         while max(abs(low), abs(high)) * 10.0**decimals > _FINEST:
             decimals -= 1
@@ -183,10 +212,50 @@ class DuckDBEngine:
         lower, upper = Fraction(low) / step, Fraction(high) / step
         return Lattice(round(lower) * step, round(upper) * step, step)
 
+    def _person(self, unit: PrivacyUnit) -> str | None:
+        """Return the unit's column in the synthetic table, None if it has none."""
+        return next((name for name in self._loaded if folded(name) == folded(unit.column)), None)
+
     def _one(self, sql: str) -> tuple[Any, ...]:
         # All rows are fetched: an unfinished result would block the next use of the connection.
         rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
         return rows[0]
+
+    def groups(
+        self, schema: Schema, columns: Sequence[str], resolved: Resolved, most: int
+    ) -> list[tuple[Any, ...]]:
+        """Return the distinct values of ``columns`` on synthetic rows that match, ``most`` at most.
+
+        They ascend, NULL last.
+        """
+        typed = typed_sql(_LOADED, schema, {name: name for name in {*columns, *resolved.columns}})
+        names = ", ".join(map(identifier, columns))
+        where = predicate_sql(resolved.predicate) if resolved.predicate else "TRUE"
+        sql = f"SELECT DISTINCT {names} FROM {typed} WHERE {where} ORDER BY ALL LIMIT {most}"
+        rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+        return rows
+
+    def content(self, table: Table, key: bytes) -> str:
+        """Return a keyed hash of all that ``table`` holds, whatever its name and row order.
+
+        Raises
+        ------
+        RunError
+            If the scan breaks; the message says nothing of the content.
+        """
+        names = sorted(table.columns, key=folded)
+        self._register(table, names)
+        found = self._attempted(content_sql(table.relation, names, key))
+        if found is None:
+            raise _unreadable(table)
+        return json.dumps([[folded(name) for name in names], *map(str, found[0])])
+
+    def check(self, table: Table, columns: Iterable[str]) -> None:
+        """Raise TableError if ``table`` lacks one of ``columns``."""
+        stored = {folded(name) for name in table.columns}
+        for name in columns:
+            if folded(name) not in stored:
+                missing(table.role, table.label, name)
 
     def histograms(
         self,
@@ -206,16 +275,9 @@ class DuckDBEngine:
         RunError
             If the scan breaks; the message says nothing of the content.
         """
-        stored = {folded(name): name for name in table.columns}
-        for name in workload.columns:
-            if folded(name) not in stored:
-                missing(table.role, table.label, name)
+        self.check(table, workload.columns)
         public = table.role == "synthetic"
-        if not public:
-            self._register(table, [stored[folded(name)] for name in workload.columns])
-        source = _LOADED if public else table.relation
-        names = {name: stored[folded(name)] for name in workload.columns}
-        sql = scan_sql(typed_sql(source, schema, names), workload)
+        sql = scan_sql(self._source(table, schema, workload), workload)
         try:
             return self._counted(sql, workload)
         except duckdb.Error as error:
@@ -223,47 +285,52 @@ class DuckDBEngine:
         if reason:
             raise QueryError(f"the engine cannot evaluate these queries: {reason}")
         # Raised outside the handler, since the engine's own error may hold a private value.
-        raise RunError(
-            f"the private table {table.label} could not be read to its end; check the file"
-        )
+        raise _unreadable(table)
+
+    def _source(self, table: Table, schema: Schema, workload: Workload) -> str:
+        """Return the SQL of the typed rows that ``workload`` reads."""
+        public = table.role == "synthetic"
+        stored = {folded(name): name for name in table.columns}
+        names = {name: stored[folded(name)] for name in workload.columns}
+        unit = workload.unit
+        if not public:
+            needed = table.columns if unit else list(names.values())
+            self._register(table, needed)
+        source = _LOADED if public else table.relation
+        if unit is None:
+            return typed_sql(source, schema, names)
+        person = stored.get(folded(unit.column))
+        if person is None and not public:
+            missing(table.role, table.label, unit.column)
+        content = self._loaded if public else sorted(table.columns, key=folded)
+        hashed = content_hash(content, workload.key)
+        return people_sql(source, schema, names, person, hashed)
 
     def _counted(self, sql: str, workload: Workload) -> tuple[Histogram, ...]:
         place = {atom: bit for bit, atom in enumerate(workload.atoms)}
         column = {measured: f"v{number}" for number, measured in enumerate(workload.measured)}
         words_count = -(-len(place) // WORD)
-        masses = [0] * len(workload.tasks)
-        parts: list[list[Histogram]] = [[] for _ in workload.tasks]
+        by_person = workload.unit is not None
+        gatherers = [gatherer(task, by_person=by_person) for task in workload.tasks]
         cursor = self._connection.execute(sql)
-        while len(chunk := cursor.fetch_df_chunk(_CHUNK)):
-            words: Words = [chunk[f"b{number}"].to_numpy() for number in range(words_count)]
-            values = {measured: chunk[name].to_numpy() for measured, name in column.items()}
-            for number, task in enumerate(workload.tasks):
+        while len(frame := cursor.fetch_df_chunk(_CHUNK)):
+            words: Words = [frame[f"b{number}"].to_numpy() for number in range(words_count)]
+            chunk = Chunk(
+                len(frame),
+                {measured: frame[name].to_numpy() for measured, name in column.items()},
+                frame[PERSON].to_numpy() if by_person else None,
+                frame[KEPT].to_numpy() if by_person else None,
+            )
+            for task, gathering in zip(workload.tasks, gatherers, strict=True):
                 rows = matching(task.predicate, place, words) if task.predicate else None
-                if task.measured:
-                    index = values[task.measured] if rows is None else values[task.measured][rows]
-                    parts[number].append(_histogram(index[index >= 0], task.measured.lattice))
-                else:
-                    masses[number] += len(chunk) if rows is None else int(np.count_nonzero(rows))
-        return tuple(
-            _gathered(task, part, mass)
-            for task, part, mass in zip(workload.tasks, parts, masses, strict=True)
-        )
+                gathering.add(chunk, rows)
+        return tuple(gathering.histogram() for gathering in gatherers)
 
 
-def _gathered(task: Task, parts: Sequence[Histogram], mass: int) -> Histogram:
-    """Return the histogram of a task from those of its chunks."""
-    if task.measured is None:
-        return Histogram.of_mass(mass)
-    merged = Histogram.merged(parts)
-    return merged if task.measured.lattice else merged.multiplicities()
-
-
-def _histogram(index: NDArray[np.int64], lattice: Lattice | None) -> Histogram:
-    """Return the histogram, in lattice units, of places on the lattice."""
-    places = Histogram.from_values(index)
-    if lattice is None:
-        return places
-    return Histogram(lattice.lower_units + lattice.step_units * places.values, places.counts)
+def _unreadable(table: Table) -> RunError:
+    return RunError(
+        f"the {table.role} table {table.label} could not be read to its end; check the file"
+    )
 
 
 def _kind(stored: str) -> Kind:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from reports.chart import chart_lines
-from reports.model import AuditReport, CandidateFacts, Verdict
+from reports.model import AuditReport, CandidateFacts, Cost, Shared, Verdict
 from reports.numbers import epsilon_text, number_text, plain
 from reports.words import headline, margin_sentence, p_value_text, share_text, worth_sentence
 
@@ -43,7 +43,11 @@ VERDICT = Verdict(
 
 
 def report_of(*verdicts: Verdict) -> AuditReport:
-    return AuditReport(verdicts, "private.csv", "copy.csv", "5%", ("Bounds of x from there.",))
+    paid = [verdict for verdict in verdicts if verdict.epsilon and not verdict.replayed]
+    groups = tuple(Shared((verdict.id,), verdict.epsilon) for verdict in paid)
+    cost = Cost(sum((g.epsilon for g in groups), Fraction(0)), Fraction(0), "sequential", groups)
+    notes = ("Bounds of x from there.",)
+    return AuditReport(verdicts, "private.csv", "copy.csv", "5%", cost, notes)
 
 
 def test_a_verdict_reads_as_the_design_promises() -> None:

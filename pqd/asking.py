@@ -1,0 +1,234 @@
+"""From questions to answers: replay what was paid for, charge for the rest, scan, decide, record.
+
+The order is the promise: the charge is on the disk before any answer is drawn, and nothing is
+drawn twice for one question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from deciders.histogram import EMPTY
+from pqd.composition import Charge, Cost, Group, grouped, price
+from pqd.errors import LedgerError, RunError
+from pqd.ledger import NO_LIMIT, Budget, Ledger, Reservation, fitting
+from pqd.workload import Workload
+
+if TYPE_CHECKING:
+    from deciders import Histogram, Noise
+    from deciders.decider import Decision
+    from pqd.engines.duckdb import DuckDBEngine
+    from pqd.preparation import Prepared
+    from pqd.questions import Question
+    from pqd.tables import Table
+
+
+class Progress(Protocol):
+    """Told what a run is at; it must show nothing of the private table, not even its size."""
+
+    def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
+        """Note that ``done`` of ``total`` public steps of ``stage`` are done."""
+        ...
+
+
+def silent(stage: str, done: int = 0, total: int = 0) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is asked of the private table against one synthetic table."""
+
+    engine: DuckDBEngine
+    private: Table
+    synthetic: Table
+    prepared: Prepared
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions that can be decided."""
+        return self.prepared.questions
+
+
+class Purse:
+    """Where the budget is kept: a ledger, the caller's own limit, and whether to pay again."""
+
+    def __init__(self, path: Path, budget: Budget = NO_LIMIT, *, fresh: bool = False) -> None:
+        """Touch nothing: the file is opened, or made, when it is first needed."""
+        self._path, self.budget, self.fresh = path, budget, fresh
+
+    def exists(self) -> bool:
+        """Say whether there is a ledger already."""
+        return self._path.exists()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger."""
+        return Ledger(self._path)
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What is asked anew, what it costs, and what is replayed, by question key."""
+
+    new: Mapping[str, Question]
+    groups: tuple[Group, ...]
+    charge: Charge
+    known: Mapping[str, Decision]
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Decisions by question key; those ``replayed`` were paid for before this run."""
+
+    decisions: Mapping[str, Decision]
+    bill: Bill
+    recorded: bool = True
+
+
+def billed(
+    parts: Sequence[Part],
+    purse: Purse | None,
+    progress: Progress = silent,
+    budget: Budget = NO_LIMIT,
+) -> Bill:
+    """Return what ``parts`` would cost now; nothing is spent.
+
+    Without a ``purse``, as if the private table had never been asked, within ``budget``.
+
+    Raises
+    ------
+    BudgetError
+        If the budget does not reach for the whole.
+    LedgerError, RunError
+        If the ledger or the private table cannot be read.
+    """
+    if purse is None:
+        return _bill(parts, {}, lambda groups: fitting(partial(price, groups), budget))
+    progress("Recognising the private table")
+    first, ledger = parts[0], purse.ledger
+    fingerprint = ledger.fingerprint(first.engine.content(first.private, ledger.key("rows")))
+
+    def charge(groups: Sequence[Group]) -> Charge:
+        return ledger.affords(fingerprint, partial(price, groups), purse.budget)
+
+    known = {} if purse.fresh else ledger.answers(fingerprint)
+    return replace(_bill(parts, known, charge), fingerprint=fingerprint)
+
+
+def answered(
+    parts: Sequence[Part], purse: Purse | None, noise: Noise, progress: Progress = silent
+) -> Answers:
+    """Answer every question of ``parts``.
+
+    Without a ``purse`` no account is kept: for simulated noise and for tests only.
+
+    Guarantee: the answers drawn are ``charge.epsilon``-DP (with ``charge.delta``) together, and
+    the charge is durable before the first of them is drawn; replayed ones are post-processing.
+
+    Raises
+    ------
+    BudgetError, LedgerError
+        Nothing was spent.
+    RunError
+        Reading the private table broke; what was reserved is spent.
+    """
+    versions = [part.private.version() for part in parts]
+    while True:
+        bill = billed(parts, purse, progress)
+        reservation = None
+        if purse is None or bill.fingerprint is None or not bill.new:
+            break
+        reservation = _reserved(parts, bill, purse)
+        if reservation is not None:
+            bill = replace(bill, charge=reservation[1])
+            break
+        # Another process has answered one of them meanwhile: it is replayed, not paid again.
+    progress("Reading the private table")
+    scanned = _scanned(parts, bill, purse.ledger.key("sample") if purse else b"")
+    if versions != [part.private.version() for part in parts]:
+        raise RunError("the private table changed while it was read; run again when it is settled")
+    drawn: dict[str, Decision] = {}
+    for number, (key, question) in enumerate(bill.new.items()):
+        progress("Deciding", number, len(bill.new))
+        epsilon = question.terms.epsilon or Fraction(0)
+        decider = question.choice.decider
+        drawn[key] = decider.decide(scanned[key], question.interval, epsilon, noise)
+    recorded = True
+    if purse and reservation:
+        try:
+            purse.ledger.record(reservation[0], drawn)
+        except LedgerError:
+            # Paid for, so shown all the same; asked again, they cost again.
+            recorded = False
+    return Answers({**bill.known, **_settled(parts, noise), **drawn}, bill, recorded)
+
+
+def _bill(
+    parts: Sequence[Part],
+    known: Mapping[str, Decision],
+    charge: Callable[[Sequence[Group]], Charge],
+) -> Bill:
+    """Gather what is not known; questions against different synthetic tables are never grouped."""
+    new: dict[str, Question] = {}
+    groups: list[Group] = []
+    for part in parts:
+        costs = []
+        for question in part.questions:
+            key = question.key
+            if key not in known and key not in new and not question.settled:
+                new[key] = question
+                costs.append(Cost(question.id, question.cost, question.region))
+        groups.extend(grouped(costs))
+    replayed = {q.key: known[q.key] for part in parts for q in part.questions if q.key in known}
+    return Bill(new, tuple(groups), charge(groups), replayed)
+
+
+def _reserved(parts: Sequence[Part], bill: Bill, purse: Purse) -> tuple[Reservation, Charge] | None:
+    facts = {
+        key: {
+            "id": question.id,
+            "sql": question.query.sql,
+            "tau": str(question.tau),
+            "epsilon": str(question.terms.epsilon),
+            "decider": question.choice.decider.id,
+        }
+        for key, question in bill.new.items()
+    }
+    return purse.ledger.reserve(
+        bill.fingerprint or "",
+        parts[0].private.label,
+        facts,
+        partial(price, bill.groups),
+        budget=purse.budget,
+        fresh=purse.fresh,
+    )
+
+
+def _scanned(parts: Sequence[Part], bill: Bill, key: bytes) -> dict[str, Histogram]:
+    """Return the private histogram of each new question, one scan per synthetic table."""
+    found: dict[str, Histogram] = {}
+    for part in parts:
+        new = {q.key: q for q in part.questions if bill.new.get(q.key) is q}
+        if new:
+            tasks = tuple(question.task for question in new.values())
+            workload = Workload(tasks, part.prepared.unit, key)
+            histograms = part.engine.histograms(part.private, part.prepared.schema, workload)
+            found.update(zip(new, histograms, strict=True))
+    return found
+
+
+def _settled(parts: Sequence[Part], noise: Noise) -> dict[str, Decision]:
+    """Decide what every table answers alike: no data, no noise, no cost."""
+    return {
+        q.key: q.choice.decider.decide(EMPTY, q.interval, q.terms.epsilon or 1, noise)
+        for part in parts
+        for q in part.questions
+        if q.settled
+    }

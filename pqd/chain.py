@@ -1,0 +1,207 @@
+"""An append-only log in one SQLite file, every entry bound to all before it by a hash.
+
+Entries are JSON texts.  Entry ``n`` carries ``hash_n = SHA-256(hash_{n-1} || body_n)``, so an
+entry that was edited, left out or reordered breaks every hash after it; whoever rewrites them all
+changes the last one, the *head*, which ``pqd ledger verify`` compares with one kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pqd.errors import LedgerError
+
+Body = dict[str, Any]
+
+# "pqdL": how a ledger is told from any other SQLite file.
+_MARK = 0x7071644C
+_FORMAT = 1
+START = "0" * 64
+_TABLES = f"""
+PRAGMA application_id = {_MARK};
+PRAGMA user_version = {_FORMAT};
+CREATE TABLE secret (key BLOB NOT NULL);
+CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
+BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
+CREATE TRIGGER entries_remain BEFORE DELETE ON entries
+BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry, as stored: its number from 1, its text, and the hash up to it."""
+
+    number: int
+    text: str
+    hash: str
+
+    @property
+    def body(self) -> Body:
+        """The content."""
+        return dict(json.loads(self.text))
+
+
+class Chain:
+    """The log of one file; safe for any number of processes at once.
+
+    ``wait`` is how many seconds to wait for another process that is writing.
+    """
+
+    def __init__(self, path: Path, *, wait: float = 10.0) -> None:
+        """Open the log, or make it if there is none.
+
+        Raises
+        ------
+        LedgerError
+            If it can be neither opened nor made, is no log of this kind, or its chain is broken.
+        """
+        self.path, self._wait = path, wait
+        if not path.exists():
+            self._create()
+        with self._explained("read"):
+            # A file that is empty is one that was cut off: a log is never made that way.
+            if not path.stat().st_size:
+                raise LedgerError(self._told("is empty: it was cut off; restore it from a copy"))
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait, isolation_level=None
+            )
+            mark = self._one("PRAGMA application_id"), self._one("PRAGMA user_version")
+            if mark != (_MARK, _FORMAT):
+                raise LedgerError(
+                    self._told("is no ledger of this version of pqd; name another file")
+                )
+            # Durable means on the disk, the removal of the journal included.
+            self._connection.execute("PRAGMA synchronous = EXTRA")
+            self.secret = bytes(self._one("SELECT key FROM secret"))
+        self._entries: list[Entry] = []
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return every entry, after checking the chain of those not seen before."""
+        with self._explained("read"):
+            rows = self._connection.execute(
+                "SELECT number, body, hash FROM entries WHERE number > ? ORDER BY number",
+                (len(self._entries),),
+            ).fetchall()
+        for number, text, stored in rows:
+            before = self._entries[-1].hash if self._entries else START
+            if number != len(self._entries) + 1 or stored != linked(before, text):
+                raise LedgerError(
+                    self._told(
+                        f"was changed by hand: entry {len(self._entries) + 1} does not fit the "
+                        "ones before it; restore it from a copy"
+                    )
+                )
+            self._entries.append(Entry(number, text, stored))
+        return tuple(self._entries)
+
+    @contextmanager
+    def writing(self) -> Iterator[Chain]:
+        """Hold the file against other writers; on leaving, what was appended is on the disk."""
+        with self._explained("written"):
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self
+            with self._explained("written"):
+                self._connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            # What was appended and rolled back must not be taken for stored.
+            self._entries.clear()
+            raise
+
+    def append(self, body: Body) -> Entry:
+        """Add one entry; only inside ``writing``."""
+        known = self.entries()
+        text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        entry = Entry(len(known) + 1, text, linked(known[-1].hash if known else START, text))
+        with self._explained("written"):
+            self._connection.execute(
+                "INSERT INTO entries VALUES (?, ?, ?)", (entry.number, entry.text, entry.hash)
+            )
+        self._entries.append(entry)
+        return entry
+
+    def _create(self) -> None:
+        """Make a whole log beside its place and link it there, so that none is ever half made."""
+        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+        try:
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            with self._explained("made"):
+                connection = sqlite3.connect(draft, isolation_level=None)
+                try:
+                    connection.executescript(_TABLES)
+                    connection.execute("INSERT INTO secret VALUES (?)", (os.urandom(32),))
+                finally:
+                    connection.close()
+            # Another process may have been faster: then its log is the one.
+            with suppress(FileExistsError):
+                os.link(draft, self.path)
+        except OSError as error:
+            raise LedgerError(
+                self._told(f"cannot be made: {error.strerror}; name another place with --ledger")
+            ) from None
+        finally:
+            with suppress(OSError):
+                draft.unlink()
+
+    def _one(self, sql: str) -> Any:  # noqa: ANN401 - whatever the statement gives
+        row = self._connection.execute(sql).fetchone()
+        return row[0] if row else b""
+
+    def _told(self, what: str) -> str:
+        return f"the ledger {self.path} {what}. Nothing was spent."
+
+    @contextmanager
+    def _explained(self, verb: str) -> Iterator[None]:
+        """Put SQLite's errors into words."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            reason = {
+                sqlite3.SQLITE_BUSY: f"another process held it for {self._wait:g} seconds; try "
+                "again later",
+                sqlite3.SQLITE_FULL: "the disk is full; make room",
+                sqlite3.SQLITE_READONLY: "it or its folder is read-only; name another place with "
+                "--ledger",
+                sqlite3.SQLITE_CANTOPEN: "it or its folder cannot be opened; name another place "
+                "with --ledger",
+                sqlite3.SQLITE_CORRUPT: "it is damaged; restore it from a copy",
+                sqlite3.SQLITE_NOTADB: "it is not a ledger, or damaged; restore it from a copy, or "
+                "name another file",
+            }.get(code, f"{str(error)[:100]}; see to the disk")
+        except OSError as error:
+            reason = f"{error.strerror}"
+        else:
+            return
+        raise LedgerError(self._told(f"cannot be {verb}: {reason}"))
+
+
+def linked(before: str, text: str) -> str:
+    """Return the hash of an entry's ``text`` after one whose hash is ``before``."""
+    return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
+
+
+def is_ledger(path: Path) -> bool:
+    """Say whether a file bears the mark of a ledger, whole or not."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    return head[:15] == b"SQLite format 3" and head[68:72] == _MARK.to_bytes(4)

@@ -1,0 +1,279 @@
+"""``pqd check``: a spec, asked as one: planned whole, paid for in one step, then decided."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deciders import SecureNoise
+from pqd.asking import Answers, Part, Purse, answered, billed, silent
+from pqd.auditor import UNRECORDED, cost_of, ledger_path, part_of, verdicts_of
+from pqd.baseline import against, read_baseline
+from pqd.errors import NothingSelectedError, PqdError, QueryError
+from pqd.gates import broken, judged, planned
+from pqd.groups import Bins
+from pqd.ledger import Budget
+from pqd.parameters import Terms, parse_columns, privacy_unit
+from pqd.query import Key, Query
+from pqd.questions import Asked
+from pqd.spec import Check, Source, Spec, read_spec
+from pqd.tables import Role, Table, open_table
+from reports.check import CheckEntry, CheckReport
+from reports.model import Cost
+
+if TYPE_CHECKING:
+    from deciders import Noise
+    from pqd.asking import Progress
+    from pqd.questions import Question
+    from reports.model import Verdict
+
+
+def check(
+    spec: str | Path,
+    *,
+    only: Sequence[str] = (),
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    baseline: str | Path | None = None,
+) -> CheckReport:
+    """Run the checks of a spec file (docs/spec.md) and say what that means for a build.
+
+    Parameters
+    ----------
+    spec
+        The path of an ``audit.toml``.
+    only
+        The ids of the checks to run; all by default.
+    ledger
+        Where the budget is kept, rather than where the spec says.
+    fresh
+        Ask and pay again what the ledger could replay.
+    dry_run
+        Plan and price alone: nothing is decided and nothing spent.
+    baseline
+        A file of earlier results: what failed there already is ``known`` and fails no more.
+
+    Returns
+    -------
+    CheckReport
+        ``report.exit_code`` is 0 if all is as expected.  The verdicts of this run are
+        ``report.cost.epsilon``-differentially private together (with ``report.cost.delta``).
+
+    Raises
+    ------
+    PqdError
+        SpecError, TableError, NothingSelectedError, LedgerError and BudgetError before anything
+        is spent; RunError if reading breaks.  A check that is wrong by itself is an entry of the
+        report, not an error.
+    """
+    return run_check(
+        read_spec(spec),
+        SecureNoise(),
+        only=only,
+        ledger=ledger,
+        fresh=fresh,
+        dry_run=dry_run,
+        baseline=baseline,
+    )
+
+
+def run_check(  # noqa: PLR0913 - those of ``check``, read
+    spec: Spec,
+    noise: Noise,
+    *,
+    only: Sequence[str] = (),
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    baseline: str | Path | None = None,
+    progress: Progress = silent,
+) -> CheckReport:
+    """Run the checks of ``spec`` with ``noise``; see ``check``."""
+    before = read_baseline(baseline) if baseline else None
+    with _unexpanded(spec):
+        run = _Run(spec, _selected(spec, only), progress)
+        path = ledger_path(spec.private.path, ledger or (spec.ledger.path if spec.ledger else None))
+        purse = Purse(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
+        report = run.planned(purse) if dry_run else run.decided(purse, noise)
+    return report if before is None else against(report, before, Path(str(baseline)).name)
+
+
+def _selected(spec: Spec, only: Sequence[str]) -> tuple[Check, ...]:
+    ids = [check.id for check in spec.checks]
+    for name in only:
+        if name not in ids:
+            near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4) or ids[:8]
+            raise NothingSelectedError(
+                f"{spec.path.name} has no check {name!r}; it has {', '.join(near)}"
+            )
+    return tuple(check for check in spec.checks if not only or check.id in only)
+
+
+@contextmanager
+def _unexpanded(spec: Spec) -> Iterator[None]:
+    """Keep what ``${NAME}`` stands for out of messages: a path is shown as it is written."""
+    try:
+        yield
+    except PqdError as error:
+        text = str(error)
+        sources = [spec.private, *spec.synthetic.values(), *([spec.ledger] if spec.ledger else [])]
+        for source in sources:
+            for path in (source.path.resolve(), source.path.absolute(), source.path):
+                text = text.replace(str(path), source.written)
+        error.args = (text,)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One check against one synthetic table, and the ids of its queries."""
+
+    check: Check
+    synthetic: str
+    id: str
+
+
+class _Run:
+    """The checks of one run, gathered per synthetic table so that each is read once."""
+
+    def __init__(self, spec: Spec, checks: Sequence[Check], progress: Progress) -> None:
+        self._spec, self._progress = spec, progress
+        several = len(spec.synthetic) > 1
+        self._pieces = [
+            _Piece(check, name, f"{check.id}@{name}" if several else check.id)
+            for check in checks
+            for name in check.synthetic
+        ]
+        self._broken: dict[str, PqdError] = {}
+        self._unit = privacy_unit(spec.unit, spec.max_rows or 1)
+        self._private = _opened(spec.private, "private")
+        progress("Reading the synthetic tables")
+        self._parts = {
+            name: part
+            for name in dict.fromkeys(piece.synthetic for piece in self._pieces)
+            for part in self._part(name)
+        }
+
+    def _part(self, name: str) -> Iterator[Part]:
+        """Yield what is asked against one synthetic table, if it can be read and anything is."""
+        pieces = [piece for piece in self._pieces if piece.synthetic == name]
+        facts = parse_columns(self._spec.columns)
+        asked = [one for piece in pieces for one in self._asked(piece)]
+        if not asked:
+            return
+        others = [query for check in self._spec.checks for query in _queries(check, check.id)]
+        try:
+            synthetic = _opened(self._spec.synthetic[name], "synthetic")
+            part = part_of(self._private, synthetic, asked, facts, self._unit, others)
+        except PqdError as error:
+            self._broken.update(dict.fromkeys((piece.id for piece in pieces), error))
+            return
+        for query, refusal in part.prepared.refused:
+            self._broken.setdefault(query.block or query.id or "", refusal)
+        yield part
+
+    def _asked(self, piece: _Piece) -> list[Asked]:
+        """Return the queries of one check, on its terms."""
+        check = piece.check
+        try:
+            terms = Terms.parse(
+                tau=check.tau,
+                epsilon=check.epsilon,
+                alpha=check.alpha,
+                decider=check.decider,
+                columns=self._spec.columns,
+            )
+            query = Query(check.sql, piece.id, keys=keys_of(check))
+            if check.keys is not None and not query.group_by:
+                raise QueryError("keys are given, but there is no GROUP BY", check.sql)
+            binned = Bins.parse(check.bins).of(query) if check.bins else (query,)
+        except PqdError as error:
+            self._broken[piece.id] = error
+            return []
+        return [Asked(one, terms) for one in binned]
+
+    def decided(self, purse: Purse, noise: Noise) -> CheckReport:
+        """Answer everything and judge it."""
+        parts = list(self._parts.values())
+        if not any(part.questions for part in parts):
+            return self._report({}, Cost(), ())
+        answers = answered(parts, purse, noise, self._progress)
+        verdicts = self._verdicts(answers, noise)
+        cost = cost_of(answers.bill, purse, self._unit)
+        return self._report(verdicts, cost, () if answers.recorded else (UNRECORDED,))
+
+    def planned(self, purse: Purse) -> CheckReport:
+        """Price everything; the private table is read only if the ledger may know it."""
+        parts = list(self._parts.values())
+        known = purse if purse.exists() else None
+        bill = billed(parts, known, self._progress, purse.budget)
+        entries = []
+        for piece in self._pieces:
+            error = self._broken.get(piece.id)
+            if error:
+                entries.append(broken(piece.check, piece.id, error))
+            else:
+                questions = self._questions(piece)
+                entries.append(planned(piece.check, piece.id, questions, bill))
+        return replace(self._made(entries, cost_of(bill, known, self._unit), ()), dry=True)
+
+    def _questions(self, piece: _Piece) -> list[Question]:
+        part = self._parts[piece.synthetic]
+        return [q for q in part.questions if (q.query.block or q.id) == piece.id]
+
+    def _verdicts(self, answers: Answers, noise: Noise) -> dict[str, list[Verdict]]:
+        """Return the verdicts of each check by its id."""
+        found: dict[str, list[Verdict]] = {}
+        shown: set[str] = set()
+        for part in self._parts.values():
+            for verdict in verdicts_of(part, answers, noise, shown):
+                found.setdefault(verdict.block or verdict.id, []).append(verdict)
+        return found
+
+    def _report(
+        self, verdicts: Mapping[str, Sequence[Verdict]], cost: Cost, notes: tuple[str, ...]
+    ) -> CheckReport:
+        entries = [
+            broken(piece.check, piece.id, self._broken[piece.id])
+            if piece.id in self._broken
+            else judged(piece.check, piece.id, tuple(verdicts.get(piece.id, ())))
+            for piece in self._pieces
+        ]
+        return self._made(entries, cost, notes)
+
+    def _made(
+        self, entries: Sequence[CheckEntry], cost: Cost, notes: tuple[str, ...]
+    ) -> CheckReport:
+        remarks = (note for part in self._parts.values() for note in part.prepared.notes)
+        return CheckReport(
+            spec=self._spec.path.name,
+            private=self._private.label,
+            entries=tuple(entries),
+            cost=cost,
+            notes=(*dict.fromkeys(remarks), *notes),
+        )
+
+
+def _queries(check: Check, name: str) -> list[Query]:
+    """Return the query of a check, if it is one."""
+    try:
+        return [Query(check.sql, name)]
+    except PqdError:
+        return []
+
+
+def keys_of(check: Check) -> tuple[Key, ...] | None:
+    """Return the groups that a check states, one tuple each."""
+    if check.keys is None:
+        return None
+    return tuple(key if isinstance(key, tuple) else (key,) for key in check.keys)
+
+
+def _opened(source: Source, role: Role) -> Table:
+    """Open a table; it is called by the name that the spec gives it."""
+    return replace(open_table(source.path, role), label=Path(source.written).name)

@@ -1,0 +1,130 @@
+"""``pqd ledger``: what was ever spent, and whether the record is whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deciders.errors import ParameterError
+from pqd.cli import options
+
+if TYPE_CHECKING:
+    from pqd.ledger import Ledger
+
+app = typer.Typer(
+    help="Show, verify, limit or export the record of what was spent on private tables.",
+    no_args_is_help=True,
+)
+
+Place = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PATH",
+        help="The ledger, or the private table or folder that it lies beside or in.",
+        show_default=False,
+    ),
+]
+
+
+@app.command()
+def show(
+    place: Place,
+    json: options.Json = None,
+) -> None:
+    """Show, per table, what was spent and for which questions.
+
+    Example: pqd ledger show private.csv
+    """
+    from reports.ledger import TerminalLedger, ledger_json
+
+    options.check_target(json, str(place))
+    ledger = _opened(place)
+    facts = ledger.statement()
+    if json != "-":
+        options.show(TerminalLedger(facts))
+    if json:
+        options.write(ledger_json(facts), json)
+
+
+@app.command()
+def verify(
+    place: Place,
+    head: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="A head noted earlier: is it still part of the chain?"),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An earlier export: does the ledger still begin so?"),
+    ] = None,
+) -> None:
+    """Check the whole hash chain, and that an earlier head or export is still part of it.
+
+    A ledger that was deleted and begun anew, or put back to an old copy, is whole by itself: only
+    a head or an export that was kept elsewhere reveals it.
+    """
+    ledger = _opened(place)
+    ledger.verify(head, export)
+    entries = len(ledger.entries)
+    typer.echo(f"whole: {entries} entries, head {ledger.head}")
+
+
+@app.command()
+def limit(
+    place: Place,
+    epsilon: Annotated[str, typer.Argument(help="The most that may be spent on one table.")],
+    delta: Annotated[str, typer.Option(metavar="DELTA", help="The most delta.")] = "0",
+    table: Annotated[
+        int | None, typer.Option(metavar="N", help="For this table alone (see show).")
+    ] = None,
+) -> None:
+    """Set the most that may ever be spent on one table; the ledger is made if there is none.
+
+    Example: pqd ledger limit private.csv 10
+    """
+    from deciders.exact import budget_of, exact
+    from pqd.ledger import Budget, Ledger
+
+    most = exact(delta, "delta")
+    if not 0 <= most < 1:
+        raise ParameterError(f"delta is {delta}; it must be at least 0 and below 1")
+    budget = Budget(budget_of(epsilon), most)
+    Ledger(_place(place)).set_limit(budget, table)
+    typer.echo(f"At most epsilon {epsilon} and delta {delta} on {_whom(table)} from now on.")
+
+
+@app.command()
+def export(
+    place: Place,
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Where the entries go.")] = "-",
+) -> None:
+    """Write every entry with its hash as JSON lines, for pqd ledger verify --export."""
+    options.check_target(file, str(place))
+    options.write(_opened(place).exported(), file)
+
+
+def _whom(table: int | None) -> str:
+    return "every table" if table is None else f"table {table}"
+
+
+def _place(place: Path) -> Path:
+    """Return the ledger that a path means."""
+    from pqd.auditor import ledger_path
+    from pqd.chain import is_ledger
+    from pqd.ledger import FILE_NAME
+
+    if place.is_dir():
+        return place / FILE_NAME
+    return place if is_ledger(place) or place.suffix == ".sqlite" else ledger_path(place)
+
+
+def _opened(place: Path) -> Ledger:
+    """Open a ledger that exists."""
+    from pqd.ledger import Ledger
+
+    path = _place(place)
+    if not path.exists():
+        raise ParameterError(f"there is no ledger {path}; nothing was charged there yet")
+    return Ledger(path)

@@ -1,0 +1,117 @@
+"""What ``pqd check`` writes beside the terminal report: several renderings at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from deciders.errors import ParameterError, PqdError
+from pqd.cli import options
+
+if TYPE_CHECKING:
+    from reports.check import CheckReport
+
+# Each kind's module and function; imported when it is asked for.
+_RENDERINGS = {
+    "junit": ("reports.junit", "junit_text"),
+    "markdown": ("reports.markdown", "markdown_text"),
+    "html": ("reports.html", "html_text"),
+}
+_KINDS = ("json", *_RENDERINGS, "github")
+_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+class Output(NamedTuple):
+    """One rendering and where it goes: a file, ``-`` for standard output, None for github."""
+
+    kind: str
+    target: str | None
+
+
+def parsed(texts: Sequence[str], *inputs: Path) -> tuple[Output, ...]:
+    """Read ``json=report.json`` and ``github``; refuse what cannot be written.
+
+    Raises
+    ------
+    ParameterError
+        Before anything is read or spent.
+    """
+    found = tuple(_parsed(text) for text in texts)
+    targets = [str(Path(o.target).resolve()) for o in found if o.target not in {None, "-"}]
+    if len(set(targets)) < len(targets) or sum(o.target == "-" for o in found) > 1:
+        raise ParameterError("two outputs go to the same place; name different files")
+    for one in found:
+        options.check_target(one.target, *map(str, inputs))
+    return found
+
+
+def _parsed(text: str) -> Output:
+    kind, sign, target = text.partition("=")
+    if kind == "github" and not sign:
+        return Output(kind, None)
+    if kind == "github" or kind not in _KINDS or not target:
+        raise ParameterError(
+            f"output {text!r} is not understood; write json=FILE, junit=FILE, markdown=FILE, "
+            "html=FILE (- for standard output) or github"
+        )
+    return Output(kind, target)
+
+
+def takes_stdout(outputs: Sequence[Output]) -> bool:
+    """Say whether a rendering goes to standard output, in place of the terminal report."""
+    return any(output.target == "-" for output in outputs)
+
+
+def write(outputs: Sequence[Output], report: CheckReport, spec: Path) -> None:
+    """Write every rendering; the first that fails is raised after all others are written."""
+    failed: PqdError | None = None
+    for output in outputs:
+        try:
+            _write(output, report, spec)
+        except PqdError as error:
+            failed = failed or error
+    if failed:
+        raise failed
+
+
+def _write(output: Output, report: CheckReport, spec: Path) -> None:
+    if output.kind == "json":
+        options.write(report.to_json(), str(output.target))
+    elif output.kind == "github":
+        from reports.github import annotations
+
+        typer.echo(annotations(report, shown_path(spec)), nl=False)
+        if summary := os.environ.get(_SUMMARY_VARIABLE):
+            from reports.markdown import markdown_text
+
+            options.write(markdown_text(report), summary, append=True)
+    else:
+        module, function = _RENDERINGS[output.kind]
+        render: Callable[[CheckReport], str] = getattr(import_module(module), function)
+        options.write(render(report), str(output.target))
+
+
+def refused(outputs: Sequence[Output], error: PqdError, spec: Path) -> None:
+    """Annotate the spec with an error that stopped the run, at its lines where they are known."""
+    if not any(output.kind == "github" for output in outputs):
+        return
+    from reports.github import error_annotation
+
+    problems = getattr(error, "problems", None) or [error]
+    for problem in problems:
+        text, line = getattr(problem, "text", str(problem)), getattr(problem, "line", None)
+        typer.echo(error_annotation(text, shown_path(spec), line), nl=False)
+
+
+def shown_path(spec: Path) -> str:
+    """Return the spec's path as GitHub wants it: relative to the repository, where it is in it."""
+    home = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+    with suppress(ValueError):
+        return spec.resolve().relative_to(home.resolve()).as_posix()
+    return spec.as_posix()

@@ -1,0 +1,210 @@
+"""From queries to questions: the synthetic table is read once, the private one not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deciders import Lattice, ParameterError
+from pqd.attributes import check_stated, known, rows_of, span, stated_of
+from pqd.errors import PqdError, TableError
+from pqd.expressions import folded
+from pqd.groups import MOST_GROUPS, grouped
+from pqd.parameters import Facts, bounded_lattice, kinds
+from pqd.questions import Asked, Question, question_of
+from pqd.workload import Measured, PrivacyUnit, Task, Workload
+
+if TYPE_CHECKING:
+    from deciders import Histogram
+    from pqd.engines.duckdb import DuckDBEngine
+    from pqd.expressions import Schema
+    from pqd.query import Query, Resolved
+    from pqd.tables import Table
+
+_NUMERIC = ("SUM", "AVG", "MEDIAN", "QUANTILE")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The questions of one audit, in the order of the queries, and what else is public of it.
+
+    ``schema`` is what they were resolved against; ``refused`` are the queries that could not be
+    made decidable, and why; ``notes`` are remarks to show.
+    """
+
+    questions: tuple[Question, ...]
+    refused: tuple[tuple[Query, PqdError], ...]
+    schema: Schema
+    unit: PrivacyUnit | None
+    notes: tuple[str, ...]
+
+    def demand(self) -> tuple[Question, ...]:
+        """Return the questions, or raise the first refusal, which names the query."""
+        for query, error in self.refused:
+            error.args = (f"query {query.id}: {error}",)
+            raise error
+        return self.questions
+
+
+def prepare(
+    engine: DuckDBEngine,
+    synthetic: Table,
+    asked: Sequence[Asked],
+    facts: Facts,
+    unit: PrivacyUnit | None = None,
+    private: Table | None = None,
+    others: Sequence[Query] = (),
+) -> Prepared:
+    """Read the synthetic table and make every query decidable, once per group where it is grouped.
+
+    ``facts`` are what the caller states of columns and of what is aggregated here or in ``others``;
+    of the ``private`` table the header is used.
+
+    Raises
+    ------
+    PqdError
+        TableError or ParameterError for what concerns no single query.
+    """
+    return _Preparation(engine, synthetic, facts, unit, private).of(asked, others)
+
+
+class _Preparation:
+    """One pass over the queries; a query that is refused drops out, and the others go on."""
+
+    def __init__(
+        self,
+        engine: DuckDBEngine,
+        synthetic: Table,
+        facts: Facts,
+        unit: PrivacyUnit | None,
+        private: Table | None,
+    ) -> None:
+        self._engine, self._synthetic, self._private = engine, synthetic, private
+        self._given, self._unit = facts, unit
+        self._schema: Schema = {}
+        self._refused: dict[str, tuple[Query, PqdError]] = {}
+        self._lattices: dict[tuple[str, bool], Lattice] = {}
+        self._notes: dict[str, None] = {}
+
+    def of(self, asked: Sequence[Asked], others: Sequence[Query]) -> Prepared:
+        queries = [each.query for each in asked]
+        names = {name for query in queries for name in query.mentioned}
+        if self._unit:
+            names.add(self._unit.column)
+        stated = kinds(self._given, self._synthetic.columns)
+        self._schema = self._engine.schema(self._synthetic, names, stated)
+        if not self._engine.rows():
+            raise TableError(f"the synthetic table {self._synthetic.label} has no rows")
+        check_stated(self._given, self._schema, [*queries, *others])
+        self._check_unit()
+        single = [one for each in asked for one in self._ungrouped(each)]
+        tasks = [(each, task) for each in single for task in self._task(each)]
+        workload = Workload(tuple(task for _, task in tasks), self._unit)
+        histograms = self._engine.histograms(self._synthetic, self._schema, workload)
+        questions = [
+            question
+            for (each, task), histogram in zip(tasks, histograms, strict=True)
+            for question in self._question(each, task, histogram)
+        ]
+        whole = (q for q in questions if (q.query.block or q.id) not in self._refused)
+        return Prepared(
+            tuple(whole),
+            tuple(self._refused.values()),
+            self._schema,
+            self._unit,
+            tuple(self._notes),
+        )
+
+    def _refusing(self, query: Query) -> AbstractContextManager[None, bool]:
+        """Keep the first refusal of a query, or of the one that it is a group of."""
+        return _Refusing(query, self._refused)
+
+    def _check_unit(self) -> None:
+        if self._unit is None:
+            return
+        if self._private:
+            self._engine.check(self._private, [self._unit.column])
+        if folded(self._unit.column) not in map(folded, self._synthetic.columns):
+            note = f'{self._synthetic.label} has no "{self._unit.column}": each of its rows counts'
+            self._notes[f"{note} as one person."] = None
+
+    def _ungrouped(self, asked: Asked) -> list[Asked]:
+        """Return a query as it is, or once per group."""
+        query = asked.query
+        if not query.group_by:
+            return [asked]
+        with self._refusing(query):
+            # Resolved as a whole first: its names and kinds must be right whatever the keys.
+            resolved = query.resolve(self._schema)
+            names = [known(self._schema, name, query) for name in query.group_by]
+            made = grouped(
+                query, lambda: self._engine.groups(self._schema, names, resolved, MOST_GROUPS + 1)
+            )
+            return [Asked(one, asked.terms) for one in made]
+        return []
+
+    def _task(self, asked: Asked) -> Iterator[Task]:
+        """Yield what the engine must do for a query, if it is not refused."""
+        query = asked.query
+        with self._refusing(query):
+            resolved = query.resolve(self._schema)
+            if self._private:
+                self._engine.check(self._private, sorted(resolved.columns))
+            collapsed = query.aggregate in {"COUNT", "SUM"}
+            measured = None
+            if resolved.value is not None:
+                lattice = self._lattice(query, resolved) if query.aggregate in _NUMERIC else None
+                measured = Measured(resolved.value, lattice)
+                if self._unit and query.aggregate == "SUM" and lattice:
+                    measured = Measured(resolved.value, rows_of(lattice), lattice)
+            yield Task(resolved.predicate, measured, resolved.columns, collapsed)
+
+    def _lattice(self, query: Query, resolved: Resolved) -> Lattice:
+        totalled = self._unit if query.aggregate == "SUM" else None
+        place = resolved.value or "", totalled is not None
+        if place not in self._lattices:
+            lattice, notes = self._bounded(query, resolved, totalled)
+            self._lattices[place] = lattice
+            self._notes.update(dict.fromkeys(notes))
+        return self._lattices[place]
+
+    def _bounded(
+        self, query: Query, resolved: Resolved, totalled: PrivacyUnit | None
+    ) -> tuple[Lattice, tuple[str, ...]]:
+        name = query.attribute or ""
+        facts = stated_of(self._given, name)
+        seen = self._engine.profile(self._schema, resolved.columns, resolved.value or "", totalled)
+        lattice = bounded_lattice(facts, seen)
+        what = f"a person's total of {name}" if totalled else name
+        if lattice is None:
+            message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
+            raise ParameterError(message)
+        if facts is None or facts.bounds is None:
+            return lattice, (f"Bounds of {what} from the synthetic table: {span(lattice)}.",)
+        if seen and (seen.lower < lattice.lower or seen.upper > lattice.upper):
+            return lattice, (
+                f"Synthetic values of {what} outside {span(lattice)} count as its ends.",
+            )
+        return lattice, ()
+
+    def _question(self, asked: Asked, task: Task, synthetic: Histogram) -> Iterator[Question]:
+        """Yield the question of one query, if it is not refused."""
+        query, terms = asked.query, asked.terms
+        with self._refusing(query):
+            columns = tuple((name, str(self._schema[name])) for name in sorted(task.columns))
+            yield question_of(query, terms, task, columns, self._unit, synthetic)
+
+
+class _Refusing(AbstractContextManager[None, bool]):
+    """Notes a refusal of ``query`` and goes on after the block."""
+
+    def __init__(self, query: Query, refused: dict[str, tuple[Query, PqdError]]) -> None:
+        self._query, self._refused = query, refused
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, PqdError):
+            return False
+        self._refused.setdefault(self._query.block or self._query.id or "", (self._query, error))
+        return True

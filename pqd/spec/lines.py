@@ -1,0 +1,101 @@
+"""Where the tables and keys of a TOML text stand; tomllib itself gives no places."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Where = tuple[str | int, ...]
+
+# A text that never ends runs to the end of the file, so the statement that opened it is known.
+_TOKEN = re.compile(
+    r'"""(?:\\.?|[^\\])*?(?:"{3,5}|\Z)'
+    r"|'''.*?(?:'{3,5}|\Z)"
+    r'|"(?:\\.|[^"\\\n])*"?'
+    r"|'[^'\n]*'?"
+    r"|\#[^\n]*"
+    r"|[\[\]{}=\n]"
+    r"|[^\"'#\[\]{}=\n]+",
+    re.DOTALL,
+)
+
+
+class Places:
+    """The line of every table and key; ``("check", 2, "tau")`` is the tau of the third check."""
+
+    def __init__(self, text: str) -> None:
+        """Find the places in ``text``, which is TOML."""
+        self._lines: dict[Where, int] = {}
+        self._last: dict[Where, int] = {}
+        table: Where = ()
+        for line, head in statements(text):
+            names = _names(head)
+            if head.startswith("[["):
+                where = table = self._next_element(names)
+            elif head.startswith("["):
+                where = table = self._resolved(names)
+            else:
+                where = table + names
+            for depth in range(1, len(where) + 1):
+                self._lines.setdefault(where[:depth], line)
+
+    def line(self, where: Where) -> int:
+        """Return the line, from 1, of a place, or of the nearest table that encloses it."""
+        for depth in range(len(where), 0, -1):
+            if where[:depth] in self._lines:
+                return self._lines[where[:depth]]
+        return 1
+
+    def _next_element(self, names: Where) -> Where:
+        array = (*self._resolved(names[:-1]), names[-1])
+        self._last[array] = self._last.get(array, -1) + 1
+        return (*array, self._last[array])
+
+    def _resolved(self, names: Where) -> Where:
+        """Return the place of a header: its names, each array with its last element's index."""
+        where: Where = ()
+        for name in names:
+            where = (*where, name)
+            if where in self._last:
+                where = (*where, self._last[where])
+        return where
+
+
+def statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and head of each statement: a header, or what stands before the ``=``.
+
+    Texts and lists may run over several lines; a line in them that looks like a header is none.
+    """
+    line = begun = 1
+    depth, start, end = 0, -1, -1
+    for token in _TOKEN.finditer(text + "\n"):
+        sign = token[0]
+        if sign == "\n" and depth == 0:
+            if start >= 0:
+                yield begun, text[start : end if end >= 0 else token.start()].strip()
+            start = end = -1
+        elif start < 0 and not sign.isspace() and sign[0] != "#":
+            start, begun = token.start(), line
+        if start >= 0 and end < 0 and (sign == "=" or sign[0] == "#"):
+            end = token.start()
+        depth = max(0, depth + (sign in {"[", "{"}) - (sign in {"]", "}"}))
+        line += sign.count("\n")
+    if start >= 0:
+        yield begun, text[start : end if end >= 0 else len(text)].strip()
+
+
+def _names(head: str) -> Where:
+    """Return the names in a head, unquoted: ``a."b c"`` is a, then b c."""
+    node: Any = tomllib.loads(head if head.startswith("[") else f"{head} = 0")
+    names: list[str] = []
+    while node and isinstance(node, (dict, list)):
+        if isinstance(node, list):
+            node = node[0]
+        else:
+            ((name, node),) = node.items()
+            names.append(name)
+    return tuple(names)

@@ -1,0 +1,249 @@
+"""The tables and keys of a spec file: one table of facts, for the reader and the JSON Schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from deciders import DECIDERS
+from pqd.dispatch import AUTO, PAPER
+from pqd.expressions import Kind
+from pqd.spec.forms import (
+    ALPHA,
+    BINS,
+    BOUNDS,
+    BUDGET,
+    DELTA,
+    ID,
+    KEYS,
+    NAMES,
+    ROWS,
+    SQL,
+    STEP,
+    TAU,
+    TEXT,
+    Form,
+    one_of,
+)
+
+NAME_PATTERN = "^[A-Za-z0-9_-]+$"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a table; ``example`` is a line that a message can tell the user to add."""
+
+    name: str
+    form: Form
+    doc: str
+    example: str = ""
+    required: bool = False
+    default: str | int | float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table of the file; ``header`` is how it is written, ``form`` table, named or list.
+
+    A ``named`` section holds one table of these keys per name, a ``list`` any number of them.
+    ``example`` is a header to copy, ``together`` says which key needs which other.
+    """
+
+    name: str
+    header: str
+    doc: str
+    keys: tuple[Key, ...]
+    form: Literal["table", "named", "list"] = "table"
+    required: bool = False
+    example: str = ""
+    names: dict[str, Any] = field(default_factory=dict)
+    together: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> dict[str, Key]:
+        """The keys by name."""
+        return {key.name: key for key in self.keys}
+
+
+def _path(what: str, example: str) -> Key:
+    doc = f"{what}, relative to this file; ${{NAME}} is taken from the environment."
+    return Key("path", TEXT, doc, f'path = "{example}"', required=True)
+
+
+# What [defaults] may give for every check.
+_SHARED = (
+    Key(
+        "tau",
+        TAU,
+        'Tolerance: an amount in the unit of the query (10), or a share of its answer ("5%").',
+        'tau = "5%"',
+    ),
+    Key("epsilon", BUDGET, "Privacy budget of one query.", "epsilon = 0.25"),
+    Key("alpha", ALPHA, "Error probability that you accept.", default=0.05),
+    Key(
+        "decider",
+        one_of(AUTO, PAPER, *DECIDERS),
+        "auto (errs least on public data), paper (its Table 4), or the id of a decider.",
+        default=AUTO,
+    ),
+    Key(
+        "expect",
+        one_of("close", "far"),
+        "The answer that passes: the private one is within tau, or it is not.",
+        default="close",
+    ),
+    Key(
+        "severity",
+        one_of("error", "warn"),
+        "Whether a check that does not pass fails the run.",
+        default="error",
+    ),
+    Key(
+        "on_undecided",
+        one_of("fail", "warn", "pass"),
+        "What a verdict that is not conclusive counts as.",
+        default="fail",
+    ),
+    Key("synthetic", NAMES, "Names of the synthetic tables to check; all if left out."),
+)
+
+SECTIONS = (
+    Section(
+        "private",
+        "[private]",
+        "The private table.",
+        (_path("The private table: CSV, TSV or Parquet", "private.csv"),),
+        required=True,
+        example="[private]",
+    ),
+    Section(
+        "synthetic",
+        "[synthetic.NAME]",
+        "The synthetic tables, each under a name of your choice; taken as public.",
+        (_path("A synthetic table: CSV, TSV or Parquet", "synthetic.csv"),),
+        form="named",
+        required=True,
+        example="[synthetic.tree]",
+        names={"pattern": NAME_PATTERN},
+    ),
+    Section(
+        "budget",
+        "[budget]",
+        "The most that the private table may ever spend in its ledger.",
+        (
+            Key("epsilon", BUDGET, "The most epsilon, over all runs; no limit if left out."),
+            Key("delta", DELTA, "The most delta, over all runs.", default=0),
+        ),
+    ),
+    Section(
+        "ledger",
+        "[ledger]",
+        "Where spending is kept on record.",
+        (_path("The ledger; beside the private table if left out", "ledger.sqlite"),),
+    ),
+    Section(
+        "privacy",
+        "[privacy]",
+        "Who is protected: one row, or all rows of one person.",
+        (
+            Key("unit", TEXT, "A column: all rows with one value of it are one person."),
+            Key(
+                "max_rows",
+                ROWS,
+                "The most rows of one person that are used; some aggregates need it.",
+            ),
+        ),
+        together={"max_rows": ["unit"]},
+    ),
+    Section(
+        "columns",
+        "[columns.NAME]",
+        "Public facts of columns; what is left out is taken from the synthetic table.",
+        (
+            Key("bounds", BOUNDS, "Lowest and highest value; others count as the nearest."),
+            Key("step", STEP, "What values are whole multiples of, from the lower bound on."),
+            Key("type", one_of(*(str(kind) for kind in Kind)), "Kind of the values."),
+        ),
+        form="named",
+        example="[columns.age]",
+        names={"pattern": r"\S"},
+    ),
+    Section("defaults", "[defaults]", "What every check takes unless it says otherwise.", _SHARED),
+    Section(
+        "check",
+        "[[check]]",
+        "The checks: one query each, or one per bin or key.",
+        (
+            Key("id", ID, "Name of the check in reports.", 'id = "rows"', required=True),
+            Key(
+                "sql",
+                SQL,
+                "One aggregate over one table, which may have any name.",
+                'sql = "SELECT COUNT(*) FROM D"',
+                required=True,
+            ),
+            *_SHARED,
+            Key("bins", BINS, "Bins of a column: makes one query per bin."),
+            Key("keys", KEYS, "Keys of a GROUP BY: makes one query per key."),
+        ),
+        form="list",
+        required=True,
+        example="[[check]]",
+    ),
+)
+SECTION = {section.name: section for section in SECTIONS}
+# Each check needs these, from itself or from [defaults].
+SOMEWHERE = ("tau", "epsilon")
+DEFAULTS = {key.name: key.default for key in _SHARED if key.default is not None}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a spec file, for editors.
+
+    It admits every file that ``read_spec`` reads.  What it cannot say, only the reader checks:
+    that ids differ, bounds ascend, names and variables exist.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pqd audit spec",
+        "description": "What `pqd check` compares on a synthetic and a private table.",
+        "type": "object",
+        "properties": {section.name: _section(section) for section in SECTIONS},
+        "required": [section.name for section in SECTIONS if section.required],
+        "additionalProperties": False,
+        "allOf": [_somewhere(name) for name in SOMEWHERE],
+    }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    about = {"title": section.header, "description": section.doc}
+    keys: dict[str, Any] = {
+        "type": "object",
+        "properties": {key.name: _key(key) for key in section.keys},
+        "additionalProperties": False,
+    }
+    if required := [key.name for key in section.keys if key.required]:
+        keys["required"] = required
+    if section.together:
+        keys["dependentRequired"] = section.together
+    if section.form == "list":
+        return {**about, "type": "array", "items": keys, "minItems": 1}
+    if section.form == "named":
+        least = {"minProperties": 1} if section.required else {}
+        names = {"propertyNames": section.names, "additionalProperties": keys}
+        return {**about, "type": "object", **names, **least}
+    return {**about, **keys}
+
+
+def _key(key: Key) -> dict[str, Any]:
+    default = {} if key.default is None else {"default": key.default}
+    return {"title": key.name, "description": key.doc, **key.form.schema, **default}
+
+
+def _somewhere(name: str) -> dict[str, Any]:
+    return {
+        "anyOf": [
+            {"properties": {"defaults": {"required": [name]}}, "required": ["defaults"]},
+            {"properties": {"check": {"items": {"required": [name]}}}},
+        ]
+    }

@@ -1,0 +1,102 @@
+"""The model of ``pqd check``: what a spec asked, what came of it, and what the exit code is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from reports.model import Cost, Verdict
+
+Status = Literal["as expected", "not as expected", "undecided", "broken", "planned"]
+Gate = Literal["pass", "warn", "known", "fail", "error"]
+
+_EXIT_CODES = {"fail": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckEntry:
+    """One check of a spec against one synthetic table.
+
+    ``id`` is the check's, followed by ``@name`` where there are several synthetic tables; ``line``
+    is where it stands in the spec.  ``expect`` is ``close`` or ``far``.  ``verdicts`` holds one
+    verdict, one per group where the query is grouped, none where the check is broken or only
+    planned; ``message`` says in a sentence why the status is what it is.
+
+    ``status`` is what came of it; ``gate`` is what that means for the build, given the check's
+    ``severity`` and ``on_undecided`` and the baseline: ``known`` is a failure that the baseline
+    already had.  ``flip`` is, for a check that the baseline had as expected, the probability that
+    noise alone turned it, at most, if the answers were as then; None elsewhere.
+    """
+
+    id: str
+    line: int
+    sql: str
+    tolerance: str
+    expect: str
+    severity: str
+    on_undecided: str
+    status: Status
+    gate: Gate
+    message: str
+    verdicts: tuple[Verdict, ...] = ()
+    flip: float | None = None
+    exit_code: int = 0
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What its verdicts would cost one by one; replayed ones nothing."""
+        return sum((v.epsilon for v in self.verdicts if not v.replayed), Fraction(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """What came of a spec; ``dry`` if nothing was decided and nothing spent.
+
+    ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline compared with.
+    """
+
+    spec: str
+    private: str
+    entries: tuple[CheckEntry, ...]
+    cost: Cost
+    dry: bool = False
+    baseline: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 all as it should be, 1 a check failed; that of an error outranks it."""
+        broken = [entry.exit_code for entry in self.entries if entry.gate == "error"]
+        if broken:
+            return max(broken)
+        return max((_EXIT_CODES.get(entry.gate, 0) for entry in self.entries), default=0)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any verdict comes from seeded noise."""
+        return any(v.simulated for entry in self.entries for v in entry.verdicts)
+
+    def count(self, gate: Gate) -> int:
+        """Count the checks that passed, warned, failed, and so on."""
+        return sum(entry.gate == gate for entry in self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        from reports.json import check_dict  # noqa: PLC0415 - renderings import the model
+
+        return check_dict(self)
+
+    def to_json(self) -> str:
+        """Return the report as JSON text (docs/report-schema.md)."""
+        from reports.json import check_dict, json_text  # noqa: PLC0415 - the same
+
+        return json_text(check_dict(self))
+
+    def __str__(self) -> str:
+        """Return the terminal report as plain text, 80 columns wide."""
+        from reports.check_terminal import TerminalCheck  # noqa: PLC0415 - the same
+        from reports.terminal import rendered_text  # noqa: PLC0415
+
+        return rendered_text(TerminalCheck(self), 80)
