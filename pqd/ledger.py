@@ -26,6 +26,7 @@ from reports.ledger import AccountFacts, LedgerFacts, RunFacts
 from reports.numbers import epsilon_text
 
 EMPTY_HEAD = "empty"
+_NO_HASH = ""
 FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
 
 
@@ -198,7 +199,7 @@ class Ledger:
                 "epsilon": str(charge.epsilon),
                 "delta": str(charge.delta),
                 "rule": charge.rule,
-                "questions": dict(questions),
+                "questions": [{"key": key, **facts} for key, facts in questions.items()],
             }
             entry = self._append("charge", body)
         return Reservation(entry.number, number), charge
@@ -316,7 +317,7 @@ class Ledger:
                 charge = Charge(Fraction(body["epsilon"]), Fraction(body["delta"]), body["rule"])
                 account.epsilon += charge.epsilon
                 account.delta += charge.delta
-                names = tuple(str(facts["id"]) for facts in body["questions"].values())
+                names = tuple(str(facts["id"]) for facts in body["questions"])
                 account.runs.append(Run(body["time"], charge, names))
             case "answers":
                 for key, a in body["answers"].items():
@@ -363,13 +364,13 @@ def _hashes(export: Path) -> list[str]:
         for line in export.read_text(encoding="utf-8").splitlines():
             kept = json.loads(line)
             before = linked(before, kept["entry"])
-            if before != kept["hash"]:
-                raise ValueError(before)
-            hashes.append(before)
+            hashes.append(before if before == kept["hash"] else _NO_HASH)
     except OSError as error:
         raise LedgerError(f"the export {export} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
-        raise LedgerError(f"{export} is no whole export of a ledger") from None
+        hashes = [_NO_HASH]
+    if _NO_HASH in hashes:
+        raise LedgerError(f"{export} is no whole export of a ledger")
     return hashes
 
 

@@ -77,8 +77,12 @@ class Question:
         """
         if self.settled:
             return Fraction(0)
-        rows = self.unit.max_rows if self.unit and not self.task.collapsed else 1
-        return rows * (self.terms.epsilon or Fraction(0))
+        return self._rows * (self.terms.epsilon or Fraction(0))
+
+    @property
+    def _rows(self) -> int:
+        """How many rows of the histogram one person may change."""
+        return self.unit.max_rows if self.unit and not self.task.collapsed else 1
 
     @property
     def region(self) -> Region | None:
@@ -130,6 +134,7 @@ class Question:
             "candidates": tuple(_facts_of(c, self.scale) for c in choice.candidates),
             "block": query.block,
             "group": query.group,
+            "counted": "rows" if self._rows > 1 else "people",
         }
 
 

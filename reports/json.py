@@ -4,10 +4,13 @@ import json
 import math
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reports.model import SCHEMA_VERSION, AuditReport
 from reports.numbers import plain
+
+if TYPE_CHECKING:
+    from reports.check import CheckReport
 
 
 def report_dict(report: AuditReport) -> dict[str, Any]:
@@ -23,6 +26,24 @@ def report_dict(report: AuditReport) -> dict[str, Any]:
         "simulated": report.simulated,
         "notes": list(report.notes),
         "verdicts": [json_values(verdict) for verdict in report.verdicts],
+    }
+
+
+def check_dict(report: "CheckReport") -> dict[str, Any]:
+    """Return what came of a spec as JSON values."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "check",
+        "spec": report.spec,
+        "private": report.private,
+        "exit_code": report.exit_code,
+        "dry": report.dry,
+        "baseline": report.baseline,
+        "spent_epsilon": 0 if report.dry else plain(report.cost.epsilon),
+        "cost": json_values(report.cost),
+        "simulated": report.simulated,
+        "notes": list(report.notes),
+        "checks": [json_values(entry) for entry in report.entries],
     }
 
 

@@ -47,6 +47,7 @@ class QueryFacts:
     """What is public of one query, in the query's own unit; ``p`` is a quantile's.
 
     ``block`` is the id of the query that this one is a group of, ``group`` that group in words.
+    ``counted`` is what margins count: people, or the rows of people where several of each count.
     """
 
     id: str
@@ -63,6 +64,7 @@ class QueryFacts:
     candidates: tuple[CandidateFacts, ...]
     block: str | None = None
     group: str | None = None
+    counted: str = "people"
 
     @property
     def decidable(self) -> bool | None:

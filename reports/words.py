@@ -70,7 +70,8 @@ def margin_sentence(verdict: Verdict) -> str | None:
     if verdict.margin is None:
         return None
     rows = verdict.margin if verdict.outcome == "yes" else 1 - verdict.margin
-    people = "1 person" if rows == 1 else f"{rows:,} people"
+    one = "person" if verdict.counted == "people" else "row"
+    people = f"1 {one}" if rows == 1 else f"{rows:,} {verdict.counted}"
     return f"about {people} would have to be added or removed to change this answer"
 
 
