@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pqd.auditor import audit
+    from pqd.checker import check
     from pqd.errors import PqdError
     from pqd.planner import plan
     from pqd.queries import read_queries
     from pqd.query import Query
+    from reports.check import CheckReport
     from reports.model import AuditReport, Verdict
     from reports.plan import PlanReport
 
@@ -20,12 +22,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AuditReport",
+    "CheckReport",
     "PlanReport",
     "PqdError",
     "Query",
     "Verdict",
     "__version__",
     "audit",
+    "check",
     "plan",
     "read_queries",
 ]
@@ -34,6 +38,8 @@ __all__ = [
 _HOMES = {
     "audit": "pqd.auditor",
     "AuditReport": "reports.model",
+    "check": "pqd.checker",
+    "CheckReport": "reports.check",
     "plan": "pqd.planner",
     "PlanReport": "reports.plan",
     "PqdError": "pqd.errors",

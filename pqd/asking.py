@@ -6,6 +6,7 @@ drawn twice for one question.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from deciders.histogram import EMPTY
+from pqd.accounts import NO_LIMIT, Budget, Reservation, fitting
 from pqd.composition import Charge, Cost, Group, grouped, price
 from pqd.errors import LedgerError, RunError
-from pqd.ledger import NO_LIMIT, Budget, Ledger, Reservation, fitting
+from pqd.ledger import Ledger
 from pqd.workload import Workload
 
 if TYPE_CHECKING:
@@ -38,6 +40,10 @@ class Progress(Protocol):
 
 def silent(stage: str, done: int = 0, total: int = 0) -> None:
     """Show nothing."""
+
+
+# Seconds to wait for another process that has paid for one of the same questions.
+_PATIENCE, _PAUSE = 60.0, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +117,7 @@ def billed(
     """
     if purse is None:
         return _bill(parts, {}, lambda groups: fitting(partial(price, groups), budget))
-    progress("Recognising the private table")
-    first, ledger = parts[0], purse.ledger
-    fingerprint = ledger.fingerprint(first.engine.content(first.private, ledger.key("rows")))
-
-    def charge(groups: Sequence[Group]) -> Charge:
-        return ledger.affords(fingerprint, partial(price, groups), purse.budget)
-
-    known = {} if purse.fresh else ledger.answers(fingerprint)
-    return replace(_bill(parts, known, charge), fingerprint=fingerprint)
+    return _billed(parts, purse, _recognised(parts, purse, progress))
 
 
 def answered(
@@ -140,16 +138,7 @@ def answered(
         Reading the private table broke; what was reserved is spent.
     """
     versions = [part.private.version() for part in parts]
-    while True:
-        bill = billed(parts, purse, progress)
-        reservation = None
-        if purse is None or bill.fingerprint is None or not bill.new:
-            break
-        reservation = _reserved(parts, bill, purse)
-        if reservation is not None:
-            bill = replace(bill, charge=reservation[1])
-            break
-        # Another process has answered one of them meanwhile: it is replayed, not paid again.
+    bill, reservation = _paid(parts, purse, progress) if purse else (billed(parts, None), None)
     progress("Reading the private table")
     scanned = _scanned(parts, bill, purse.ledger.key("sample") if purse else b"")
     if versions != [part.private.version() for part in parts]:
@@ -163,11 +152,49 @@ def answered(
     recorded = True
     if purse and reservation:
         try:
-            purse.ledger.record(reservation[0], drawn)
+            purse.ledger.record(reservation, drawn)
         except LedgerError:
             # Paid for, so shown all the same; asked again, they cost again.
             recorded = False
     return Answers({**bill.known, **_settled(parts, noise), **drawn}, bill, recorded)
+
+
+def _recognised(parts: Sequence[Part], purse: Purse, progress: Progress) -> str:
+    """Return the fingerprint of the private table."""
+    progress("Recognising the private table")
+    content = parts[0].engine.content(parts[0].private, purse.ledger.key("rows"))
+    return purse.ledger.fingerprint(content)
+
+
+def _billed(parts: Sequence[Part], purse: Purse, fingerprint: str) -> Bill:
+    def charge(groups: Sequence[Group]) -> Charge:
+        return purse.ledger.affords(fingerprint, partial(price, groups), purse.budget)
+
+    known = {} if purse.fresh else purse.ledger.answers(fingerprint)
+    return replace(_bill(parts, known, charge), fingerprint=fingerprint)
+
+
+def _paid(
+    parts: Sequence[Part], purse: Purse, progress: Progress
+) -> tuple[Bill, Reservation | None]:
+    """Charge for what must be drawn; what another process is drawing just now is waited for."""
+    fingerprint = _recognised(parts, purse, progress)
+    keys = {question.key for part in parts for question in part.questions}
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        if not purse.fresh and purse.ledger.awaits(fingerprint, keys):
+            if time.monotonic() < deadline:
+                progress("Waiting for another process that asks the same")
+                time.sleep(_PAUSE)
+                continue
+            purse.ledger.give_up(fingerprint)
+        bill = _billed(parts, purse, fingerprint)
+        if not bill.new:
+            return bill, None
+        reserved = _reserved(parts, bill, purse)
+        if reserved is not None:
+            reservation, charge = reserved
+            return replace(bill, charge=charge), reservation
 
 
 def _bill(

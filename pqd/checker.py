@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deciders import SecureNoise
+from pqd.accounts import Budget
 from pqd.asking import Answers, Part, Purse, answered, billed, silent
 from pqd.auditor import UNRECORDED, cost_of, ledger_path, part_of, verdicts_of
 from pqd.baseline import against, read_baseline
 from pqd.errors import NothingSelectedError, PqdError, QueryError
 from pqd.gates import broken, judged, planned
 from pqd.groups import Bins
-from pqd.ledger import Budget
 from pqd.parameters import Terms, parse_columns, privacy_unit
 from pqd.query import Key, Query
 from pqd.questions import Asked

@@ -12,73 +12,25 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from deciders.decider import Decision
+from pqd.accounts import NO_LIMIT, Account, Books, Budget, Owner, Reservation, fitting
 from pqd.chain import START, Body, Chain, Entry, linked
-from pqd.composition import Charge
-from pqd.errors import BudgetError, LedgerError
+from pqd.errors import LedgerError
 from reports.ledger import AccountFacts, LedgerFacts, RunFacts
-from reports.numbers import epsilon_text
+
+if TYPE_CHECKING:
+    from deciders.decider import Decision
+    from pqd.composition import Charge
 
 EMPTY_HEAD = "empty"
 _NO_HASH = ""
 FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The most that may ever be spent on one table, None where there is no limit."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-
-    def least(self, other: Budget) -> Budget:
-        """Return what both allow."""
-        return Budget(_least(self.epsilon, other.epsilon), _least(self.delta, other.delta))
-
-
-def _least(first: Fraction | None, second: Fraction | None) -> Fraction | None:
-    return min((x for x in (first, second) if x is not None), default=None)
-
-
-NO_LIMIT = Budget()
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """A charge that is on the disk: its number in the chain, and its table's in the ledger."""
-
-    charge: int
-    table: int
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One charge: when, how much, and the ids of the questions that it paid for."""
-
-    time: str
-    charge: Charge
-    questions: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class Account:
-    """What the ledger knows of one table; ``answers`` are by question key."""
-
-    number: int
-    fingerprint: str
-    label: str
-    since: str
-    epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
-    limit: Budget = NO_LIMIT
-    runs: list[Run] = field(default_factory=list)
-    answers: dict[str, Decision] = field(default_factory=dict)
 
 
 class Ledger:
@@ -116,13 +68,13 @@ class Ledger:
     def limit(self) -> Budget:
         """The limit of every table that has none of its own."""
         self._refresh()
-        return self._limit
+        return self._books.limit
 
     @property
     def accounts(self) -> tuple[Account, ...]:
         """Every table, in the order in which they were first charged."""
         self._refresh()
-        return tuple(self._accounts)
+        return tuple(self._books.accounts)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -138,17 +90,29 @@ class Ledger:
 
     def account(self, fingerprint: str) -> Account | None:
         """Return the table with this fingerprint, None if it was never charged."""
-        return next((a for a in self.accounts if a.fingerprint == fingerprint), None)
+        self._refresh()
+        return self._books.account(fingerprint)
 
     def answers(self, fingerprint: str) -> Mapping[str, Decision]:
         """Return the stored answers about a table, by question key."""
         account = self.account(fingerprint)
         return dict(account.answers) if account else {}
 
+    def awaits(self, fingerprint: str, keys: AbstractSet[str]) -> bool:
+        """Say whether another process that still runs has paid for one of ``keys``."""
+        account = self.account(fingerprint)
+        owners = {account.pending[k] for k in keys & account.pending.keys()} if account else set()
+        return any(owner.at_work() for owner in owners)
+
+    def give_up(self, fingerprint: str) -> None:
+        """Wait no longer for what other processes have paid for."""
+        if account := self.account(fingerprint):
+            account.pending.clear()
+
     def allowed(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
         """Return the tightest limit on a table: of the caller, the table, the ledger."""
         account = self.account(fingerprint)
-        return budget.least(account.limit if account else NO_LIMIT).least(self._limit)
+        return budget.least(account.limit if account else NO_LIMIT).least(self._books.limit)
 
     def affords(
         self, fingerprint: str, price: Callable[[Fraction], Charge], budget: Budget = NO_LIMIT
@@ -177,8 +141,8 @@ class Ledger:
     ) -> tuple[Reservation, Charge] | None:
         """Charge for ``questions`` (public facts by key) in one step.
 
-        Returns None, and charges nothing, if one of them has been answered meanwhile by another
-        process: then ask ``answers`` again.  ``fresh`` pays all the same.
+        Returns None, and charges nothing, if another process has answered one of them meanwhile,
+        or is about to: then ask ``awaits`` and ``answers`` again.  ``fresh`` pays all the same.
 
         Raises
         ------
@@ -186,11 +150,12 @@ class Ledger:
             If what is left does not reach for all of them; nothing is charged.
         """
         with self._writing():
-            if not fresh and self.answers(fingerprint).keys() & questions.keys():
+            known = self.answers(fingerprint).keys() & questions.keys()
+            if not fresh and (known or self.awaits(fingerprint, questions.keys())):
                 return None
             charge = self.affords(fingerprint, price, budget)
             account = self.account(fingerprint)
-            number = account.number if account else len(self._accounts) + 1
+            number = account.number if account else len(self._books.accounts) + 1
             if account is None:
                 opened = {"table": number, "fingerprint": fingerprint, "label": label}
                 self._append("table", opened)
@@ -199,6 +164,7 @@ class Ledger:
                 "epsilon": str(charge.epsilon),
                 "delta": str(charge.delta),
                 "rule": charge.rule,
+                "by": Owner.here(),
                 "questions": [{"key": key, **facts} for key, facts in questions.items()],
             }
             entry = self._append("charge", body)
@@ -263,8 +229,8 @@ class Ledger:
                 since=account.since,
                 epsilon=account.epsilon,
                 delta=account.delta,
-                limit=account.limit.least(self._limit).epsilon,
-                limit_delta=account.limit.least(self._limit).delta,
+                limit=account.limit.least(self._books.limit).epsilon,
+                limit_delta=account.limit.least(self._books.limit).delta,
                 answers=len(account.answers),
                 runs=tuple(
                     RunFacts(r.time, r.charge.epsilon, r.charge.delta, r.charge.rule, r.questions)
@@ -290,8 +256,7 @@ class Ledger:
         return self._chain.append({"kind": kind, "time": stamp, **body})
 
     def _forget(self) -> None:
-        self._accounts: list[Account] = []
-        self._limit = NO_LIMIT
+        self._books = Books()
         self._read = 0
 
     def _refresh(self) -> None:
@@ -299,62 +264,13 @@ class Ledger:
         entries = self._chain.entries()
         for entry in entries[self._read :]:
             try:
-                self._apply(entry.body)
+                self._books.apply(entry.body)
             except (KeyError, ValueError, TypeError, IndexError):
                 raise LedgerError(
                     f"the ledger {self.path} has an entry ({entry.number}) that this version of "
                     "pqd does not understand. Nothing was spent."
                 ) from None
         self._read = len(entries)
-
-    def _apply(self, body: Body) -> None:
-        match body["kind"]:
-            case "table":
-                opened = body["table"], body["fingerprint"], body["label"], body["time"]
-                self._accounts.append(Account(*opened))
-            case "charge":
-                account = self._accounts[body["table"] - 1]
-                charge = Charge(Fraction(body["epsilon"]), Fraction(body["delta"]), body["rule"])
-                account.epsilon += charge.epsilon
-                account.delta += charge.delta
-                names = tuple(str(facts["id"]) for facts in body["questions"])
-                account.runs.append(Run(body["time"], charge, names))
-            case "answers":
-                for key, a in body["answers"].items():
-                    found = Decision(bool(a["yes"]), a["p_value"], a["margin"])
-                    self._accounts[body["table"] - 1].answers[key] = found
-            case "limit":
-                limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
-                if body["table"] is None:
-                    self._limit = limit
-                else:
-                    self._accounts[body["table"] - 1].limit = limit
-            case other:
-                raise ValueError(other)
-
-
-def fitting(
-    price: Callable[[Fraction], Charge], allowed: Budget, spent: Budget = NO_LIMIT, where: str = ""
-) -> Charge:
-    """Return the charge, ``price`` of the delta that is left.
-
-    Raises
-    ------
-    BudgetError
-        If it does not fit into what is left; the message gives all the figures.
-    """
-    nothing = Fraction(0)
-    gone = spent.epsilon or nothing
-    charge = price((allowed.delta or nothing) - (spent.delta or nothing))
-    if allowed.epsilon is None or charge.epsilon + gone <= allowed.epsilon or not charge.epsilon:
-        return charge
-    left = max(allowed.epsilon - gone, nothing)
-    needs, most, done, rest = map(epsilon_text, (charge.epsilon, allowed.epsilon, gone, left))
-    raise BudgetError(
-        f"this run needs epsilon {needs}; of {most} for this table {done} are spent and {rest} "
-        f"left{where}. Nothing was spent. Ask fewer questions, lower their epsilon, or raise the "
-        "budget if that is yours to decide"
-    )
 
 
 def _hashes(export: Path) -> list[str]:
@@ -376,7 +292,3 @@ def _hashes(export: Path) -> list[str]:
 
 def _written(amount: Fraction | None) -> str | None:
     return None if amount is None else str(amount)
-
-
-def _read(text: str | None) -> Fraction | None:
-    return None if text is None else Fraction(text)

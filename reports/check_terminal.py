@@ -53,7 +53,10 @@ class TerminalCheck:
             yield from _Block(entry, console, options, verbose=self._verbose).lines()
             yield Text()
         for line in _summary(self._report):
-            yield from wrapped(line, console, options.max_width)
+            plain = line.plain
+            indent = plain[: len(plain) - len(plain.lstrip(" "))]
+            for piece in wrapped(line[len(indent) :], console, options.max_width - len(indent)):
+                yield Text.assemble(indent, piece)
 
 
 class _Block:
@@ -103,8 +106,6 @@ class _Block:
             if verdicts[0].p_value is not None:
                 yield p_value_text(verdicts[0].p_value)
             yield from marks(verdicts[0])
-        elif verdicts:
-            yield f"{len(verdicts)} groups"
 
     def _body(self) -> Iterator[Text]:
         verdicts = self._entry.verdicts
@@ -112,7 +113,8 @@ class _Block:
             yield from self._single(verdicts[0])
             return
         if verdicts or badge(self._entry) == PLANNED:
-            yield from self._wrapped(visible(" ".join(self._entry.sql.split())))
+            groups = f"{len(verdicts)} groups of " if verdicts else ""
+            yield from self._wrapped(groups + visible(" ".join(self._entry.sql.split())))
         if verdicts:
             options = self._options.update(width=self._width)
             lines = block_lines(list(verdicts), self._console, options, unicode=self._unicode)

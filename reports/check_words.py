@@ -87,14 +87,16 @@ def message_parts(message: str) -> list[tuple[str, str | None]]:
 def aligned(line: str, carets: str, width: float = math.inf) -> Iterator[str]:
     """Yield a line and its carets in pieces of ``width`` cells, the carets below what they mark.
 
-    Signs that take two cells, or are written out, have as many carets.
+    Signs that take two cells, or are written out, have as many carets; every piece is indented
+    as the line is.
     """
+    indent = " " * min(len(line) - len(line.lstrip(" ")), 8)
     shown = under = ""
     for sign, caret in zip_longest(line, carets[: len(line) + 1], fillvalue=" "):
         piece = visible(sign)
-        if cell_len(shown + piece) > width:
+        if cell_len(shown + piece) > width and shown != indent:
             yield from _pair(shown, under)
-            shown = under = ""
+            shown = under = indent
         shown, under = shown + piece, under + caret * cell_len(piece)
     yield from _pair(shown, under)
 
@@ -175,7 +177,7 @@ def advice(entry: CheckEntry) -> Iterator[str]:
     if entry.gate == "known":
         return
     step = _next_step(entry)
-    yield f"next: {step} (line {entry.line})" if step else f"in line {entry.line} of the spec"
+    yield f"next: {step} (line {entry.line})" if step else f"see line {entry.line} of the spec"
 
 
 def _next_step(entry: CheckEntry) -> str | None:

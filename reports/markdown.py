@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from reports.check import CheckEntry, CheckReport
 
 # ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
-_SIGNS = re.compile(r"[^\w\s,.;%?'/()=+-]|_|(?<=www)\.|(?<=GH)-", re.ASCII | re.IGNORECASE)
-_START = re.compile(r"^(\d*)([-+=.)])")
+_SIGNS = re.compile(
+    r"""[^\w\s,.;:%?'"/()=+-]|\b_\B|\B_|_$|:(?=\S)|(?<=www)\.|(?<=GH)-""",
+    re.ASCII | re.IGNORECASE,
+)
+_START = re.compile(r"^(\d*)([-+=.):])")
 # Mentions, references and addresses are looked for in finished text: these signs stand apart.
 _APART = frozenset("@#:-")
 _APART_BY = "<!-- -->"
@@ -80,7 +83,8 @@ def _row(entry: CheckEntry) -> str:
 def _details(entry: CheckEntry) -> Iterator[str]:
     if "\n" in entry.message:
         yield f"<pre>{_lines(message_text(entry.message))}</pre>"
-    yield f"<pre>{_lines(visible(entry.sql, keep='\n'))}</pre>"
+    sql = visible(entry.sql, keep="\n")
+    yield f"<pre>{_lines(sql)}</pre>"
     yield _listed(detail_lines(entry))
 
 
@@ -90,7 +94,11 @@ def _folded(title: str, parts: Iterable[str]) -> str:
 
 
 def _listed(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {markdown(line)}" for line in lines)
+    return "\n".join(f"- {_START.sub(_started, markdown(line))}" for line in lines)
+
+
+def _started(found: re.Match[str]) -> str:
+    return f"{found[1]}&#{ord(found[2])};"
 
 
 def _code(text: str) -> str:
@@ -104,8 +112,7 @@ def _lines(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Return ``text`` on one line as Markdown that shows it and nothing else."""
-    line = _SIGNS.sub(_reference, visible(" ".join(text.split())))
-    return _START.sub(lambda found: f"{found[1]}&#{ord(found[2])};", line)
+    return _SIGNS.sub(_reference, visible(" ".join(text.split())))
 
 
 def _reference(found: re.Match[str]) -> str:

@@ -85,7 +85,8 @@ def limit(
     Example: pqd ledger limit private.csv 10
     """
     from deciders.exact import budget_of, exact
-    from pqd.ledger import Budget, Ledger
+    from pqd.accounts import Budget
+    from pqd.ledger import Ledger
 
     most = exact(delta, "delta")
     if not 0 <= most < 1:

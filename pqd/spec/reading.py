@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from deciders.exact import exact
+from deciders.exact import Number, exact
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.parameters import parse_columns
 from pqd.spec.forms import nearest, printable, shown
@@ -56,7 +56,7 @@ class Check:
 
     id: str
     sql: str
-    tau: str | int | Decimal
+    tau: Number
     epsilon: Fraction
     alpha: Fraction
     decider: str

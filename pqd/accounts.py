@@ -1,0 +1,177 @@
+"""What a ledger's entries add up to: per table its limit, what was spent, and what it bought."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from deciders.decider import Decision
+from pqd.composition import Charge
+from pqd.errors import BudgetError
+from reports.numbers import epsilon_text
+
+if TYPE_CHECKING:
+    from pqd.chain import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that may ever be spent on one table, None where there is no limit."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+    def least(self, other: Budget) -> Budget:
+        """Return what both allow."""
+        return Budget(_least(self.epsilon, other.epsilon), _least(self.delta, other.delta))
+
+
+def _least(first: Fraction | None, second: Fraction | None) -> Fraction | None:
+    return min((x for x in (first, second) if x is not None), default=None)
+
+
+NO_LIMIT = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A charge that is on the disk: its number in the chain, and its table's in the ledger."""
+
+    charge: int
+    table: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One charge: when, how much, and the ids of the questions that it paid for."""
+
+    time: str
+    charge: Charge
+    questions: tuple[str, ...]
+
+
+class Owner(NamedTuple):
+    """The process that pays for a question."""
+
+    host: str
+    process: int
+
+    @classmethod
+    def here(cls) -> Owner:
+        """Return this process."""
+        return cls(socket.gethostname(), os.getpid())
+
+    def at_work(self) -> bool:
+        """Say whether it is another process of this machine that still runs."""
+        host, process = self.here()
+        if self.host != host or self.process == process or os.name != "posix":
+            return False
+        try:
+            os.kill(self.process, 0)
+        except PermissionError:
+            return True
+        except (OSError, OverflowError):
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class Account:
+    """What the ledger knows of one table.
+
+    ``answers`` are by question key; ``pending`` are questions that were paid for and not answered
+    yet, with the process that does, or did, so.
+    """
+
+    number: int
+    fingerprint: str
+    label: str
+    since: str
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    limit: Budget = NO_LIMIT
+    runs: list[Run] = field(default_factory=list)
+    answers: dict[str, Decision] = field(default_factory=dict)
+    pending: dict[str, Owner] = field(default_factory=dict)
+
+
+class Books:
+    """Every account, and the limit of the tables that have none of their own."""
+
+    def __init__(self) -> None:
+        """Begin without an entry."""
+        self.accounts: list[Account] = []
+        self.limit = NO_LIMIT
+
+    def account(self, fingerprint: str) -> Account | None:
+        """Return the table with this fingerprint, None if it was never charged."""
+        return next((a for a in self.accounts if a.fingerprint == fingerprint), None)
+
+    def apply(self, body: Body) -> None:
+        """Take one entry into account; KeyError, ValueError and their like if it makes no sense."""
+        match body["kind"]:
+            case "table":
+                opened = body["table"], body["fingerprint"], body["label"], body["time"]
+                self.accounts.append(Account(*opened))
+            case "charge":
+                self._charge(self._numbered(body), body)
+            case "answers":
+                account = self._numbered(body)
+                for key, a in body["answers"].items():
+                    account.answers[key] = Decision(bool(a["yes"]), a["p_value"], a["margin"])
+                    account.pending.pop(key, None)
+            case "limit":
+                limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
+                if body["table"] is None:
+                    self.limit = limit
+                else:
+                    self._numbered(body).limit = limit
+            case other:
+                raise ValueError(other)
+
+    def _numbered(self, body: Body) -> Account:
+        number = int(body["table"])
+        if number < 1:
+            raise ValueError(number)
+        return self.accounts[number - 1]
+
+    def _charge(self, account: Account, body: Body) -> None:
+        charge = Charge(Fraction(body["epsilon"]), Fraction(body["delta"]), body["rule"])
+        account.epsilon += charge.epsilon
+        account.delta += charge.delta
+        names = tuple(str(facts["id"]) for facts in body["questions"])
+        account.runs.append(Run(body["time"], charge, names))
+        owner = Owner(*body["by"])
+        account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
+
+
+def fitting(
+    price: Callable[[Fraction], Charge], allowed: Budget, spent: Budget = NO_LIMIT, where: str = ""
+) -> Charge:
+    """Return the charge, ``price`` of the delta that is left.
+
+    Raises
+    ------
+    BudgetError
+        If it does not fit into what is left; the message gives all the figures.
+    """
+    nothing = Fraction(0)
+    gone = spent.epsilon or nothing
+    charge = price((allowed.delta or nothing) - (spent.delta or nothing))
+    if allowed.epsilon is None or charge.epsilon + gone <= allowed.epsilon or not charge.epsilon:
+        return charge
+    left = max(allowed.epsilon - gone, nothing)
+    needs, most, done, rest = map(epsilon_text, (charge.epsilon, allowed.epsilon, gone, left))
+    raise BudgetError(
+        f"this run needs epsilon {needs}; of {most} for this table {done} are spent and {rest} "
+        f"left{where}. Nothing was spent. Ask fewer questions, lower their epsilon, or raise the "
+        "budget if that is yours to decide"
+    )
+
+
+def _read(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)

@@ -1,0 +1,167 @@
+"""The pytest plugin: per-query trust as a test.
+
+    def test_the_copy_can_be_used(pqd):
+        pqd.assert_trusted("employed-women")          # a check of the spec
+        pqd.assert_trusted("SELECT AVG(age) FROM D", tau=2, epsilon=0.25)
+
+The spec is ``audit.toml`` beside the configuration of pytest, or what ``pqd_spec`` in it or
+``--pqd-spec`` on the command line names.  Its checks are run together when the first of them is
+needed, so that they are charged as one; the ledger replays them in later runs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from deciders.exact import Number
+    from pqd.spec import Spec
+    from reports.check import CheckEntry, CheckReport
+
+_SPEC = "audit.toml"
+
+
+class UntrustedWarning(UserWarning):
+    """A check that does not hold, but whose severity is ``warn``."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option and the ini key that name the spec."""
+    parser.addini("pqd_spec", "the spec that the fixture pqd runs", default=_SPEC)
+    parser.getgroup("pqd").addoption(
+        "--pqd-spec", metavar="FILE", help=f"the spec that the fixture pqd runs ({_SPEC})"
+    )
+
+
+@pytest.fixture(scope="session")
+def pqd(request: pytest.FixtureRequest) -> Trust:
+    """Assert that queries can be trusted on synthetic data; see ``Trust.assert_trusted``."""
+    config = request.config
+    named = config.getoption("--pqd-spec")
+    if named:
+        return Trust(Path(config.invocation_params.dir) / named)
+    return Trust(config.rootpath / str(config.getini("pqd_spec")))
+
+
+class Trust:
+    """What the fixture ``pqd`` gives: one spec, its checks run at most once a session."""
+
+    def __init__(self, spec: Path) -> None:
+        """Read nothing yet."""
+        self._path = spec
+
+    @cached_property
+    def _spec(self) -> Spec:
+        from pqd.spec import read_spec  # noqa: PLC0415 - pytest loads plugins at its start
+
+        return read_spec(self._path)
+
+    @cached_property
+    def report(self) -> CheckReport:
+        """The report of all checks of the spec; the first use runs, and pays for, them."""
+        from deciders import SecureNoise  # noqa: PLC0415 - the same
+        from pqd.checker import run_check  # noqa: PLC0415
+
+        return run_check(self._spec, SecureNoise())
+
+    def assert_trusted(
+        self,
+        query: str,
+        *,
+        tau: Number | None = None,
+        epsilon: Number | None = None,
+        alpha: Number = "0.05",
+        decider: str = "auto",
+        on_undecided: Literal["fail", "warn", "pass"] = "fail",
+        synthetic: str | None = None,
+    ) -> CheckEntry:
+        """Fail unless ``query`` can be trusted on the synthetic table.
+
+        Parameters
+        ----------
+        query
+            The id of a check of the spec, or one SQL query: then ``tau`` and ``epsilon`` are
+            needed, and tables, budget, ledger and privacy unit are those of the spec.
+        on_undecided
+            For SQL: an undecided verdict fails the test, skips it (``"warn"``), or passes.
+        synthetic
+            The name of the spec's synthetic table; needed where it has several.
+
+        Returns
+        -------
+        CheckEntry
+            What held.
+
+        Raises
+        ------
+        AssertionError
+            If the verdict is not as expected; the message says why.
+        PqdError
+            If the query, the spec or a table cannot be used, or the budget does not reach.
+        """
+        from deciders import SecureNoise  # noqa: PLC0415 - pytest loads plugins at its start
+        from deciders.exact import budget_of, probability  # noqa: PLC0415
+        from pqd.checker import run_check  # noqa: PLC0415
+        from pqd.spec import Check  # noqa: PLC0415
+
+        name = self._table(synthetic)
+        if query in {check.id for check in self._spec.checks}:
+            if tau is not None or epsilon is not None:
+                raise TypeError(f"the terms of the check {query!r} stand in {self._path.name}")
+            return _held(self._entry(query, name))
+        if tau is None or epsilon is None:
+            known = ", ".join(check.id for check in self._spec.checks[:8])
+            raise TypeError(
+                f"{query!r} is no check of {self._path.name}, which has {known}; SQL needs tau "
+                "and epsilon"
+            )
+        asked = Check(
+            id=query if query.isprintable() else "query",
+            sql=query,
+            tau=tau,
+            epsilon=budget_of(epsilon),
+            alpha=probability(alpha, "alpha"),
+            decider=decider,
+            expect="close",
+            severity="error",
+            on_undecided=on_undecided,
+            synthetic=(name,),
+            bins=None,
+            keys=None,
+            line=1,
+        )
+        alone = replace(self._spec, checks=(asked,), synthetic={name: self._spec.synthetic[name]})
+        return _held(run_check(alone, SecureNoise()).entries[0])
+
+    def _table(self, name: str | None) -> str:
+        names = list(self._spec.synthetic)
+        if name is None and len(names) == 1:
+            return names[0]
+        if name not in names:
+            raise TypeError(f"synthetic must name one of {', '.join(names)}, not {name!r}")
+        return name
+
+    def _entry(self, check: str, synthetic: str) -> CheckEntry:
+        name = f"{check}@{synthetic}" if len(self._spec.synthetic) > 1 else check
+        entry = next((e for e in self.report.entries if e.id == name), None)
+        if entry is None:
+            raise TypeError(f"{self._path.name} does not hold {synthetic} to the check {check!r}")
+        return entry
+
+
+def _held(entry: CheckEntry) -> CheckEntry:
+    """Return an entry that does not fail the build; skip or warn where it says so."""
+    text = f"{entry.id}: {entry.message}"
+    if entry.gate in {"fail", "error"}:
+        raise AssertionError(f"{text}\n{entry.sql}")
+    if entry.gate == "warn" and entry.status == "undecided":
+        pytest.skip(text)
+    if entry.gate == "warn":
+        warnings.warn(text, UntrustedWarning, stacklevel=3)
+    return entry
