@@ -13,7 +13,14 @@ from rich.text import Text
 from reports.chart import chart_lines
 from reports.numbers import number_text
 from reports.visible import visible
-from reports.words import cost_sentences, headline, p_value_text, sentences, threshold_text
+from reports.words import (
+    cost_sentences,
+    headline,
+    p_value_text,
+    question,
+    sentences,
+    threshold_text,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -113,8 +120,9 @@ def block_lines(
     """Yield the verdicts of one grouped query: what all share, then a line per group."""
     first, width = verdicts[0], options.max_width
     sign = "±" if unicode else "+-"
-    title = f"{len(verdicts)} groups   {visible(first.block or '')}"
-    yield Text(f"{'':<5}{title}", style="bold")
+    asked = question(first.aggregate, first.attribute, first.p, None)
+    title = Text.assemble((f"{'':<5}{visible(first.block or '')}", "bold"), f"   {asked} per group")
+    yield from wrapped(title, console, width)
     for verdict in verdicts:
         badge = headline(verdict)[0]
         line = Text.assemble((f"{badge:<5}", _BADGES[badge]), visible(verdict.group or ""))

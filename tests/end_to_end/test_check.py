@@ -1,0 +1,344 @@
+"""``pqd check`` on the sample specs, as a build runs it."""
+
+import json
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pqd
+from pqd.ledger import Ledger
+
+Ran = tuple[int, str, str]
+Command = Callable[..., Ran]
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+CODES = {"audit": 0, "audit-fails": 1, "audit-undecided": 0, "audit-over-budget": 4}
+
+
+def sample(name: str) -> str:
+    return str(SAMPLES / f"{name}.toml")
+
+
+def edited(tmp_path: Path, name: str, *changes: tuple[str, str]) -> Path:
+    """Write a sample spec with ``changes``, beside links to the tables."""
+    text = (SAMPLES / f"{name}.toml").read_text(encoding="utf-8")
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    spec = tmp_path / "audit.toml"
+    spec.write_text(text.replace('path = "census', f'path = "{SAMPLES}/census'), encoding="utf-8")
+    return spec
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """Where the fixture of every test keeps the account."""
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_a_sample_spec_ends_as_it_says(name: str, command: Command) -> None:
+    code, out, err = command("check", sample(name))
+    assert code == CODES[name]
+    assert bool(out) != bool(err)
+    if code == 4:
+        assert "this run needs epsilon 1; of 0.75 for this table 0 are spent" in err
+        assert "Nothing was spent" in err
+
+
+@pytest.mark.parametrize(("stated", "code"), [("fail", 1), ("warn", 0), ("pass", 0)])
+def test_undecided_means_what_the_check_says(
+    stated: str, code: int, tmp_path: Path, command: Command
+) -> None:
+    change = 'on_undecided = "warn"', f'on_undecided = "{stated}"'
+    spec = edited(tmp_path, "audit-undecided", change)
+    found, out, _ = command("check", str(spec))
+    assert found == code
+    assert "undecided: leans" in out
+
+
+@pytest.mark.parametrize("name", ["audit", "audit-fails", "audit-undecided"])
+def test_the_second_run_costs_nothing_and_says_the_same(name: str, ledger: Path) -> None:
+    first, second = pqd.check(sample(name)), pqd.check(sample(name))
+    assert first.cost.epsilon > 0
+    assert second.cost.epsilon == 0
+    assert second.exit_code == first.exit_code
+    for before, after in zip(first.entries, second.entries, strict=True):
+        assert (before.status, before.message) == (after.status, after.message)
+        for old, new in zip(before.verdicts, after.verdicts, strict=True):
+            assert new.replayed
+            assert (old.outcome, old.p_value, old.margin) == (new.outcome, new.p_value, new.margin)
+    (account,) = Ledger(ledger).accounts
+    assert account.epsilon == first.cost.epsilon
+
+
+def test_what_a_dry_run_prices_is_what_a_run_costs(command: Command, ledger: Path) -> None:
+    code, out, err = command("check", sample("audit"), "--dry-run")
+    assert (code, err) == (0, "")
+    assert not ledger.exists()
+    words = " ".join(out.split())
+    assert "Would spend epsilon 2" in words
+    for proof in ("\"sex\" = 'Female'", '"age" in [20, 40)'):
+        assert proof in words
+    assert pqd.check(sample("audit")).cost.epsilon == 2
+    dry = pqd.check(sample("audit"), dry_run=True)
+    assert dry.cost.epsilon == 0
+    assert all("known already" in entry.message for entry in dry.entries)
+
+
+def test_an_unaffordable_dry_run_says_so(command: Command) -> None:
+    code, out, err = command("check", sample("audit-over-budget"), "--dry-run")
+    assert (code, out) == (4, "")
+    assert "needs epsilon 1; of 0.75" in err
+
+
+def test_a_run_is_refused_whole(command: Command, ledger: Path) -> None:
+    assert command("check", sample("audit-over-budget"), "--only", "old")[0] in {0, 1}
+    spent = Ledger(ledger).accounts[0].epsilon
+    assert spent == Fraction(1, 2)
+    # One of the two is known by now, and the other does not fit any more.
+    code, _, err = command("check", sample("audit-over-budget"))
+    assert code == 4
+    assert "needs epsilon 0.5; of 0.75 for this table 0.5 are spent and 0.25 left" in err
+    assert Ledger(ledger).accounts[0].epsilon == spent
+
+
+def test_only_chosen_checks_run(command: Command) -> None:
+    code, out, _ = command("check", sample("audit"), "--only", "ages", "--output", "json=-")
+    report = json.loads(out)
+    assert code == 0
+    assert [entry["id"] for entry in report["checks"]] == ["ages"]
+    code, _, err = command("check", sample("audit"), "--only", "agse")
+    assert code == 5
+    assert "has no check 'agse'; it has ages" in err
+
+
+def test_a_broken_check_is_an_error_and_the_others_go_on(tmp_path: Path, command: Command) -> None:
+    change = "SELECT MEDIAN(age) FROM D WHERE sex LIKE 'Male'", "SELECT MEDIAN(agee) FROM D"
+    spec = edited(tmp_path, "audit-fails", change)
+    code, out, _ = command("check", str(spec), "--output", "json=-")
+    entries = {entry["id"]: entry for entry in json.loads(out)["checks"]}
+    assert code == 2, "an error outranks a failure"
+    assert entries["median-age-of-men"]["gate"] == "error"
+    assert (
+        'there is no column "agee"; the nearest are "age"'
+        in (entries["median-age-of-men"]["message"])
+    )
+    assert entries["median-age-of-employed-black-women"]["gate"] == "fail"
+
+
+BROKEN = {
+    "a missing synthetic table": (("census_synthetic.parquet", "gone.parquet"), "does not exist"),
+    "an aggregate that a decider does not decide": (
+        ("epsilon = 0.5", 'epsilon = 0.5\ndecider = "lm_count"'),
+        "decides COUNT, not MEDIAN",
+    ),
+    "keys without GROUP BY": (("[[check]]", '[[check]]\nkeys = ["a"]'), "no GROUP BY"),
+    "bins of no column": (("[[check]]", '[[check]]\nbins = "agge=0:10:5"'), "no column"),
+    "a share of nothing": (
+        ("WHERE sex LIKE 'Female'", "WHERE sex LIKE 'female'"),
+        "no synthetic row matches",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_check_costs_nothing(
+    name: str, tmp_path: Path, command: Command, ledger: Path
+) -> None:
+    change, words = BROKEN[name]
+    code, out, _ = command("check", str(edited(tmp_path, "audit-fails", change)), "--output=json=-")
+    assert code == 2
+    broken = [e for e in json.loads(out)["checks"] if e["gate"] == "error"]
+    assert broken
+    assert all(words in entry["message"] for entry in broken)
+    if len(broken) == 2:
+        assert not ledger.exists()
+
+
+def test_a_missing_private_table_stops_the_run(tmp_path: Path, command: Command) -> None:
+    spec = edited(tmp_path, "audit", ("census_private.parquet", "gone.parquet"))
+    code, out, err = command("check", str(spec))
+    assert (code, out) == (2, "")
+    assert "gone.parquet does not exist" in err
+
+
+def test_what_the_environment_hides_is_not_shown(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "token-41fc"
+    secret.mkdir()
+    spec = tmp_path / "audit.toml"
+    text = (SAMPLES / "audit.toml").read_text(encoding="utf-8")
+    text = text.replace("census_private.parquet", "${VAULT}/private.parquet")
+    spec.write_text(text.replace('path = "census', f'path = "{SAMPLES}/census'), encoding="utf-8")
+    monkeypatch.setenv("VAULT", str(secret))
+    _, out, err = command("check", str(spec), "--output", "github")
+    assert "${VAULT}/private.parquet does not exist" in err
+    (secret / "private.parquet").write_bytes(b"no table")
+    monkeypatch.setenv("PQD_LEDGER", "")
+    _, more, last = command("check", str(spec))
+    assert "41fc" not in out + err + more + last
+
+
+def test_several_outputs_at_once(tmp_path: Path, command: Command) -> None:
+    kinds = {"json": "r.json", "junit": "r.xml", "markdown": "r.md", "html": "r.html"}
+    wanted = [f"--output={kind}={tmp_path / name}" for kind, name in kinds.items()]
+    code, out, err = command("check", sample("audit-fails"), *wanted, "--output", "github")
+    assert (code, err) == (1, "")
+    texts = {kind: (tmp_path / name).read_text(encoding="utf-8") for kind, name in kinds.items()}
+    assert json.loads(texts["json"])["exit_code"] == 1
+    assert '<failure message="' in texts["junit"]
+    for kind in ("markdown", "html"):
+        assert "median-age-of-employed-black-women" in texts[kind]
+    annotations = [line for line in out.splitlines() if line.startswith("::error")]
+    line = (SAMPLES / "audit-fails.toml").read_text("utf-8").splitlines().index("[[check]]") + 1
+    assert len(annotations) == 1
+    assert f"audit-fails.toml,line={line}," in annotations[0]
+    assert "outside tolerance" in annotations[0]
+
+
+def test_the_step_summary_is_added_to(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("# Before\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    command("check", sample("audit-fails"), "--output", "github")
+    text = summary.read_text(encoding="utf-8")
+    assert text.startswith("# Before\n")
+    assert "median-age-of-employed-black-women" in text
+
+
+def test_errors_of_a_spec_are_annotated_at_their_lines(tmp_path: Path, command: Command) -> None:
+    spec = edited(tmp_path, "audit", ("tau = 3", "tua = 3"), ("bins =", "bin ="))
+    code, out, _ = command("check", str(spec), "--output", "github")
+    assert code == 2
+    lines = spec.read_text("utf-8").splitlines()
+    wanted = [n for n, line in enumerate(lines, 1) if line.startswith(("tua", "bin "))]
+    found = [
+        int(n) for n in re.findall(r"^::error file=[^,]*audit\.toml,line=(\d+)", out, re.MULTILINE)
+    ]
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--output", "xml=a"], "is not understood"),
+        (["--output", "github=a"], "is not understood"),
+        (["--output", "json="], "is not understood"),
+        (["--output", "json=no/such/folder/r.json"], "no such folder"),
+        (["--output", "json=a", "--output", "html=a"], "same place"),
+        (["--output", "json=-", "--output", "html=-"], "same place"),
+        (["--update-baseline"], "needs --baseline"),
+        (["--baseline", "gone.json"], "does not exist"),
+    ],
+)
+def test_usage_errors_spend_nothing(
+    arguments: list[str], words: str, command: Command, ledger: Path
+) -> None:
+    code, out, err = command("check", sample("audit"), *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert not ledger.exists()
+
+
+def test_an_output_does_not_overwrite_the_spec(tmp_path: Path, command: Command) -> None:
+    spec = edited(tmp_path, "audit")
+    before = spec.read_bytes()
+    assert command("check", str(spec), "--output", f"json={spec}")[0] == 2
+    assert spec.read_bytes() == before
+
+
+def test_a_baseline_forgives_what_it_knew(tmp_path: Path, command: Command) -> None:
+    baseline = tmp_path / "baseline.json"
+    spec = sample("audit-fails")
+    update = ["--baseline", str(baseline), "--update-baseline"]
+    assert command("check", spec, *update)[0] == 1, "the first baseline forgives nothing"
+    code, out, _ = command("check", spec, "--baseline", str(baseline))
+    assert code == 0
+    assert "as in the baseline (not as expected)" in " ".join(out.split())
+
+
+def test_a_new_failure_comes_with_the_odds_that_it_is_noise(tmp_path: Path) -> None:
+    baseline = tmp_path / "baseline.json"
+    name = "median-age-of-employed-black-women"
+    checks = {name: "as expected", "median-age-of-men": "as expected"}
+    kept = {"kind": "pqd-baseline", "schema_version": 1, "checks": checks}
+    baseline.write_text(json.dumps(kept), encoding="utf-8")
+    report = pqd.check(sample("audit-fails"), baseline=baseline)
+    entry = report.entries[0]
+    assert report.exit_code == 1
+    assert entry.flip == entry.verdicts[0].p_value
+    assert "noise alone does that with probability < 0.1 % at most" in entry.message
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"kind": "other"}', '{"checks": {"a": 1}}', "{" * 9]
+)
+def test_no_baseline_is_named(text: str, tmp_path: Path, command: Command, ledger: Path) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(text, encoding="utf-8")
+    code, out, err = command("check", sample("audit"), "--baseline", str(path))
+    assert (code, out) == (2, "")
+    assert "baseline" in err
+    assert not ledger.exists()
+
+
+def test_an_updated_baseline_keeps_checks_that_were_not_run(
+    tmp_path: Path, command: Command
+) -> None:
+    baseline = tmp_path / "baseline.json"
+    update = ["--baseline", str(baseline), "--update-baseline"]
+    command("check", sample("audit-fails"), *update)
+    command("check", sample("audit-fails"), "--only", "median-age-of-men", *update)
+    assert len(json.loads(baseline.read_text("utf-8"))["checks"]) == 2
+
+
+def test_several_synthetic_tables_and_expecting_far(tmp_path: Path) -> None:
+    spec = edited(
+        tmp_path,
+        "audit-fails",
+        (
+            "[defaults]",
+            f'[synthetic.copy]\npath = "{SAMPLES}/census_private.parquet"\n\n[defaults]',
+        ),
+        ("workly LIKE 'Yes'\"", 'workly LIKE \'Yes\'"\nexpect = "far"\nsynthetic = ["tree"]'),
+    )
+    report = pqd.check(spec)
+    assert {e.id: e.gate for e in report.entries} == {
+        "median-age-of-employed-black-women@tree": "pass",
+        "median-age-of-men@tree": "pass",
+        "median-age-of-men@copy": "pass",
+    }
+
+
+def test_severity_warn_does_not_fail(tmp_path: Path, command: Command) -> None:
+    spec = edited(tmp_path, "audit-fails", ("[defaults]", '[defaults]\nseverity = "warn"'))
+    code, out, _ = command("check", str(spec))
+    assert code == 0
+    assert "WARN" in out
+
+
+def test_delta_lowers_the_price(tmp_path: Path) -> None:
+    checks = "".join(
+        f'[[check]]\nid = "c{n}"\nsql = "SELECT COUNT(*) FROM D WHERE age > {n}"\n'
+        for n in range(60)
+    )
+    head = (SAMPLES / "audit-fails.toml").read_text(encoding="utf-8").partition("[[check]]")[0]
+    head = head.replace('path = "census', f'path = "{SAMPLES}/census')
+    text = head.replace("epsilon = 0.5", 'epsilon = 0.1\non_undecided = "pass"')
+    text = text.replace("[defaults]", "[budget]\nepsilon = 10\ndelta = 1e-6\n\n[defaults]")
+    spec = tmp_path / "audit.toml"
+    spec.write_text(text + checks, encoding="utf-8")
+    report = pqd.check(spec)
+    assert report.cost.rule == "optimal"
+    assert 0 < report.cost.epsilon < 6
+    assert report.cost.delta == Fraction(1, 2_000_000)
+    assert "optimal composition" in " ".join(str(report).split())
+    facts: Any = report.to_dict()
+    assert facts["cost"]["total_delta"] == 5e-7
