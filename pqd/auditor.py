@@ -12,6 +12,7 @@ from deciders import SecureNoise
 from pqd.asking import Answers, Bill, Part, Progress, Purse, answered, silent
 from pqd.dispatch import AUTO
 from pqd.engines.duckdb import DuckDBEngine
+from pqd.errors import LedgerError
 from pqd.ledger import FILE_NAME, LEDGER_VARIABLE
 from pqd.parameters import Terms, privacy_unit
 from pqd.preparation import prepare
@@ -217,11 +218,16 @@ def cost_of(bill: Bill, purse: Purse | None, unit: PrivacyUnit | None) -> Cost:
     )
     if purse is None or bill.fingerprint is None:
         return cost
-    account = purse.ledger.account(bill.fingerprint)
+    try:
+        account = purse.ledger.account(bill.fingerprint)
+        limit = purse.ledger.allowed(bill.fingerprint, purse.budget).epsilon
+    except LedgerError:
+        # It broke after the charge: the verdicts are paid for and shown all the same.
+        return cost
     return replace(
         cost,
         ledger=purse.ledger.path.name,
         total=account.epsilon if account else Fraction(0),
         total_delta=account.delta if account else Fraction(0),
-        limit=purse.ledger.allowed(bill.fingerprint, purse.budget).epsilon,
+        limit=limit,
     )

@@ -1,8 +1,9 @@
 """An append-only log in one SQLite file, every entry bound to all before it by a hash.
 
-Entries are JSON texts.  Entry ``n`` carries ``hash_n = SHA-256(hash_{n-1} || body_n)``, so an
-entry that was edited, left out or reordered breaks every hash after it; whoever rewrites them all
-changes the last one, the *head*, which ``pqd ledger verify`` compares with one kept elsewhere.
+Entries are JSON texts.  Entry ``n`` carries ``hash_n = SHA-256(hash_{n-1} || body_n)``, where
+``hash_0`` commits to the secret key, so an entry that was edited, left out or reordered
+breaks every hash after it; whoever rewrites them all changes the last one, the *head*, which
+``pqd ledger verify`` compares with one kept elsewhere.
 """
 
 from __future__ import annotations
@@ -24,16 +25,19 @@ Body = dict[str, Any]
 # "pqdL": how a ledger is told from any other SQLite file.
 _MARK = 0x7071644C
 _FORMAT = 1
-START = "0" * 64
+_DAMAGED = "is damaged; restore it from a copy"
 _TABLES = f"""
 PRAGMA application_id = {_MARK};
 PRAGMA user_version = {_FORMAT};
+BEGIN;
 CREATE TABLE secret (key BLOB NOT NULL);
 CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
 CREATE TRIGGER entries_remain BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;
+INSERT INTO secret VALUES (x'{{key}}');
+COMMIT;
 """
 
 
@@ -66,7 +70,11 @@ class Chain:
             If it can be neither opened nor made, is no log of this kind, or its chain is broken.
         """
         self.path, self._wait = path, wait
-        if not path.exists():
+        self._entries: list[Entry] = []
+        self._connection: sqlite3.Connection | None = None
+        with self._explained("read"):
+            present = path.exists()
+        if not present:
             self._create()
         with self._explained("read"):
             # A file that is empty is one that was cut off: a log is never made that way.
@@ -80,24 +88,37 @@ class Chain:
                 raise LedgerError(
                     self._told("is no ledger of this version of pqd; name another file")
                 )
+            if self._one("PRAGMA quick_check(1)") != "ok":
+                raise LedgerError(self._told(_DAMAGED))
             # Durable means on the disk, the removal of the journal included.
-            self._connection.execute("PRAGMA synchronous = EXTRA")
-            self.secret = bytes(self._one("SELECT key FROM secret"))
-        self._entries: list[Entry] = []
+            self._execute("PRAGMA synchronous = EXTRA")
+            self.secret = self._one("SELECT key FROM secret")
+        if not isinstance(self.secret, bytes):
+            raise LedgerError(
+                self._told("was changed by hand: it has no key; restore it from a copy")
+            )
+        self.start = hashlib.sha256(self.secret).hexdigest()
+
+    def __del__(self) -> None:
+        """Let go of the file with the last reference."""
+        with suppress(AttributeError):
+            self.close()
 
     def close(self) -> None:
         """Let go of the file."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def entries(self) -> tuple[Entry, ...]:
         """Return every entry, after checking the chain of those not seen before."""
         with self._explained("read"):
-            rows = self._connection.execute(
+            rows = self._execute(
                 "SELECT number, body, hash FROM entries WHERE number > ? ORDER BY number",
-                (len(self._entries),),
+                len(self._entries),
             ).fetchall()
         for number, text, stored in rows:
-            before = self._entries[-1].hash if self._entries else START
+            before = self._entries[-1].hash if self._entries else self.start
             if number != len(self._entries) + 1 or stored != linked(before, text):
                 raise LedgerError(
                     self._told(
@@ -112,14 +133,14 @@ class Chain:
     def writing(self) -> Iterator[Chain]:
         """Hold the file against other writers; on leaving, what was appended is on the disk."""
         with self._explained("written"):
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._execute("BEGIN IMMEDIATE")
         try:
             yield self
             with self._explained("written"):
-                self._connection.execute("COMMIT")
+                self._execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
+                self._execute("ROLLBACK")
             # What was appended and rolled back must not be taken for stored.
             self._entries.clear()
             raise
@@ -128,11 +149,9 @@ class Chain:
         """Add one entry; only inside ``writing``."""
         known = self.entries()
         text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-        entry = Entry(len(known) + 1, text, linked(known[-1].hash if known else START, text))
+        entry = Entry(len(known) + 1, text, linked(known[-1].hash if known else self.start, text))
         with self._explained("written"):
-            self._connection.execute(
-                "INSERT INTO entries VALUES (?, ?, ?)", (entry.number, entry.text, entry.hash)
-            )
+            self._execute("INSERT INTO entries VALUES (?, ?, ?)", entry.number, text, entry.hash)
         self._entries.append(entry)
         return entry
 
@@ -144,8 +163,7 @@ class Chain:
             with self._explained("made"):
                 connection = sqlite3.connect(draft, isolation_level=None)
                 try:
-                    connection.executescript(_TABLES)
-                    connection.execute("INSERT INTO secret VALUES (?)", (os.urandom(32),))
+                    connection.executescript(_TABLES.format(key=os.urandom(32).hex()))
                 finally:
                     connection.close()
             # Another process may have been faster: then its log is the one.
@@ -160,8 +178,13 @@ class Chain:
                 draft.unlink()
 
     def _one(self, sql: str) -> Any:  # noqa: ANN401 - whatever the statement gives
-        row = self._connection.execute(sql).fetchone()
+        row = self._execute(sql).fetchone()
         return row[0] if row else b""
+
+    def _execute(self, sql: str, *values: object) -> sqlite3.Cursor:
+        if self._connection is None:
+            raise sqlite3.ProgrammingError("the ledger is closed")
+        return self._connection.execute(sql, values)
 
     def _told(self, what: str) -> str:
         return f"the ledger {self.path} {what}. Nothing was spent."
@@ -171,6 +194,8 @@ class Chain:
         """Put SQLite's errors into words."""
         try:
             yield
+        except UnicodeDecodeError:
+            reason = f"it {_DAMAGED}"
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             reason = {
@@ -181,7 +206,8 @@ class Chain:
                 "--ledger",
                 sqlite3.SQLITE_CANTOPEN: "it or its folder cannot be opened; name another place "
                 "with --ledger",
-                sqlite3.SQLITE_CORRUPT: "it is damaged; restore it from a copy",
+                sqlite3.SQLITE_CORRUPT: f"it {_DAMAGED}",
+                sqlite3.SQLITE_ERROR: f"it {_DAMAGED}",
                 sqlite3.SQLITE_NOTADB: "it is not a ledger, or damaged; restore it from a copy, or "
                 "name another file",
             }.get(code, f"{str(error)[:100]}; see to the disk")

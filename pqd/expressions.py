@@ -140,7 +140,8 @@ class Checker:
     def paren(self, node: exp.Expr) -> Checked:
         """A parenthesis, of the kind of its content."""
         inner, kind = self._check(node.this)
-        return exp.Paren(this=inner), kind
+        closed = isinstance(inner, (exp.Paren, exp.Column, exp.Literal))
+        return (inner if closed else exp.Paren(this=inner)), kind
 
     def logical(self, node: exp.Expr) -> Checked:
         """AND, OR, NOT over booleans; a chain of thousands is no deeper than one."""

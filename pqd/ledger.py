@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounts import NO_LIMIT, Account, Books, Budget, Owner, Reservation, fitting
-from pqd.chain import START, Body, Chain, Entry, linked
+from pqd.chain import Body, Chain, Entry, linked
 from pqd.errors import LedgerError
 from reports.ledger import AccountFacts, LedgerFacts, RunFacts
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from deciders.decider import Decision
     from pqd.composition import Charge
 
-EMPTY_HEAD = "empty"
 _NO_HASH = ""
 FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
 
@@ -60,9 +59,9 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """The last hash of the chain: it stands for every entry."""
+        """The last hash of the chain: it stands for every entry, and for the ledger itself."""
         entries = self.entries
-        return entries[-1].hash if entries else EMPTY_HEAD
+        return entries[-1].hash if entries else self._chain.start
 
     @property
     def limit(self) -> Budget:
@@ -207,8 +206,8 @@ class Ledger:
             If it is not: the ledger was deleted and begun anew, put back, or rewritten.
         """
         lost = "the ledger was begun anew, put back to an older copy, or rewritten"
-        hashes = [entry.hash for entry in self.entries]
-        if head is not None and head != EMPTY_HEAD and head.strip().lower() not in hashes:
+        hashes = [self._chain.start, *(entry.hash for entry in self.entries)]
+        if head is not None and head.strip().lower() not in hashes:
             raise LedgerError(f"{self.path} does not hold the head {head[:80]}: {lost}")
         if export is not None:
             kept = _hashes(export)
@@ -218,7 +217,7 @@ class Ledger:
     def exported(self) -> str:
         """Return every entry as JSON lines, each with its hash; no secret is among them."""
         lines = ({"hash": e.hash, "entry": e.text} for e in self.entries)
-        return "".join(json.dumps(line) + "\n" for line in lines)
+        return "".join(json.dumps(line) + "\n" for line in ({"hash": self._chain.start}, *lines))
 
     def statement(self) -> LedgerFacts:
         """Return what a reader may see of the ledger."""
@@ -265,7 +264,7 @@ class Ledger:
         for entry in entries[self._read :]:
             try:
                 self._books.apply(entry.body)
-            except (KeyError, ValueError, TypeError, IndexError):
+            except (KeyError, ValueError, TypeError, IndexError, ArithmeticError):
                 raise LedgerError(
                     f"the ledger {self.path} has an entry ({entry.number}) that this version of "
                     "pqd does not understand. Nothing was spent."
@@ -275,12 +274,12 @@ class Ledger:
 
 def _hashes(export: Path) -> list[str]:
     """Return the hashes of an export, after checking that they are those of its entries."""
-    hashes, before = [], START
     try:
-        for line in export.read_text(encoding="utf-8").splitlines():
-            kept = json.loads(line)
-            before = linked(before, kept["entry"])
-            hashes.append(before if before == kept["hash"] else _NO_HASH)
+        first, *rest = (json.loads(line) for line in export.read_text("utf-8").splitlines())
+        hashes = [str(first["hash"]) if len(first) == 1 else _NO_HASH]
+        for kept in rest:
+            fits = linked(hashes[-1], kept["entry"]) == kept["hash"]
+            hashes.append(kept["hash"] if fits else _NO_HASH)
     except OSError as error:
         raise LedgerError(f"the export {export} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):

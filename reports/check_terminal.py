@@ -96,6 +96,8 @@ class _Block:
         yield from self._body()
         for text in advice(self._entry):
             yield from self._wrapped(text)
+        if self._entry.gate == "error":
+            yield from self._wrapped(f"see line {self._entry.line} of the spec")
 
     def _wrapped(self, text: str, style: str = "") -> Iterator[Text]:
         yield from wrapped(Text(text, style=style), self._console, self._width)

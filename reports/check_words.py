@@ -33,12 +33,16 @@ _COUNTED = {
     PLANNED: "planned",
 }
 HOW_TO_READ = (
-    "PASS: as expected, or undecided where the spec lets that pass. FAIL: not as expected, or "
-    "undecided where the spec does not. WARN: the same, but the spec only warns. KNOWN: failed in "
-    "the baseline too. ERROR: could not be asked. PLAN: not asked yet.",
-    "A verdict says whether the private answer lies within the tolerance of the synthetic one. It "
-    "is drawn under differential privacy, so noise can turn it; a small p says that this is "
-    "unlikely.",
+    (
+        "PASS: as expected, or undecided where the spec lets that pass. FAIL: not as expected, or "
+        "undecided where the spec does not. WARN: the same, but the spec only warns. KNOWN: failed "
+        "in the baseline too. ERROR: could not be asked. PLAN: not asked yet."
+    ),
+    (
+        "A verdict says whether the private answer lies within the tolerance of the synthetic one. "
+        "It is drawn under differential privacy, so noise can turn it; a small p says that this is "
+        "unlikely."
+    ),
 )
 
 
@@ -108,12 +112,18 @@ def _pair(shown: str, under: str) -> Iterator[str]:
         yield under.rstrip()
 
 
-def message_text(message: str) -> str:
-    """Return a message, harmless and of as many lines, its carets in place."""
+def message_text(message: str, width: float = math.inf) -> str:
+    """Return a message, harmless, its carets in place; lines with carets have ``width`` cells."""
     lines: list[str] = []
     for line, carets in message_parts(message):
-        lines += [visible(line)] if carets is None else aligned(line, carets)
+        lines += [visible(line)] if carets is None else aligned(line, carets, width)
     return "\n".join(lines)
+
+
+def message_head(message: str, width: float = math.inf) -> tuple[str, str]:
+    """Return the sentence that a message begins with, and all else as ``message_text`` does."""
+    first, _, others = message_text(message, width).partition("\n")
+    return first, others
 
 
 def stamped(entry: CheckEntry, text: str) -> str:
@@ -144,7 +154,8 @@ def row(entry: CheckEntry) -> Row:
 
 def detail_lines(entry: CheckEntry, sign: str = "±") -> Iterator[str]:
     """Yield all that is known of a check below its message."""
-    yield f"expected: {visible(entry.expect)}; tolerance {visible(entry.tolerance)}"
+    stated = f"expected: {visible(entry.expect)}; tolerance {visible(entry.tolerance)}"
+    yield f"line {entry.line} of the spec; {stated}"
     if len(entry.verdicts) == 1:
         for text, _ in sentences(entry.verdicts[0], entry.tolerance, sign):
             yield text
@@ -174,10 +185,9 @@ def advice(entry: CheckEntry) -> Iterator[str]:
             "as expected in the baseline; if the answers were as then, noise alone would turn it "
             f"with probability at most {max(share, 0.1):.1f} %"
         )
-    if entry.gate == "known":
-        return
-    step = _next_step(entry)
-    yield f"next: {step} (line {entry.line})" if step else f"see line {entry.line} of the spec"
+    step = None if entry.gate == "known" else _next_step(entry)
+    if step:
+        yield f"next: {step} (line {entry.line})"
 
 
 def _next_step(entry: CheckEntry) -> str | None:
@@ -234,7 +244,5 @@ def remark_lines(report: CheckReport) -> Iterator[str]:
     yield from (text.plain for text in remarks(_verdicts(report), report.notes))
     if report.baseline is not None:
         turned = sum(entry.flip is not None and entry.gate != "pass" for entry in report.entries)
-        yield (
-            f"Compared with the baseline {visible(report.baseline)}: {report.count('known')} failed "
-            f"there too, {turned} turned since."
-        )
+        known = f"{report.count('known')} failed there too, {turned} turned since"
+        yield f"Compared with the baseline {visible(report.baseline)}: {known}."

@@ -1,7 +1,6 @@
 """The GitHub rendering of ``pqd check``: workflow commands, which become remarks on a change."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reports.check_words import (
@@ -23,7 +22,7 @@ _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = _DATA | {":": "%3A", ",": "%2C"}
 
 
-def annotations(report: CheckReport, path: str) -> str:
+def annotations(report: "CheckReport", path: str) -> str:
     """Return workflow commands, a line each: one per check that is not fine, then the summary.
 
     ``path`` is where the spec lies in the repository.  What passed as decided has no line.
@@ -42,7 +41,7 @@ def annotations(report: CheckReport, path: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _level(entry: CheckEntry) -> str | None:
+def _level(entry: "CheckEntry") -> str | None:
     if entry.gate in {"fail", "error"}:
         return "error"
     return "warning" if entry.gate != "pass" or entry.status == "undecided" else None
@@ -53,6 +52,6 @@ def _command(level: str, path: str, line: int, title: str, text: str) -> str:
     return f"::{level} {place},title={_escaped(title, _PROPERTY)}::{_escaped(text, _DATA)}"
 
 
-def _escaped(text: str, codes: dict[str, str]) -> str:
+def _escaped(text: str, codes: Mapping[str, str]) -> str:
     """Return ``text`` as GitHub's toolkit writes it; a line cannot end in it."""
-    return text.translate(str.maketrans(codes))
+    return "".join(codes.get(sign, sign) for sign in text)

@@ -11,7 +11,7 @@ from reports.check_words import (
     cost_lines,
     counts_sentence,
     group_line,
-    message_text,
+    message_head,
     remark_lines,
     result,
     row,
@@ -23,6 +23,9 @@ from reports.words import sentences
 
 if TYPE_CHECKING:
     from reports.check import CheckEntry, CheckReport
+
+# What the column of messages has room for.
+_WIDTH = 56
 
 
 def html_text(report: CheckReport) -> str:
@@ -54,15 +57,15 @@ def _harmless(value: object) -> object:
 
 
 def _check(entry: CheckEntry) -> dict[str, Any]:
-    single, groups = entry.verdicts, ()
-    if len(entry.verdicts) > 1:
-        single, groups = (), entry.verdicts
+    grouped = len(entry.verdicts) > 1
+    single = () if grouped else entry.verdicts
+    groups = entry.verdicts if grouped else ()
     return {
         "entry": entry,
         "badge": badge(entry),
         "bad": entry.gate in {"error", "fail"},
         "simulated": any(verdict.simulated for verdict in entry.verdicts),
-        "message": message_text(entry.message),
+        "message": message_head(entry.message, _WIDTH),
         "cells": row(entry),
         "sentences": [t for v in single for t, _ in sentences(v, entry.tolerance, "±")],
         "groups": [group_line(verdict) for verdict in groups],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as Tree
+from xml.etree import ElementTree as ET
 
 from reports.check_words import cost_lines, detail_lines, message_text, remark_lines, stamped
 from reports.terminal import SIMULATED
@@ -24,43 +24,44 @@ def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     One test case per check.  What fails the build is a failure, with its status as the type; what
     could not be asked is an error; what is undecided without failing, or only planned, is skipped.
     """
-    name = xml_text(visible(report.spec)) or "pqd check"
-    suite = Tree.Element("testsuite", {"name": name, "package": name, "id": "0"})
+    name = xml_text(visible(report.spec)).strip() or "pqd check"
+    suite = ET.Element("testsuite", {"name": name, "package": name, "id": "0"})
     suite.attrib |= {"hostname": "localhost", "timestamp": timestamp, "time": "0"}
-    properties = Tree.SubElement(suite, "properties")
+    properties = ET.SubElement(suite, "properties")
     for key, value in (("dry", report.dry), ("simulated", report.simulated)):
-        Tree.SubElement(properties, "property", {"name": key, "value": str(value).lower()})
+        ET.SubElement(properties, "property", {"name": key, "value": str(value).lower()})
     cases = [_case(suite, name, entry) for entry in report.entries]
     counts = {"tests": len(cases)}
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         counts[plural] = sum(case.find(tag) is not None for case in cases)
     suite.attrib |= {key: str(count) for key, count in counts.items()}
     closing = [*cost_lines(report), *remark_lines(report)]
-    Tree.SubElement(suite, "system-out").text = xml_text(
+    ET.SubElement(suite, "system-out").text = xml_text(
         "\n".join([SIMULATED, *closing] if report.simulated else closing)
     )
-    Tree.SubElement(suite, "system-err")
-    suites = Tree.Element("testsuites")
+    ET.SubElement(suite, "system-err")
+    suites = ET.Element("testsuites")
     suites.append(suite)
-    Tree.indent(suites)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{Tree.tostring(suites, encoding="unicode")}\n'
+    ET.indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
 
-def _case(suite: Tree.Element, name: str, entry: CheckEntry) -> Tree.Element:
-    case = Tree.SubElement(
+def _case(suite: ET.Element, name: str, entry: CheckEntry) -> ET.Element:
+    case = ET.SubElement(
         suite,
         "testcase",
         {"classname": name, "name": xml_text(visible(entry.id)), "time": "0"},
     )
-    told = stamped(entry, message_text(entry.message))
+    message = message_text(entry.message)
+    told = stamped(entry, message)
     text = xml_text("\n".join([told, visible(entry.sql, keep="\n"), *detail_lines(entry)]))
     tag = _tag(entry)
     if tag is None:
-        if entry.gate != "pass" or told.startswith("SIMULATED"):
-            Tree.SubElement(case, "system-out").text = f"{entry.gate}: {text}"
+        if entry.gate != "pass" or told != message:
+            ET.SubElement(case, "system-out").text = f"{entry.gate}: {text}"
         return case
     facts = {"message": xml_text(told)} | ({} if tag == "skipped" else {"type": entry.status})
-    found = Tree.SubElement(case, tag, facts)
+    found = ET.SubElement(case, tag, facts)
     found.text = text
     return case
 

@@ -15,8 +15,7 @@ from reports.check_words import (
     cost_lines,
     counts_sentence,
     detail_lines,
-    message_parts,
-    message_text,
+    message_head,
     remark_lines,
     result,
     row,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 # ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
 _SIGNS = re.compile(
-    r"""[^\w\s,.;:%?'"/()=+-]|\b_\B|\B_|_$|:(?=\S)|(?<=www)\.|(?<=GH)-""",
+    r"""[^\w\s,.;:%?'"/()=+^-]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=\S)|(?<=www)\.|(?<=GH)-""",
     re.ASCII | re.IGNORECASE,
 )
 _START = re.compile(r"^(\d*)([-+=.):])")
@@ -74,15 +73,16 @@ def _table(entries: Sequence[CheckEntry]) -> str:
 def _row(entry: CheckEntry) -> str:
     cells = row(entry)
     simulated = " SIMULATED" if any(v.simulated for v in entry.verdicts) else ""
-    why = markdown(message_parts(entry.message)[0][0])
+    why = markdown(message_head(entry.message)[0])
     amounts = map(markdown, (cells.p, cells.answer, cells.tolerance))
     parts = [_code(entry.id), f"**{badge(entry)}**{simulated}", why, *amounts]
     return f"| {' | '.join(parts)} |"
 
 
 def _details(entry: CheckEntry) -> Iterator[str]:
-    if "\n" in entry.message:
-        yield f"<pre>{_lines(message_text(entry.message))}</pre>"
+    _, others = message_head(entry.message)
+    if others:
+        yield f"<pre>{_lines(others)}</pre>"
     sql = visible(entry.sql, keep="\n")
     yield f"<pre>{_lines(sql)}</pre>"
     yield _listed(detail_lines(entry))

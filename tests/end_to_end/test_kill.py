@@ -1,28 +1,331 @@
 """Runs killed at any moment: no verdict was ever shown that the ledger does not hold.
 
-Run as a program this file is the server that the tests talk to: it has loaded everything, and
-forks a child that runs the real command line for each trial, so that a trial is a tenth of a
-second.
+Run as a program, this file is the server of the trials: it loads everything once and forks, for
+each trial, a child that is the real command line, so that a trial takes a tenth of a second.
 """
 
+import contextlib
+import gc
 import importlib
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, NoReturn
 
 import pytest
 
-import pqd.auditor
-import pqd.cli.progress
+import pqd.cli
 from pqd.accounts import Reservation
-from pqd.asking import UNKNOWN
+from pqd.auditor import UNRECORDED
+from pqd.composition import Charge
+from pqd.ledger import Ledger
+
+ROOT = Path(__file__).resolve().parents[2]
+PRELOADED = (
+    *("pqd.cli.progress", "reports.terminal", "opendp.prelude", "pandas"),
+    *("sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"),
+)
+KILLS = 200
+AT_SIGHT = 15
+LEDGERS = 4
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A command to run, and the seconds after which it is killed.
+
+    It is killed ``at_sight`` of its first output, or else left to its end.
+    """
+
+    command: Sequence[str]
+    delay: float | None = None
+    at_sight: bool = False
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a trial gave: its output, its exit status as the system tells it, its seconds."""
+
+    out: str
+    status: int
+    seconds: float
+
+
+# The server --------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Run the trials that come as JSON lines; say, per line, what came of it."""
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    # The children then write to fewer of the pages that they share.
+    gc.freeze()
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(asdict(tried(Trial(**json.loads(line))))) + "\n")
+        sys.stdout.flush()
+    # What is frozen cannot be torn down.
+    os._exit(0)
+
+
+def tried(trial: Trial) -> Ran:
+    reading, writing = os.pipe()
+    started = time.perf_counter()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        perform(trial, writing)
+    os.close(writing)
+    if trial.delay is not None:
+        time.sleep(trial.delay)
+        os.kill(child, signal.SIGKILL)
+    if trial.at_sight:
+        select.select([reading], [], [])
+        os.kill(child, signal.SIGKILL)
+    with os.fdopen(reading, encoding="utf-8") as file:
+        out = file.read()
+    status = os.waitpid(child, 0)[1]
+    return Ran(out, status, time.perf_counter() - started)
+
+
+def perform(trial: Trial, writing: int) -> NoReturn:
+    """Be the command line, with all that it says on one pipe, as it says it."""
+    sys.stdout = sys.stderr = os.fdopen(writing, "w", encoding="utf-8")
+    sys.argv = ["pqd", *trial.command]
+    afterwards = shown_first() if trial.late else []
+    code: object = 0
+    try:
+        pqd.cli.main()
+    except SystemExit as stopped:
+        code = stopped.code
+    sys.stdout.flush()
+    for act in afterwards:
+        act()
+    os._exit(code if isinstance(code, int) else 0)
+
+
+def shown_first() -> list[Callable[[], object]]:
+    """Make this process the wrong program: it charges when the verdict has been shown."""
+    reserve, late = Ledger.reserve, list[Callable[[], object]]()
+
+    def promised(
+        ledger: Ledger, fingerprint: str, label: str, questions: Any, price: Any, **rest: Any
+    ) -> tuple[Reservation, Charge]:
+        late.append(partial(reserve, ledger, fingerprint, label, questions, price, **rest))
+        return Reservation(1, 1), ledger.affords(fingerprint, price)
+
+    def recorded(*_: object) -> None:
+        """Leave the answers out, too."""
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Ledger, "reserve", promised)
+    patch.setattr(Ledger, "record", recorded)
+    return late
+
+
+# The tests ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Bench:
+    """The server, a table, and the ledgers that the trials share."""
+
+    server: "subprocess.Popen[str]"
+    folder: Path
+    trials: int = 0
+    before: dict[Path, list[str]] = field(default_factory=dict)
+
+    def run(self, trial: Trial) -> Ran:
+        sending, receiving = self._pipes
+        sending.write(json.dumps(asdict(trial)) + "\n")
+        sending.flush()
+        return Ran(**json.loads(receiving.readline()))
+
+    @property
+    def _pipes(self) -> tuple[IO[str], IO[str]]:
+        assert self.server.stdin is not None
+        assert self.server.stdout is not None
+        return self.server.stdin, self.server.stdout
+
+    def ask(self, ledger: str, **how: Any) -> "Asked":
+        """Ask a question that nobody has asked before."""
+        self.trials += 1
+        sql = f"SELECT COUNT(*) FROM D WHERE age > {self.trials}.5"
+        table, path = str(self.folder / "private.csv"), self.folder / ledger
+        terms = ["--tau", "5", "--epsilon", "1/3", "--decider", "inv_count"]
+        command = ["audit", table, table, "-q", sql, *terms, "--ledger", str(path), "--json", "-"]
+        return Asked(sql, path, self.run(Trial(command, **how)))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, where it was charged, and what its run gave."""
+
+    sql: str
+    path: Path
+    ran: Ran
+
+    @property
+    def shown(self) -> bool:
+        """Whether anything was shown: part of a report may tell the verdict."""
+        return bool(self.ran.out)
+
+    @property
+    def verdict(self) -> Mapping[str, Any] | None:
+        """The verdict, if the whole report was shown."""
+        with contextlib.suppress(json.JSONDecodeError):
+            report = json.loads(self.ran.out)
+            assert UNRECORDED not in report["notes"]
+            return dict(report["verdicts"][0])
+        return None
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    folder = tmp_path_factory.mktemp("kill")
+    rows = "\n".join(str(age) for age in range(0, 300, 3))
+    (folder / "private.csv").write_text(f"age\n{rows}\n", encoding="utf-8")
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    quiet = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "OPENBLAS_NUM_THREADS": "1"}
+    # Warnings of the libraries about forking are not the command line's.
+    with subprocess.Popen(  # noqa: S603 - this very file
+        [sys.executable, "-W", "ignore", __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env=os.environ | quiet,
+    ) as server:
+        yield Bench(server, folder)
+
+
+def entries_of(path: Path) -> list[str]:
+    """Return the texts of a ledger's entries, after checking their chain, if it was made yet."""
+    if not path.exists():
+        return []
+    with closing(Ledger(path)) as ledger:
+        ledger.verify()
+        assert sum(account.epsilon for account in ledger.accounts) == Fraction(
+            sum(entry.body["kind"] == "charge" for entry in ledger.entries), 3
+        )
+        return [entry.text for entry in ledger.entries]
+
+
+def paid(asked: Asked, entries: Sequence[str]) -> bool:
+    """Say whether the ledger holds the charge of what was shown, and its answer."""
+    bodies = [json.loads(text) for text in entries]
+    questions = [q for body in bodies if body["kind"] == "charge" for q in body["questions"]]
+    keys = {question["key"] for question in questions if question["sql"] == asked.sql}
+    answers = {
+        key: answer
+        for body in bodies
+        if body["kind"] == "answers"
+        for key, answer in body["answers"].items()
+        if key in keys
+    }
+    (answer,) = answers.values() or [None]
+    verdict = asked.verdict
+    if verdict and answer:
+        assert answer["yes"] == (verdict["outcome"] == "yes")
+        assert (answer["p_value"], answer["margin"]) == (verdict["p_value"], verdict["margin"])
+    return answer is not None
+
+
+def charged(asked: Asked, entries: Sequence[str]) -> bool:
+    """Say whether the ledger holds the charge of a question."""
+    return any(f'"sql":{json.dumps(asked.sql)}' in text for text in entries)
+
+
+def settle(bench: Bench, asked: Asked) -> list[str]:
+    """Check a ledger after a trial: it is whole and has lost nothing; return its entries."""
+    entries, before = entries_of(asked.path), bench.before.get(asked.path, [])
+    assert entries[: len(before)] == before
+    bench.before[asked.path] = entries
+    return entries
+
+
+def seconds_of(bench: Bench) -> float:
+    """Measure a run that is left alone, and see that it works."""
+    asked = bench.ask("measured.sqlite")
+    assert asked.ran.status == 0, asked.ran.out
+    assert asked.verdict is not None
+    assert paid(asked, settle(bench, asked))
+    return asked.ran.seconds
+
+
+def test_no_verdict_is_shown_unpaid_wherever_the_run_is_killed(bench: Bench) -> None:
+    seconds_of(bench)
+    seconds = 0.0
+    rng = random.Random(11)  # noqa: S311 - no secret comes of it
+    stages = Counter[str]()
+    for number in range(KILLS):
+        if not number % 20:
+            # Measured again and again, since other work on the machine comes and goes.
+            seconds = seconds_of(bench)
+        delay = rng.uniform(0, 1.1 * seconds)
+        asked = bench.ask(f"ledger-{number % LEDGERS}.sqlite", delay=delay)
+        entries = settle(bench, asked)
+        assert not asked.shown or paid(asked, entries), asked
+        wasted = charged(asked, entries) and not asked.shown
+        stages["shown" if asked.shown else "wasted" if wasted else "before"] += 1
+    # The kills fell before the charge, between it and the verdict, and after that.
+    assert len(stages) == 3
+
+
+def test_no_verdict_is_shown_unpaid_when_killed_at_its_sight(bench: Bench) -> None:
+    for _ in range(AT_SIGHT):
+        asked = bench.ask("sight.sqlite", at_sight=True)
+        assert asked.shown
+        assert paid(asked, settle(bench, asked))
+
+
+def test_a_program_that_shows_first_is_caught(bench: Bench) -> None:
+    whole = bench.ask("late.sqlite", late=True)
+    assert whole.shown
+    # Left alone, it charges as well as the right one does.
+    assert charged(whole, settle(bench, whole))
+    unpaid = 0
+    for _ in range(AT_SIGHT):
+        asked = bench.ask("late.sqlite", at_sight=True, late=True)
+        assert asked.shown
+        unpaid += not charged(asked, settle(bench, asked))
+    assert unpaid > 0
+
+
+def test_a_ledger_is_made_whole_or_not_at_all(bench: Bench) -> None:
+    def make(name: str, delay: float | None = None) -> tuple[Path, Ran]:
+        path = bench.folder / name
+        return path, bench.run(Trial(["ledger", "limit", str(path), "7"], delay=delay))
+
+    make("made.sqlite")
+    seconds = max(make(f"made-{number}.sqlite")[1].seconds for number in range(2))
+    rng = random.Random(12)  # noqa: S311 - no secret comes of it
+    lengths = set()
+    for number in range(40):
+        path, ran = make(f"limit-{number}.sqlite", rng.uniform(0, 1.3 * seconds))
+        assert os.WIFSIGNALED(ran.status) or path.exists()
+        if path.exists():
+            with closing(Ledger(path)) as ledger:
+                lengths.add(len(ledger.entries))
+                assert ledger.limit.epsilon in {None, Fraction(7)}
+        else:
+            lengths.add(-1)
+    assert {-1, 1} <= lengths <= {-1, 0, 1}
+
+
+if __name__ == "__main__":
+    serve()

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.pqd.spec_texts import FULL, HEAD, SMALL
 
 from deciders import DECIDERS
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.parameters import Terms, parse_columns
 from pqd.spec import Check, Problem, Source, Spec, SpecError, read_spec
+from tests.pqd.spec_texts import FULL, HEAD, SMALL
 
 SECRET = "hush-7f3a"  # noqa: S105 - what no message may show
 ENVIRON = {"DATA": SECRET, "EMPTY": ""}

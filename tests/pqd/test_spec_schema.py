@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from tests.pqd.spec_texts import FULL, SMALL
 
 from pqd.errors import PqdError
 from pqd.spec import json_schema, read_spec
 from pqd.spec.schema import SECTIONS
+from tests.pqd.spec_texts import FULL, SMALL
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "audit-spec.schema.json"
 SCHEMA = Draft202012Validator(json_schema())

@@ -1,0 +1,170 @@
+"""Specs and SQL at random: one message or a report, never a private value, no charge if refused.
+
+300 inputs in a test run; ``PQD_FUZZ=10000`` tries as many more as it says.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import pqd
+from pqd.ledger import Ledger
+
+CANARIES = ("zebra", "987654", "31.4159", "2031-12")
+PUBLIC = "age,job,pay,born\n" + "".join(
+    f"{20 + n},{('cook', 'smith')[n % 2]},{n}.5,1990-01-{n + 1:02}\n" for n in range(20)
+)
+PRIVATE = PUBLIC + "987654,zebra,31.4159,2031-12-31\n" * 5
+SPEC = """\
+[private]
+path = "private.csv"
+
+[synthetic.copy]
+path = "copy.csv"
+
+[budget]
+epsilon = 2
+
+[columns.pay]
+bounds = [0, 50]
+step = 0.5
+
+[defaults]
+tau = "50%"
+epsilon = 0.5
+
+[[check]]
+id = "one"
+sql = "SELECT COUNT(*) FROM D WHERE job = 'cook'"
+
+[[check]]
+id = "two"
+sql = "SELECT SUM(pay) FROM D GROUP BY job"
+expect = "far"
+"""
+WORDS = [
+    *("SELECT", "COUNT(*)", "COUNT(DISTINCT job)", "SUM(pay)", "AVG(age)", "MEDIAN(age)", "FROM D"),
+    *("QUANTILE(pay, 0.9)", "WHERE", "GROUP BY", "job", "age", "pay", "born", "AND", "OR", "NOT"),
+    *("=", "<", ">=", "<>", "IS NULL", "LIKE", "IN", "(", ")", ",", "'cook'", "'%'", "30", "0.5"),
+    *("CAST(job AS INT)", "1/0", "(SELECT 1)", "'1990-01-05'", "-", "*", "CASE", "END", ";", "--"),
+    *("BETWEEN", "NULL", "TRUE", "YEAR(born)", "LENGTH(job)", '"job"', "1e999", "\x00", "é", "D"),
+]
+FORMS = [
+    "SELECT {a} FROM D WHERE {p}",
+    "SELECT {a} FROM D WHERE {p} GROUP BY job",
+    "SELECT job, {a} FROM D WHERE {p} GROUP BY job, born",
+]
+AGGREGATES = [word for word in WORDS if "(" in word and word.isupper() is False] + ["COUNT(*)"]
+
+sqls = st.one_of(
+    st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join),
+    st.builds(
+        lambda form, a, p: form.format(a=a, p=" ".join(p)),
+        st.sampled_from(FORMS),
+        st.sampled_from(AGGREGATES),
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=7),
+    ),
+    st.text(max_size=40),
+)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """Return the spec with lines dropped, doubled, swapped or changed."""
+    lines = SPEC.splitlines()
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(lines) - 1))
+        match draw(st.sampled_from(["drop", "double", "swap", "value", "sign", "text"])):
+            case "drop" if len(lines) > 1:
+                del lines[place]
+            case "double":
+                lines.insert(place, lines[place])
+            case "swap":
+                other = draw(st.integers(0, len(lines) - 1))
+                lines[place], lines[other] = lines[other], lines[place]
+            case "value":
+                key = lines[place].partition("=")[0]
+                values = ["-1", "nan", '"x"', "[]", "{}", "true", "1979-05-27", "1e400", '"50%"']
+                lines[place] = f"{key}= {draw(st.sampled_from(values))}"
+            case "sign" if lines[place]:
+                cut = draw(st.integers(0, len(lines[place]) - 1))
+                sign = draw(st.sampled_from(list("\"[]=#{}'\\\t.-0é")))
+                lines[place] = lines[place][:cut] + sign + lines[place][cut + 1 :]
+            case _:
+                lines[place] = draw(st.text(max_size=20)).replace("\n", " ")
+    return "\n".join(lines)
+
+
+def with_sql(sql: str) -> str:
+    quoted = "".join(
+        f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}" for sign in sql
+    )
+    return SPEC.replace("SELECT COUNT(*) FROM D WHERE job = 'cook'", quoted)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    found = tmp_path_factory.mktemp("fuzz")
+    (found / "private.csv").write_text(PRIVATE, encoding="utf-8")
+    (found / "copy.csv").write_text(PUBLIC, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(found)
+        yield found
+
+
+def tried(folder: Path, text: str) -> None:
+    """Run a spec: a refusal charges nothing, and no private value is ever said."""
+    spec, ledger = folder / "audit.toml", folder / "pqd-ledger.sqlite"
+    ledger.unlink(missing_ok=True)
+    spec.write_text(text, encoding="utf-8", errors="surrogatepass")
+    try:
+        report = pqd.check(spec, ledger=ledger)
+    except pqd.PqdError as error:
+        said = str(error)
+        assert not ledger.exists() or not Ledger(ledger).accounts
+    else:
+        said = str(report) + report.to_json()
+        broken = [entry for entry in report.entries if entry.gate == "error"]
+        if len(broken) == len(report.entries):
+            assert not ledger.exists()
+    # What the input itself holds is no secret.
+    assert not any(canary in said for canary in CANARIES if canary not in text)
+
+
+MORE = int(os.environ.get("PQD_FUZZ", "300"))
+quick = settings(
+    max_examples=MORE // 2,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@quick
+@given(text=mutated())
+@example(text=SPEC)
+@example(text="check:\n  - id: one\n    sql: SELECT 1\n")
+def test_specs(folder: Path, text: str) -> None:
+    tried(folder, text)
+
+
+@quick
+@given(sql=sqls)
+@example(sql="SELECT COUNT(*) FROM D WHERE job > 'a' GROUP BY job")
+@example(sql="SELECT SUM(age) FROM D")
+def test_sql(folder: Path, sql: str) -> None:
+    tried(folder, with_sql(sql))
+
+
+def test_the_check_sees_a_canary(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product that named a private value would be caught."""
+
+    def leaking(*_: object, **__: object) -> None:
+        raise pqd.PqdError("cannot read 'zebra' as a number")
+
+    monkeypatch.setattr(pqd, "check", leaking)
+    with pytest.raises(AssertionError):
+        tried(folder, SPEC)

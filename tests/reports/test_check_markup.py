@@ -1,0 +1,316 @@
+"""A check as Markdown, HTML and GitHub commands: hostile text stays text."""
+
+import html
+import importlib.resources
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+import jinja2
+import pytest
+from hypothesis import given, settings
+from markdown_it import MarkdownIt
+
+import reports.github
+import reports.markdown
+from reports.check import CheckEntry, CheckReport
+from reports.github import annotations
+from reports.html import html_text
+from reports.markdown import markdown_text
+from reports.visible import visible
+from tests.reports.check_reports import (
+    ALL,
+    BASED,
+    BROKEN,
+    DRY,
+    FAIL,
+    GROUPED,
+    KNOWN,
+    LENIENT,
+    PASS,
+    PLAN,
+    REPORTS,
+    SIMULATED,
+    UNDECIDED,
+    UNSURE,
+    WARN,
+    hostile,
+    quoting,
+    report_of,
+)
+
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+VOID = {"meta", "br", "hr"}
+
+
+class Page(HTMLParser):
+    """The tags of a page, and its texts with the tags that they stand in."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((" ".join(self.open), data))
+
+    def inside(self, tag: str) -> list[str]:
+        """Return the whole text of each place with ``tag`` innermost."""
+        return ["".join(t for place, t in self.texts if place.split()[-1:] == [tag])]
+
+
+# Markdown
+
+
+def read(text: str) -> Page:
+    return Page(MARKDOWN.render(text))
+
+
+def stays_text_in_markdown(text: str) -> None:
+    source = markdown_text(quoting(text))
+    assert read(source).tags == read(markdown_text(quoting("x\ny" if "\n" in text else "x"))).tags
+    remaining = re.sub(r"</?(details|summary|code|pre)>|<!-- -->", "", source)
+    assert "<" not in remaining
+    assert not re.search(r"https?:|www\.|\bGH-\d", remaining, re.IGNORECASE)
+    for line in source.splitlines():
+        assert "\x1b" not in line
+        if line.startswith("|"):
+            assert line.count("|") == 7
+    for _, chunk in read(source).texts:
+        assert not re.search(r"[@#]\w|:\w+:", chunk)
+    # The check of the longest name: what is shown is the text itself.
+    codes = read(source.partition("</details>")[0] + "</details>")
+    wanted = " ".join(text.split())
+    shown = "".join(t for place, t in codes.texts if place.endswith("th code"))
+    assert shown == ""
+    cells = "".join(t for place, t in codes.texts if place.endswith("td code"))
+    assert cells == visible(wanted) * 3
+
+
+@settings(max_examples=80, deadline=None)
+@given(hostile)
+def test_hostile_text_stays_text_in_markdown(text: str) -> None:
+    stays_text_in_markdown(text)
+
+
+@pytest.mark.parametrize("text", ["<script>x</script>", "a|b", "@someone", "[x](y)", "www.e.com"])
+def test_a_markdown_twin_that_escapes_nothing_is_caught(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stays_text_in_markdown(text)
+    monkeypatch.setattr(reports.markdown, "_SIGNS", re.compile("(?!)"))
+    with pytest.raises(AssertionError):
+        stays_text_in_markdown(text)
+
+
+def test_markdown_puts_the_worst_first_and_folds_what_passed() -> None:
+    text = markdown_text(BASED)
+    assert text.startswith("## pqd check: BROKEN\n")
+    rows = [line for line in text.splitlines() if line.startswith("| <code>")]
+    assert [row.split("**")[1] for row in rows] == (
+        ["ERROR"] + ["FAIL"] * 5 + ["WARN"] * 2 + ["KNOWN", "PLAN"] + ["PASS"] * 2
+    )
+    assert "| <code>pay</code> | **FAIL** | outside tolerance, expected close | 0.010 |" in text
+    assert "| 1,122 | ±56.1 (5%) |" in text
+    assert text.index("<summary>2 passed</summary>") < text.index("| <code>rows</code>")
+    assert "<summary>Cost</summary>" in text
+    assert "Spent epsilon 1/3" in text
+
+
+def test_markdown_keeps_carets_in_place() -> None:
+    drawn = Page(MARKDOWN.render(markdown_text(report_of(BROKEN))))
+    pre = "".join(t for place, t in drawn.texts if "pre" in place.split())
+    assert pre.startswith(BROKEN.message.partition("\n")[2])
+
+
+@pytest.mark.parametrize("number", range(len(REPORTS)))
+def test_every_report_is_balanced_markdown(number: int) -> None:
+    text = markdown_text(REPORTS[number])
+    assert text.count("<details>") == text.count("</details>")
+    assert {tag for tag, _ in read(text).tags} <= {
+        "h2", "p", "code", "strong", "table", "thead", "tbody", "tr", "th", "td", "details",
+        "summary", "pre", "ul", "li",
+    }  # fmt: skip
+
+
+# HTML
+
+
+def stays_text_in_html(text: str) -> None:
+    page = Page(html_text(quoting(text)))
+    like = "x\ny" if "\n" in text else "x"
+    assert page.tags == Page(html_text(quoting(like))).tags
+    ids = "".join(t for place, t in page.texts if place.endswith("tbody tr th"))
+    assert ids == visible(text, keep="\n") * 4
+
+
+@settings(max_examples=60, deadline=None)
+@given(hostile)
+def test_hostile_text_stays_text_in_html(text: str) -> None:
+    stays_text_in_html(text)
+
+
+def test_an_html_twin_without_escaping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "<script>alert(1)</script>"
+    stays_text_in_html(text)
+    real = jinja2.Environment
+
+    def careless(**options: Any) -> jinja2.Environment:
+        return real(**(options | {"autoescape": False}))
+
+    monkeypatch.setattr(jinja2, "Environment", careless)
+    with pytest.raises(AssertionError):
+        stays_text_in_html(text)
+
+
+@pytest.mark.parametrize("number", range(len(REPORTS)))
+def test_every_page_is_whole_and_runs_nothing(number: int) -> None:
+    text = html_text(REPORTS[number])
+    page = Page(text)
+    tags = [tag for tag, _ in page.tags]
+    assert tags[0] == "html"
+    assert text.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert not set(tags) & {"script", "link", "img", "iframe", "a", "form", "object"}
+    assert not re.search(r"https?:|url\(|@import|\son\w+=", text)
+    assert tags.count("h1") == 1
+    assert tags.count("details") == len(REPORTS[number].entries)
+    assert html_text(REPORTS[number]) == text
+
+
+def test_the_page_says_it_all() -> None:
+    text = html.unescape(html_text(BASED))
+    for words in (
+        "<title>BROKEN: pqd check audit.toml</title>",
+        "synthetic answer 1,122, tolerance ±56.1 (5%): is the private answer inside (1,065.9",
+        "next: do not rely on this query on copy.csv",
+        "sex = Female   count 1,122 ±56.1   p = 0.004",
+        "Spent epsilon 1/3",
+        "Compared with the baseline old.json",
+        "             ^^^^^^^",
+    ):
+        assert words in text
+    assert text.count("<details open>") == 6
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours as WCAG 2.2 defines it."""
+
+    def luminance(colour: str) -> float:
+        digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_every_colour_can_be_read() -> None:
+    themes = re.findall(r":root \{([^}]*)\}", html_text(report_of()))
+    assert len(themes) == 3
+    for theme in themes:
+        colours = dict(re.findall(r"--(\w+): #(\w+)", theme))
+        for name in ("ink", "dim", "good", "bad", "care"):
+            assert contrast(colours[name], colours["paper"]) >= 4.5
+    assert contrast("999", "fff") < 4.5
+
+
+def test_the_template_travels_with_the_package() -> None:
+    folder = importlib.resources.files("reports").joinpath("templates")
+    assert folder.joinpath("check.html.j2").is_file()
+
+
+# GitHub
+
+COMMAND = re.compile(
+    r"::(error|warning|notice) file=([^:,\r\n]*),line=(\d+),title=([^:,\r\n]*)::([^\r\n]*)"
+)
+CODES = {"%25": "%", "%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ","}
+
+
+def unescaped(text: str) -> str:
+    """Return what GitHub reads: the reverse of its toolkit's escaping."""
+    return re.sub("|".join(CODES), lambda found: CODES[found[0]], text)
+
+
+def commands(report: CheckReport, path: str = "audit.toml") -> list[tuple[str, ...]]:
+    text = annotations(report, path)
+    assert text.endswith("\n")
+    found = []
+    for line in text[:-1].split("\n"):
+        match = COMMAND.fullmatch(line)
+        assert match, line
+        found.append(match.groups())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("entry", "level"),
+    [
+        (PASS, None), (PLAN, None), (FAIL, "error"), (UNDECIDED, "error"), (BROKEN, "error"),
+        (GROUPED, "error"), (WARN, "warning"), (KNOWN, "warning"), (UNSURE, "warning"),
+        (LENIENT, "warning"),
+    ],
+)  # fmt: skip
+def test_a_check_becomes_at_most_one_command(entry: CheckEntry, level: str | None) -> None:
+    *found, summary = commands(report_of(entry))
+    assert [command[0] for command in found] == ([level] if level else [])
+    assert summary[0] == "notice"
+    for _, path, line, title, message in found:
+        assert (path, line) == ("audit.toml", str(entry.line))
+        assert unescaped(title).endswith(f" {entry.id}")
+        assert unescaped(message).startswith(entry.message)
+
+
+def names_one_command_each(text: str) -> None:
+    found = commands(quoting(text), path=text)
+    assert [command[0] for command in found] == ["error", "error", "error", "notice"]
+    for _, path, _, title, _ in found:
+        assert unescaped(path) == visible(text)
+        assert title == "pqd check" or unescaped(title).endswith(visible(text))
+
+
+@settings(max_examples=80, deadline=None)
+@given(hostile)
+def test_no_text_starts_a_command(text: str) -> None:
+    names_one_command_each(text)
+
+
+@pytest.mark.parametrize(
+    ("table", "text"), [("_DATA", "x\n::error::y"), ("_PROPERTY", "x,line=1::y")]
+)
+def test_github_twins_that_escape_nothing_are_caught(
+    table: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names_one_command_each(text)
+    monkeypatch.setattr(reports.github, table, {})
+    with pytest.raises(AssertionError):
+        names_one_command_each(text)
+
+
+def test_commands_of_lines_before_the_first_are_on_the_first() -> None:
+    assert annotations(DRY, "a%,b").count("file=a%25%2Cb,line=1,") == 1
+
+
+@pytest.mark.parametrize(
+    "rendering", [markdown_text, html_text, lambda report: annotations(report, "audit.toml")]
+)
+def test_simulation_is_stamped(rendering: Callable[[CheckReport], str]) -> None:
+    stamped = sum(bool(entry.verdicts) for entry in ALL)
+    text = rendering(SIMULATED)
+    assert "SIMULATED: these verdicts come from seeded noise" in text
+    assert text.count("SIMULATED") >= stamped
+    assert "SIMULATED" not in rendering(BASED)
