@@ -114,7 +114,7 @@ class Chain:
         """Return every entry, after checking the chain of those not seen before."""
         with self._explained("read"):
             rows = self._execute(
-                "SELECT number, body, hash FROM entries WHERE number > ? ORDER BY number",
+                "SELECT number, body, hash FROM entries WHERE rowid > ? ORDER BY rowid",
                 len(self._entries),
             ).fetchall()
         for number, text, stored in rows:

@@ -126,14 +126,14 @@ hostile = st.lists(st.sampled_from(_NASTY) | st.text(max_size=6), max_size=5).ma
 
 def quoting(text: str) -> CheckReport:
     """Return a report that says ``text`` wherever users and tables can say something."""
-    candidates = (CHOSEN,)
+    line = text.replace("\n", " ")
     verdict = replace(NO, id=text, sql=text, where=text, attribute=text, synthetic=text)
-    group = replace(verdict, group=text, block=text, candidates=candidates)
+    group = replace(verdict, group=text, block=text)
     entries = (
-        replace(FAIL, id=text, sql=text, tolerance=text, message=text, verdicts=(verdict,)),
-        replace(GROUPED, id=text, sql=text, message=text, verdicts=(group, group)),
-        replace(BROKEN, id=text, sql=text, message=f"x\n{text}\n  ^^"),
-        replace(PASS, id=text, sql=text, message=text, tolerance=text),
+        replace(FAIL, id=text, sql=text, tolerance=text, message=line, verdicts=(verdict,)),
+        replace(GROUPED, id=text, sql=text, message=line, verdicts=(group, group)),
+        replace(BROKEN, id=text, sql=text, message=f"x\nSELECT {text}\n       ^^"),
+        replace(PASS, id=text, sql=text, message=line, tolerance=text),
     )
     shared = Shared((text, "b"), Fraction(1, 4), (text,))
     return CheckReport(

@@ -129,7 +129,7 @@ def test_carets_count_cells(line: str, carets: str, pieces: list[str]) -> None:
 
 
 def test_carets_alone_are_text() -> None:
-    assert message_text("^^\nx\n  ^\n ^") == "^^\nx\n ^\n ^"
+    assert message_text("^^\nx\n ^\n  ^") == "^^\nx\n ^\n  ^"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,9 @@ def test_every_report_is_valid(number: int) -> None:
 )
 def test_the_schema_rejects_what_readers_would(before: str, after: str) -> None:
     text = junit_text(BASED)
-    broken = text.replace(before, after).replace("</failure>", "</fault>" * ("fault" in after))
+    broken = text.replace(before, after)
+    if "fault" in after:
+        broken = broken.replace("</failure>", "</fault>")
     assert broken != text
     assert not SCHEMA.is_valid(broken)
 
@@ -122,7 +124,8 @@ def test_simulated_and_dry_runs_say_so() -> None:
     assert (suite.findtext("system-out") or "").startswith("SIMULATED")
     assert suite.find("properties/property[@name='simulated'][@value='true']") is not None
     assert "SIMULATED" not in junit_text(BASED)
-    assert suite_of(junit_text(DRY)).find("properties/property[@name='dry'][@value='true']")
+    dry = suite_of(junit_text(DRY)).find("properties/property[@name='dry'][@value='true']")
+    assert dry is not None
     assert "Would spend" in junit_text(DRY)
 
 
@@ -134,7 +137,7 @@ def reads_back(text: str) -> None:
     assert [case.get("name") for case in cases] == [xml_text(visible(text))] * 4
     failure = cases[0].find("failure")
     assert failure is not None
-    assert failure.get("message") == xml_text(message_text(text))
+    assert failure.get("message") == xml_text(message_text(text.replace("\n", " ")))
 
 
 @settings(max_examples=60, deadline=None)

@@ -81,7 +81,7 @@ def read(text: str) -> Page:
 
 def stays_text_in_markdown(text: str) -> None:
     source = markdown_text(quoting(text))
-    assert read(source).tags == read(markdown_text(quoting("x\ny" if "\n" in text else "x"))).tags
+    assert read(source).tags == read(markdown_text(quoting("x"))).tags
     remaining = re.sub(r"</?(details|summary|code|pre)>|<!-- -->", "", source)
     assert "<" not in remaining
     assert not re.search(r"https?:|www\.|\bGH-\d", remaining, re.IGNORECASE)
@@ -151,8 +151,7 @@ def test_every_report_is_balanced_markdown(number: int) -> None:
 
 def stays_text_in_html(text: str) -> None:
     page = Page(html_text(quoting(text)))
-    like = "x\ny" if "\n" in text else "x"
-    assert page.tags == Page(html_text(quoting(like))).tags
+    assert page.tags == Page(html_text(quoting("x"))).tags
     ids = "".join(t for place, t in page.texts if place.endswith("tbody tr th"))
     assert ids == visible(text, keep="\n") * 4
 
