@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from reports.check import CheckEntry, CheckReport
 
 _KIND, _VERSION = "pqd-baseline", 1
+_LEAST_SHOWN = 0.001
 _AS_EXPECTED = "as expected"
 
 Baseline = dict[str, str]
@@ -86,7 +88,9 @@ def _compared(entry: CheckEntry, before: Baseline) -> CheckEntry:
     odds = flip_probability(entry)
     noise = "noise alone may have done that"
     if odds is not None:
-        noise = f"noise alone does that with probability {share_text(odds)} at most"
+        # Rounded up, since it is a bound.
+        bound = share_text(math.ceil(odds * 1000) / 1000) if odds > _LEAST_SHOWN else "0.1 %"
+        noise = f"noise alone does that with probability {bound} at most"
     return replace(entry, flip=odds, message=f"{entry.message}; the baseline had {was}: {noise}")
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Status = Literal["as expected", "not as expected", "undecided", "broken", "planned"]
 Gate = Literal["pass", "warn", "known", "fail", "error"]
 
-_EXIT_CODES = {"fail": 1}
+_LEAST_ERROR = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ class CheckReport:
         """0 all as it should be, 1 a check failed; that of an error outranks it."""
         broken = [entry.exit_code for entry in self.entries if entry.gate == "error"]
         if broken:
-            return max(broken)
-        return max((_EXIT_CODES.get(entry.gate, 0) for entry in self.entries), default=0)
+            return max(_LEAST_ERROR, *broken)
+        return int(any(entry.gate == "fail" for entry in self.entries))
 
     @property
     def simulated(self) -> bool:

@@ -16,6 +16,7 @@ from reports.check_words import (
     badge,
     cost_lines,
     counts_sentence,
+    group_line,
     message_parts,
     remark_lines,
     result,
@@ -68,6 +69,7 @@ class _Block:
         self._entry, self._console, self._options = entry, console, options
         self._width = max(20, options.max_width - len(_INDENT))
         self._unicode = options.encoding.lower().startswith("utf")
+        self._sign = "±" if self._unicode else "+-"
         self._long = verbose or entry.gate != "pass"
         self._verbose = verbose
 
@@ -105,8 +107,9 @@ class _Block:
     def _marks(self) -> Iterator[str]:
         verdicts = self._entry.verdicts
         if len(verdicts) == 1:
-            if verdicts[0].p_value is not None:
-                yield p_value_text(verdicts[0].p_value)
+            p_value = verdicts[0].p_value
+            if p_value is not None and p_value_text(p_value) not in self._entry.message:
+                yield p_value_text(p_value)
             yield from marks(verdicts[0])
 
     def _body(self) -> Iterator[Text]:
@@ -117,22 +120,25 @@ class _Block:
         if verdicts or badge(self._entry) == PLANNED:
             groups = f"{len(verdicts)} groups of " if verdicts else ""
             yield from self._wrapped(groups + visible(" ".join(self._entry.sql.split())))
-        if verdicts:
+        if self._verbose:
+            for verdict in verdicts:
+                yield from self._wrapped(group_line(verdict, self._sign), "bold")
+                yield from self._single(verdict)
+        elif verdicts:
             options = self._options.update(width=self._width)
             lines = block_lines(list(verdicts), self._console, options, unicode=self._unicode)
             # Its first line is a title, which the head of the check has said.
             yield from islice(lines, 1, None)
 
     def _single(self, verdict: Verdict) -> Iterator[Text]:
-        sign = "±" if self._unicode else "+-"
         if not self._long:
             asked = question(verdict.aggregate, verdict.attribute, verdict.p, verdict.where)
             yield from self._wrapped(asked)
-            amount = tolerance(verdict.tau, self._entry.tolerance, sign)
+            amount = tolerance(verdict.tau, self._entry.tolerance, self._sign)
             answer = f"synthetic answer {number_text(verdict.q_synthetic)}, {amount}"
             yield from self._wrapped(answer)
             return
-        told = list(sentences(verdict, self._entry.tolerance, sign))
+        told = list(sentences(verdict, self._entry.tolerance, self._sign))
         # The last one lists what other deciders would be worth.
         for text, role in told if self._verbose else told[:-1]:
             yield from self._wrapped(text, _STYLES[role])

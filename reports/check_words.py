@@ -175,17 +175,8 @@ def group_line(verdict: Verdict, sign: str = "±") -> str:
 
 
 def advice(entry: CheckEntry) -> Iterator[str]:
-    """Yield how far noise may be to blame for what is not as it should be, and what to do next."""
-    if entry.gate == "pass" or badge(entry) == PLANNED:
-        return
-    if entry.flip is not None:
-        # An upper bound is rounded up.
-        share = math.ceil(entry.flip * 1000) / 10
-        yield (
-            "as expected in the baseline; if the answers were as then, noise alone would turn it "
-            f"with probability at most {max(share, 0.1):.1f} %"
-        )
-    step = None if entry.gate == "known" else _next_step(entry)
+    """Yield what to do next about a check that is not as it should be, if its message does not."""
+    step = _next_step(entry) if entry.gate in {"fail", "warn"} else None
     if step:
         yield f"next: {step} (line {entry.line})"
 
@@ -243,6 +234,6 @@ def remark_lines(report: CheckReport) -> Iterator[str]:
     """Yield how to read the verdicts, the report's notes, and what it was compared with."""
     yield from (text.plain for text in remarks(_verdicts(report), report.notes))
     if report.baseline is not None:
-        turned = sum(entry.flip is not None and entry.gate != "pass" for entry in report.entries)
-        known = f"{report.count('known')} failed there too, {turned} turned since"
-        yield f"Compared with the baseline {visible(report.baseline)}: {known}."
+        known, new = report.count("known"), report.count("fail")
+        failures = f"{known} failed there too, {new} did not"
+        yield f"Compared with the baseline {visible(report.baseline)}: {failures}."

@@ -84,9 +84,9 @@ def _write(output: Output, report: CheckReport, spec: Path) -> None:
     if output.kind == "json":
         options.write(report.to_json(), str(output.target))
     elif output.kind == "github":
-        from reports.github import annotations
+        from reports import github
 
-        typer.echo(annotations(report, shown_path(spec)), nl=False)
+        typer.echo(github.annotations(report, shown_path(spec)), nl=False)
         if summary := os.environ.get(_SUMMARY_VARIABLE):
             from reports.markdown import markdown_text
 
@@ -101,12 +101,12 @@ def refused(outputs: Sequence[Output], error: PqdError, spec: Path) -> None:
     """Annotate the spec with an error that stopped the run, at its lines where they are known."""
     if not any(output.kind == "github" for output in outputs):
         return
-    from reports.github import error_annotation
+    from reports import github
 
     problems = getattr(error, "problems", None) or [error]
     for problem in problems:
         text, line = getattr(problem, "text", str(problem)), getattr(problem, "line", None)
-        typer.echo(error_annotation(text, shown_path(spec), line), nl=False)
+        typer.echo(github.error(text, shown_path(spec), line), nl=False)
 
 
 def shown_path(spec: Path) -> str:

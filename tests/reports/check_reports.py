@@ -62,7 +62,7 @@ FAIL = replace(
     message="outside tolerance, expected close",
     verdicts=(NO,),
 )
-FLIPPED = replace(FAIL, id="turned", flip=0.02131)
+FLIPPED = replace(FAIL, id="turned", flip=0.02131, message="the baseline had it as expected")
 FAR = replace(FAIL, id="far", expect="far", message="within tolerance", verdicts=(YES,))
 UNDECIDED = replace(
     FAIL, id="few", line=24, status="undecided", message="leans yes", verdicts=(OPEN,)
@@ -140,7 +140,7 @@ def quoting(text: str) -> CheckReport:
         spec=text,
         private=text,
         entries=entries,
-        cost=Cost(Fraction(1), groups=(shared,), ledger=text, total=Fraction(1), unit=text),
+        cost=Cost(Fraction(1), groups=(shared,), ledger=f"x{text}", total=Fraction(1), unit=text),
         dry=True,
         baseline=text,
         notes=(text,),
