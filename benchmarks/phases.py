@@ -5,11 +5,14 @@
 
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 STAGES = {
     "Reading the synthetic table": "synthetic table, thresholds and choice of deciders",
+    "Recognising the private table": "fingerprint of the private table, once per file",
     "Reading the private table": "private table",
     "Deciding": "decisions",
 }
@@ -39,6 +42,7 @@ def main(argv: Sequence[str]) -> None:
     from deciders import SecureNoise  # noqa: PLC0415
 
     noise = SecureNoise()
+    from pqd.asking import Purse  # noqa: PLC0415
     from pqd.auditor import run  # noqa: PLC0415
     from pqd.parameters import Terms  # noqa: PLC0415
     from pqd.queries import read_queries  # noqa: PLC0415
@@ -47,7 +51,9 @@ def main(argv: Sequence[str]) -> None:
     parsed = read_queries(queries)
     terms = Terms.parse(tau=tau, epsilon=epsilon, alpha="0.05")
     watch("open the tables")
-    report = run(private, synthetic, parsed, terms, noise, watch)
+    with tempfile.TemporaryDirectory() as folder:
+        purse = Purse(Path(folder) / "ledger.sqlite")
+        report = run(private, synthetic, parsed, terms, noise, watch, purse=purse)
     watch("render JSON")
     report.to_json()
     watch("end")

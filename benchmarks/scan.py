@@ -33,9 +33,12 @@ QUESTIONS = (
 PANDAS = str(HERE / "pandas_pqd.py")
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "pqd audit": ("-m", "pqd", "audit"),
+    "pqd audit, replayed": ("-m", "pqd", "audit"),
     "pandas": (PANDAS,),
     "pandas, text as categories": (PANDAS, "--categories"),
 }
+# A ledger that knows the file after the first run: all is paid for again, or all is replayed.
+FRESH = {"pqd audit": ("--fresh",), "pqd audit, replayed": ()}
 EVERY_DECIDER = {"pandas, all deciders": (PANDAS, "--all")}
 
 
@@ -88,7 +91,9 @@ def cases(folder: Path, programs: Mapping[str, tuple[str, ...]]) -> list[Case]:
         for name, program in programs.items():
             answers = folder / f"{len(found)}.json"
             files = tables(folder, extension)
-            command = (sys.executable, *program, *files, *QUESTIONS, "--json", str(answers))
+            ledger = folder / f"{len(found)}.sqlite" if "pqd" in program else None
+            rest = ("--ledger", str(ledger), *FRESH[name]) if ledger else ()
+            command = (sys.executable, *program, *files, *QUESTIONS, "--json", str(answers), *rest)
             found.append(Case(name, extension, command, answers))
     return found
 

@@ -83,8 +83,8 @@ class Owner(NamedTuple):
 class Account:
     """What the ledger knows of one table.
 
-    ``answers`` are by question key; ``pending`` are questions that were paid for and not answered
-    yet, with the process that does, or did, so.
+    ``files`` are keyed digests of files that hold it.  ``answers`` are by question key; ``pending``
+    are questions that were paid for and not answered yet, with the process that does, or did, so.
     """
 
     number: int
@@ -94,6 +94,7 @@ class Account:
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     limit: Budget = NO_LIMIT
+    files: set[str] = field(default_factory=set)
     runs: list[Run] = field(default_factory=list)
     answers: dict[str, Decision] = field(default_factory=dict)
     pending: dict[str, Owner] = field(default_factory=dict)
@@ -145,6 +146,7 @@ class Books:
         account.delta += charge.delta
         names = tuple(str(facts["id"]) for facts in body["questions"])
         account.runs.append(Run(body["time"], charge, names))
+        account.files |= {str(body["file"])} if body["file"] else set()
         owner = Owner(*body["by"])
         account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
 

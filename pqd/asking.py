@@ -160,10 +160,11 @@ def answered(
 
 
 def _recognised(parts: Sequence[Part], purse: Purse, progress: Progress) -> str:
-    """Return the fingerprint of the private table."""
+    """Return the fingerprint of the private table; a file seen before need not be read by rows."""
     progress("Recognising the private table")
-    content = parts[0].engine.content(parts[0].private, purse.ledger.key("rows"))
-    return purse.ledger.fingerprint(content)
+    ledger, part = purse.ledger, parts[0]
+    known = ledger.of_file(ledger.keyed(part.private.digest()))
+    return known or ledger.fingerprint(part.engine.content(part.private, ledger.key("rows")))
 
 
 def _billed(parts: Sequence[Part], purse: Purse, fingerprint: str) -> Bill:
@@ -235,6 +236,7 @@ def _reserved(parts: Sequence[Part], bill: Bill, purse: Purse) -> tuple[Reservat
         partial(price, bill.groups),
         budget=purse.budget,
         fresh=purse.fresh,
+        file=purse.ledger.keyed(parts[0].private.digest()),
     )
 
 

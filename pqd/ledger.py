@@ -87,6 +87,15 @@ class Ledger:
         """Return the keyed fingerprint of a table, given what its engine says of its content."""
         return hmac.new(self.key("table"), content.encode(), "sha256").hexdigest()
 
+    def keyed(self, digest: bytes | None) -> str | None:
+        """Return what the ledger keeps of the digest of a file."""
+        return hmac.new(self.key("file"), digest, "sha256").hexdigest() if digest else None
+
+    def of_file(self, keyed: str | None) -> str | None:
+        """Return the fingerprint of the table that a file was found to hold, None if unknown."""
+        found = (a.fingerprint for a in self.accounts if keyed in a.files)
+        return next(found, None)
+
     def account(self, fingerprint: str) -> Account | None:
         """Return the table with this fingerprint, None if it was never charged."""
         self._refresh()
@@ -137,11 +146,13 @@ class Ledger:
         *,
         budget: Budget = NO_LIMIT,
         fresh: bool = False,
+        file: str | None = None,
     ) -> tuple[Reservation, Charge] | None:
         """Charge for ``questions`` (public facts by key) in one step.
 
         Returns None, and charges nothing, if another process has answered one of them meanwhile,
         or is about to: then ask ``awaits`` and ``answers`` again.  ``fresh`` pays all the same.
+        ``file`` is what ``of_file`` will know the table by.
 
         Raises
         ------
@@ -164,6 +175,7 @@ class Ledger:
                 "delta": str(charge.delta),
                 "rule": charge.rule,
                 "by": Owner.here(),
+                "file": file,
                 "questions": [{"key": key, **facts} for key, facts in questions.items()],
             }
             entry = self._append("charge", body)

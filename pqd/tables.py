@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import re
 import zlib
 from dataclasses import dataclass
@@ -50,6 +51,16 @@ class Table:
         except OSError:
             return ()
         return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def digest(self) -> bytes | None:
+        """Return the SHA-256 of the file, None for a frame or a file that cannot be read."""
+        if self.path is None:
+            return None
+        try:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").digest()
+        except OSError:
+            return None
 
 
 def open_table(source: object, role: Role) -> Table:
