@@ -14,7 +14,7 @@ from pqd.accounts import Budget
 from pqd.asking import Answers, Part, Purse, answered, billed, silent
 from pqd.auditor import UNRECORDED, cost_of, ledger_path, part_of, verdicts_of
 from pqd.baseline import against, read_baseline
-from pqd.errors import NothingSelectedError, PqdError, QueryError
+from pqd.errors import NothingSelectedError, PqdError
 from pqd.gates import broken, judged, planned
 from pqd.groups import Bins
 from pqd.parameters import Terms, parse_columns, privacy_unit
@@ -189,8 +189,6 @@ class _Run:
                 columns=self._spec.columns,
             )
             query = Query(check.sql, piece.id, keys=keys_of(check))
-            if check.keys is not None and not query.group_by:
-                raise QueryError("keys are given, but there is no GROUP BY", check.sql)
             binned = Bins.parse(check.bins).of(query) if check.bins else (query,)
         except PqdError as error:
             self._broken[piece.id] = error

@@ -41,6 +41,20 @@ class Admitted:
     start: bool
     cuts: tuple[Cut, ...] = ()
 
+    @property
+    def single(self) -> object:
+        """The type of the one value that is admitted (None for NULL alone), False if more are."""
+        if self == _NULL:
+            return None
+        values = {value for value, _ in self.cuts}
+        if self.null or len(values) != 1:
+            return False
+        (value,) = values
+        if isinstance(value, bool):
+            # One cut tells which of the two it is.
+            return bool if len(self.cuts) == 1 else False
+        return type(value) if len(self.cuts) == 2 and not self.start else False
+
 
 Region = Mapping[str, Admitted]
 
@@ -84,10 +98,19 @@ def separating(first: Region, second: Region) -> str | None:
         regions, whatever the table; None proves nothing.
     """
     for column in sorted(first.keys() | second.keys()):
-        both = (first.get(column, _ANYTHING), second.get(column, _ANYTHING))
-        if _swept("and", both) == _NOTHING:
+        if apart(first.get(column, _ANYTHING), second.get(column, _ANYTHING)):
             return column
     return None
+
+
+def apart(first: Admitted, second: Admitted) -> bool:
+    """Say whether no value, nor NULL, is admitted by both."""
+    return _swept("and", (first, second)) == _NOTHING
+
+
+def united(first: Admitted, second: Admitted) -> Admitted:
+    """Return what either admits, or more."""
+    return _swept("or", (first, second))
 
 
 def describe(column: str, region: Region) -> str:

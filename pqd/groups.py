@@ -4,6 +4,7 @@ Keys come from the synthetic table or from the caller, never from the private ta
 exist there would be told otherwise.  A key that the private table lacks counts 0 rows.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,9 @@ from pqd.query import Cell, Key, Query
 from reports.numbers import number_text
 
 MOST_GROUPS = 1000
+# A text that reads as nothing but a text: it begins with a letter, and no other label follows it.
+_PLAIN = re.compile(r"[^\W\d_](?:[^=\n\r\"\[\]]*[^\s=\"\[\]])?")
+_WORDS = ("NULL", "TRUE", "FALSE", "NAN", "INFINITE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +106,7 @@ def grouped(query: Query, found: Callable[[], Sequence[Key]]) -> tuple[Query, ..
             "state the keys in a spec",
             query.sql,
         )
-    for key in keys:
-        if len(key) != len(names):
-            raise QueryError(
-                f"the key {key} has {len(key)} values for the {len(names)} columns of GROUP BY",
-                query.sql,
-            )
-    if len(set(map(repr, keys))) < len(keys):
+    if len({tuple(map(_same, key)) for key in keys}) < len(keys):
         raise QueryError("a key of GROUP BY is stated twice", query.sql)
     return tuple(_of_key(query, names, key) for key in keys)
 
@@ -140,9 +138,17 @@ def _number(number: Fraction) -> str:
     return repr(float(number))
 
 
+def _same(cell: Cell) -> str:
+    """Return one text for cells that are one value."""
+    return "NULL" if cell is None else _literal(cell)
+
+
 def _shown(cell: Cell) -> str:
+    """Return a cell for a label; a text that could be read otherwise is quoted."""
     if cell is None:
         return "NULL"
-    if isinstance(cell, (bool, str)):
+    if isinstance(cell, str):
+        return cell if _PLAIN.fullmatch(cell) and cell.upper() not in _WORDS else _literal(cell)
+    if isinstance(cell, bool):
         return str(cell)
     return cell.isoformat(" ") if isinstance(cell, datetime) else number_text(exact(cell))

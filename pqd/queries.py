@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
 def _named(number: int, query: object, free: Iterator[str]) -> Query:
     """Return a query with an id: its own, else the next one that is free."""
     if isinstance(query, Query):
-        return query if query.id else Query(query.sql, next(free))
+        return query if query.id else replace(query, id=next(free))
     if not isinstance(query, str):
         raise QueryError(f"query {number} is a {type(query).__name__}; give SQL or a pqd.Query")
     return Query(query, next(free))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -95,6 +96,21 @@ class Query:
             ("_select", select),
         ):
             object.__setattr__(self, name, found)
+        self._check_keys()
+
+    def _check_keys(self) -> None:
+        """Hold stated keys to the columns that they are values of."""
+        if self.keys is None:
+            return
+        columns = len(self.group_by)
+        if not columns:
+            _refuse("keys are given, but there is no GROUP BY", self.sql)
+        for key in self.keys:
+            if not isinstance(key, tuple) or len(key) != columns:
+                _refuse(
+                    f"the key {key!r} has not one value for each of {columns} columns of GROUP BY",
+                    self.sql,
+                )
 
     @property
     def mentioned(self) -> frozenset[str]:
@@ -102,15 +118,33 @@ class Query:
         return frozenset(column.name for column in self._select.find_all(exp.Column))
 
     def only(self, condition: str, group: str) -> Query:
-        """Return this query, ungrouped, on the rows that also meet ``condition`` (SQL)."""
+        """Return this query, ungrouped, on the rows that also meet ``condition`` (SQL).
+
+        The tree is kept and not parsed again: a printed predicate may read otherwise.
+        """
         select = self._select.copy()
         select.set("group", None)
         select.set("expressions", [next(filter(_aggregates, select.expressions))])
-        where = select.args.get("where")
-        both = f"({where.this.sql(dialect='duckdb')}) AND ({condition})" if where else condition
-        select = select.where(both, append=False, dialect="duckdb", copy=False)
-        name = self.id or "q1"
-        return Query(select.sql(dialect="duckdb"), f"{name}[{group}]", block=name, group=group)
+        both: exp.Condition = exp.paren(sqlglot.parse_one(condition, read="duckdb"))
+        if where := select.args.get("where"):
+            both = exp.and_(exp.paren(where.this), both, copy=False)
+        select.set("where", exp.Where(this=both))
+        for node in select.walk():
+            # Places in the text that was parsed are none in this one.
+            node.meta.clear()
+        made = copy(self)
+        for name, value in (
+            ("sql", select.sql(dialect="duckdb")),
+            ("id", f"{self.id}[{group}]"),
+            ("keys", None),
+            ("block", self.id),
+            ("group", group),
+            ("where", both.sql(dialect="duckdb")),
+            ("group_by", ()),
+            ("_select", select),
+        ):
+            object.__setattr__(made, name, value)
+        return made
 
     def resolve(self, schema: Schema) -> Resolved:
         """Check names and kinds against ``schema`` (public) and return what the engine needs."""
@@ -124,29 +158,34 @@ class Query:
 
     def _resolved(self, checker: Checker) -> Resolved:
         where = self._select.args.get("where")
-        predicate = normal_form(checker.predicate(where.this)) if where else None
+        matching = predicate = normal_form(checker.predicate(where.this)) if where else None
         value = self._operand
         if value is None:
-            return Resolved(predicate, None, frozenset(checker.columns))
+            return Resolved(predicate, None, frozenset(checker.columns), matching)
         if self.aggregate == "COUNT":
             counted = exp.Not(this=exp.Is(this=checker.scalar(value), expression=exp.Null()))
             present = Atom(counted.sql(dialect="duckdb"))
             predicate = combined("and", (predicate, present)) if predicate else present
-            return Resolved(predicate, None, frozenset(checker.columns))
+            return Resolved(predicate, None, frozenset(checker.columns), matching)
         if self.aggregate == "COUNT DISTINCT":
             measured = checker.scalar(value)
         else:
             measured = checker.number(value, self.aggregate)
-        return Resolved(predicate, measured.sql(dialect="duckdb"), frozenset(checker.columns))
+        columns = frozenset(checker.columns)
+        return Resolved(predicate, measured.sql(dialect="duckdb"), columns, matching)
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A query in terms of typed columns: its predicate, the SQL of its operand, its columns."""
+    """A query in terms of typed columns: its predicate, the SQL of its operand, its columns.
+
+    ``where`` is the predicate without what COUNT(column) adds to it.
+    """
 
     predicate: Predicate | None
     value: str | None
     columns: frozenset[str]
+    where: Predicate | None
 
 
 def _parsed(sql: str) -> exp.Select:

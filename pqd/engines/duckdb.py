@@ -89,14 +89,20 @@ class DuckDBEngine:
         found = self._connection.execute("SELECT * FROM duckdb_optimizers()").fetchall()
         return sorted(_MEDDLING & {str(row[0]) for row in found})
 
-    def _register(self, table: Table, names: Sequence[str]) -> None:
-        """Make the columns ``names`` of a frame known to DuckDB."""
+    def _register(
+        self, table: Table, names: Sequence[str], asked: Sequence[str] | None = None
+    ) -> None:
+        """Make the columns ``names`` of a frame known to DuckDB; see ``readable``."""
         if table.frame is None:
             return
         registered = False
-        with suppress(duckdb.Error, TypeError, ValueError, OverflowError):
-            self._connection.register(table.relation, readable(table.frame, names))
-            registered = True
+        # A second try on a copy: the engine does not read every layout of a frame.
+        for again in (False, True):
+            with suppress(duckdb.Error, TypeError, ValueError, OverflowError):
+                found = readable(table.frame, names, asked=asked, afresh=again)
+                self._connection.register(table.relation, found)
+                registered = True
+                break
         # Raised outside the handler, since the first error may hold a value of the frame.
         if not registered:
             raise TableError(f"the {table.role} frame holds columns that the engine cannot read")
@@ -230,7 +236,7 @@ class DuckDBEngine:
         """
         typed = typed_sql(_LOADED, schema, {name: name for name in {*columns, *resolved.columns}})
         names = ", ".join(map(identifier, columns))
-        where = predicate_sql(resolved.predicate) if resolved.predicate else "TRUE"
+        where = predicate_sql(resolved.where) if resolved.where else "TRUE"
         sql = f"SELECT DISTINCT {names} FROM {typed} WHERE {where} ORDER BY ALL LIMIT {most}"
         rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
         return rows
@@ -244,7 +250,7 @@ class DuckDBEngine:
             If the scan breaks; the message says nothing of the content.
         """
         names = sorted(table.columns, key=folded)
-        self._register(table, names)
+        self._register(table, names, asked=())
         found = self._attempted(content_sql(table.relation, names, key))
         if found is None:
             raise _unreadable(table)
@@ -294,8 +300,8 @@ class DuckDBEngine:
         names = {name: stored[folded(name)] for name in workload.columns}
         unit = workload.unit
         if not public:
-            needed = table.columns if unit else list(names.values())
-            self._register(table, needed)
+            asked = list(names.values())
+            self._register(table, table.columns if unit else asked, asked)
         source = _LOADED if public else table.relation
         if unit is None:
             return typed_sql(source, schema, names)

@@ -8,26 +8,62 @@ cell, and are cast to their public kind like those of a CSV.
 from collections.abc import Sequence
 from typing import Any
 
+# Kinds of pandas columns that the engine guesses the type of, or cannot hold all values of.
+_LOOSE = (
+    "object",
+    "datetime64[s",
+    "datetime64[ms",
+    "timedelta64[",
+    "period[",
+    "interval[",
+    "complex",
+)
+_COARSE = ("timestamp[s", "timestamp[ms", "time32", "time64", "duration[")
 _MISSING = ("None", "NaN", "nan", "NaT", "<NA>")
 
 
 def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
-    """Return which of ``names`` are pandas object columns."""
+    """Return which of ``names`` are pandas columns that are read as text."""
     dtypes = getattr(frame, "dtypes", None)
     if dtypes is None:
         return []
     found = {str(name): str(dtype) for name, dtype in dtypes.items()}
-    return [name for name in names if found.get(name) == "object"]
+    return [name for name in names if found.get(name, "").startswith(_LOOSE)]
 
 
-def readable(frame: Any, names: Sequence[str]) -> object:  # noqa: ANN401 - pandas or pyarrow
-    """Return the columns ``names`` of a frame, object columns as text; every row is kept."""
+def readable(
+    frame: Any,  # noqa: ANN401 - pandas or pyarrow
+    names: Sequence[str],
+    *,
+    asked: Sequence[str] | None = None,
+    afresh: bool = False,
+) -> object:
+    """Return the columns ``names`` of a frame, loose ones as text; every row is kept.
+
+    Only those ``asked`` need keep their meaning, all by default.  ``afresh`` copies them, which
+    makes any layout a plain one.
+    """
     if not hasattr(frame, "dtypes"):
-        return frame.select(list(names)) if names else frame
+        chosen = frame.select(list(names)) if names else frame
+        return chosen if asked is None else _arrow(chosen, asked)
+    if afresh:
+        frame = frame.copy()
     chosen = frame.rename(columns=str)
     chosen = chosen[list(names)] if names else chosen.iloc[:, :1]
     loose = loosely_typed(chosen, [str(name) for name in chosen.columns])
     return chosen.assign(**{name: chosen[name].map(_text).astype("str") for name in loose})
+
+
+def _arrow(table: Any, asked: Sequence[str]) -> object:  # noqa: ANN401 - a pyarrow Table
+    """Return a pyarrow Table whose coarse times that nobody asks for are whole numbers.
+
+    The engine's range of times is less than theirs, and a cell beyond it would end the run.
+    """
+    for place, field in enumerate(table.schema):
+        if str(field.type).startswith(_COARSE) and field.name not in asked:
+            column = table.column(place).cast("int32" if field.type.bit_width == 32 else "int64")
+            table = table.set_column(place, field.name, column)
+    return table
 
 
 def _text(cell: object) -> str | None:

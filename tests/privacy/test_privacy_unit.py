@@ -1,0 +1,672 @@
+"""Privacy units: one person more or less moves the engine's histogram by what is charged for it.
+
+All rows with one value of a column are one person.  COUNT counts people and SUM adds one clamped
+total per person, so a person is one entry; everywhere else at most k rows of a person are kept.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deciders import Histogram, Lattice, SecureNoise
+from pqd.auditor import part_of, run
+from pqd.composition import PARALLEL, SEQUENTIAL
+from pqd.engines import duckdb as engine_module
+from pqd.engines import sql as sql_module
+from pqd.engines.duckdb import DuckDBEngine
+from pqd.engines.gathering import Gatherer, Mass, PersonTotals, gatherer
+from pqd.errors import ParameterError, TableError
+from pqd.parameters import Terms, privacy_unit
+from pqd.queries import as_queries
+from pqd.questions import Asked, Question
+from pqd.tables import open_table
+from pqd.workload import PrivacyUnit, Task, Workload
+
+Row = tuple[Any, ...]
+NAMES = ("pid", "age", "pay", "job")
+KEY = b"a key of the tests"
+
+# Bounds are narrower than what the private tables hold, and pay is off its lattice there.
+FACTS: dict[str, dict[str, Any]] = {
+    "age": {"bounds": (0, 7)},
+    "pay": {"bounds": (-2, 5), "step": "0.5"},
+}
+SYNTHETIC = pd.DataFrame(
+    {
+        "pid": ["p", "p", "q", "r"],
+        "age": [1.0, 2.0, 3.0, 6.0],
+        "pay": [0.5, -1.0, 2.0, 4.5],
+        "job": ["a", "b", "a", "c"],
+    }
+)
+ONCE = [
+    "SELECT COUNT(*) FROM D",
+    "SELECT COUNT(pay) FROM D WHERE age > 1",
+    "SELECT COUNT(*) FROM D WHERE job <> 'a' OR job IS NULL",
+    "SELECT SUM(pay) FROM D",
+    "SELECT SUM(pay) FROM D WHERE job IN ('a', 'b')",
+    "SELECT SUM(age) FROM D WHERE age <> 2",
+]
+BY_ROWS = [
+    "SELECT AVG(pay) FROM D",
+    "SELECT MEDIAN(age) FROM D WHERE job <> 'b'",
+    "SELECT QUANTILE(pay, 0.25) FROM D WHERE age < 5",
+    "SELECT COUNT(DISTINCT job) FROM D",
+    "SELECT COUNT(DISTINCT age) FROM D WHERE pay > 0",
+]
+
+
+def terms() -> Terms:
+    return Terms.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=FACTS)
+
+
+@cache
+def questions(sqls: tuple[str, ...], most: int) -> tuple[tuple[Question, ...], Any]:
+    """The questions of the product itself, with what they were resolved against."""
+    asked = [Asked(query, terms()) for query in as_queries(sqls)]
+    unit = PrivacyUnit("pid", most)
+    tables = open_table(SYNTHETIC, "private"), open_table(SYNTHETIC, "synthetic")
+    part = part_of(*tables, asked, terms().facts, unit)
+    return part.prepared.demand(), part.prepared.schema
+
+
+def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(NAMES)
+    frame = pd.DataFrame(dict(zip(NAMES, columns, strict=True)), dtype=object)
+    return frame.astype({"age": "float64", "pay": "float64"})
+
+
+def histograms(
+    private: object, most: int, sqls: Sequence[str] = (*ONCE, *BY_ROWS), key: bytes = KEY
+) -> list[Histogram]:
+    asked, schema = questions(tuple(sqls), most)
+    engine = DuckDBEngine(open_table(SYNTHETIC, "synthetic"), open_table(private, "private"))
+    table = engine.described(open_table(private, "private"))
+    unit = PrivacyUnit("pid", most)
+    workload = Workload(tuple(question.task for question in asked), unit, key)
+    return list(engine.histograms(table, schema, workload))
+
+
+def entries(histogram: Histogram) -> Counter[int]:
+    values, counts = histogram.values.tolist(), histogram.counts.tolist()  # noqa: PD011 - no pandas
+    return Counter(dict(zip(values, counts, strict=True)))
+
+
+def moved(sql: str, here: Histogram, there: Histogram) -> int:
+    """How many rows must be added or removed to make one histogram of the other."""
+    if "DISTINCT" not in sql:
+        one, other = entries(here), entries(there)
+        return ((one - other) + (other - one)).total()
+    # Multiplicities: the two sorted lists, paired largest with largest.
+    held = [sorted(entries(h).elements(), reverse=True) for h in (here, there)]
+    width = max(map(len, held))
+    padded = ([*each, *[0] * (width - len(each))] for each in held)
+    return sum(abs(a - b) for a, b in zip(*padded, strict=True))
+
+
+def written(rows: Sequence[Row], path: Path) -> Path:
+    frame_of(rows).to_csv(path, index=False)
+    return path
+
+
+def check_neighbours(
+    rows: Sequence[Row], most: int, made: Callable[[Sequence[Row]], object]
+) -> None:
+    """Without any one person, every histogram moves by at most what that person is charged."""
+    sqls = [*ONCE, *BY_ROWS]
+    asked, _ = questions(tuple(sqls), most)
+    whole = histograms(made(rows), most)
+    for person in dict.fromkeys(row[0] for row in rows):
+        rest = histograms(made([row for row in rows if row[0] != person]), most)
+        for sql, question, here, there in zip(sqls, asked, whole, rest, strict=True):
+            allowed = 1 if sql in ONCE else most
+            assert moved(sql, here, there) <= allowed, (sql, person)
+            if not question.settled:
+                # What is charged is that many times epsilon, exactly.
+                assert question.cost == allowed * Fraction(1, 2), sql
+            assert here.mass >= there.mass, (sql, person)
+
+
+persons = st.sampled_from(["p", "q", "r", None])
+ages = st.sampled_from([0.0, 1.0, 2.0, 3.0, 6.0, 7.0, 9.0, -4.0, 1e18, np.nan, np.inf])
+pays = st.sampled_from(
+    [0.0, 0.5, 1.0, -1.0, 0.26, -0.74, 5.0, 9.0, -9.0, 1e300, -1e300, np.nan, np.inf]
+)
+jobs = st.sampled_from(["a", "b", "c", "spy", None])
+tables = st.lists(st.tuples(persons, ages, pays, jobs), min_size=1, max_size=10)
+# Rows that repeat to the letter.
+repeated = tables.map(lambda rows: [*rows, *rows[:4]])
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=repeated, most=st.integers(1, 3))
+def test_a_person_moves_a_frame_by_what_is_charged(rows: list[Row], most: int) -> None:
+    check_neighbours(rows, most, frame_of)
+
+
+@settings(max_examples=15, deadline=None)
+@given(rows=repeated, most=st.integers(1, 3))
+def test_a_person_moves_a_file_by_what_is_charged(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Row], most: int
+) -> None:
+    path = tmp_path_factory.mktemp("private") / "private.csv"
+    check_neighbours(rows, most, lambda kept: written(kept, path))
+
+
+ADVERSARIAL: dict[str, list[Row]] = {
+    "one person with everything": [("p", n % 9 - 1.0, n / 3, "abc"[n % 3]) for n in range(30)],
+    "many rows of two": [("pq"[n % 2], n % 7, n % 5, "abc"[n % 3]) for n in range(40)],
+    "nobody has a name": [(None, n % 7, n % 5 - 2.0, "abc"[n % 3]) for n in range(20)],
+    "the same row always": [("p", 3.0, 2.0, "a")] * 20 + [("q", 3.0, 2.0, "a")] * 20,
+    "a person each": [(f"p{n}", n % 7, n % 5, "abc"[n % 3]) for n in range(20)],
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+@pytest.mark.parametrize("most", [1, 4])
+def test_people_with_many_rows_move_no_more(name: str, most: int) -> None:
+    check_neighbours(ADVERSARIAL[name], most, frame_of)
+
+
+# Broken twins
+
+
+def of_the_file(columns: Sequence[str], key: bytes) -> str:
+    """Rows ranked by a hash of their number in the file: who stands above decides who is kept."""
+    return f"sha256('{key.hex()}' || CAST(row_number() OVER () AS VARCHAR) || '{len(columns)}')"
+
+
+def rows_for_people(task: Task, *, by_person: bool) -> Gatherer:
+    if by_person and task.collapsed and task.measured is None:
+        return Mass()
+    return gatherer(task, by_person=by_person)
+
+
+def rows_for_totals(task: Task, *, by_person: bool) -> Gatherer:
+    return gatherer(replace(task, collapsed=False), by_person=by_person)
+
+
+TWINS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "rows kept by their number in the file": ("content_hash", of_the_file),
+    "COUNT of rows": ("gatherer", rows_for_people),
+    "SUM of rows": ("gatherer", rows_for_totals),
+}
+
+
+def check_all() -> None:
+    for rows in ADVERSARIAL.values():
+        check_neighbours(rows, 2, frame_of)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_broken_twin_is_caught(
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> None:
+    place, twin = TWINS[name]
+    monkeypatch.setattr(engine_module, place, twin)
+    with pytest.raises(AssertionError):
+        check_all()
+    record_property("mutant", name)
+    record_property("caught_by", "without a person: more entries move than are charged")
+
+
+# Totals
+
+
+def total_of(values: Sequence[float], lattice: Lattice) -> Fraction:
+    """A person's total in plain Python: rows to whole steps within the largest total, clamped."""
+    most = max(abs(lattice.lower), abs(lattice.upper))
+    least = Fraction(0) if lattice.lower >= 0 else -most
+    whole = Fraction(0)
+    for value in values:
+        if value in {np.inf, -np.inf}:
+            whole += most if value > 0 else least
+            continue
+        steps = (Fraction(value) - least) / lattice.step + Fraction(1, 2)
+        snapped = least + (steps.numerator // steps.denominator) * lattice.step
+        whole += min(max(snapped, least), most)
+    return min(max(whole, lattice.lower), lattice.upper)
+
+
+def people(rows: Sequence[Row]) -> dict[Any, list[Row]]:
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(row)
+    return found
+
+
+def check_totals(rows: Sequence[Row]) -> None:
+    """COUNT and SUM against plain Python."""
+    counts = {
+        ONCE[0]: lambda row: True,  # noqa: ARG005 - a rule of every row
+        ONCE[1]: lambda row: not np.isnan(row[2]) and row[1] > 1,
+        ONCE[2]: lambda row: row[3] != "a",
+    }
+    sums: dict[str, tuple[int, Lattice, Callable[[Row], bool]]] = {
+        ONCE[3]: (2, Lattice(-2, 5, "0.5"), lambda row: True),  # noqa: ARG005 - the same
+        ONCE[4]: (2, Lattice(-2, 5, "0.5"), lambda row: row[3] in {"a", "b"}),
+        ONCE[5]: (1, Lattice(0, 7), lambda row: row[1] != 2),
+    }
+    found = dict(zip(ONCE, histograms(frame_of(rows), 1, ONCE), strict=True))
+    for sql, rule in counts.items():
+        held = sum(any(map(rule, theirs)) for theirs in people(rows).values())
+        assert entries(found[sql]) == (Counter({0: held}) if held else Counter()), sql
+    for sql, (place, lattice, rule) in sums.items():
+        expected: Counter[Fraction] = Counter()
+        for theirs in people(rows).values():
+            values = [row[place] for row in theirs if rule(row) and not np.isnan(row[place])]
+            if values:
+                expected[total_of(values, lattice)] += 1
+        shown = {value * lattice.unit: count for value, count in entries(found[sql]).items()}
+        assert shown == dict(expected), sql
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=repeated)
+def test_counts_and_totals_equal_plain_python(rows: list[Row]) -> None:
+    check_totals(rows)
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_counts_and_totals_of_many_rows_equal_plain_python(name: str) -> None:
+    check_totals(ADVERSARIAL[name])
+
+
+def unclamped(task: Task, *, by_person: bool) -> Gatherer:
+    """The wrong totals: rows are clamped, and their sum is not."""
+    made = gatherer(task, by_person=by_person)
+    if isinstance(made, PersonTotals):
+        made._total = Lattice(-1000, 1000, made._total.step)
+    return made
+
+
+def test_a_twin_that_clamps_rows_but_not_totals_is_caught(
+    monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    monkeypatch.setattr(engine_module, "gatherer", unclamped)
+    with pytest.raises(AssertionError):
+        check_totals(ADVERSARIAL["one person with everything"])
+    record_property("mutant", "SUM with clamped rows and open totals")
+    record_property("caught_by", "totals in plain Python: beyond the lattice of totals")
+
+
+def test_totals_beyond_doubles_are_exact() -> None:
+    """One row short of an end of the lattice, among rows that together leave 2^53 far behind."""
+    most = 2**50
+    facts = {"v": {"bounds": (-most, most), "step": 1}}
+    stated = Terms.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
+    synthetic = pd.DataFrame({"pid": ["p"], "v": [1.0]})
+    rows = [
+        *[("up", float(most))] * 5_000,
+        *[("down", -float(most))] * 5_000,
+        *[("zero", float(most))] * 5_000,
+        *[("zero", -float(most))] * 5_000,
+        ("zero", 3.0),
+        *[("odd", float(most - 1))] * 1_001,
+        *[("odd", -float(most - 1))] * 1_000,
+    ]
+    private = pd.DataFrame(rows, columns=["pid", "v"]).sample(frac=1.0, random_state=3)
+    unit = PrivacyUnit("pid")
+    tables = open_table(private, "private"), open_table(synthetic, "synthetic")
+    part = part_of(
+        *tables, [Asked(as_queries("SELECT SUM(v) FROM D")[0], stated)], stated.facts, unit
+    )
+    task = part.prepared.demand()[0].task
+    (found,) = part.engine.histograms(part.private, part.prepared.schema, Workload((task,), unit))
+    assert entries(found) == Counter({-most: 1, 3: 1, most - 1: 1, most: 1})
+
+
+# Which rows are kept
+
+
+KEPT = ["SELECT QUANTILE(row, 0.5) FROM D", "SELECT MEDIAN(row) FROM D WHERE job <> 'b'"]
+
+
+def kept(
+    private: pd.DataFrame, most: int, *, beside: Sequence[str] = (), key: bytes = KEY
+) -> set[int]:
+    """The rows, by number, that the engine keeps."""
+    facts = {"row": {"bounds": (0, 999)}}
+    stated = Terms.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
+    synthetic = pd.DataFrame({"pid": ["p"], "row": [1.0], "job": ["a"]})
+    unit = PrivacyUnit("PID", most)
+    asked = [Asked(query, stated) for query in as_queries([*KEPT[:1], *beside])]
+    tables = open_table(private, "private"), open_table(synthetic, "synthetic")
+    part = part_of(*tables, asked, stated.facts, unit)
+    tasks = tuple(question.task for question in part.prepared.demand())
+    found = part.engine.histograms(part.private, part.prepared.schema, Workload(tasks, unit, key))
+    assert set(found[0].counts.tolist()) <= {1}
+    if beside:
+        # Who is kept is settled before the predicate is asked.
+        job = dict(zip(private["row"], private["job"], strict=True))
+        here = set(entries(found[0]))
+        assert set(entries(found[1])) == {row for row in here if job[row] in {"a", "c"}}
+    return set(entries(found[0]))
+
+
+def numbered(seed: int, size: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "pid": [["p", "q", "r", "s", None][n] for n in rng.integers(0, 5, size)],
+            "row": np.arange(size),
+            "job": [["a", "b", "c", None][n] for n in rng.integers(0, 4, size)],
+            "more": rng.normal(size=size),
+        }
+    )
+
+
+@pytest.mark.parametrize("most", [1, 3, 100])
+def test_a_persons_rows_are_kept_by_themselves_alone(most: int) -> None:
+    private = numbered(1)
+    whole = kept(private, most)
+    assert kept(private.sample(frac=1.0, random_state=1), most) == whole
+    assert kept(private.sort_values("more"), most) == whole
+    assert kept(private, most, beside=KEPT[1:]) == whole
+    assert kept(private[["more", "job", "row", "pid"]], most) == whole
+    person = private["pid"].fillna("nobody")
+    for name in person.unique():
+        theirs = private[person == name]
+        mine = whole & set(theirs["row"])
+        assert len(mine) == min(most, len(theirs))
+        assert kept(theirs, most) == mine
+        assert kept(private[person != name], most) == whole - mine
+
+
+def test_the_key_chooses_which_rows_are_kept() -> None:
+    private = numbered(2)
+    assert len({frozenset(kept(private, 2, key=bytes([n]))) for n in range(5)}) > 1
+    assert kept(private, 100, key=b"") == set(private["row"])
+
+
+def test_more_rows_keep_those_that_fewer_did() -> None:
+    private = numbered(3)
+    held = [kept(private, most) for most in range(1, 8)]
+    assert all(fewer <= more for fewer, more in pairwise(held))
+
+
+def test_values_of_kept_rows_are_what_is_counted() -> None:
+    """MEDIAN and AVG of the kept rows that match, in plain Python."""
+    rows = [(f"p{n % 5}", float(n % 9), n / 4 - 3, "abcd"[n % 4]) for n in range(60)]
+    frame = frame_of(rows).assign(row=range(60))
+    synthetic = SYNTHETIC.assign(row=1.0)
+    facts = {**FACTS, "row": {"bounds": (0, 999)}}
+    stated = Terms.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
+    sqls = ["SELECT MEDIAN(row) FROM D", BY_ROWS[1], BY_ROWS[3]]
+    asked = [Asked(query, stated) for query in as_queries(sqls)]
+    unit = PrivacyUnit("pid", 3)
+    tables = open_table(frame, "private"), open_table(synthetic, "synthetic")
+    part = part_of(*tables, asked, stated.facts, unit)
+    tasks = tuple(question.task for question in part.prepared.demand())
+    found = part.engine.histograms(part.private, part.prepared.schema, Workload(tasks, unit, KEY))
+    mine = [rows[number] for number in entries(found[0])]
+    assert len(mine) == 15
+    ages_ = Counter(int(min(max(row[1], 0), 7)) for row in mine if row[3] != "b")
+    assert entries(found[1]) == ages_
+    assert entries(found[2]) == Counter(Counter(row[3] for row in mine).values())
+
+
+def test_ties_are_rows_that_are_the_same_to_the_letter() -> None:
+    """What tells two rows of a person apart takes part in their rank: -0.0, spaces, case, NULL."""
+    texts = ["a", "A", "a ", "", None, "-", "1:a", "-0.0", "0.0"]
+    hashed = sql_module.content_hash(["x", "y"], KEY)
+    connection = duckdb.connect()
+    connection.register("t", pa.table({"x": texts * 9, "y": [t for t in texts for _ in texts]}))
+    found = connection.execute(f"SELECT {hashed} FROM t").fetchall()
+    assert len(set(found)) == len(texts) ** 2
+
+
+# What is charged
+
+
+GROUPED = "SELECT {} FROM D GROUP BY job"
+
+
+@pytest.mark.parametrize("operand", ["COUNT(*)", "SUM(age)", "COUNT(age)"])
+def test_people_may_be_in_every_group_so_groups_add_up(operand: str) -> None:
+    unit, queries = PrivacyUnit("pid", 7), as_queries(GROUPED.format(operand))
+    report = run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    assert (report.cost.rule, report.spent) == (SEQUENTIAL, 3 * Fraction(1, 2))
+    assert (report.cost.unit, report.cost.max_rows) == ("pid", 7)
+
+
+@pytest.mark.parametrize("operand", ["MEDIAN(age)", "AVG(age)", "COUNT(DISTINCT age)"])
+def test_kept_rows_are_in_one_group_each(operand: str) -> None:
+    unit, queries = PrivacyUnit("pid", 7), as_queries(GROUPED.format(operand))
+    report = run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    assert (report.cost.rule, report.spent) == (PARALLEL, 7 * Fraction(1, 2))
+    mixed = as_queries([GROUPED.format(operand), "SELECT COUNT(*) FROM D WHERE job = 'a'"])
+    both = run(SYNTHETIC, SYNTHETIC, mixed, only_age(), SecureNoise(), unit=unit)
+    assert both.spent == 8 * Fraction(1, 2)
+
+
+def only_age() -> Terms:
+    facts = {"age": FACTS["age"]}
+    return Terms.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=facts)
+
+
+def test_disjoint_counts_of_one_person_really_overlap() -> None:
+    """Why groups of people add up: without one person every group's count is one less."""
+    rows = [("p", float(age), 0.0, "a") for age in range(5)]
+    sqls = [f"SELECT COUNT(*) FROM D WHERE age = {age}" for age in (1, 2, 3)]
+    assert [h.mass for h in histograms(frame_of(rows), 1, sqls)] == [1, 1, 1]
+    assert [h.mass for h in histograms(frame_of([]), 1, sqls)] == [0, 0, 0]
+    asked, _ = questions(tuple(sqls), 1)
+    assert {question.region for question in asked} == {None}
+
+
+# Questions that differ must not be taken for one another
+
+
+def key_of(
+    sql: str,
+    *,
+    synthetic: pd.DataFrame = SYNTHETIC,
+    unit: PrivacyUnit | None = None,
+    **changed: Any,
+) -> str:
+    facts = {"tau": "1.5", "epsilon": "0.5", "alpha": "0.05", "columns": FACTS, **changed}
+    stated = Terms.parse(**facts)
+    (query,) = as_queries(sql)
+    tables = open_table(SYNTHETIC, "private"), open_table(synthetic, "synthetic")
+    return part_of(*tables, [Asked(query, stated)], stated.facts, unit).prepared.demand()[0].key
+
+
+def bounds(low: int, high: int, step: str | int = 1) -> dict[str, Any]:
+    return {"columns": {"age": {"bounds": (low, high), "step": step}}}
+
+
+DIFFERENT: list[list[dict[str, Any]]] = [
+    [
+        {"sql": f"SELECT {operand} FROM D"}
+        for operand in (
+            *("COUNT(*)", "COUNT(age)", "COUNT(pay)", "COUNT(DISTINCT age)", "COUNT(DISTINCT pay)"),
+            *("SUM(age)", "AVG(age)", "MEDIAN(age)", "QUANTILE(age, 0.5)", "QUANTILE(age, 0.25)"),
+            *("SUM(age + 0)", "COUNT(DISTINCT job)", "COUNT(DISTINCT age * 2)"),
+        )
+    ],
+    [
+        {"sql": f"SELECT COUNT(*) FROM D WHERE {where}"}
+        for where in (
+            *(
+                "job = 'a'",
+                "job = 'A'",
+                "job = 'a '",
+                "job LIKE 'a'",
+                "job ILIKE 'a'",
+                "job <> 'a'",
+            ),
+            *("job = 'a' AND age = 1", "job = 'a' OR age = 1", "job = 'a'' and ''b'"),
+            *("job = 'a' AND job = 'b'", "job = 'a and job = b'", "age = 1", "age = 2", "pay = 1"),
+            *("age > 1 AND (pay > 1 OR job = 'a')", "(age > 1 AND pay > 1) OR job = 'a'"),
+            *("age IS NULL", "age = 0.1", "age = 0.10000000000000002"),
+        )
+    ],
+    [
+        {"sql": "SELECT SUM(age) FROM D", "tau": 3, **changed}
+        for changed in (
+            *({}, {"tau": 4}, {"epsilon": "0.25"}, bounds(0, 8), bounds(-1, 7)),
+            *(bounds(0, 7, "0.5"), {"decider": "lm_sum"}, {"decider": "r2t_sum"}),
+            *({"unit": PrivacyUnit("pid")}, {"unit": PrivacyUnit("job")}),
+        )
+    ],
+    [
+        {"sql": "SELECT MEDIAN(age) FROM D", "unit": unit}
+        for unit in (None, PrivacyUnit("pid"), PrivacyUnit("pid", 2), PrivacyUnit("job", 2))
+    ],
+    [
+        {
+            "sql": "SELECT COUNT(DISTINCT age) FROM D WHERE job = 'a' OR age IS NULL",
+            "columns": facts,
+        }
+        for facts in ({}, {"age": {"type": "text"}})
+    ],
+]
+
+
+@pytest.mark.parametrize("number", range(len(DIFFERENT)))
+def test_different_questions_have_different_keys(number: int) -> None:
+    keys = {key_of(**asked): asked for asked in DIFFERENT[number]}
+    assert len(keys) == len(DIFFERENT[number])
+
+
+SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"sql": "SELECT COUNT(*) FROM D"}, {"sql": "select count(*) from d", "alpha": "0.01"}),
+    (
+        {"sql": "SELECT COUNT(*) FROM D WHERE age = 1 AND job = 'a'"},
+        {"sql": "SELECT COUNT(*) FROM D WHERE JOB = 'a' AND (AGE = 1.0)"},
+    ),
+    (
+        {"sql": "SELECT COUNT(*) FROM D", "unit": PrivacyUnit("pid", 2)},
+        {"sql": "SELECT COUNT(*) FROM D", "unit": PrivacyUnit("PID", 5)},
+    ),
+    (
+        {"sql": "SELECT COUNT(*) FROM D WHERE age >= 0"},
+        {"sql": "SELECT COUNT(*) FROM D WHERE age >= 0", "synthetic": SYNTHETIC.iloc[[3, 0, 2, 1]]},
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SAME)))
+def test_one_question_has_one_key(number: int) -> None:
+    first, second = SAME[number]
+    assert key_of(**first) == key_of(**second)
+
+
+def test_another_kind_of_the_same_column_is_another_question() -> None:
+    text = SYNTHETIC.assign(age=["1", "2", "3", "x"])
+    sql = "SELECT COUNT(DISTINCT age) FROM D"
+    no_facts: dict[str, Any] = {"columns": {}}
+    assert key_of(sql, **no_facts) != key_of(sql, synthetic=text, **no_facts)
+
+
+# Tables without the column
+
+
+def test_a_private_table_without_the_column_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "private.csv"
+    path.write_text("age,pay,job\n1,2,zebra-canary\n", encoding="utf-8")
+    scanned: list[object] = []
+
+    class Watched(DuckDBEngine):
+        def histograms(self, *arguments: Any, **named: Any) -> tuple[Histogram, ...]:
+            scanned.append(arguments[0])
+            return super().histograms(*arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pqd.auditor.DuckDBEngine", Watched)
+        queries = as_queries("SELECT COUNT(*) FROM D")
+        with pytest.raises(TableError, match='"pid"') as caught:
+            run(path, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("pid"))
+    assert not scanned
+    assert "zebra" not in str(caught.value)
+
+
+def test_a_synthetic_table_without_the_column_has_a_person_per_row() -> None:
+    synthetic = SYNTHETIC.drop(columns="pid")
+    queries = as_queries(
+        ["SELECT COUNT(*) FROM D", "SELECT SUM(age) FROM D", "SELECT AVG(age) FROM D"]
+    )
+    unit = PrivacyUnit("pid", 2)
+    report = run(SYNTHETIC, synthetic, queries, only_age(), SecureNoise(), unit=unit)
+    assert [verdict.q_synthetic for verdict in report.verdicts] == [4, 12, 3]
+    assert any("each of its rows counts as one person" in note for note in report.notes)
+    assert report.spent == 4 * Fraction(1, 2)
+    with_column = run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    assert [verdict.q_synthetic for verdict in with_column.verdicts] == [3, 12, 3]
+
+
+def test_a_unit_in_no_table_is_refused() -> None:
+    queries = as_queries("SELECT COUNT(*) FROM D")
+    with pytest.raises(TableError):
+        run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("nobody"))
+
+
+@pytest.mark.parametrize("rows", [0, -1, "1.5", 10**7, "many"])
+def test_rows_of_a_person_are_a_whole_number(rows: Any) -> None:
+    with pytest.raises(ParameterError):
+        privacy_unit("pid", rows)
+    assert privacy_unit(None, rows) is None
+
+
+def test_a_frame_in_reverse_is_read() -> None:
+    queries = as_queries("SELECT SUM(age) FROM D")
+    report = run(SYNTHETIC.iloc[::-1], SYNTHETIC, queries, only_age(), SecureNoise())
+    assert len(report.verdicts) == 1
+
+
+# No private cell may end a run
+
+
+ODD: list[Any] = [[1], {"a": 2}, b"\xff", object]
+EXTREME: dict[str, Callable[[], object]] = {
+    "seconds": lambda: SYNTHETIC.assign(seen=np.array([0, 1, 2, 2**55], "datetime64[s]")),
+    "milliseconds": lambda: SYNTHETIC.assign(seen=np.array([0, 1, 2, 2**62], "datetime64[ms]")),
+    "microseconds": lambda: SYNTHETIC.assign(seen=np.array([0, 1, 2, 2**62], "datetime64[us]")),
+    "nanoseconds": lambda: SYNTHETIC.assign(seen=np.array([0, 1, 2, 2**62], "datetime64[ns]")),
+    "numbers": lambda: SYNTHETIC.assign(seen=[0.0, np.nan, np.inf, -1e308]),
+    "objects": lambda: SYNTHETIC.assign(seen=pd.Series(ODD, dtype=object)),
+    "categories": lambda: SYNTHETIC.assign(seen=pd.Categorical(["a", None, "b", "a"])),
+    "time of day": lambda: pa.table(
+        {**SYNTHETIC.to_dict("list"), "seen": pa.array([2**62, 1, 2, None], pa.time64("us"))}
+    ),
+    "span": lambda: pa.table(
+        {**SYNTHETIC.to_dict("list"), "seen": pa.array([2**62, 1, 2, None], pa.duration("s"))}
+    ),
+    "zone": lambda: pa.table(
+        {
+            **SYNTHETIC.to_dict("list"),
+            "seen": pa.array([2**62, 1, 2, None], pa.timestamp("s", "UTC")),
+        }
+    ),
+    "bytes": lambda: pa.table({**SYNTHETIC.to_dict("list"), "seen": [b"\xff", b"", None, b"a"]}),
+    "lists": lambda: pa.table({**SYNTHETIC.to_dict("list"), "seen": [[1], [], None, [None]]}),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    EXTREME,
+)
+@pytest.mark.parametrize("unit", ["pid", "seen"])
+def test_no_cell_of_any_column_ends_a_run(name: str, unit: str) -> None:
+    queries = as_queries(["SELECT COUNT(*) FROM D WHERE age > 1", "SELECT MEDIAN(age) FROM D"])
+    report = run(
+        EXTREME[name](), SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit(unit)
+    )
+    assert len(report.verdicts) == 2
