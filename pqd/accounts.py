@@ -47,11 +47,15 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One charge: when, how much, and the ids of the questions that it paid for."""
+    """One charge: when, how much, and the ids of the questions that it paid for.
+
+    ``unit`` is the column whose values were people, None where rows were.
+    """
 
     time: str
     charge: Charge
     questions: tuple[str, ...]
+    unit: str | None = None
 
 
 class Owner(NamedTuple):
@@ -144,9 +148,10 @@ class Books:
         charge = Charge(Fraction(body["epsilon"]), Fraction(body["delta"]), body["rule"])
         account.epsilon += charge.epsilon
         account.delta += charge.delta
+        account.files |= {str(body["file"])} if body.get("file") else set()
+        units = sorted({str(facts["unit"]) for facts in body["questions"] if facts.get("unit")})
         names = tuple(str(facts["id"]) for facts in body["questions"])
-        account.runs.append(Run(body["time"], charge, names))
-        account.files |= {str(body["file"])} if body["file"] else set()
+        account.runs.append(Run(body["time"], charge, names, ", ".join(units) or None))
         owner = Owner(*body["by"])
         account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
 

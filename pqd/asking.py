@@ -69,8 +69,16 @@ class Purse:
         self._path, self.budget, self.fresh = path, budget, fresh
 
     def exists(self) -> bool:
-        """Say whether there is a ledger already."""
-        return self._path.exists()
+        """Say whether there is a ledger already, or refuse a place where none can be."""
+        try:
+            if self._path.exists():
+                return True
+            able = self._path.absolute().parent.is_dir()
+        except (OSError, ValueError, RuntimeError):
+            able = False
+        if not able:
+            raise LedgerError(f"the ledger {self._path} cannot be made there. Nothing was spent.")
+        return False
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -226,6 +234,7 @@ def _reserved(parts: Sequence[Part], bill: Bill, purse: Purse) -> tuple[Reservat
             "tau": str(question.tau),
             "epsilon": str(question.terms.epsilon),
             "decider": question.choice.decider.id,
+            "unit": question.unit.column if question.unit else None,
         }
         for key, question in bill.new.items()
     }

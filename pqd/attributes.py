@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -51,9 +51,7 @@ def check_stated(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None
     aggregated = {_canonical(query.attribute) for query in queries if query.attribute}
     for name in facts:
         if folded(name) not in known and not _spellings(name) & aggregated:
-            near = difflib.get_close_matches(name, list(schema), n=3, cutoff=0.5)
-            hint = f"; the nearest are {', '.join(near)}" if near else ""
-            raise ParameterError(f'bounds or type are given for "{name}", which is no column{hint}')
+            raise no_column(name, schema, "bounds or type")
 
 
 def span(lattice: Lattice) -> str:
@@ -75,7 +73,12 @@ def known(schema: Schema, name: str, query: Query) -> str:
     """Return the schema's name of a column that ``query`` groups by."""
     found = next((column for column in schema if folded(column) == folded(name)), None)
     if found is None:
-        near = difflib.get_close_matches(name, list(schema), n=3, cutoff=0.5)
-        hint = f"; the nearest are {', '.join(near)}" if near else ""
-        raise QueryError(f'there is no column "{name}" to group by{hint}', query.sql)
+        raise QueryError(str(no_column(name, schema, "GROUP BY")), query.sql)
     return found
+
+
+def no_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
+    """Return the refusal of a column that is not there, with the nearest that are."""
+    near = difflib.get_close_matches(name, list(columns), n=3, cutoff=0.5)
+    hint = f"; the nearest are {', '.join(near)}" if near else ""
+    return ParameterError(f'{use}: there is no column "{name}"{hint}')

@@ -114,7 +114,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
 
 def ledger_path(private: object, ledger: str | Path | None = None) -> Path:
     """Return where a table's ledger lies: as stated, as PQD_LEDGER says, or beside the table."""
-    stated = ledger or os.environ.get(LEDGER_VARIABLE)
+    stated = ledger or os.environ.get(LEDGER_VARIABLE, "").strip()
     if stated:
         return Path(stated)
     if isinstance(private, (str, Path)):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +19,24 @@ if TYPE_CHECKING:
 
 _KIND, _VERSION = "pqd-baseline", 1
 _LEAST_SHOWN = 0.001
-_AS_EXPECTED = "as expected"
+_BADNESS = {"as expected": 0, "undecided": 1, "not as expected": 2}
+_FAILING = {"fail", "known"}
 
-Baseline = dict[str, str]
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a check came to: what it asked, its gate, and how bad each of its verdicts was."""
+
+    asked: str
+    gate: str
+    badness: Mapping[str, int]
+
+
+Baseline = dict[str, Kept]
 
 
 def read_baseline(path: str | Path) -> Baseline:
-    """Return the status of each check by its id.
+    """Return what each check came to, by its id.
 
     Raises
     ------
@@ -31,6 +44,9 @@ def read_baseline(path: str | Path) -> Baseline:
         If the file is missing or is no baseline.
     """
     path = Path(path)
+    with suppress(OSError, ValueError, RuntimeError):
+        if path.exists() and not path.is_file():
+            raise BaselineError(f"the baseline {path} is no file")
     try:
         found: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -39,16 +55,21 @@ def read_baseline(path: str | Path) -> Baseline:
         ) from None
     except (OSError, ValueError, RecursionError):
         raise BaselineError(f"the baseline {path} cannot be read as JSON") from None
-    checks = found.get("checks") if isinstance(found, dict) else None
-    if (
-        not isinstance(checks, dict)
-        or (found.get("kind"), found.get("schema_version")) != (_KIND, _VERSION)
-        or not all(isinstance(status, str) for status in checks.values())
-    ):
+    try:
+        fits = (found["kind"], found["schema_version"]) == (_KIND, _VERSION)
+        kept = {str(name): _kept(check) for name, check in found["checks"].items()}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        fits, kept = False, {}
+    if not fits:
         raise BaselineError(
             f"{path} is no baseline of this version of pqd; make it again with --update-baseline"
         )
-    return dict(checks)
+    return kept
+
+
+def _kept(check: Mapping[str, Any]) -> Kept:
+    badness = {str(name): int(bad) for name, bad in check["badness"].items()}
+    return Kept(str(check["asked"]), str(check["gate"]), badness)
 
 
 def write_baseline(path: str | Path, report: CheckReport, before: Baseline | None = None) -> None:
@@ -59,8 +80,8 @@ def write_baseline(path: str | Path, report: CheckReport, before: Baseline | Non
     RunError
         If the file cannot be written.
     """
-    decided = {e.id: e.status for e in report.entries if e.status not in {"broken", "planned"}}
-    checks = dict(sorted({**(before or {}), **decided}.items()))
+    decided = {e.id: _kept_of(e) for e in report.entries if e.verdicts}
+    checks = {name: asdict(kept) for name, kept in sorted({**(before or {}), **decided}.items())}
     text = json.dumps({"kind": _KIND, "schema_version": _VERSION, "checks": checks}, indent=2)
     try:
         Path(path).write_text(text + "\n", encoding="utf-8")
@@ -68,10 +89,17 @@ def write_baseline(path: str | Path, report: CheckReport, before: Baseline | Non
         raise RunError(f"the baseline {path} was not written: {error.strerror}") from None
 
 
+def _kept_of(entry: CheckEntry) -> Kept:
+    asked = f"{entry.sql} | {entry.tolerance} | {entry.expect}"
+    bad = {v.group or "": _BADNESS[status_of(v, entry.expect)] for v in entry.verdicts}
+    return Kept(asked, entry.gate, bad)
+
+
 def against(report: CheckReport, before: Baseline, name: str) -> CheckReport:
     """Return ``report`` with failures that ``before`` had already taken for known.
 
-    A failure that is new gets the probability that noise alone made it.
+    Known is what failed there, asked alike, with no verdict worse than it was.  A failure that is
+    new gets the probability that noise alone made it.
     """
     entries = tuple(_compared(entry, before) for entry in report.entries)
     return replace(report, entries=entries, baseline=name)
@@ -80,18 +108,19 @@ def against(report: CheckReport, before: Baseline, name: str) -> CheckReport:
 def _compared(entry: CheckEntry, before: Baseline) -> CheckEntry:
     if entry.gate != "fail":
         return entry
-    was = before.get(entry.id)
-    if was is not None and was != _AS_EXPECTED:
-        return replace(entry, gate="known", message=f"{entry.message}; as in the baseline ({was})")
-    if was is None:
-        return replace(entry, message=f"{entry.message}; not in the baseline")
+    now, was = _kept_of(entry), before.get(entry.id)
+    if was is None or was.asked != now.asked:
+        return replace(entry, message=f"{entry.message}; not asked like this in the baseline")
+    worse = [name for name, bad in now.badness.items() if bad > was.badness.get(name, 0)]
+    if was.gate in _FAILING and not worse:
+        return replace(entry, gate="known", message=f"{entry.message}; as in the baseline")
     odds = flip_probability(entry)
     noise = "noise alone may have done that"
     if odds is not None:
         # Rounded up, since it is a bound.
         bound = share_text(math.ceil(odds * 1000) / 1000) if odds > _LEAST_SHOWN else "0.1 %"
         noise = f"noise alone does that with probability {bound} at most"
-    return replace(entry, flip=odds, message=f"{entry.message}; the baseline had {was}: {noise}")
+    return replace(entry, flip=odds, message=f"{entry.message}; new since the baseline: {noise}")
 
 
 def flip_probability(entry: CheckEntry) -> float | None:
@@ -104,7 +133,7 @@ def flip_probability(entry: CheckEntry) -> float | None:
     odds = []
     for verdict in entry.verdicts:
         against_expectation = (verdict.outcome == "yes") != (entry.expect == "close")
-        if status_of(verdict, entry.expect) == _AS_EXPECTED or not against_expectation:
+        if status_of(verdict, entry.expect) == "as expected" or not against_expectation:
             continue
         chosen = verdict.chosen
         error = chosen.false_no if entry.expect == "close" else chosen.false_yes

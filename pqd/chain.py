@@ -74,6 +74,8 @@ class Chain:
         self._connection: sqlite3.Connection | None = None
         with self._explained("read"):
             present = path.exists()
+            if present and not path.is_file():
+                raise LedgerError(self._told("is no file; name another place with --ledger"))
         if not present:
             self._create()
         with self._explained("read"):
@@ -196,6 +198,8 @@ class Chain:
             yield
         except UnicodeDecodeError:
             reason = f"it {_DAMAGED}"
+        except (RuntimeError, ValueError):
+            reason = "its path cannot be used; name another place with --ledger"
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             reason = {
@@ -226,6 +230,8 @@ def linked(before: str, text: str) -> str:
 def is_ledger(path: Path) -> bool:
     """Say whether a file bears the mark of a ledger, whole or not."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             head = file.read(72)
     except OSError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from pqd.baseline import against, read_baseline
 from pqd.errors import NothingSelectedError, PqdError
 from pqd.gates import broken, judged, planned
 from pqd.groups import Bins
+from pqd.ledger import LEDGER_VARIABLE
 from pqd.parameters import Terms, parse_columns, privacy_unit
 from pqd.query import Key, Query
 from pqd.questions import Asked
@@ -41,7 +43,7 @@ def check(
     dry_run: bool = False,
     baseline: str | Path | None = None,
 ) -> CheckReport:
-    """Run the checks of a spec file (docs/spec.md) and say what that means for a build.
+    """Run the checks of a spec file (docs/ci.md) and say what that means for a build.
 
     Parameters
     ----------
@@ -96,22 +98,23 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     """Run the checks of ``spec`` with ``noise``; see ``check``."""
     before = read_baseline(baseline) if baseline else None
     with _unexpanded(spec):
-        run = _Run(spec, _selected(spec, only), progress)
-        path = ledger_path(spec.private.path, ledger or (spec.ledger.path if spec.ledger else None))
+        path = place_of_ledger(spec, ledger)
+        run = _Run(spec, only, progress)
+        # The name that the spec gives it may hide another.
+        run.ledger = spec.ledger.written if spec.ledger and path == spec.ledger.path else None
         purse = Purse(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
         report = run.planned(purse) if dry_run else run.decided(purse, noise)
     return report if before is None else against(report, before, Path(str(baseline)).name)
 
 
-def _selected(spec: Spec, only: Sequence[str]) -> tuple[Check, ...]:
-    ids = [check.id for check in spec.checks]
-    for name in only:
-        if name not in ids:
-            near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4) or ids[:8]
-            raise NothingSelectedError(
-                f"{spec.path.name} has no check {name!r}; it has {', '.join(near)}"
-            )
-    return tuple(check for check in spec.checks if not only or check.id in only)
+def place_of_ledger(spec: Spec, stated: str | Path | None = None) -> Path:
+    """Return where the ledger lies: as stated, as PQD_LEDGER or the spec says, or by the table.
+
+    The variable comes before the spec: who may change the spec may not choose the account.
+    """
+    if stated or spec.ledger is None or os.environ.get(LEDGER_VARIABLE, "").strip():
+        return ledger_path(spec.private.path, stated)
+    return spec.ledger.path
 
 
 @contextmanager
@@ -123,10 +126,18 @@ def _unexpanded(spec: Spec) -> Iterator[None]:
         text = str(error)
         sources = [spec.private, *spec.synthetic.values(), *([spec.ledger] if spec.ledger else [])]
         for source in sources:
-            for path in (source.path.resolve(), source.path.absolute(), source.path):
-                text = text.replace(str(path), source.written)
+            for path in _spellings(source.path):
+                text = text.replace(path, source.written)
         error.args = (text,)
         raise
+
+
+def _spellings(path: Path) -> list[str]:
+    """Return how messages may name a path, longest first."""
+    found = {str(path), str(path.absolute())}
+    with suppress(OSError, RuntimeError, ValueError):
+        found.add(str(path.resolve()))
+    return sorted(found, key=len, reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +149,31 @@ class _Piece:
     id: str
 
 
+def _selected(spec: Spec, only: Sequence[str]) -> list[_Piece]:
+    """Return the checks to run; ``only`` names them by the spec's id or by the report's."""
+    several = len(spec.synthetic) > 1
+    pieces = [
+        _Piece(check, name, f"{check.id}@{name}" if several else check.id)
+        for check in spec.checks
+        for name in check.synthetic
+    ]
+    known = dict.fromkeys(name for piece in pieces for name in (piece.check.id, piece.id))
+    for name in only:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or list(known)[:8]
+            raise NothingSelectedError(
+                f"{spec.path.name} has no check {name!r}; it has {', '.join(near)}"
+            )
+    return [p for p in pieces if not only or p.check.id in only or p.id in only]
+
+
 class _Run:
     """The checks of one run, gathered per synthetic table so that each is read once."""
 
-    def __init__(self, spec: Spec, checks: Sequence[Check], progress: Progress) -> None:
+    def __init__(self, spec: Spec, only: Sequence[str], progress: Progress) -> None:
         self._spec, self._progress = spec, progress
-        several = len(spec.synthetic) > 1
-        self._pieces = [
-            _Piece(check, name, f"{check.id}@{name}" if several else check.id)
-            for check in checks
-            for name in check.synthetic
-        ]
+        self.ledger: str | None = None
+        self._pieces = _selected(spec, only)
         self._broken: dict[str, PqdError] = {}
         self._unit = privacy_unit(spec.unit, spec.max_rows or 1)
         self._private = _opened(spec.private, "private")
@@ -168,12 +193,15 @@ class _Run:
             return
         others = [query for check in self._spec.checks for query in _queries(check, check.id)]
         try:
-            synthetic = _opened(self._spec.synthetic[name], "synthetic")
-            part = part_of(self._private, synthetic, asked, facts, self._unit, others)
+            with _unexpanded(self._spec):
+                synthetic = _opened(self._spec.synthetic[name], "synthetic")
+                part = part_of(self._private, synthetic, asked, facts, self._unit, others)
         except PqdError as error:
             self._broken.update(dict.fromkeys((piece.id for piece in pieces), error))
             return
         for query, refusal in part.prepared.refused:
+            if query.group:
+                refusal.args = (f"{query.group}: {refusal}",)
             self._broken.setdefault(query.block or query.id or "", refusal)
         yield part
 
@@ -247,6 +275,8 @@ class _Run:
     def _made(
         self, entries: Sequence[CheckEntry], cost: Cost, notes: tuple[str, ...]
     ) -> CheckReport:
+        if cost.ledger and self.ledger:
+            cost = replace(cost, ledger=Path(self.ledger).name)
         remarks = (note for part in self._parts.values() for note in part.prepared.notes)
         return CheckReport(
             spec=self._spec.path.name,

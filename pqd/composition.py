@@ -26,7 +26,7 @@ _FINENESS, _CELLS = 4096, 500_000
 _LEAST_DELTA, _KEPT_BACK = Fraction(1, 10**9), Fraction(1, 10**4)
 # Groups up to this size are also held pair by pair, which takes time with the square of it.
 _MOST_PAIRED = 32
-_DIGITS = 10**9
+_DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def price(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge
 def optimal(epsilons: Sequence[Fraction], delta: Fraction) -> Fraction:
     """Return an epsilon at which pure mechanisms of ``epsilons`` together are (epsilon, delta)-DP.
 
-    An upper bound: losses are rounded up to a grid, the result to 9 decimals, and a part of delta
+    An upper bound: losses are rounded up to a grid, the result to 5 digits, and a part of delta
     is kept back for the rounding of doubles.  The plain sum where delta is below 1e-9.
     """
     if delta < _LEAST_DELTA:
@@ -210,6 +210,7 @@ def optimal(epsilons: Sequence[Fraction], delta: Fraction) -> Fraction:
         return Fraction(0)
     found = composed.get_epsilon_for_delta(float(delta * (1 - _KEPT_BACK)))
     total = sum(epsilons, Fraction(0))
-    if not math.isfinite(found):
-        return total
-    return min(total, Fraction(math.ceil(Fraction(found) * _DIGITS), _DIGITS))
+    if not 0 < found < math.inf:
+        return total if found else Fraction(0)
+    place = Fraction(10) ** (_DIGITS - math.ceil(math.log10(found)))
+    return min(total, math.ceil(Fraction(found) * place) / place)

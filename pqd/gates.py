@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reports.check import CheckEntry, Gate, Status
 from reports.numbers import epsilon_text
-from reports.words import budget_text, p_value_text, threshold_text
+from reports.words import budget_text, p_value_text, share_text, threshold_text
 
 if TYPE_CHECKING:
     from pqd.asking import Bill
@@ -63,8 +64,16 @@ def broken(check: Check, name: str, error: PqdError) -> CheckEntry:
 def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) -> CheckEntry:
     """Return the entry of a check that was only planned: its cost by itself, and its worth."""
     new = [q for q in questions if bill.new.get(q.key) is q]
-    cost = sum((q.cost for q in new), start=0 * (check.epsilon))
-    parts = [f"epsilon {epsilon_text(cost)} by itself" if new else "costs nothing: known already"]
+    if new:
+        cost = sum((q.cost for q in new), Fraction(0))
+        parts = [f"epsilon {epsilon_text(cost)} by itself"]
+    elif any(q.key in bill.new for q in questions):
+        parts = ["costs nothing: another check asks the same"]
+    else:
+        settled = all(q.settled for q in questions)
+        parts = [
+            f"costs nothing: {'no table can answer otherwise' if settled else 'known already'}"
+        ]
     low = [q for q in questions if q.choice.taken.rates and not _decidable(q)]
     if low:
         least = max(q.taken.tau_min or 0 for q in low)
@@ -84,8 +93,10 @@ def _decidable(question: Question) -> bool:
 
 def _single(check: Check, verdict: Verdict, status: Status) -> str:
     if status == "undecided":
-        p_value = p_value_text(verdict.p_value or 0.0)
-        message = f"undecided: leans {verdict.outcome.upper()} ({p_value}); the noise may decide"
+        odds = f"{share_text(verdict.chosen.worst)} wrong at this tau"
+        if verdict.p_value is not None:
+            odds = p_value_text(verdict.p_value)
+        message = f"undecided: leans {verdict.outcome.upper()} ({odds}); the noise may decide"
         needed = budget_text(verdict.chosen.epsilon_needed)
         if verdict.decidable is False and needed not in {"none", "?"}:
             message += f"; epsilon {needed} would do, or a larger tau"

@@ -65,7 +65,7 @@ class Ledger:
 
     @property
     def limit(self) -> Budget:
-        """The limit of every table that has none of its own."""
+        """The limit of every table; the tightest of this, the table's and the caller's holds."""
         self._refresh()
         return self._books.limit
 
@@ -244,7 +244,9 @@ class Ledger:
                 limit_delta=account.limit.least(self._books.limit).delta,
                 answers=len(account.answers),
                 runs=tuple(
-                    RunFacts(r.time, r.charge.epsilon, r.charge.delta, r.charge.rule, r.questions)
+                    RunFacts(
+                        r.time, r.charge.epsilon, r.charge.delta, r.charge.rule, r.questions, r.unit
+                    )
                     for r in account.runs
                 ),
             )

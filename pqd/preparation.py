@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deciders import Lattice, ParameterError
-from pqd.attributes import check_stated, known, rows_of, span, stated_of
+from pqd.attributes import check_stated, known, no_column, rows_of, span, stated_of
 from pqd.errors import PqdError, TableError
 from pqd.expressions import folded
 from pqd.groups import MOST_GROUPS, grouped
@@ -124,8 +124,9 @@ class _Preparation:
     def _check_unit(self) -> None:
         if self._unit is None:
             return
-        if self._private:
-            self._engine.check(self._private, [self._unit.column])
+        private = self._private
+        if private and folded(self._unit.column) not in map(folded, private.columns):
+            raise no_column(self._unit.column, private.columns, f"unit of {private.label}")
         if folded(self._unit.column) not in map(folded, self._synthetic.columns):
             note = f'{self._synthetic.label} has no "{self._unit.column}": each of its rows counts'
             self._notes[f"{note} as one person."] = None

@@ -105,6 +105,7 @@ class Trust:
         PqdError
             If the query, the spec or a table cannot be used, or the budget does not reach.
         """
+        __tracebackhide__ = True
         from deciders import SecureNoise  # noqa: PLC0415 - pytest loads plugins at its start
         from deciders.exact import budget_of, probability  # noqa: PLC0415
         from pqd.checker import run_check  # noqa: PLC0415
@@ -157,6 +158,7 @@ class Trust:
 
 def _held(entry: CheckEntry) -> CheckEntry:
     """Return an entry that does not fail the build; skip or warn where it says so."""
+    __tracebackhide__ = True
     text = f"{entry.id}: {entry.message}"
     if entry.gate in {"fail", "error"}:
         raise AssertionError(f"{text}\n{entry.sql}")

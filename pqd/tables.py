@@ -53,14 +53,16 @@ class Table:
         return found.st_mtime_ns, found.st_size, found.st_ino
 
     def digest(self) -> bytes | None:
-        """Return the SHA-256 of the file, None for a frame or a file that cannot be read."""
+        """Return a hash of the file and of how it is read; None for a frame or if unreadable."""
         if self.path is None:
             return None
         try:
             with self.path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").digest()
+                content = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             return None
+        reading = self.relation.replace(quoted(literal_path(self.path)), "")
+        return hashlib.sha256(f"{content}\n{reading}".encode()).digest()
 
 
 def open_table(source: object, role: Role) -> Table:

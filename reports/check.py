@@ -50,6 +50,23 @@ class CheckEntry:
         return sum((v.epsilon for v in self.verdicts if not v.replayed), Fraction(0))
 
 
+def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckEntry:
+    """Return the entry of what stopped a run before any check was decided."""
+    return CheckEntry(
+        id=spec,
+        line=line or 1,
+        sql="",
+        tolerance="",
+        expect="",
+        severity="error",
+        on_undecided="fail",
+        status="broken",
+        gate="error",
+        message=message,
+        exit_code=exit_code,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
     """What came of a spec; ``dry`` if nothing was decided and nothing spent.

@@ -41,11 +41,6 @@ def annotations(report: "CheckReport", path: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def error(text: str, path: str, line: int | None = None) -> str:
-    """Return the workflow command of an error that stopped the run."""
-    return _command("error", path, line or 1, "pqd check", visible(text, keep="\n")) + "\n"
-
-
 def _level(entry: "CheckEntry") -> str | None:
     if entry.gate in {"fail", "error"}:
         return "error"

@@ -23,13 +23,17 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One charge: its time (UTC), what it cost, by which rule, and the ids of its questions."""
+    """One charge: its time (UTC), what it cost, by which rule, and the ids of its questions.
+
+    ``unit`` is the column whose values were people, None where each row was one.
+    """
 
     time: str
     epsilon: Fraction
     delta: Fraction
     rule: str
     questions: tuple[str, ...]
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,4 +111,7 @@ def _lines(account: AccountFacts) -> Iterator[str]:
         more = len(run.questions) - _MOST_NAMED
         names += f" and {more} more" if more > 0 else ""
         moment = run.time[:16].replace("T", " ")
-        yield f"{moment}  epsilon {epsilon_text(run.epsilon)} ({run.rule}): {names}"
+        whom = f", per {visible(run.unit)}" if run.unit else ""
+        yield f"{moment}  epsilon {epsilon_text(run.epsilon)} ({run.rule}{whom}): {names}"
+    if len({run.unit for run in account.runs}) > 1:
+        yield "Some runs protected rows, others persons: their sum is a guarantee for neither."

@@ -102,8 +102,12 @@ class Verdict(QueryFacts):
 
     @property
     def standing(self) -> str:
-        """``trusted``, ``not trusted``, or ``undecided`` where the p-value exceeds alpha."""
-        if self.conclusive is False:
+        """``trusted``, ``not trusted``, or ``undecided``.
+
+        Undecided is a p-value above alpha; without one, a decider that errs more than alpha at
+        this tau on public stand-ins.
+        """
+        if self.conclusive is False or (self.conclusive is None and self.decidable is False):
             return "undecided"
         return "trusted" if self.outcome == "yes" else "not trusted"
 

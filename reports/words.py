@@ -10,7 +10,7 @@ from reports.visible import visible
 
 def headline(verdict: Verdict) -> tuple[str, str]:
     """Return the badge and the verdict in words."""
-    if verdict.conclusive is False:
+    if verdict.standing == "undecided":
         return "?", f"undecided: leans {verdict.outcome.upper()}"
     if verdict.outcome == "yes":
         return "YES", "within tolerance"

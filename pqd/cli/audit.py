@@ -44,7 +44,7 @@ def audit(
         raise ParameterError("--epsilon is missing; give it a value such as 0.25 (see pqd plan)")
     from pqd.parameters import privacy_unit
 
-    options.check_target(json, private, synthetic)
+    options.check_target(json, private, synthetic, *map(str, (ledger,) if ledger else ()))
     people = privacy_unit(unit, max_rows)
     from deciders import SecureNoise
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciders.errors import ParameterError, PqdError
+from deciders.errors import ParameterError
 from pqd.cli import options, outputs
 
 if TYPE_CHECKING:
+    from pqd.spec import Spec
     from reports.check import CheckReport
 
 
@@ -54,16 +56,19 @@ def check(
 
     Example: pqd check audit.toml --output junit=pqd.xml --output github
     """
-    targets = outputs.parsed(output or [], spec)
+    targets = outputs.parsed(output or [], spec, *([baseline] if baseline else []))
     if update_baseline and baseline is None:
         raise ParameterError("--update-baseline needs --baseline FILE to write to")
     if update_baseline and dry_run:
         raise ParameterError("--update-baseline needs results, and --dry-run has none")
-    try:
-        report = _run(spec, only or [], ledger, baseline, update_baseline, fresh, dry_run)
-    except PqdError as error:
-        outputs.refused(targets, error, spec)
-        raise
+    from pqd.spec import read_spec
+
+    with outputs.stopping(targets, spec):
+        read = read_spec(spec)
+    # Not rendered if refused: an output may name what it must not overwrite.
+    _check_targets(targets, read, ledger)
+    with outputs.stopping(targets, spec):
+        report = _run(read, only or [], ledger, baseline, update_baseline, fresh, dry_run)
     if not outputs.takes_stdout(targets):
         from reports.check_terminal import TerminalCheck
 
@@ -77,8 +82,15 @@ def check(
     raise typer.Exit(report.exit_code)
 
 
+def _check_targets(targets: Sequence[outputs.Output], spec: Spec, ledger: Path | None) -> None:
+    from pqd.checker import place_of_ledger
+
+    tables = (spec.private, *spec.synthetic.values())
+    outputs.check(targets, *(table.path for table in tables), place_of_ledger(spec, ledger))
+
+
 def _run(
-    path: Path,
+    spec: Spec,
     only: list[str],
     ledger: Path | None,
     baseline: Path | None,
@@ -87,9 +99,7 @@ def _run(
     dry_run: bool,
 ) -> CheckReport:
     from deciders import SecureNoise
-    from pqd.spec import read_spec
 
-    spec = read_spec(path)
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
     from pqd.checker import run_check

@@ -116,9 +116,14 @@ def _place(place: Path) -> Path:
     from pqd.chain import is_ledger
     from pqd.ledger import FILE_NAME
 
+    options.usable(place)
     if place.is_dir():
         return place / FILE_NAME
-    return place if is_ledger(place) or place.suffix == ".sqlite" else ledger_path(place)
+    if is_ledger(place) or place.suffix == ".sqlite":
+        return place
+    if not place.exists():
+        raise ParameterError(f"{place} does not exist; name a ledger, a folder or a table")
+    return ledger_path(place)
 
 
 def _opened(place: Path) -> Ledger:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pqd.parameters import Terms
     from pqd.query import Query
 
+# What a report is never written to, whether or not it is a table of this run.
+_TABLES = {".csv", ".tsv", ".parquet", ".gz"}
+
 Synthetic = Annotated[
     str, typer.Argument(help="The synthetic copy, taken as public.", show_default=False)
 ]
@@ -167,13 +170,27 @@ def check_target(target: str | None, *inputs: str) -> None:
     """Refuse a file that cannot or must not be written, before anything is spent."""
     if target in {None, "-"}:
         return
-    path = Path(str(target))
+    path = usable(Path(str(target)))
     if path.is_dir():
         raise ParameterError(f"{target} cannot be written: it is a folder; name a file in it")
+    if path.suffix.lower() in _TABLES:
+        raise ParameterError(f"{target} is named like a table; name a report, such as report.json")
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"{target} cannot be written: there is no such folder")
-    if any(path.resolve() == Path(table).resolve() for table in inputs):
-        raise ParameterError(f"{target} is a table of this run; write the report elsewhere")
+    from pqd.chain import is_ledger
+
+    if any(path.resolve() == usable(Path(one)).resolve() for one in inputs) or is_ledger(path):
+        raise ParameterError(f"{target} is an input of this run, or a ledger; write elsewhere")
+
+
+def usable(path: Path) -> Path:
+    """Return ``path``, or refuse one that the system cannot follow (a loop, too long, a NUL)."""
+    try:
+        path.resolve()
+        path.exists()
+    except (OSError, RuntimeError, ValueError):
+        raise ParameterError(f"{str(path)[:80]!r} cannot be used as a path; rename it") from None
+    return path
 
 
 def write(text: str, target: str, *, append: bool = False) -> None:

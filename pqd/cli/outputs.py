@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,12 +43,18 @@ def parsed(texts: Sequence[str], *inputs: Path) -> tuple[Output, ...]:
         Before anything is read or spent.
     """
     found = tuple(_parsed(text) for text in texts)
-    targets = [str(Path(o.target).resolve()) for o in found if o.target not in {None, "-"}]
+    named = (Path(o.target) for o in found if o.target not in {None, "-"})
+    targets = [options.usable(path).resolve() for path in named]
     if len(set(targets)) < len(targets) or sum(o.target == "-" for o in found) > 1:
         raise ParameterError("two outputs go to the same place; name different files")
-    for one in found:
-        options.check_target(one.target, *map(str, inputs))
+    check(found, *inputs)
     return found
+
+
+def check(outputs: Sequence[Output], *inputs: Path) -> None:
+    """Refuse an output that cannot be written, or would overwrite one of ``inputs``."""
+    for output in outputs:
+        options.check_target(output.target, *map(str, inputs))
 
 
 def _parsed(text: str) -> Output:
@@ -71,22 +77,24 @@ def takes_stdout(outputs: Sequence[Output]) -> bool:
 def write(outputs: Sequence[Output], report: CheckReport, spec: Path) -> None:
     """Write every rendering; the first that fails is raised after all others are written."""
     failed: PqdError | None = None
+    aside = takes_stdout(outputs)
     for output in outputs:
         try:
-            _write(output, report, spec)
+            _write(output, report, spec, aside=aside)
         except PqdError as error:
             failed = failed or error
     if failed:
         raise failed
 
 
-def _write(output: Output, report: CheckReport, spec: Path) -> None:
+def _write(output: Output, report: CheckReport, spec: Path, *, aside: bool) -> None:
     if output.kind == "json":
         options.write(report.to_json(), str(output.target))
     elif output.kind == "github":
-        from reports import github
+        from reports.github import annotations as commands
 
-        typer.echo(github.annotations(report, shown_path(spec)), nl=False)
+        # Beside a rendering on standard output; the runner reads both streams.
+        typer.echo(commands(report, shown_path(spec)), nl=False, err=aside)
         if summary := os.environ.get(_SUMMARY_VARIABLE):
             from reports.markdown import markdown_text
 
@@ -97,16 +105,28 @@ def _write(output: Output, report: CheckReport, spec: Path) -> None:
         options.write(render(report), str(output.target))
 
 
-def refused(outputs: Sequence[Output], error: PqdError, spec: Path) -> None:
-    """Annotate the spec with an error that stopped the run, at its lines where they are known."""
-    if not any(output.kind == "github" for output in outputs):
-        return
-    from reports import github
+@contextmanager
+def stopping(outputs: Sequence[Output], spec: Path) -> Iterator[None]:
+    """Render a run that is stopped as well: each problem is an error at its line of the spec."""
+    try:
+        yield
+    except PqdError as error:
+        _stopped(outputs, error, spec)
+        raise
+
+
+def _stopped(outputs: Sequence[Output], error: PqdError, spec: Path) -> None:
+    from reports.check import CheckReport, stopped
+    from reports.model import Cost
 
     problems = getattr(error, "problems", None) or [error]
-    for problem in problems:
-        text, line = getattr(problem, "text", str(problem)), getattr(problem, "line", None)
-        typer.echo(github.error(text, shown_path(spec), line), nl=False)
+    entries = tuple(
+        stopped(spec.name, getattr(p, "line", None), getattr(p, "text", str(p)), error.exit_code)
+        for p in problems
+    )
+    report = CheckReport(spec=spec.name, private="", entries=entries, cost=Cost())
+    with suppress(PqdError):
+        write(outputs, report, spec)
 
 
 def shown_path(spec: Path) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from deciders.exact import Number, exact
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
-from pqd.parameters import parse_columns
+from pqd.parameters import parse_columns, privacy_unit
 from pqd.spec.forms import nearest, printable, shown
 from pqd.spec.lines import Places
 from pqd.spec.schema import DEFAULTS, SECTION, SOMEWHERE
@@ -199,6 +199,10 @@ def _privacy(tables: Tables) -> Values:
     if isinstance(given, dict) and "max_rows" in given and "unit" not in given:
         text = '[privacy] has max_rows without unit; add the column of a person: unit = "person_id"'
         tables.add(("privacy", "max_rows"), text)
+    try:
+        privacy_unit(values.get("unit"), values.get("max_rows", 1))
+    except ParameterError as error:
+        tables.add(("privacy", "max_rows"), f"[privacy]: {error}")
     return values
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import tomllib
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
@@ -98,17 +99,20 @@ def _text(path: Path) -> str:
 
 def _content(path: Path) -> bytes:
     """Return the bytes of a file, no more than tell that it is too long."""
+    reason = "it cannot be read; check its name and your permissions"
     try:
-        with path.open("rb") as file:
-            return file.read(4 * LIMIT + 1)
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            reason = "it is a folder; name the spec file in it, such as audit.toml"
+        elif stat.S_ISREG(mode):
+            # A pipe would be waited for.
+            with path.open("rb") as file:
+                return file.read(4 * LIMIT + 1)
     except FileNotFoundError:
         reason = f"there is no such file{_beside(path)}"
-    except (OSError, ValueError):
-        # A path with a zero byte is a ValueError, and no folder.
-        reason = "it cannot be read; check its name and your permissions"
-        with suppress(ValueError):
-            if path.is_dir():
-                reason = "it is a folder; name the spec file in it, such as audit.toml"
+    except (OSError, ValueError, RuntimeError):
+        # A path with a zero byte is a ValueError, a loop of links may be a RuntimeError.
+        pass
     raise UnreadableError(reason)
 
 

@@ -28,7 +28,7 @@ from pqd.engines import duckdb as engine_module
 from pqd.engines import sql as sql_module
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.engines.gathering import Gatherer, Mass, PersonTotals, gatherer
-from pqd.errors import ParameterError, TableError
+from pqd.errors import ParameterError
 from pqd.parameters import Terms, privacy_unit
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question
@@ -591,7 +591,7 @@ def test_a_private_table_without_the_column_is_refused_before_it_is_read(tmp_pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pqd.auditor.DuckDBEngine", Watched)
         queries = as_queries("SELECT COUNT(*) FROM D")
-        with pytest.raises(TableError, match='"pid"') as caught:
+        with pytest.raises(ParameterError, match='"pid"') as caught:
             run(path, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("pid"))
     assert not scanned
     assert "zebra" not in str(caught.value)
@@ -613,7 +613,7 @@ def test_a_synthetic_table_without_the_column_has_a_person_per_row() -> None:
 
 def test_a_unit_in_no_table_is_refused() -> None:
     queries = as_queries("SELECT COUNT(*) FROM D")
-    with pytest.raises(TableError):
+    with pytest.raises(ParameterError):
         run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("nobody"))
 
 
