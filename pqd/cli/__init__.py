@@ -22,10 +22,10 @@ from reports.visible import visible
 
 app = typer.Typer(
     name="pqd",
-    help="Tell, under differential privacy, which queries can be trusted on synthetic data.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -11,9 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from pqd.cli import app
+from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", "docs/guide.md"]
+CI = "docs/ci.md"
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -24,7 +26,7 @@ def blocks(page: str, language: str) -> list[str]:
 PYTHON = [(page, code) for page in PAGES for code in blocks(page, "python")]
 COMMANDS = [
     (page, line.removeprefix("$ ").removeprefix(".venv/bin/"))
-    for page in PAGES
+    for page in [*PAGES, CI]
     for block in blocks(page, "console")
     for line in block.splitlines()
     if "pqd " in line
@@ -53,6 +55,23 @@ def test_commands_run(
     result = CliRunner().invoke(app, shlex.split(line)[1:])
     assert result.exit_code == 0, result.output
     assert "epsilon" in result.output
+
+
+def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
+    whole, unit = blocks(CI, "toml")
+    spec = tmp_path / "audit.toml"
+    for text in (whole, whole.replace("[defaults]", f"{unit}\n[defaults]")):
+        spec.write_text(text, encoding="utf-8")
+        assert [check.id for check in read_spec(spec).checks] == ["employed-women"]
+    assert read_spec(spec).unit == "person_id"
+
+
+def test_the_keys_of_a_check_are_all_in_the_documents() -> None:
+    text = (ROOT / CI).read_text(encoding="utf-8")
+    keys = json_schema()["properties"]["check"]["items"]["properties"]
+    assert len(keys) > 8
+    for key in keys:
+        assert f"`{key}`" in text, key
 
 
 def test_the_readme_names_both_commands_and_ci_calls_the_second() -> None:
@@ -111,5 +130,9 @@ def test_the_schema_document_names_every_field() -> None:
     report = json.loads(CliRunner().invoke(app, ["audit", *paths, *options]).stdout)
     words = set(re.findall(r"[a-z_]+", (ROOT / "docs" / "report-schema.md").read_text("utf-8")))
     verdict = report["verdicts"][0]
-    for fields in (report, verdict, verdict["candidates"][0]):
+    for fields in (report, verdict, verdict["candidates"][0], report["cost"]):
+        assert set(fields) <= words
+    spec = str(ROOT / "samples" / "audit.toml")
+    checked = json.loads(CliRunner().invoke(app, ["check", spec, "--output", "json=-"]).stdout)
+    for fields in (checked, checked["checks"][0], checked["cost"]["groups"][0]):
         assert set(fields) <= words
