@@ -18,6 +18,7 @@ from deciders import Histogram, Lattice
 from pqd.engines.bitmaps import WORD, Words, matching
 from pqd.engines.frames import loosely_typed, readable
 from pqd.engines.gathering import Chunk, gatherer
+from pqd.engines.kinds import TESTS, kind_of
 from pqd.engines.sql import (
     KEPT,
     PERSON,
@@ -38,17 +39,6 @@ from pqd.workload import PrivacyUnit, Workload
 # DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
 _CHUNK = 200
 _LOADED = "synthetic_columns"
-_TIMES = {"DATE", *(f"TIMESTAMP{unit}" for unit in ("", "_S", "_MS", "_NS", " WITH TIME ZONE"))}
-_NUMBERS = {
-    *(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")),
-    *("INTEGER", "UINTEGER", "DOUBLE", "FLOAT", "DECIMAL", "BIGNUM"),
-}
-# What a text must fit to be of a kind, in the order of preference.
-_TESTS = {
-    Kind.BOOLEAN: "lower({0}) IN ('true', 'false')",
-    Kind.NUMBER: "TRY_CAST({0} AS DOUBLE) IS NOT NULL",
-    Kind.TIME: "TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
-}
 _FIRST_ROWS = 2048
 _DECIMALS = 6
 _MEDDLING = {
@@ -149,7 +139,7 @@ class DuckDBEngine:
 
     def _stored_kinds(self) -> dict[str, Kind]:
         return {
-            str(name): _kind(str(stored))
+            str(name): kind_of(str(stored))
             for name, stored, *_ in self._connection.execute(f"DESCRIBE {_LOADED}").fetchall()
         }
 
@@ -158,12 +148,12 @@ class DuckDBEngine:
 
         The first rows rule out most; only what they leave is tried on the whole table.
         """
-        left = [(name, kind) for name in names for kind in _TESTS]
+        left = [(name, kind) for name in names for kind in TESTS]
         for source in (f"(SELECT * FROM {_LOADED} LIMIT {_FIRST_ROWS})", _LOADED):
             if not left:
                 break
             outputs = ", ".join(
-                f"bool_and({_TESTS[kind].format(identifier(name))}) "
+                f"bool_and({TESTS[kind].format(identifier(name))}) "
                 f"FILTER ({identifier(name)} IS NOT NULL)"
                 for name, kind in left
             )
@@ -337,13 +327,3 @@ def _unreadable(table: Table) -> RunError:
     return RunError(
         f"the {table.role} table {table.label} could not be read to its end; check the file"
     )
-
-
-def _kind(stored: str) -> Kind:
-    """Return the kind of a DuckDB type."""
-    name = stored.partition("(")[0]
-    if name == "BOOLEAN":
-        return Kind.BOOLEAN
-    if name in _TIMES:
-        return Kind.TIME
-    return Kind.NUMBER if name in _NUMBERS else Kind.TEXT

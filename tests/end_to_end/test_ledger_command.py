@@ -1,0 +1,97 @@
+"""``pqd ledger``: what a custodian sees of it, and what it tells of one that was meddled with."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Ran = tuple[int, str, str]
+Command = Callable[..., Ran]
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+TABLES = [str(SAMPLES / f"census_{kind}.parquet") for kind in ("private", "synthetic")]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, command: Command) -> Path:
+    """A ledger with one charge of 1/2 for two sexes and one of 1/4."""
+    grouped = ["-q", "SELECT COUNT(*) FROM D GROUP BY sex", "--tau", "10%", "--epsilon", "0.5"]
+    assert command("audit", *TABLES, *grouped)[0] == 0
+    assert command("audit", *TABLES, "-q", "SELECT AVG(age) FROM D", "--tau=2", "--epsilon=1/4")
+    return tmp_path / "ledger.sqlite"
+
+
+def test_show_says_what_was_spent_for_what(ledger: Path, command: Command) -> None:
+    code, out, err = command("ledger", "show", str(ledger))
+    assert (code, err) == (0, "")
+    for words in (
+        "table 1   census_private.parquet",
+        "spent epsilon 0.75",
+        "3 questions answered",
+        "epsilon 0.5 (parallel): q1[sex = Female], q1[sex = Male]",
+        "epsilon 0.25 (sequential): q1",
+    ):
+        assert words in out
+    facts = json.loads(command("ledger", "show", str(ledger), "--json", "-")[1])
+    assert facts["kind"] == "ledger"
+    assert facts["tables"][0]["epsilon"] == 0.75
+    assert [run["rule"] for run in facts["tables"][0]["runs"]] == ["parallel", "sequential"]
+
+
+def test_a_limit_is_kept_and_shown(ledger: Path, command: Command) -> None:
+    assert command("ledger", "limit", str(ledger), "1")[0] == 0
+    assert "spent epsilon 0.75 of 1, 0.25 left" in command("ledger", "show", str(ledger))[1]
+    asked = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon"]
+    code, _, err = command("audit", *TABLES, *asked, "0.5")
+    assert code == 4
+    assert "needs epsilon 0.5; of 1 for this table 0.75 are spent and 0.25 left" in err
+    assert command("audit", *TABLES, *asked, "0.25")[0] == 0
+
+
+@pytest.mark.parametrize("arguments", [["0"], ["x"], ["1", "--delta", "1"], ["1", "--delta=-1"]])
+def test_a_limit_that_is_none(arguments: list[str], ledger: Path, command: Command) -> None:
+    before = ledger.read_bytes()
+    assert command("ledger", "limit", str(ledger), *arguments)[0] == 2
+    assert ledger.read_bytes() == before
+
+
+def test_verify_finds_an_older_copy(ledger: Path, tmp_path: Path, command: Command) -> None:
+    shutil.copy(ledger, tmp_path / "old.sqlite")
+    assert command("ledger", "limit", str(ledger), "5")[0] == 0
+    code, out, _ = command("ledger", "verify", str(ledger))
+    assert code == 0
+    head = out.split()[-1]
+    export = tmp_path / "kept.jsonl"
+    assert command("ledger", "export", str(ledger), str(export))[0] == 0
+    for kept in (["--head", head], ["--export", str(export)]):
+        assert command("ledger", "verify", str(ledger), *kept)[0] == 0
+    shutil.copy(tmp_path / "old.sqlite", ledger)
+    assert command("ledger", "verify", str(ledger))[0] == 0, "an old copy is whole by itself"
+    for kept in (["--head", head], ["--export", str(export)]):
+        code, _, err = command("ledger", "verify", str(ledger), *kept)
+        assert code == 3
+        assert "begun anew, put back to an older copy, or rewritten" in err
+
+
+def test_a_place_is_a_ledger_a_folder_or_a_table(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PQD_LEDGER")
+    table = tmp_path / "private.parquet"
+    shutil.copy(TABLES[0], table)
+    asked = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon", "0.5"]
+    assert command("audit", str(table), TABLES[1], *asked)[0] == 0
+    shown = {command("ledger", "show", str(p))[1] for p in (table, tmp_path)}
+    shown.add(command("ledger", "show", str(tmp_path / "pqd-ledger.sqlite"))[1])
+    assert len(shown) == 1
+    code, _, err = command("ledger", "show", str(tmp_path / "typo.parquet"))
+    assert code == 2
+    assert "does not exist" in err
+    assert command("ledger", "limit", str(tmp_path / "typo.parquet"), "3")[0] == 2
+
+
+def test_nothing_was_charged_yet(tmp_path: Path, command: Command) -> None:
+    code, _, err = command("ledger", "show", str(tmp_path))
+    assert code == 2
+    assert "there is no ledger" in err
