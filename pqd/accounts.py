@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -149,11 +149,34 @@ class Books:
         account.epsilon += charge.epsilon
         account.delta += charge.delta
         account.files |= {str(body["file"])} if body.get("file") else set()
-        units = sorted({str(facts["unit"]) for facts in body["questions"] if facts.get("unit")})
         names = tuple(str(facts["id"]) for facts in body["questions"])
-        account.runs.append(Run(body["time"], charge, names, ", ".join(units) or None))
+        account.runs.append(Run(body["time"], charge, names, unit_of(body["questions"])))
         owner = Owner(*body["by"])
         account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
+
+
+def unit_of(questions: Iterable[Body]) -> str | None:
+    """Return the column whose values are people in a run, None where rows are."""
+    return next((str(facts["unit"]) for facts in questions if facts.get("unit")), None)
+
+
+def check_unit(account: Account | None, questions: Iterable[Body]) -> None:
+    """Refuse a run whose people are not those of the account: such epsilons do not add up.
+
+    Raises
+    ------
+    BudgetError
+        Naming both.
+    """
+    if account is None or not account.runs:
+        return
+    before, now = account.runs[-1].unit, unit_of(questions)
+    if (before or "").lower() != (now or "").lower():
+        was, wanted = (f'per "{unit}"' if unit else "per row" for unit in (before, now))
+        raise BudgetError(
+            f"what was spent on this table protects {was}, and this run would protect {wanted}: "
+            f"the two do not add up. Nothing was spent. Ask {was}, or keep another ledger"
+        )
 
 
 def fitting(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from deciders.histogram import EMPTY
 from pqd.accounts import NO_LIMIT, Budget, Reservation, fitting
@@ -41,6 +41,8 @@ class Progress(Protocol):
 def silent(stage: str, done: int = 0, total: int = 0) -> None:
     """Show nothing."""
 
+
+Versions = list[tuple[int, ...] | None]
 
 # Seconds to wait for another process that has paid for one of the same questions.
 _PATIENCE, _PAUSE = 60.0, 0.05
@@ -125,7 +127,8 @@ def billed(
     """
     if purse is None:
         return _bill(parts, {}, lambda groups: fitting(partial(price, groups), budget))
-    return _billed(parts, purse, _recognised(parts, purse, progress))
+    table = _recognised(parts, purse, _versions(parts), progress)
+    return _billed(parts, purse, table.fingerprint)
 
 
 def answered(
@@ -145,12 +148,15 @@ def answered(
     RunError
         Reading the private table broke; what was reserved is spent.
     """
-    versions = [part.private.version() for part in parts]
-    bill, reservation = _paid(parts, purse, progress) if purse else (billed(parts, None), None)
+    versions = _versions(parts)
+    reservation = None
+    if purse is None:
+        bill = billed(parts, None)
+    else:
+        bill, reservation = _paid(parts, purse, versions, progress)
     progress("Reading the private table")
     scanned = _scanned(parts, bill, purse.ledger.key("sample") if purse else b"")
-    if versions != [part.private.version() for part in parts]:
-        raise RunError("the private table changed while it was read; run again when it is settled")
+    _check_unchanged(parts, versions)
     drawn: dict[str, Decision] = {}
     for number, (key, question) in enumerate(bill.new.items()):
         progress("Deciding", number, len(bill.new))
@@ -167,12 +173,41 @@ def answered(
     return Answers({**bill.known, **_settled(parts, noise), **drawn}, bill, recorded)
 
 
-def _recognised(parts: Sequence[Part], purse: Purse, progress: Progress) -> str:
-    """Return the fingerprint of the private table; a file seen before need not be read by rows."""
+class _Recognised(NamedTuple):
+    """The private table as the ledger knows it: its fingerprint, and the digest of its file."""
+
+    fingerprint: str
+    file: str | None
+
+
+def _recognised(
+    parts: Sequence[Part], purse: Purse, versions: Versions, progress: Progress
+) -> _Recognised:
+    """Recognise the private table; a file seen before need not be read by rows.
+
+    Raises
+    ------
+    RunError
+        If it changed meanwhile: its digest and its content would be of two tables.
+    """
     progress("Recognising the private table")
     ledger, part = purse.ledger, parts[0]
-    known = ledger.of_file(ledger.keyed(part.private.digest()))
-    return known or ledger.fingerprint(part.engine.content(part.private, ledger.key("rows")))
+    file = ledger.keyed(part.private.digest())
+    fingerprint = ledger.of_file(file)
+    if fingerprint is None:
+        content = part.engine.content(part.private, ledger.key("rows"))
+        fingerprint = ledger.fingerprint(content)
+    _check_unchanged(parts, versions)
+    return _Recognised(fingerprint, file)
+
+
+def _versions(parts: Sequence[Part]) -> Versions:
+    return [part.private.version() for part in parts]
+
+
+def _check_unchanged(parts: Sequence[Part], versions: Versions) -> None:
+    if versions != _versions(parts):
+        raise RunError("the private table changed while it was read; run again when it is settled")
 
 
 def _billed(parts: Sequence[Part], purse: Purse, fingerprint: str) -> Bill:
@@ -184,10 +219,11 @@ def _billed(parts: Sequence[Part], purse: Purse, fingerprint: str) -> Bill:
 
 
 def _paid(
-    parts: Sequence[Part], purse: Purse, progress: Progress
+    parts: Sequence[Part], purse: Purse, versions: Versions, progress: Progress
 ) -> tuple[Bill, Reservation | None]:
     """Charge for what must be drawn; what another process is drawing just now is waited for."""
-    fingerprint = _recognised(parts, purse, progress)
+    table = _recognised(parts, purse, versions, progress)
+    fingerprint = table.fingerprint
     keys = {question.key for part in parts for question in part.questions}
     deadline = time.monotonic() + _PATIENCE
     while True:
@@ -200,7 +236,7 @@ def _paid(
         bill = _billed(parts, purse, fingerprint)
         if not bill.new:
             return bill, None
-        reserved = _reserved(parts, bill, purse)
+        reserved = _reserved(parts, bill, purse, table.file)
         if reserved is not None:
             reservation, charge = reserved
             return replace(bill, charge=charge), reservation
@@ -226,7 +262,9 @@ def _bill(
     return Bill(new, tuple(groups), charge(groups), replayed)
 
 
-def _reserved(parts: Sequence[Part], bill: Bill, purse: Purse) -> tuple[Reservation, Charge] | None:
+def _reserved(
+    parts: Sequence[Part], bill: Bill, purse: Purse, file: str | None
+) -> tuple[Reservation, Charge] | None:
     facts = {
         key: {
             "id": question.id,
@@ -245,7 +283,7 @@ def _reserved(parts: Sequence[Part], bill: Bill, purse: Purse) -> tuple[Reservat
         partial(price, bill.groups),
         budget=purse.budget,
         fresh=purse.fresh,
-        file=purse.ledger.keyed(parts[0].private.digest()),
+        file=file,
     )
 
 

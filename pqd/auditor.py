@@ -151,8 +151,8 @@ def run(  # noqa: PLR0913 - those of an audit, read
 
 
 UNRECORDED = (
-    "These verdicts were paid for but could not be written to the ledger: keep this report; asked "
-    "again, they would be drawn and paid for again."
+    "These verdicts were paid for but could not be written to the ledger; see that it is whole "
+    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
 )
 
 

@@ -87,6 +87,10 @@ def _described(columns: Sequence[str], region: Region | None) -> str:
     return ", ".join(describe(column, region or {}) for column in columns)
 
 
+# Columns on which each member admits one value, with the type of those values.
+Singles = dict[str, object]
+
+
 class _Gathering:
     """A group in the making, which takes what it can prove disjoint from every member.
 
@@ -99,7 +103,9 @@ class _Gathering:
         self.costs = [cost]
         region = cost.region or {}
         self._unions = dict(region)
-        self._singles = {c: region[c].single for c in region if region[c].single is not False}
+        self._singles: Singles = {
+            c: region[c].single for c in region if region[c].single is not False
+        }
         self._combinations = {_combination(region, self._singles)}
 
     def takes(self, cost: Cost) -> bool:
@@ -112,29 +118,28 @@ class _Gathering:
             for column, union in self._unions.items()
             if column in region and apart(union, region[column])
         }
-        fresh = self._combine(region)
-        if not (unions or fresh or self._paired(region)):
+        singles, combinations = self._combined(region)
+        if not (unions or combinations or self._paired(region)):
             return False
-        self._unions = unions
-        self._combinations = fresh or set()
+        self._unions, self._singles, self._combinations = unions, singles, combinations
         self.costs.append(cost)
         return True
 
-    def _combine(self, region: Region) -> set[tuple[Admitted, ...]]:
-        """Return the combinations of values with those of ``region``; empty if two are alike."""
-        kept = {}
+    def _combined(self, region: Region) -> tuple[Singles, set[tuple[Admitted, ...]]]:
+        """Return the combinations of values with those of ``region``; none if two are alike."""
+        kept: Singles = {}
         for column, kind in self._singles.items():
             other = region[column].single if column in region else False
             # NULL, whose type is None, is of every type.
             if other is not False and (kind is None or other in {kind, None}):
                 kept[column] = other if kind is None else kind
         if not kept or not self._combinations:
-            return set()
+            return {}, set()
+        known = self._combinations
         if len(kept) < len(self._singles):
-            self._combinations = {_combination(c.region or {}, kept) for c in self.costs}
-        self._singles = kept
-        made = {*self._combinations, _combination(region, kept)}
-        return made if len(made) == len(self.costs) + 1 else set()
+            known = {_combination(c.region or {}, kept) for c in self.costs}
+        made = {*known, _combination(region, kept)}
+        return (kept, made) if len(made) == len(self.costs) + 1 else ({}, set())
 
     def _paired(self, region: Region) -> bool:
         if len(self.costs) >= _MOST_PAIRED:

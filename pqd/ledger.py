@@ -19,7 +19,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqd.accounts import NO_LIMIT, Account, Books, Budget, Owner, Reservation, fitting
+from pqd.accounts import (
+    NO_LIMIT,
+    Account,
+    Books,
+    Budget,
+    Owner,
+    Reservation,
+    check_unit,
+    fitting,
+)
 from pqd.chain import Body, Chain, Entry, linked
 from pqd.errors import LedgerError
 from reports.ledger import AccountFacts, LedgerFacts, RunFacts
@@ -163,8 +172,9 @@ class Ledger:
             known = self.answers(fingerprint).keys() & questions.keys()
             if not fresh and (known or self.awaits(fingerprint, questions.keys())):
                 return None
-            charge = self.affords(fingerprint, price, budget)
             account = self.account(fingerprint)
+            check_unit(account, questions.values())
+            charge = self.affords(fingerprint, price, budget)
             number = account.number if account else len(self._books.accounts) + 1
             if account is None:
                 opened = {"table": number, "fingerprint": fingerprint, "label": label}

@@ -50,7 +50,7 @@ class Table:
             found = self.path.stat()
         except OSError:
             return ()
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
     def digest(self) -> bytes | None:
         """Return a hash of the file and of how it is read; None for a frame or if unreadable."""

@@ -113,5 +113,3 @@ def _lines(account: AccountFacts) -> Iterator[str]:
         moment = run.time[:16].replace("T", " ")
         whom = f", per {visible(run.unit)}" if run.unit else ""
         yield f"{moment}  epsilon {epsilon_text(run.epsilon)} ({run.rule}{whom}): {names}"
-    if len({run.unit for run in account.runs}) > 1:
-        yield "Some runs protected rows, others persons: their sum is a guarantee for neither."

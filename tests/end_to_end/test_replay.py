@@ -13,7 +13,10 @@ import pytest
 
 import pqd
 from pqd.accounts import Budget
+from pqd.engines.duckdb import DuckDBEngine
+from pqd.errors import BudgetError, RunError
 from pqd.ledger import FILE_NAME, Ledger
+from pqd.tables import Table
 
 Ran = tuple[int, str, str]
 Report = dict[str, Any]
@@ -459,3 +462,84 @@ def test_planning_makes_no_ledger(ask: Asking) -> None:
     assert code == 2
     assert "nothing was charged there yet" in err
     assert not ask.path.exists()
+
+
+def test_a_table_that_changes_while_it_is_recognised_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the digest of one table would be bound to the account of another."""
+    rows = "age\n" + "".join(f"{n % 60}\n" for n in range(500))
+    private, copy = tmp_path / "private.csv", tmp_path / "copy.csv"
+    for path in (private, copy):
+        path.write_text(rows, encoding="utf-8")
+    before = DuckDBEngine.content
+
+    def swapped(engine: DuckDBEngine, table: Table, key: bytes) -> str:
+        found = before(engine, table, key)
+        private.write_text("age\n1\n2\n", encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(DuckDBEngine, "content", swapped)
+    ledger = tmp_path / "own.sqlite"
+    asked = ("SELECT COUNT(*) FROM D WHERE age > 3",)
+    with pytest.raises(RunError, match="changed while it was read"):
+        pqd.audit(private, copy, asked, tau=5, epsilon=1, ledger=ledger)
+    assert not Ledger(ledger).accounts, "nothing was spent"
+    monkeypatch.setattr(DuckDBEngine, "content", before)
+    report = pqd.audit(private, copy, asked, tau=5, epsilon=1, ledger=ledger)
+    assert report.verdicts[0].outcome == "no"
+    assert report.spent == 1
+
+
+def test_a_table_that_changes_after_the_charge_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private, copy = tmp_path / "private.csv", tmp_path / "copy.csv"
+    for path in (private, copy):
+        path.write_text("age\n1\n2\n3\n", encoding="utf-8")
+    before = DuckDBEngine.histograms
+
+    def swapped(engine: DuckDBEngine, table: Table, *rest: Any) -> Any:
+        found = before(engine, table, *rest)
+        if table.role == "private":
+            private.write_text("age\n7\n8\n9\n", encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(DuckDBEngine, "histograms", swapped)
+    ledger = tmp_path / "own.sqlite"
+    with pytest.raises(RunError, match="changed while it was read"):
+        pqd.audit(private, copy, "SELECT COUNT(*) FROM D", tau=5, epsilon=1, ledger=ledger)
+    (account,) = Ledger(ledger).accounts
+    assert account.epsilon == 1, "the charge stays"
+    assert not account.answers, "no answer is kept"
+
+
+def test_one_account_protects_rows_or_persons_not_both(tmp_path: Path) -> None:
+    table = pd.DataFrame({"id": [n // 3 for n in range(300)], "age": [n % 60 for n in range(300)]})
+    ledger = tmp_path / "own.sqlite"
+    asked: dict[str, Any] = {"tau": 5, "epsilon": 1, "ledger": ledger}
+    sql = "SELECT COUNT(*) FROM D WHERE age > 3"
+    pqd.audit(table, table, sql, **asked)
+    with pytest.raises(BudgetError, match='protects per row, and this run would protect per "id"'):
+        pqd.audit(table, table, sql, unit="id", **asked)
+    assert Ledger(ledger).accounts[0].epsilon == 1
+    other = asked | {"ledger": tmp_path / "other.sqlite"}
+    pqd.audit(table, table, sql, unit="id", **other)
+    pqd.audit(table, table, "SELECT AVG(age) FROM D", unit="ID", max_rows=2, **other)
+    with pytest.raises(BudgetError, match='protects per "ID", and this run would protect per row'):
+        pqd.audit(table, table, sql, **other)
+
+
+def test_cells_that_read_otherwise_in_every_process_do_not_count(tmp_path: Path) -> None:
+    class Odd:
+        pass
+
+    def frame() -> pd.DataFrame:
+        cells = [{"a", "b", "c"}, Odd(), [Odd()], object(), [1, "x"]]
+        return pd.DataFrame({"age": range(5), "odd": pd.Series(cells, dtype=object)})
+
+    asked: dict[str, Any] = {"tau": 5, "epsilon": 1, "ledger": tmp_path / "own.sqlite"}
+    first = pqd.audit(frame(), frame(), "SELECT COUNT(*) FROM D", **asked)
+    second = pqd.audit(frame(), frame(), "SELECT COUNT(*) FROM D", **asked)
+    assert first.spent == 1
+    assert second.spent == 0

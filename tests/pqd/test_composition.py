@@ -37,7 +37,7 @@ from pqd.composition import (
     optimal,
     price,
 )
-from pqd.disjoint import apart, region
+from pqd.disjoint import apart, region, separating
 from pqd.expressions import Kind
 from pqd.parameters import Terms
 from pqd.queries import as_queries
@@ -130,6 +130,19 @@ def pairs() -> Iterator[list[tuple[str, Fraction]]]:
 def test_no_two_conditions_are_charged_below_their_worst_row() -> None:
     for workload in pairs():
         check(workload)
+
+
+def test_the_columns_of_a_group_tell_every_two_of_it_apart() -> None:
+    """Also where a question that did not fit was tried before."""
+    grid = [f"age = {a} AND name = '{n}'" for a in range(7) for n in "abcdefg"]
+    atoms = [*grid[:34], "age = 1", "name = 'a' OR flag", *grid[34:], "age IS NULL", "age > 8"]
+    groups = grouped(costs_of([(sql, Fraction(1)) for sql in atoms]))
+    assert len(groups) == 3
+    for group in groups:
+        for one, other in combinations(group.costs, 2):
+            columns = group.columns or (separating(one.region or {}, other.region or {}),)
+            regions = one.region or {}, other.region or {}
+            assert any(apart(*(r[c] for r in regions)) for c in columns if c), group.names
 
 
 Rule = Callable[[Any, Any], object]
