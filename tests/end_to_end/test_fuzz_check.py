@@ -4,6 +4,7 @@
 """
 
 import os
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,8 +139,11 @@ def tried(folder: Path, text: str) -> None:
 
 def declared_public(text: str) -> bool:
     """Whether a mutation has put the private table in the place of a synthetic one."""
-    before_private = text.partition("[private]")[0]
-    return "private.csv" in before_private or text.count("private.csv") > 1
+    try:
+        data = tomllib.loads(text)
+    except ValueError:
+        return False
+    return "private.csv" in str(data.get("synthetic"))
 
 
 MORE = int(os.environ.get("PQD_FUZZ", "300"))
