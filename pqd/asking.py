@@ -101,7 +101,7 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Decisions by question key; those ``replayed`` were paid for before this run."""
+    """Decisions by question key; not ``recorded`` if the ledger could not be written to after."""
 
     decisions: Mapping[str, Decision]
     bill: Bill

@@ -236,7 +236,7 @@ class _Run:
     def planned(self, purse: Purse) -> CheckReport:
         """Price everything; the private table is read only if the ledger may know it."""
         parts = list(self._parts.values())
-        known = purse if purse.exists() else None
+        known = purse if purse.exists() and parts else None
         bill = billed(parts, known, self._progress, purse.budget)
         entries = []
         for piece in self._pieces:

@@ -162,6 +162,17 @@ def test_a_broken_check_costs_nothing(
         assert not ledger.exists()
 
 
+def test_a_dry_run_of_nothing_but_broken_checks(
+    tmp_path: Path, command: Command, ledger: Path
+) -> None:
+    assert command("check", sample("audit-undecided"))[0] == 0
+    assert ledger.exists()
+    spec = edited(tmp_path, "audit-undecided", ("COUNT(*)", "COUNTS(*)"))
+    code, out, err = command("check", str(spec), "--dry-run")
+    assert (code, err) == (2, "")
+    assert "ERROR" in out
+
+
 def test_a_missing_private_table_stops_the_run(tmp_path: Path, command: Command) -> None:
     spec = edited(tmp_path, "audit", ("census_private.parquet", "gone.parquet"))
     code, out, err = command("check", str(spec))
