@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pqd.composition import Cost, grouped, price
 from reports.check import CheckEntry, Gate, Status
 from reports.numbers import epsilon_text
 from reports.words import budget_text, p_value_text, share_text, threshold_text
@@ -65,8 +65,8 @@ def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) 
     """Return the entry of a check that was only planned: its cost by itself, and its worth."""
     new = [q for q in questions if bill.new.get(q.key) is q]
     if new:
-        cost = sum((q.cost for q in new), Fraction(0))
-        parts = [f"epsilon {epsilon_text(cost)} by itself"]
+        alone = price(grouped([Cost(q.id, q.cost, q.region) for q in new]))
+        parts = [f"epsilon {epsilon_text(alone.epsilon)} by itself"]
     elif any(q.key in bill.new for q in questions):
         parts = ["costs nothing: another check asks the same"]
     else:

@@ -225,7 +225,8 @@ def _shared_lines(report: CheckReport) -> Iterator[str]:
     for group in report.cost.groups:
         if len(group.ids) > 1:
             names = ", ".join(map(visible, group.ids))
-            yield f"charged once (epsilon {epsilon_text(group.epsilon)}): {names}"
+            once = f"charged once (epsilon {epsilon_text(group.epsilon)})"
+            yield f"{once}, as no row can take part in two of: {names}"
             for line in group.proof:
                 yield f"  {visible(line)}"
 

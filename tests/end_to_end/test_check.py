@@ -86,6 +86,8 @@ def test_what_a_dry_run_prices_is_what_a_run_costs(command: Command, ledger: Pat
     assert "Would spend epsilon 2" in words
     for proof in ("\"sex\" = 'Female'", '"age" in [20, 40)'):
         assert proof in words
+    # Each check by itself, its groups charged once.
+    assert words.count("epsilon 0.5 by itself") == 5
     assert pqd.check(sample("audit")).cost.epsilon == 2
     dry = pqd.check(sample("audit"), dry_run=True)
     assert dry.cost.epsilon == 0
