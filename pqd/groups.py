@@ -22,6 +22,7 @@ from reports.numbers import number_text
 MOST_GROUPS = 1000
 # A text that reads as nothing but a text: it begins with a letter, and no other label follows it.
 _PLAIN = re.compile(r"[^\W\d_](?:[^=\n\r\"\[\]]*[^\s=\"\[\]])?")
+_ENDLESS = (float("inf"), float("-inf"))
 _WORDS = ("NULL", "TRUE", "FALSE", "NAN", "INFINITE")
 
 
@@ -106,6 +107,10 @@ def grouped(query: Query, found: Callable[[], Sequence[Key]]) -> tuple[Query, ..
             "state the keys in a spec",
             query.sql,
         )
+    for key in keys:
+        endless = next((n for n, c in zip(names, key, strict=False) if c in _ENDLESS), None)
+        if endless is not None:
+            raise QueryError(f"GROUP BY {endless}: a key is infinite; use bins", query.sql)
     if len({tuple(map(_same, key)) for key in keys}) < len(keys):
         raise QueryError("a key of GROUP BY is stated twice", query.sql)
     return tuple(_of_key(query, names, key) for key in keys)

@@ -319,7 +319,10 @@ REFUSED_KEYS: dict[str, tuple[Query, str]] = {
         '"age" is a number and TRUE is a boolean',
     ),
     "no time": (stated("SELECT COUNT(*) FROM D GROUP BY born", ("soon",)), "not a date or time"),
-    "infinite": (stated("SELECT COUNT(*) FROM D GROUP BY age", (float("inf"),)), "finite number"),
+    "infinite": (
+        stated("SELECT COUNT(*) FROM D GROUP BY age", (float("inf"),)),
+        "a key is infinite",
+    ),
     "none": (stated(BY_SEX), "there is no group"),
 }
 
