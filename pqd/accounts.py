@@ -105,7 +105,7 @@ class Account:
 
 
 class Books:
-    """Every account, and the limit of the tables that have none of their own."""
+    """Every account, and the limit that holds for each."""
 
     def __init__(self) -> None:
         """Begin without an entry."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from deciders.histogram import EMPTY
 from pqd.accounts import NO_LIMIT, Budget, Reservation, fitting
-from pqd.composition import Charge, Cost, Group, grouped, price
+from pqd.composition import Charge, Group, grouped, price
 from pqd.errors import LedgerError, RunError
 from pqd.ledger import Ledger
 from pqd.workload import Workload
@@ -256,7 +256,7 @@ def _bill(
             key = question.key
             if key not in known and key not in new and not question.settled:
                 new[key] = question
-                costs.append(Cost(question.id, question.cost, question.region))
+                costs.append(question.share)
         groups.extend(grouped(costs))
     replayed = {q.key: known[q.key] for part in parts for q in part.questions if q.key in known}
     return Bill(new, tuple(groups), charge(groups), replayed)

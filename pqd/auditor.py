@@ -112,9 +112,14 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     )
 
 
-def ledger_path(private: object, ledger: str | Path | None = None) -> Path:
-    """Return where a table's ledger lies: as stated, as PQD_LEDGER says, or beside the table."""
-    stated = ledger or os.environ.get(LEDGER_VARIABLE, "").strip()
+def ledger_path(
+    private: object, ledger: str | Path | None = None, otherwise: Path | None = None
+) -> Path:
+    """Return where a table's ledger lies: as stated, as PQD_LEDGER or else ``otherwise`` says.
+
+    Without any of these it lies beside the table, for a frame in the working folder.
+    """
+    stated = ledger or os.environ.get(LEDGER_VARIABLE, "").strip() or otherwise
     if stated:
         return Path(stated)
     if isinstance(private, (str, Path)):

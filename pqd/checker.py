@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,6 @@ from pqd.baseline import against, read_baseline
 from pqd.errors import NothingSelectedError, PqdError
 from pqd.gates import broken, judged, planned
 from pqd.groups import Bins
-from pqd.ledger import LEDGER_VARIABLE
 from pqd.parameters import Terms, parse_columns, privacy_unit
 from pqd.query import Key, Query
 from pqd.questions import Asked
@@ -112,9 +110,7 @@ def place_of_ledger(spec: Spec, stated: str | Path | None = None) -> Path:
 
     The variable comes before the spec: who may change the spec may not choose the account.
     """
-    if stated or spec.ledger is None or os.environ.get(LEDGER_VARIABLE, "").strip():
-        return ledger_path(spec.private.path, stated)
-    return spec.ledger.path
+    return ledger_path(spec.private.path, stated, spec.ledger.path if spec.ledger else None)
 
 
 @contextmanager
@@ -177,6 +173,8 @@ class _Run:
         self._broken: dict[str, PqdError] = {}
         self._unit = privacy_unit(spec.unit, spec.max_rows or 1)
         self._private = _opened(spec.private, "private")
+        self._facts = parse_columns(spec.columns)
+        self._queries = [query for check in spec.checks for query in _queries(check, check.id)]
         progress("Reading the synthetic tables")
         self._parts = {
             name: part
@@ -187,15 +185,15 @@ class _Run:
     def _part(self, name: str) -> Iterator[Part]:
         """Yield what is asked against one synthetic table, if it can be read and anything is."""
         pieces = [piece for piece in self._pieces if piece.synthetic == name]
-        facts = parse_columns(self._spec.columns)
         asked = [one for piece in pieces for one in self._asked(piece)]
         if not asked:
             return
-        others = [query for check in self._spec.checks for query in _queries(check, check.id)]
         try:
             with _unexpanded(self._spec):
                 synthetic = _opened(self._spec.synthetic[name], "synthetic")
-                part = part_of(self._private, synthetic, asked, facts, self._unit, others)
+                part = part_of(
+                    self._private, synthetic, asked, self._facts, self._unit, self._queries
+                )
         except PqdError as error:
             self._broken.update(dict.fromkeys((piece.id for piece in pieces), error))
             return
@@ -214,7 +212,6 @@ class _Run:
                 epsilon=check.epsilon,
                 alpha=check.alpha,
                 decider=check.decider,
-                columns=self._spec.columns,
             )
             query = Query(check.sql, piece.id, keys=keys_of(check))
             binned = Bins.parse(check.bins).of(query) if check.bins else (query,)
@@ -227,26 +224,25 @@ class _Run:
         """Answer everything and judge it."""
         parts = list(self._parts.values())
         if not any(part.questions for part in parts):
-            return self._report({}, Cost(), ())
+            return self._report(lambda piece: judged(piece.check, piece.id, ()), Cost())
         answers = answered(parts, purse, noise, self._progress)
         verdicts = self._verdicts(answers, noise)
-        cost = cost_of(answers.bill, purse, self._unit)
-        return self._report(verdicts, cost, () if answers.recorded else (UNRECORDED,))
+        return self._report(
+            lambda piece: judged(piece.check, piece.id, tuple(verdicts[piece.id])),
+            cost_of(answers.bill, purse, self._unit),
+            () if answers.recorded else (UNRECORDED,),
+        )
 
     def planned(self, purse: Purse) -> CheckReport:
         """Price everything; the private table is read only if the ledger may know it."""
         parts = list(self._parts.values())
         known = purse if purse.exists() and parts else None
         bill = billed(parts, known, self._progress, purse.budget)
-        entries = []
-        for piece in self._pieces:
-            error = self._broken.get(piece.id)
-            if error:
-                entries.append(broken(piece.check, piece.id, error))
-            else:
-                questions = self._questions(piece)
-                entries.append(planned(piece.check, piece.id, questions, bill))
-        return replace(self._made(entries, cost_of(bill, known, self._unit), ()), dry=True)
+        report = self._report(
+            lambda piece: planned(piece.check, piece.id, self._questions(piece), bill),
+            cost_of(bill, known, self._unit),
+        )
+        return replace(report, dry=True)
 
     def _questions(self, piece: _Piece) -> list[Question]:
         part = self._parts[piece.synthetic]
@@ -262,19 +258,15 @@ class _Run:
         return found
 
     def _report(
-        self, verdicts: Mapping[str, Sequence[Verdict]], cost: Cost, notes: tuple[str, ...]
+        self, entry: Callable[[_Piece], CheckEntry], cost: Cost, notes: tuple[str, ...] = ()
     ) -> CheckReport:
+        """Return the report, with what ``entry`` makes of each check that is not broken."""
         entries = [
             broken(piece.check, piece.id, self._broken[piece.id])
             if piece.id in self._broken
-            else judged(piece.check, piece.id, tuple(verdicts.get(piece.id, ())))
+            else entry(piece)
             for piece in self._pieces
         ]
-        return self._made(entries, cost, notes)
-
-    def _made(
-        self, entries: Sequence[CheckEntry], cost: Cost, notes: tuple[str, ...]
-    ) -> CheckReport:
         if cost.ledger and self.ledger:
             cost = replace(cost, ledger=Path(self.ledger).name)
         remarks = (note for part in self._parts.values() for note in part.prepared.notes)

@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from pqd.predicate import Atom, Predicate
-from pqd.tables import identifier
+from pqd.tables import identifier, quoted
 
 # Numbers are doubles, as in the engine: literals that are one double are one value, and -0 is 0.
 Value = float | str | bool | datetime
@@ -311,4 +311,4 @@ def _literal(value: Value) -> str:
         return repr(value).removesuffix(".0")
     text = value if isinstance(value, str) else str(value).removesuffix(" 00:00:00")
     short = text if len(text) <= 40 else text[:37] + "..."
-    return "'" + short.replace("'", "''") + "'"
+    return quoted(short)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pqd.composition import Cost, grouped, price
+from pqd.composition import grouped, price
 from reports.check import CheckEntry, Gate, Status
 from reports.numbers import epsilon_text
 from reports.words import budget_text, p_value_text, share_text, threshold_text
@@ -65,7 +65,7 @@ def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) 
     """Return the entry of a check that was only planned: its cost by itself, and its worth."""
     new = [q for q in questions if bill.new.get(q.key) is q]
     if new:
-        alone = price(grouped([Cost(q.id, q.cost, q.region) for q in new]))
+        alone = price(grouped([q.share for q in new]))
         parts = [f"epsilon {epsilon_text(alone.epsilon)} by itself"]
     elif any(q.key in bill.new for q in questions):
         parts = ["costs nothing: another check asks the same"]
@@ -74,7 +74,7 @@ def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) 
         parts = [
             f"costs nothing: {'no table can answer otherwise' if settled else 'known already'}"
         ]
-    low = [q for q in questions if q.choice.taken.rates and not _decidable(q)]
+    low = [q for q in questions if q.taken.worst > q.terms.alpha]
     if low:
         least = max(q.taken.tau_min or 0 for q in low)
         parts.append(f"tau is BELOW {threshold_text(least)}, the least that means something")
@@ -84,11 +84,6 @@ def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) 
         parts.append("decidable")
     parts.append(f"by {', '.join(sorted({q.choice.decider.id for q in questions}))}")
     return _entry(check, name, "planned", "pass", "; ".join(parts))
-
-
-def _decidable(question: Question) -> bool:
-    rates = question.choice.taken.rates
-    return rates is None or rates.worst <= question.terms.alpha
 
 
 def _single(check: Check, verdict: Verdict, status: Status) -> str:

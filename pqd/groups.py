@@ -11,12 +11,11 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from sqlglot import exp
-
 from deciders.errors import ParameterError
 from deciders.exact import exact, positive
 from pqd.errors import QueryError
 from pqd.query import Cell, Key, Query
+from pqd.tables import identifier, quoted
 from reports.numbers import number_text
 
 MOST_GROUPS = 1000
@@ -73,7 +72,7 @@ class Bins:
         """
         if query.group_by:
             raise QueryError("bins and GROUP BY do not go together; use one of them", query.sql)
-        column = _named(self.column)
+        column = identifier(self.column)
         made = []
         for number in range(int((self.upper - self.lower) / self.width)):
             low = self.lower + number * self.width
@@ -119,14 +118,10 @@ def grouped(query: Query, found: Callable[[], Sequence[Key]]) -> tuple[Query, ..
 def _of_key(query: Query, names: Sequence[str], key: Key) -> Query:
     pairs = list(zip(names, key, strict=True))
     condition = " AND ".join(
-        f"{_named(n)} IS NULL" if cell is None else f"{_named(n)} = {_literal(cell)}"
+        f"{identifier(n)} IS NULL" if cell is None else f"{identifier(n)} = {_literal(cell)}"
         for n, cell in pairs
     )
     return query.only(condition, ", ".join(f"{n} = {_shown(cell)}" for n, cell in pairs))
-
-
-def _named(column: str) -> str:
-    return exp.to_identifier(column, quoted=True).sql(dialect="duckdb")
 
 
 def _literal(cell: Cell) -> str:
@@ -135,7 +130,7 @@ def _literal(cell: Cell) -> str:
     if isinstance(cell, (int, float, Decimal)):
         return _number(exact(cell))
     text = cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
-    return exp.Literal.string(text).sql(dialect="duckdb")
+    return quoted(text)
 
 
 def _number(number: Fraction) -> str:

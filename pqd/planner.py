@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pqd.composition import Cost, grouped, price
+from pqd.composition import grouped, price
 from pqd.dispatch import AUTO
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.parameters import Terms, privacy_unit
@@ -66,7 +66,7 @@ def run_plan(
     described = engine.described(table)
     prepared = prepare(engine, described, [Asked(q, terms) for q in queries], terms.facts, unit)
     questions = prepared.demand()
-    groups = grouped([Cost(q.id, q.cost, q.region) for q in questions if not q.settled])
+    groups = grouped([q.share for q in questions if not q.settled])
     return PlanReport(
         tuple(PlanEntry(**question.facts()) for question in questions),
         described.label,

@@ -65,10 +65,7 @@ class Trust:
     @cached_property
     def report(self) -> CheckReport:
         """The report of all checks of the spec; the first use runs, and pays for, them."""
-        from deciders import SecureNoise  # noqa: PLC0415 - the same
-        from pqd.checker import run_check  # noqa: PLC0415
-
-        return run_check(self._spec, SecureNoise())
+        return _run(self._spec)
 
     def assert_trusted(
         self,
@@ -106,9 +103,8 @@ class Trust:
             If the query, the spec or a table cannot be used, or the budget does not reach.
         """
         __tracebackhide__ = True
-        from deciders import SecureNoise  # noqa: PLC0415 - pytest loads plugins at its start
+        # Imported late: pytest loads plugins at its start.
         from deciders.exact import budget_of, probability  # noqa: PLC0415
-        from pqd.checker import run_check  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
 
         name = self._table(synthetic)
@@ -138,7 +134,7 @@ class Trust:
             line=1,
         )
         alone = replace(self._spec, checks=(asked,), synthetic={name: self._spec.synthetic[name]})
-        return _held(run_check(alone, SecureNoise()).entries[0])
+        return _held(_run(alone).entries[0])
 
     def _table(self, name: str | None) -> str:
         names = list(self._spec.synthetic)
@@ -154,6 +150,13 @@ class Trust:
         if entry is None:
             raise TypeError(f"{self._path.name} does not hold {synthetic} to the check {check!r}")
         return entry
+
+
+def _run(spec: Spec) -> CheckReport:
+    from deciders import SecureNoise  # noqa: PLC0415 - pytest loads plugins at its start
+    from pqd.checker import run_check  # noqa: PLC0415 - the same
+
+    return run_check(spec, SecureNoise())
 
 
 def _held(entry: CheckEntry) -> CheckEntry:

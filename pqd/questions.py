@@ -7,11 +7,13 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deciders import Interval, Lattice, answer, applicable
 from deciders.aggregates import HALF
 from deciders.noise import check_scale
+from pqd.composition import Cost
 from pqd.disjoint import Region, region
 from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import QueryError
@@ -38,7 +40,8 @@ class Asked:
     terms: Terms
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, so that the key is hashed once: it is asked for many times.
+@dataclass(frozen=True)
 class Question:
     """One query made decidable: interval, lattice and decider, all from public data.
 
@@ -90,6 +93,11 @@ class Question:
         return None if self.unit and self.task.collapsed else region(self.task.predicate)
 
     @property
+    def share(self) -> Cost:
+        """What it takes part in the price of a run with."""
+        return Cost(self.id, self.cost, self.region)
+
+    @cached_property
     def key(self) -> str:
         """What the answer is a function of, beside the private table and chance, as a hash.
 

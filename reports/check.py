@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -43,11 +42,6 @@ class CheckEntry:
     verdicts: tuple[Verdict, ...] = ()
     flip: float | None = None
     exit_code: int = 0
-
-    @property
-    def epsilon(self) -> Fraction:
-        """What its verdicts would cost one by one; replayed ones nothing."""
-        return sum((v.epsilon for v in self.verdicts if not v.replayed), Fraction(0))
 
 
 def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckEntry:

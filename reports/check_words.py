@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from reports.numbers import epsilon_text, number_text
-from reports.terminal import marks, remarks
+from reports.terminal import group_parts, remarks
 from reports.visible import visible
 from reports.words import cost_sentences, headline, p_value_text, sentences, tolerance
 
@@ -166,12 +166,7 @@ def detail_lines(entry: CheckEntry, sign: str = "±") -> Iterator[str]:
 
 def group_line(verdict: Verdict, sign: str = "±") -> str:
     """Return the verdict of one group in one line."""
-    amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
-    p = [] if verdict.p_value is None else [p_value_text(verdict.p_value)]
-    group = visible(verdict.group or verdict.id)
-    name = verdict.aggregate.lower()
-    parts = [headline(verdict)[0], group, f"{name} {amount}", *p, *marks(verdict)]
-    return "   ".join(parts)
+    return "   ".join([headline(verdict)[0], *group_parts(verdict, sign)])
 
 
 def advice(entry: CheckEntry) -> Iterator[str]:

@@ -125,19 +125,24 @@ def block_lines(
     yield from wrapped(title, console, width)
     for verdict in verdicts:
         badge = headline(verdict)[0]
-        line = Text.assemble((f"{badge:<5}", _BADGES[badge]), visible(verdict.group or ""))
-        amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
-        line.append(f"   {first.aggregate.lower()} {amount}")
-        if verdict.p_value is not None:
-            line.append(f"   {p_value_text(verdict.p_value)}")
-        for mark in marks(verdict):
-            line.append(f"   {mark}")
+        parts = "   ".join(group_parts(verdict, sign))
+        line = Text.assemble((f"{badge:<5}", _BADGES[badge]), parts)
         if verdict.epsilon and verdict.decidable is False:
             least = threshold_text(verdict.tau_min)
             line.append(f"   least tau {least}", style="yellow")
         yield from wrapped(line, console, width)
     deciders = ", ".join(sorted({verdict.decider for verdict in verdicts}))
     yield from indented(Text(f"decided by {deciders}", style="dim"), console, width)
+
+
+def group_parts(verdict: Verdict, sign: str) -> Iterator[str]:
+    """Yield what a line says of the verdict of one group, beside its badge."""
+    yield visible(verdict.group or verdict.id)
+    amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
+    yield f"{verdict.aggregate.lower()} {amount}"
+    if verdict.p_value is not None:
+        yield p_value_text(verdict.p_value)
+    yield from marks(verdict)
 
 
 def marks(verdict: Verdict) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,8 @@ class PersonMass:
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
         """Note who matches."""
-        self._parts.append(np.unique(_persons(chunk)[_all(rows)]))
+        who = _persons(chunk)
+        self._parts.append(np.unique(who if rows is None else who[rows]))
 
     def histogram(self) -> Histogram:
         """Return how many there are, at value 0."""
@@ -123,7 +124,7 @@ class PersonTotals:
         """Return the histogram of the totals, in units of their lattice."""
         if not self._parts:
             return Histogram.of_mass(0)
-        _, high, low = _summed(*(np.concatenate(columns) for columns in zip(*self._parts)))  # noqa: B905
+        _, high, low = _summed(*map(np.concatenate, zip(*self._parts, strict=True)))
         about = high.astype(np.float64) * 2.0**32 + low
         within = np.abs(about) < _BEYOND
         total = np.where(within, (np.where(within, high, 0) << 32) + low, 0)
@@ -149,10 +150,6 @@ def _persons(chunk: Chunk) -> Integers:
     if chunk.person is None:
         raise ValueError("the scan gave no persons")
     return chunk.person
-
-
-def _all(rows: Rows | None) -> Any:  # noqa: ANN401 - an index of numpy
-    return slice(None) if rows is None else rows
 
 
 def _on(lattice: Lattice | None, places: Histogram) -> Histogram:
