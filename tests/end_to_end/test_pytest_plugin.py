@@ -32,7 +32,7 @@ def test_bad_sql(pqd):
 @pytest.mark.parametrize("how", ["fail", "warn", "pass"])
 def test_undecided(pqd, how):
     sql = "SELECT COUNT(*) FROM D WHERE sex LIKE 'Female'"
-    pqd.assert_trusted(sql, tau=1, epsilon=0.01, alpha=0.001, on_undecided=how)
+    pqd.assert_trusted(sql, tau=1, epsilon=0.01, alpha=1e-9, on_undecided=how)
 
 def test_no_check(pqd):
     with pytest.raises(TypeError, match="is no check of audit-fails.toml"):
