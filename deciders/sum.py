@@ -99,7 +99,8 @@ class RaceToTheTopSum(Truncated):
         Truncated.__post_init__(self)
         probability(self.beta, "beta")
 
-    def _scales(self, epsilon: Number) -> tuple[Fraction, ...]:
+    def scales(self, epsilon: Number) -> tuple[Fraction, ...]:
+        """``b_j`` for every rung."""
         share = Fraction(self.log_sensitivity) / budget_of(epsilon)
         return tuple(rung * share for rung in self.rungs)
 
@@ -109,7 +110,7 @@ class RaceToTheTopSum(Truncated):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``Pr[max < r] - Pr[max <= l]``, a product over the independent rungs."""
-        scales = self._scales(epsilon)
+        scales = self.scales(epsilon)
         sums = self.truncated_sums(histogram)
 
         def below(bound: Fraction, *, closed: bool) -> float:
@@ -127,9 +128,13 @@ class RaceToTheTopSum(Truncated):
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
         """Return one epsilon-DP verdict."""
+        return Decision(interval.contains(self.race(histogram, epsilon, noise)))
+
+    def race(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Fraction:
+        """Return one epsilon-DP estimate."""
         penalty = Fraction(self._penalty)
         estimate = Fraction(0)
         sums = self.truncated_sums(histogram)
-        for truncated, scale in zip(sums, self._scales(epsilon), strict=True):
+        for truncated, scale in zip(sums, self.scales(epsilon), strict=True):
             estimate = max(estimate, noisy_value(truncated, scale, noise) - scale * penalty)
-        return Decision(interval.contains(estimate))
+        return estimate
