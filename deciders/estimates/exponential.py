@@ -34,9 +34,10 @@ class ExponentialQuantile(OnLattice):
     """A lattice point e, drawn with weight ``exp(-epsilon u(e) / (2 max(a, b - a)))``; p is a/b.
 
     The distance u(e) is the largest of 0, ``a #(v > e) - (b - a) #(v <= e)`` and
-    ``(b - a) #(v < e) - a #(v >= e) + 1``.  It is 0 exactly where e is the p-quantile, so equal values tie as they should; for the median it
-    is the number of rows to add or remove until e is the median, which is twice the distance of
-    ranks: the sensitivity of the rank score is 1/2, not 1 (Patwa 2023 takes 1).
+    ``(b - a) #(v < e) - a #(v >= e) + 1``.  It is 0 exactly where e is the p-quantile, so equal
+    values tie as they should; for the median it is the number of rows to add or remove until e is
+    the median, twice the distance of ranks: the rank score has sensitivity 1/2, not the 1 that
+    ``em_median`` (Patwa 2023) takes.
 
     Guarantee: epsilon-DP (McSherry and Talwar 2007): one row changes u by at most max(a, b - a).
     The weights are doubles (docs/limitations.md); the draw is a descent of exact yes/no choices.
