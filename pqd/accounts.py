@@ -10,12 +10,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from deciders.decider import Decision
+from deciders.estimates import Released
 from pqd.composition import Charge
 from pqd.errors import BudgetError
 from reports.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.chain import Body
+
+
+Answer = Decision | Released
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ class Account:
     limit: Budget = NO_LIMIT
     files: set[str] = field(default_factory=set)
     runs: list[Run] = field(default_factory=list)
-    answers: dict[str, Decision] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
     pending: dict[str, Owner] = field(default_factory=dict)
 
 
@@ -127,7 +131,7 @@ class Books:
             case "answers":
                 account = self._numbered(body)
                 for key, a in body["answers"].items():
-                    account.answers[key] = Decision(bool(a["yes"]), a["p_value"], a["margin"])
+                    account.answers[key] = _answer(a)
                     account.pending.pop(key, None)
             case "limit":
                 limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
@@ -153,6 +157,19 @@ class Books:
         account.runs.append(Run(body["time"], charge, names, unit_of(body["questions"])))
         owner = Owner(*body["by"])
         account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
+
+
+def written(answer: Answer) -> Body:
+    """Return an answer as an entry holds it."""
+    if isinstance(answer, Released):
+        return {"released": list(answer.numbers)}
+    return {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
+
+
+def _answer(body: Body) -> Answer:
+    if "released" in body:
+        return Released(tuple(map(int, body["released"])))
+    return Decision(bool(body["yes"]), body["p_value"], body["margin"])
 
 
 def unit_of(questions: Iterable[Body]) -> str | None:

@@ -9,24 +9,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 
+from deciders.decider import Decision
+from deciders.estimates import Released
 from deciders.histogram import EMPTY
 from pqd.accounts import NO_LIMIT, Budget, Reservation, fitting
 from pqd.composition import Charge, Group, grouped, price
 from pqd.errors import LedgerError, RunError
 from pqd.ledger import Ledger
+from pqd.preparation import Made, Prepared
 from pqd.workload import Workload
 
 if TYPE_CHECKING:
     from deciders import Histogram, Noise
-    from deciders.decider import Decision
     from pqd.engines.duckdb import DuckDBEngine
-    from pqd.preparation import Prepared
-    from pqd.questions import Question
+    from pqd.priced import Priced
     from pqd.tables import Table
 
 
@@ -42,6 +42,7 @@ def silent(stage: str, done: int = 0, total: int = 0) -> None:
     """Show nothing."""
 
 
+Answer = Decision | Released
 Versions = list[tuple[int, ...] | None]
 
 # Seconds to wait for another process that has paid for one of the same questions.
@@ -49,18 +50,17 @@ _PATIENCE, _PAUSE = 60.0, 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What is asked of the private table against one synthetic table."""
+class Part(Generic[Made]):
+    """What is asked of the private table on behalf of one or more synthetic tables."""
 
     engine: DuckDBEngine
     private: Table
-    synthetic: Table
-    prepared: Prepared
+    prepared: Prepared[Made]
 
     @property
-    def questions(self) -> tuple[Question, ...]:
-        """The questions that can be decided."""
-        return self.prepared.questions
+    def questions(self) -> tuple[Priced, ...]:
+        """What must be drawn, replayed or settled."""
+        return tuple(drawn for each in self.prepared.questions for drawn in each.draws)
 
 
 class Purse:
@@ -92,24 +92,38 @@ class Purse:
 class Bill:
     """What is asked anew, what it costs, and what is replayed, by question key."""
 
-    new: Mapping[str, Question]
+    new: Mapping[str, Priced]
     groups: tuple[Group, ...]
     charge: Charge
-    known: Mapping[str, Decision]
+    known: Mapping[str, Answer]
     fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Decisions by question key; not ``recorded`` if the ledger could not be written to after."""
+    """Answers by question key; not ``recorded`` if the ledger could not be written to after."""
 
-    decisions: Mapping[str, Decision]
+    drawn: Mapping[str, Answer]
     bill: Bill
     recorded: bool = True
 
+    def decision(self, question: Priced) -> Decision:
+        """Return the answer of a question that is decided."""
+        found = self.drawn[question.key]
+        if not isinstance(found, Decision):
+            raise TypeError(question.id)
+        return found
+
+    def released(self, question: Priced) -> Released:
+        """Return the answer of a question that is released."""
+        found = self.drawn[question.key]
+        if not isinstance(found, Released):
+            raise TypeError(question.id)
+        return found
+
 
 def billed(
-    parts: Sequence[Part],
+    parts: Sequence[Part[Any]],
     purse: Purse | None,
     progress: Progress = silent,
     budget: Budget = NO_LIMIT,
@@ -132,7 +146,7 @@ def billed(
 
 
 def answered(
-    parts: Sequence[Part], purse: Purse | None, noise: Noise, progress: Progress = silent
+    parts: Sequence[Part[Any]], purse: Purse | None, noise: Noise, progress: Progress = silent
 ) -> Answers:
     """Answer every question of ``parts``.
 
@@ -157,12 +171,10 @@ def answered(
     progress("Reading the private table")
     scanned = _scanned(parts, bill, purse.ledger.key("sample") if purse else b"")
     _check_unchanged(parts, versions)
-    drawn: dict[str, Decision] = {}
+    drawn: dict[str, Answer] = {}
     for number, (key, question) in enumerate(bill.new.items()):
         progress("Deciding", number, len(bill.new))
-        epsilon = question.terms.epsilon or Fraction(0)
-        decider = question.choice.decider
-        drawn[key] = decider.decide(scanned[key], question.interval, epsilon, noise)
+        drawn[key] = question.draw(scanned[key], noise)
     recorded = True
     if purse and reservation:
         try:
@@ -181,7 +193,7 @@ class _Recognised(NamedTuple):
 
 
 def _recognised(
-    parts: Sequence[Part], purse: Purse, versions: Versions, progress: Progress
+    parts: Sequence[Part[Any]], purse: Purse, versions: Versions, progress: Progress
 ) -> _Recognised:
     """Recognise the private table; a file seen before need not be read by rows.
 
@@ -201,16 +213,16 @@ def _recognised(
     return _Recognised(fingerprint, file)
 
 
-def _versions(parts: Sequence[Part]) -> Versions:
+def _versions(parts: Sequence[Part[Any]]) -> Versions:
     return [part.private.version() for part in parts]
 
 
-def _check_unchanged(parts: Sequence[Part], versions: Versions) -> None:
+def _check_unchanged(parts: Sequence[Part[Any]], versions: Versions) -> None:
     if versions != _versions(parts):
         raise RunError("the private table changed while it was read; run again when it is settled")
 
 
-def _billed(parts: Sequence[Part], purse: Purse, fingerprint: str) -> Bill:
+def _billed(parts: Sequence[Part[Any]], purse: Purse, fingerprint: str) -> Bill:
     def charge(groups: Sequence[Group]) -> Charge:
         return purse.ledger.affords(fingerprint, partial(price, groups), purse.budget)
 
@@ -219,7 +231,7 @@ def _billed(parts: Sequence[Part], purse: Purse, fingerprint: str) -> Bill:
 
 
 def _paid(
-    parts: Sequence[Part], purse: Purse, versions: Versions, progress: Progress
+    parts: Sequence[Part[Any]], purse: Purse, versions: Versions, progress: Progress
 ) -> tuple[Bill, Reservation | None]:
     """Charge for what must be drawn; what another process is drawing just now is waited for."""
     table = _recognised(parts, purse, versions, progress)
@@ -243,12 +255,12 @@ def _paid(
 
 
 def _bill(
-    parts: Sequence[Part],
-    known: Mapping[str, Decision],
+    parts: Sequence[Part[Any]],
+    known: Mapping[str, Answer],
     charge: Callable[[Sequence[Group]], Charge],
 ) -> Bill:
     """Gather what is not known; questions against different synthetic tables are never grouped."""
-    new: dict[str, Question] = {}
+    new: dict[str, Priced] = {}
     groups: list[Group] = []
     for part in parts:
         costs = []
@@ -263,19 +275,9 @@ def _bill(
 
 
 def _reserved(
-    parts: Sequence[Part], bill: Bill, purse: Purse, file: str | None
+    parts: Sequence[Part[Any]], bill: Bill, purse: Purse, file: str | None
 ) -> tuple[Reservation, Charge] | None:
-    facts = {
-        key: {
-            "id": question.id,
-            "sql": question.query.sql,
-            "tau": str(question.tau),
-            "epsilon": str(question.terms.epsilon),
-            "decider": question.choice.decider.id,
-            "unit": question.unit.column if question.unit else None,
-        }
-        for key, question in bill.new.items()
-    }
+    facts = {key: question.entry() for key, question in bill.new.items()}
     return purse.ledger.reserve(
         bill.fingerprint or "",
         parts[0].private.label,
@@ -287,7 +289,7 @@ def _reserved(
     )
 
 
-def _scanned(parts: Sequence[Part], bill: Bill, key: bytes) -> dict[str, Histogram]:
+def _scanned(parts: Sequence[Part[Any]], bill: Bill, key: bytes) -> dict[str, Histogram]:
     """Return the private histogram of each new question, one scan per synthetic table."""
     found: dict[str, Histogram] = {}
     for part in parts:
@@ -300,11 +302,6 @@ def _scanned(parts: Sequence[Part], bill: Bill, key: bytes) -> dict[str, Histogr
     return found
 
 
-def _settled(parts: Sequence[Part], noise: Noise) -> dict[str, Decision]:
+def _settled(parts: Sequence[Part[Any]], noise: Noise) -> dict[str, Answer]:
     """Decide what every table answers alike: no data, no noise, no cost."""
-    return {
-        q.key: q.choice.decider.decide(EMPTY, q.interval, q.terms.epsilon or 1, noise)
-        for part in parts
-        for q in part.questions
-        if q.settled
-    }
+    return {q.key: q.draw(EMPTY, noise) for part in parts for q in part.questions if q.settled}

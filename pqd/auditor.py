@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from deciders import SecureNoise
 from pqd.asking import Answers, Bill, Part, Progress, Purse, answered, silent
 from pqd.dispatch import AUTO
-from pqd.engines.duckdb import DuckDBEngine
 from pqd.errors import LedgerError
 from pqd.ledger import FILE_NAME, LEDGER_VARIABLE
 from pqd.parameters import Terms, privacy_unit
-from pqd.preparation import prepare
+from pqd.preparation import Made, Maker, prepare
 from pqd.queries import as_queries
-from pqd.questions import Asked, Question
+from pqd.questions import Asked, Question, asks
+from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from reports.model import AuditReport, Cost, Shared, Verdict
 from reports.numbers import plain
@@ -141,14 +141,14 @@ def run(  # noqa: PLR0913 - those of an audit, read
     """Answer ``queries`` with ``noise``; see ``audit``.  Without a purse no account is kept."""
     progress("Reading the synthetic table")
     public, secret = open_table(synthetic, "synthetic"), open_table(private, "private")
-    part = part_of(secret, public, [Asked(q, terms) for q in queries], terms.facts, unit)
+    part = part_of(secret, [public], [Asked(q, terms) for q in queries], terms.facts, asks, unit)
     part.prepared.demand()
     answers = answered([part], purse, noise, progress)
     notes = part.prepared.notes if answers.recorded else (*part.prepared.notes, UNRECORDED)
     return AuditReport(
-        verdicts_of(part, answers, noise, set()),
+        verdicts_of(part, public.label, answers, noise, set()),
         part.private.label,
-        part.synthetic.label,
+        public.label,
         terms.tolerance.text,
         cost_of(answers.bill, purse, unit),
         notes,
@@ -163,25 +163,27 @@ UNRECORDED = (
 
 def part_of(
     private: Table,
-    synthetic: Table,
+    synthetics: Sequence[Table],
     asked: Sequence[Asked],
     facts: Facts,
+    make: Maker[Made],
     unit: PrivacyUnit | None = None,
     others: Sequence[Query] = (),
-) -> Part:
+) -> Part[Made]:
     """Prepare what is asked; the private table is not read.  ``others`` may use ``facts`` too."""
-    engine = DuckDBEngine(synthetic, private)
-    public, secret = engine.described(synthetic), engine.described(private)
-    prepared = prepare(engine, public, asked, facts, unit, secret, others)
-    return Part(engine, secret, public, prepared)
+    tables = Synthetics(synthetics, private)
+    prepared = prepare(tables, asked, facts, make, unit=unit, others=others)
+    return Part(tables.engine, tables.private or private, prepared)
 
 
-def verdicts_of(part: Part, answers: Answers, noise: Noise, shown: set[str]) -> tuple[Verdict, ...]:
+def verdicts_of(
+    part: Part[Question], synthetic: str, answers: Answers, noise: Noise, shown: set[str]
+) -> tuple[Verdict, ...]:
     """Return a verdict per question; one that stands in ``shown`` already counts as replayed."""
     verdicts = []
-    for question in part.questions:
+    for question in part.prepared.questions:
         replayed = question.key in answers.bill.known or question.key in shown
-        verdicts.append(_verdict(question, answers, part.synthetic.label, noise, replayed=replayed))
+        verdicts.append(_verdict(question, answers, synthetic, noise, replayed=replayed))
         if not question.settled:
             shown.add(question.key)
     return tuple(verdicts)
@@ -190,7 +192,7 @@ def verdicts_of(part: Part, answers: Answers, noise: Noise, shown: set[str]) -> 
 def _verdict(
     question: Question, answers: Answers, synthetic: str, noise: Noise, *, replayed: bool
 ) -> Verdict:
-    facts, scale, decision = question.facts(), question.scale, answers.decisions[question.key]
+    facts, scale, decision = question.facts(), question.scale, answers.decision(question)
     p_value = decision.p_value
     if question.settled:
         facts["reason"] = "no table within the bounds can answer otherwise"

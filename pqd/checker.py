@@ -19,7 +19,7 @@ from pqd.gates import broken, judged, planned
 from pqd.groups import Bins
 from pqd.parameters import Terms, parse_columns, privacy_unit
 from pqd.query import Key, Query
-from pqd.questions import Asked
+from pqd.questions import Asked, asks
 from pqd.spec import Check, Source, Spec, read_spec
 from pqd.tables import Role, Table, open_table
 from reports.check import CheckEntry, CheckReport
@@ -182,7 +182,7 @@ class _Run:
             for part in self._part(name)
         }
 
-    def _part(self, name: str) -> Iterator[Part]:
+    def _part(self, name: str) -> Iterator[Part[Question]]:
         """Yield what is asked against one synthetic table, if it can be read and anything is."""
         pieces = [piece for piece in self._pieces if piece.synthetic == name]
         asked = [one for piece in pieces for one in self._asked(piece)]
@@ -192,7 +192,7 @@ class _Run:
             with _unexpanded(self._spec):
                 synthetic = _opened(self._spec.synthetic[name], "synthetic")
                 part = part_of(
-                    self._private, synthetic, asked, self._facts, self._unit, self._queries
+                    self._private, [synthetic], asked, self._facts, asks, self._unit, self._queries
                 )
         except PqdError as error:
             self._broken.update(dict.fromkeys((piece.id for piece in pieces), error))
@@ -246,14 +246,15 @@ class _Run:
 
     def _questions(self, piece: _Piece) -> list[Question]:
         part = self._parts[piece.synthetic]
-        return [q for q in part.questions if (q.query.block or q.id) == piece.id]
+        return [q for q in part.prepared.questions if (q.query.block or q.id) == piece.id]
 
     def _verdicts(self, answers: Answers, noise: Noise) -> dict[str, list[Verdict]]:
         """Return the verdicts of each check by its id."""
         found: dict[str, list[Verdict]] = {}
         shown: set[str] = set()
-        for part in self._parts.values():
-            for verdict in verdicts_of(part, answers, noise, shown):
+        for name, part in self._parts.items():
+            label = _label(self._spec.synthetic[name])
+            for verdict in verdicts_of(part, label, answers, noise, shown):
                 found.setdefault(verdict.block or verdict.id, []).append(verdict)
         return found
 
@@ -296,4 +297,8 @@ def keys_of(check: Check) -> tuple[Key, ...] | None:
 
 def _opened(source: Source, role: Role) -> Table:
     """Open a table; it is called by the name that the spec gives it."""
-    return replace(open_table(source.path, role), label=Path(source.written).name)
+    return replace(open_table(source.path, role), label=_label(source))
+
+
+def _label(source: Source) -> str:
+    return Path(source.written).name

@@ -28,13 +28,14 @@ from pqd.accounts import (
     Reservation,
     check_unit,
     fitting,
+    written,
 )
 from pqd.chain import Body, Chain, Entry, linked
 from pqd.errors import LedgerError
 from reports.ledger import AccountFacts, LedgerFacts, RunFacts
 
 if TYPE_CHECKING:
-    from deciders.decider import Decision
+    from pqd.accounts import Answer
     from pqd.composition import Charge
 
 _NO_HASH = ""
@@ -110,7 +111,7 @@ class Ledger:
         self._refresh()
         return self._books.account(fingerprint)
 
-    def answers(self, fingerprint: str) -> Mapping[str, Decision]:
+    def answers(self, fingerprint: str) -> Mapping[str, Answer]:
         """Return the stored answers about a table, by question key."""
         account = self.account(fingerprint)
         return dict(account.answers) if account else {}
@@ -191,12 +192,9 @@ class Ledger:
             entry = self._append("charge", body)
         return Reservation(entry.number, number), charge
 
-    def record(self, reservation: Reservation, answers: Mapping[str, Decision]) -> None:
+    def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:
         """Store what a charge has bought."""
-        found = {
-            key: {"yes": a.outcome, "p_value": a.p_value, "margin": a.margin}
-            for key, a in answers.items()
-        }
+        found = {key: written(answer) for key, answer in answers.items()}
         body = {"table": reservation.table, "charge": reservation.charge, "answers": found}
         with self._writing():
             self._append("answers", body)

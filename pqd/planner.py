@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.composition import grouped, price
 from pqd.dispatch import AUTO
-from pqd.engines.duckdb import DuckDBEngine
 from pqd.parameters import Terms, privacy_unit
 from pqd.preparation import prepare
 from pqd.queries import as_queries
-from pqd.questions import Asked
+from pqd.questions import Asked, asks
+from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from reports.plan import PlanEntry, PlanReport
 
@@ -62,14 +62,13 @@ def run_plan(
 ) -> PlanReport:
     """Plan ``queries``; see ``plan``."""
     table = open_table(synthetic, "synthetic")
-    engine = DuckDBEngine(table)
-    described = engine.described(table)
-    prepared = prepare(engine, described, [Asked(q, terms) for q in queries], terms.facts, unit)
+    asked = [Asked(query, terms) for query in queries]
+    prepared = prepare(Synthetics([table]), asked, terms.facts, asks, unit=unit)
     questions = prepared.demand()
     groups = grouped([q.share for q in questions if not q.settled])
     return PlanReport(
         tuple(PlanEntry(**question.facts()) for question in questions),
-        described.label,
+        table.label,
         terms.tolerance.text,
         terms.epsilon,
         terms.alpha,

@@ -1,46 +1,74 @@
-"""From queries to questions: the synthetic table is read once, the private one not at all."""
+"""From queries to questions: synthetic tables are read once, the private one not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from deciders import Lattice, ParameterError
 from pqd.attributes import check_stated, known, no_column, rows_of, span, stated_of
-from pqd.errors import PqdError, TableError
+from pqd.errors import PqdError
 from pqd.expressions import folded
 from pqd.groups import MOST_GROUPS, grouped
 from pqd.parameters import Facts, bounded_lattice, kinds
-from pqd.questions import Asked, Question, question_of
+from pqd.questions import Asked
 from pqd.workload import Measured, PrivacyUnit, Task, Workload
 
 if TYPE_CHECKING:
     from deciders import Histogram
-    from pqd.engines.duckdb import DuckDBEngine
     from pqd.expressions import Schema
+    from pqd.priced import Priced
     from pqd.query import Query, Resolved
-    from pqd.tables import Table
+    from pqd.synthetics import Synthetics
 
 _NUMERIC = ("SUM", "AVG", "MEDIAN", "QUANTILE")
 
 
+class Drawable(Protocol):
+    """A query made ready, and what must be drawn for it."""
+
+    @property
+    def query(self) -> Query:
+        """The query, or one group of it."""
+        ...
+
+    @property
+    def draws(self) -> tuple[Priced, ...]:
+        """What must be drawn."""
+        ...
+
+
+Made = TypeVar("Made", bound=Drawable)
+# Makes a query ready, given its columns with their kinds and a histogram per synthetic table.
+Maker = Callable[
+    [
+        Asked,
+        Task,
+        tuple[tuple[str, str], ...],
+        PrivacyUnit | None,
+        tuple["Histogram", ...],
+    ],
+    Made,
+]
+
+
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """The questions of one audit, in the order of the queries, and what else is public of it.
+class Prepared(Generic[Made]):
+    """The questions of one run, in the order of the queries, and what else is public of it.
 
     ``schema`` is what they were resolved against; ``refused`` are the queries that could not be
     made decidable, and why; ``notes`` are remarks to show.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[Made, ...]
     refused: tuple[tuple[Query, PqdError], ...]
     schema: Schema
     unit: PrivacyUnit | None
     notes: tuple[str, ...]
 
-    def demand(self) -> tuple[Question, ...]:
+    def demand(self) -> tuple[Made, ...]:
         """Return the questions, or raise the first refusal, which names the query."""
         for query, error in self.refused:
             error.args = (f"query {query.id}: {error}",)
@@ -49,66 +77,58 @@ class Prepared:
 
 
 def prepare(
-    engine: DuckDBEngine,
-    synthetic: Table,
+    tables: Synthetics,
     asked: Sequence[Asked],
     facts: Facts,
+    make: Maker[Made],
+    *,
     unit: PrivacyUnit | None = None,
-    private: Table | None = None,
     others: Sequence[Query] = (),
-) -> Prepared:
-    """Read the synthetic table and make every query decidable, once per group where it is grouped.
+) -> Prepared[Made]:
+    """Read the synthetic tables and make every query ready, once per group where it is grouped.
 
     ``facts`` are what the caller states of columns and of what is aggregated here or in ``others``;
-    of the ``private`` table the header is used.
+    of the private table the header is used.
 
     Raises
     ------
     PqdError
         TableError or ParameterError for what concerns no single query.
     """
-    return _Preparation(engine, synthetic, facts, unit, private).of(asked, others)
+    return _Preparation(tables, facts, unit, make).of(asked, others)
 
 
-class _Preparation:
+class _Preparation(Generic[Made]):
     """One pass over the queries; a query that is refused drops out, and the others go on."""
 
     def __init__(
-        self,
-        engine: DuckDBEngine,
-        synthetic: Table,
-        facts: Facts,
-        unit: PrivacyUnit | None,
-        private: Table | None,
+        self, tables: Synthetics, facts: Facts, unit: PrivacyUnit | None, make: Maker[Made]
     ) -> None:
-        self._engine, self._synthetic, self._private = engine, synthetic, private
-        self._given, self._unit = facts, unit
+        self._tables, self._given, self._unit, self._make = tables, facts, unit, make
         self._schema: Schema = {}
         self._refused: dict[str, tuple[Query, PqdError]] = {}
         self._lattices: dict[tuple[str, bool], Lattice] = {}
         self._notes: dict[str, None] = {}
 
-    def of(self, asked: Sequence[Asked], others: Sequence[Query]) -> Prepared:
+    def of(self, asked: Sequence[Asked], others: Sequence[Query]) -> Prepared[Made]:
         queries = [each.query for each in asked]
         names = {name for query in queries for name in query.mentioned}
         if self._unit:
             names.add(self._unit.column)
-        stated = kinds(self._given, self._synthetic.columns)
-        self._schema = self._engine.schema(self._synthetic, names, stated)
-        if not self._engine.rows():
-            raise TableError(f"the synthetic table {self._synthetic.label} has no rows")
+        stated = kinds(self._given, self._tables.columns)
+        self._schema = self._tables.schema(names, stated)
         check_stated(self._given, self._schema, [*queries, *others])
         self._check_unit()
         single = [one for each in asked for one in self._ungrouped(each)]
         tasks = [(each, task) for each in single for task in self._task(each)]
         workload = Workload(tuple(task for _, task in tasks), self._unit)
-        histograms = self._engine.histograms(self._synthetic, self._schema, workload)
+        histograms = self._tables.histograms(self._schema, workload)
         questions = [
             question
-            for (each, task), histogram in zip(tasks, histograms, strict=True)
-            for question in self._question(each, task, histogram)
+            for (each, task), found in zip(tasks, histograms, strict=True)
+            for question in self._question(each, task, found)
         ]
-        whole = (q for q in questions if (q.query.block or q.id) not in self._refused)
+        whole = (q for q in questions if (q.query.block or q.query.id) not in self._refused)
         return Prepared(
             tuple(whole),
             tuple(self._refused.values()),
@@ -124,12 +144,13 @@ class _Preparation:
     def _check_unit(self) -> None:
         if self._unit is None:
             return
-        private = self._private
+        private = self._tables.private
         if private and folded(self._unit.column) not in map(folded, private.columns):
             raise no_column(self._unit.column, private.columns, f"unit of {private.label}")
-        if folded(self._unit.column) not in map(folded, self._synthetic.columns):
-            note = f'{self._synthetic.label} has no "{self._unit.column}": each of its rows counts'
-            self._notes[f"{note} as one person."] = None
+        for table in self._tables.tables:
+            if folded(self._unit.column) not in map(folded, table.columns):
+                note = f'{table.label} has no "{self._unit.column}": each of its rows counts'
+                self._notes[f"{note} as one person."] = None
 
     def _ungrouped(self, asked: Asked) -> list[Asked]:
         """Return a query as it is, or once per group."""
@@ -141,7 +162,7 @@ class _Preparation:
             resolved = query.resolve(self._schema)
             names = [known(self._schema, name, query) for name in query.group_by]
             made = grouped(
-                query, lambda: self._engine.groups(self._schema, names, resolved, MOST_GROUPS + 1)
+                query, lambda: self._tables.groups(self._schema, names, resolved, MOST_GROUPS + 1)
             )
             return [Asked(one, asked.terms) for one in made]
         return []
@@ -151,8 +172,7 @@ class _Preparation:
         query = asked.query
         with self._refusing(query):
             resolved = query.resolve(self._schema)
-            if self._private:
-                self._engine.check(self._private, sorted(resolved.columns))
+            self._tables.check(sorted(resolved.columns))
             collapsed = query.aggregate in {"COUNT", "SUM"}
             measured = None
             if resolved.value is not None:
@@ -176,7 +196,7 @@ class _Preparation:
     ) -> tuple[Lattice, tuple[str, ...]]:
         name = query.attribute or ""
         facts = stated_of(self._given, name)
-        seen = self._engine.profile(self._schema, resolved.columns, resolved.value or "", totalled)
+        seen = self._tables.profile(self._schema, resolved.columns, resolved.value or "", totalled)
         lattice = bounded_lattice(facts, seen)
         what = f"a person's total of {name}" if totalled else name
         if lattice is None:
@@ -190,12 +210,11 @@ class _Preparation:
             )
         return lattice, ()
 
-    def _question(self, asked: Asked, task: Task, synthetic: Histogram) -> Iterator[Question]:
-        """Yield the question of one query, if it is not refused."""
-        query, terms = asked.query, asked.terms
-        with self._refusing(query):
+    def _question(self, asked: Asked, task: Task, found: tuple[Histogram, ...]) -> Iterator[Made]:
+        """Yield one query made ready, if it is not refused."""
+        with self._refusing(asked.query):
             columns = tuple((name, str(self._schema[name])) for name in sorted(task.columns))
-            yield question_of(query, terms, task, columns, self._unit, synthetic)
+            yield self._make(asked, task, columns, self._unit, found)
 
 
 class _Refusing(AbstractContextManager[None, bool]):

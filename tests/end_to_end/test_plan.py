@@ -84,7 +84,7 @@ def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
     needed = entry.chosen.epsilon_needed
     assert needed is not None
     outcomes = [
-        pqd.audit(CENSUS, CENSUS, "SELECT MEDIAN(age) FROM D", tau=2, epsilon=needed)
+        pqd.audit(CENSUS, CENSUS, "SELECT MEDIAN(age) FROM D", tau=2, epsilon=needed, fresh=True)
         .verdicts[0]
         .outcome
         for _ in range(40)

@@ -19,7 +19,7 @@ from pqd.groups import MOST_GROUPS, Bins, grouped
 from pqd.parameters import Terms
 from pqd.queries import as_queries
 from pqd.query import Key, Query
-from pqd.questions import Asked
+from pqd.questions import Asked, asks
 from pqd.tables import open_table
 from pqd.workload import Workload
 
@@ -91,9 +91,10 @@ def answers(
     asked = stated or terms()
     part = part_of(
         open_table(private, "private"),
-        open_table(synthetic, "synthetic"),
+        [open_table(synthetic, "synthetic")],
         [Asked(query, asked) for query in queries],
         asked.facts,
+        asks,
     )
     questions = part.prepared.demand()
     workload = Workload(tuple(question.task for question in questions))

@@ -1,0 +1,126 @@
+"""What a run pays for: anything that is drawn from one private histogram under one budget."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pqd.composition import Cost
+from pqd.disjoint import Region, region
+from pqd.expressions import folded
+from pqd.predicate import canonical
+
+if TYPE_CHECKING:
+    from deciders import Decision, Histogram, Noise
+    from deciders.estimates import Released
+    from pqd.parameters import Terms
+    from pqd.query import Query
+    from pqd.workload import PrivacyUnit, Task
+
+
+# Without slots, so that the key is hashed once: it is asked for many times.
+@dataclass(frozen=True)
+class Priced(ABC):
+    """A query, the terms on which it is asked, and what the engine must do for it; all public.
+
+    ``kinds`` are those of the columns that it reads; ``unit`` is the privacy unit, None where one
+    row is one person.
+    """
+
+    query: Query
+    terms: Terms
+    task: Task
+    kinds: tuple[tuple[str, str], ...]
+    unit: PrivacyUnit | None
+
+    @property
+    def id(self) -> str:
+        """The name of the query."""
+        return self.query.id or ""
+
+    @property
+    def draws(self) -> tuple[Priced, ...]:
+        """What must be drawn for it: itself."""
+        return (self,)
+
+    @property
+    @abstractmethod
+    def settled(self) -> bool:
+        """Whether every table within the bounds has the same answer, which then costs nothing."""
+
+    @abstractmethod
+    def mechanism(self) -> tuple[str, list[str], str]:
+        """Return the mechanism's id, what it is asked beside the histogram, and its parameters."""
+
+    @abstractmethod
+    def draw(self, histogram: Histogram, noise: Noise) -> Decision | Released:
+        """Return the private output, ``terms.epsilon``-DP in the histogram's rows."""
+
+    def entry(self) -> dict[str, Any]:
+        """Return what the ledger keeps of it in public."""
+        return {
+            "id": self.id,
+            "sql": self.query.sql,
+            "epsilon": str(self.terms.epsilon),
+            "decider": self.mechanism()[0],
+            "unit": self.unit.column if self.unit else None,
+        }
+
+    @property
+    def cost(self) -> Fraction:
+        """What the answer costs by itself: epsilon per row of a person that counts.
+
+        A person who counts once, or by one total, changes the histogram as one row does; one who
+        counts by ``max_rows`` rows changes it by that many (group privacy).
+        """
+        if self.settled:
+            return Fraction(0)
+        return self._rows * (self.terms.epsilon or Fraction(0))
+
+    @property
+    def _rows(self) -> int:
+        """How many rows of the histogram one person may change."""
+        return self.unit.max_rows if self.unit and not self.task.collapsed else 1
+
+    @property
+    def counted(self) -> str:
+        """What changes of the histogram are changes of: people, or rows of people."""
+        return "rows" if self._rows > 1 else "people"
+
+    @property
+    def region(self) -> Region | None:
+        """The rows that it reads, None where it reads more of a person than those rows."""
+        return None if self.unit and self.task.collapsed else region(self.task.predicate)
+
+    @property
+    def share(self) -> Cost:
+        """What it takes part in the price of a run with."""
+        return Cost(self.id, self.cost, self.region)
+
+    @cached_property
+    def key(self) -> str:
+        """What the answer is a function of, beside the private table and chance, as a hash.
+
+        A synthetic table takes part through what is asked, bounds and kinds alone: another one
+        that asks the same of the private table asks the same question.
+        """
+        measured, unit = self.task.measured, self.unit
+        lattices = (measured.lattice, measured.total) if measured else ()
+        name, asked, parameters = self.mechanism()
+        facts = (
+            canonical(self.task.predicate) if self.task.predicate else "",
+            measured.sql if measured else "",
+            [None if x is None else list(map(str, (x.lower, x.upper, x.step))) for x in lattices],
+            self.kinds,
+            (folded(unit.column), 1 if self.task.collapsed else unit.max_rows) if unit else None,
+            self.query.aggregate,
+            [*asked, str(self.terms.epsilon)],
+            name,
+            parameters,
+        )
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
