@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from deciders.aggregates import HALF, answer
 from deciders.exact import Number, as_float, budget_of, probability
@@ -16,12 +16,27 @@ from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.stand_ins import Shape, stand_ins_at
 
-if TYPE_CHECKING:
-    from deciders.decider import Decider
-
 _LARGEST = 2**60
 # Searches stop when the answer is known to one part in this many.
 _PRECISION = 200
+
+
+class Assessed(Protocol):
+    """What can be held against stand-ins: a decider, or an estimator."""
+
+    @property
+    def aggregate(self) -> str:
+        """What it aggregates."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None, int]:
+        """Lower, upper and step of the attribute, None where it needs no bound."""
+        ...
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the exact ``Pr[yes]`` on ``histogram``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +63,13 @@ class ErrorRates(NamedTuple):
         return max(self)
 
 
-def shape_of(decider: "Decider") -> Shape:
+def shape_of(decider: Assessed) -> Shape:
     """Return what a decider aggregates and on which lattice."""
     return Shape(decider.aggregate, *decider.bounds, p=getattr(decider, "p", HALF))
 
 
 def error_rates(
-    decider: "Decider", histogram_public: Histogram, interval: Interval, epsilon: Number
+    decider: Assessed, histogram_public: Histogram, interval: Interval, epsilon: Number
 ) -> ErrorRates:
     """Return the error rates of ``decider`` at this interval, centred on the public answer."""
     false_no = 1 - decider.accept(histogram_public, interval, epsilon)
@@ -64,7 +79,7 @@ def error_rates(
 
 
 def decidable(
-    decider: "Decider",
+    decider: Assessed,
     histogram_public: Histogram,
     interval: Interval,
     epsilon: Number,
@@ -78,7 +93,7 @@ def decidable(
 
 
 def searched_threshold(
-    decider: "Decider", histogram_public: Histogram, epsilon: Number, alpha: Number
+    decider: Assessed, histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> Threshold:
     """Return a tau, a whole number of steps, at which both error rates are <= alpha.
 
@@ -128,7 +143,7 @@ def least(suffices: Callable[[int], bool], most: int) -> int | None:
 
 
 def needed_epsilon(
-    decider: "Decider", histogram_public: Histogram, interval: Interval, alpha: Number
+    decider: Assessed, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:
     """Return about the least epsilon at which ``interval`` is decidable, infinite if none is.
 
@@ -144,7 +159,7 @@ def needed_epsilon(
 
 
 def operating_characteristic(
-    decider: "Decider",
+    decider: Assessed,
     histogram_public: Histogram,
     interval: Interval,
     epsilon: Number,

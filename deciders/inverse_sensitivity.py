@@ -64,9 +64,13 @@ class InverseSensitivity:
         if answer is not None:
             return Decision(answer, p_value=0.0)
         budget = budget_of(epsilon)
-        noisy = noise.laplace(int(self.margin(histogram, interval)), 1 / budget)
-        outcome = noisy >= 1
-        return Decision(outcome, _tail(noisy if outcome else 1 - noisy, budget), noisy)
+        return verdict_of(noise.laplace(int(self.margin(histogram, interval)), 1 / budget), budget)
+
+
+def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
+    """Return what follows from a noisy margin, by post-processing."""
+    outcome = noisy >= 1
+    return Decision(outcome, _tail(noisy if outcome else 1 - noisy, epsilon), noisy)
 
 
 def _tail(steps: int, epsilon: Fraction) -> float:

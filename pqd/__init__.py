@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pqd.auditor import audit
     from pqd.checker import check
+    from pqd.comparer import compare
     from pqd.errors import PqdError
     from pqd.planner import plan
     from pqd.queries import read_queries
     from pqd.query import Query
     from reports.check import CheckReport
+    from reports.comparison import CompareReport
     from reports.model import AuditReport, Verdict
     from reports.plan import PlanReport
 
@@ -23,6 +25,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AuditReport",
     "CheckReport",
+    "CompareReport",
     "PlanReport",
     "PqdError",
     "Query",
@@ -30,6 +33,7 @@ __all__ = [
     "__version__",
     "audit",
     "check",
+    "compare",
     "plan",
     "read_queries",
 ]
@@ -40,6 +44,8 @@ _HOMES = {
     "AuditReport": "reports.model",
     "check": "pqd.checker",
     "CheckReport": "reports.check",
+    "compare": "pqd.comparer",
+    "CompareReport": "reports.comparison",
     "plan": "pqd.planner",
     "PlanReport": "reports.plan",
     "PqdError": "pqd.errors",

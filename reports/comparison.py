@@ -18,18 +18,20 @@ CandidateKind = Literal["candidate", "marginals", "bootstrap"]
 class Cell:
     """What the release of one query says of one candidate, in the query's own unit.
 
-    ``q_synthetic``, ``tau``, ``lower`` and ``upper`` are public; ``error`` is the larger error
-    probability on public stand-ins.  ``gap`` is the private answer minus the synthetic one, as
-    estimated, between ``gap_low`` and ``gap_high`` with probability at least 1 - alpha; None where
-    the release gives none, an end is None where nothing bounds it.  ``margin`` stands only where
-    the candidate was decided by itself.  ``p_value`` is None where the release gives none.
+    ``q_synthetic``, ``tau``, ``lower`` and ``upper`` are public; a candidate that lacks an answer
+    (no row of it matches) has no ``q_synthetic``, and one whose tolerance is a share of 0 has a
+    ``tau`` of 0: neither can be within.  ``error`` is the larger error probability on public
+    stand-ins.  ``gap`` is the private answer minus the synthetic one, as estimated, between
+    ``gap_low`` and ``gap_high`` with probability at least 1 - alpha; None where the release gives
+    none, an end is None where nothing bounds it.  ``margin`` stands only where the candidate was
+    decided by itself.  ``p_value`` is None where the release gives none.
     """
 
     candidate: str
-    q_synthetic: int | float
+    q_synthetic: int | float | None
     tau: int | float
-    lower: int | float
-    upper: int | float
+    lower: int | float | None
+    upper: int | float | None
     outcome: str
     error: float
     alpha: Fraction
@@ -50,7 +52,7 @@ class Cell:
     @property
     def strain(self) -> float | None:
         """The size of the estimated gap in tolerances: above 1 is outside; None without a gap."""
-        return None if self.gap is None else abs(float(self.gap)) / float(self.tau)
+        return None if self.gap is None or not self.tau else abs(float(self.gap)) / float(self.tau)
 
 
 @dataclass(frozen=True, slots=True)

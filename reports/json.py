@@ -11,6 +11,7 @@ from reports.numbers import plain
 
 if TYPE_CHECKING:
     from reports.check import CheckReport
+    from reports.comparison import CompareReport
 
 
 def report_dict(report: AuditReport) -> dict[str, Any]:
@@ -63,3 +64,19 @@ def json_values(value: Any) -> Any:  # noqa: ANN401 - walks any tree of dataclas
     if isinstance(value, float) and math.isinf(value):
         return "infinite"
     return value
+
+
+def compare_dict(report: "CompareReport") -> dict[str, Any]:
+    """Return ``report`` as JSON values."""
+    values = json_values(report)
+    for query, given in zip(values["queries"], report.queries, strict=True):
+        for cell, of in zip(query["cells"], given.cells, strict=True):
+            cell["standing"] = of.standing
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "compare",
+        "spent_epsilon": plain(report.cost.epsilon),
+        "simulated": report.simulated,
+        "tied": [list(names) for names in report.tied],
+        **values,
+    }

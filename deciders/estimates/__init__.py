@@ -10,6 +10,7 @@ from deciders.estimates.laplace import LaplaceEstimate
 from deciders.estimates.mean import SumAndCount
 from deciders.estimates.race import RaceEstimate
 from deciders.estimates.ranks import RankCounts
+from deciders.estimates.split import SplitMargins
 
 __all__ = [
     "Estimator",
@@ -18,6 +19,7 @@ __all__ = [
     "RaceEstimate",
     "RankCounts",
     "Released",
+    "SplitMargins",
     "SumAndCount",
     "inside",
     "outside",

@@ -16,6 +16,7 @@ from deciders.errors import PqdError
 from pqd.cli import ledger
 from pqd.cli.audit import audit
 from pqd.cli.check import check
+from pqd.cli.compare import compare
 from pqd.cli.plan import plan
 from pqd.cli.spec import spec
 from reports.visible import visible
@@ -52,6 +53,7 @@ def _root(
 app.command(name="audit", no_args_is_help=True)(audit)
 app.command(name="plan", no_args_is_help=True)(plan)
 app.command(name="check", no_args_is_help=True)(check)
+app.command(name="compare", no_args_is_help=True)(compare)
 app.command(name="spec", no_args_is_help=True)(spec)
 app.add_typer(ledger.app, name="ledger")
 

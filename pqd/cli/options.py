@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciders.errors import ParameterError
+from deciders.errors import ParameterError, PqdError
 from pqd.errors import RunError
 
 if TYPE_CHECKING:
@@ -15,6 +19,12 @@ if TYPE_CHECKING:
 
     from pqd.parameters import Terms
     from pqd.query import Query
+    from reports.check import CheckReport
+    from reports.comparison import CompareReport
+    from reports.model import AuditReport
+    from reports.plan import PlanReport
+
+    AnyReport = AuditReport | CheckReport | CompareReport | PlanReport
 
 # What a report is never written to, whether or not it is a table of this run.
 _TABLES = {".csv", ".tsv", ".parquet", ".gz"}
@@ -111,6 +121,14 @@ Json = Annotated[
     str | None,
     typer.Option(metavar="FILE|-", help="Write the report as JSON; - for standard output."),
 ]
+Html = Annotated[
+    str | None,
+    typer.Option(metavar="FILE|-", help="Write the report as one page of HTML."),
+]
+Markdown = Annotated[
+    str | None,
+    typer.Option(metavar="FILE|-", help="Write a summary in Markdown, as for a pull request."),
+]
 
 
 def terms_of(
@@ -164,6 +182,67 @@ def selected(
         return queries
     cut = Bins.parse(bins)
     return tuple(one for query in queries for one in cut.of(query))
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Where renderings go, by kind: a file, or ``-`` for standard output."""
+
+    places: Mapping[str, str]
+
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether one goes to standard output, in place of the terminal report."""
+        return "-" in self.places.values()
+
+    def check(self, *inputs: str) -> None:
+        """Refuse what cannot or must not be written, before anything is spent."""
+        for target in self.places.values():
+            check_target(target, *inputs)
+
+    def write(self, report: AnyReport) -> None:
+        """Write each; the first that fails is raised after all others are written."""
+        failed: PqdError | None = None
+        for kind, target in self.places.items():
+            try:
+                write(rendered(kind, report), target)
+            except PqdError as error:
+                failed = failed or error
+        if failed:
+            raise failed
+
+
+def targets(**places: str | None) -> Targets:
+    """Return the renderings that are asked for.
+
+    Raises
+    ------
+    ParameterError
+        If two go to the same place.
+    """
+    asked = {kind: target for kind, target in places.items() if target is not None}
+    files = [str(usable(Path(t)).resolve()) if t != "-" else t for t in asked.values()]
+    if len(set(files)) < len(files):
+        raise ParameterError("two outputs go to the same place; name different files")
+    return Targets(asked)
+
+
+def rendered(kind: str, report: AnyReport) -> str:
+    """Return a report as ``json``, ``markdown`` or ``html``."""
+    if kind == "json":
+        return report.to_json()
+    if kind == "markdown":
+        from reports.markdown import markdown_text
+
+        return markdown_text(report)
+    from reports.html import html_text
+
+    return html_text(report, command_line())
+
+
+def command_line() -> str:
+    """Return the command that is running, as one would type it."""
+    return shlex.join(["pqd", *sys.argv[1:]])
 
 
 def check_target(target: str | None, *inputs: str) -> None:

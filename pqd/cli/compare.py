@@ -1,0 +1,145 @@
+"""``pqd compare``: several synthetic tables at one price."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from deciders.errors import ParameterError
+from pqd.cli import options
+
+
+def compare(
+    private: Annotated[
+        str, typer.Argument(help="The private table: .csv, .tsv or .parquet.", show_default=False)
+    ],
+    candidates: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME=FILE...",
+            help="The synthetic tables, taken as public, each with a name.",
+            show_default=False,
+        ),
+    ],
+    query: options.QueryTexts = None,
+    queries: options.QueryFile = None,
+    tau: options.Tau = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON", help="Privacy budget per query, for all candidates together."
+        ),
+    ] = None,
+    alpha: options.Alpha = "0.05",
+    release: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (chosen per query on public data), or laplace, race_to_the_top, "
+            "sum_and_count, rank_counts, exponential, split, for the queries that it fits.",
+        ),
+    ] = "auto",
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID=NUMBER",
+            help="What a query counts in the leaderboard, else 1; may be given several times.",
+        ),
+    ] = None,
+    tau_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID=TAU", help="A tolerance for one query; may be given several times."
+        ),
+    ] = None,
+    with_baselines: Annotated[
+        bool,
+        typer.Option(
+            "--with-baselines",
+            help="Also compare independent marginals (see --baseline-epsilon) and the first "
+            "candidate resampled.",
+        ),
+    ] = False,
+    baseline_epsilon: Annotated[
+        str,
+        typer.Option(metavar="EPSILON", help="With --with-baselines: what the marginals cost."),
+    ] = "1",
+    bounds: options.Bounds = None,
+    type_: options.Types = None,
+    bins: options.Bins = None,
+    unit: options.Unit = None,
+    max_rows: options.MaxRows = "1",
+    ledger: options.LedgerFile = None,
+    fresh: options.Fresh = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show every query in full.")
+    ] = False,
+    json: options.Json = None,
+    markdown: options.Markdown = None,
+    html: options.Html = None,
+) -> None:
+    """Compare synthetic tables: who is within TAU on how many queries, as far as noise lets one say.
+
+    Spends EPSILON per query on the private table, however many candidates there are: each query is
+    released once, and every verdict follows from that.
+
+    Example: pqd compare private.csv tree=a.csv copula=b.csv --queries queries.sql --tau 5% --epsilon 0.5
+    """  # noqa: E501 - the example is one line in the help
+    if not epsilon:
+        raise ParameterError("--epsilon is missing; give it a value such as 0.5")
+    from pqd.parameters import privacy_unit
+
+    found = _named(candidates, "candidate", "tree=copy.csv")
+    targets = options.targets(json=json, markdown=markdown, html=html)
+    inputs = (private, *found.values(), *map(str, (ledger,) if ledger else ()))
+    targets.check(*inputs)
+    people = privacy_unit(unit, max_rows)
+    from deciders import SecureNoise
+
+    # OpenDP loads in the background from here on, while the tables are read.
+    noise = SecureNoise()
+    from pqd.asking import Purse
+    from pqd.auditor import ledger_path
+    from pqd.cli.progress import progress
+    from pqd.comparer import run_compare
+    from pqd.rules import Rules
+
+    terms = options.terms_of(
+        tau=tau,
+        epsilon=epsilon,
+        alpha=alpha,
+        decider=release,
+        bounds=bounds,
+        types=type_,
+        detailed=False,
+    )
+    rules = Rules.parse(
+        terms,
+        _named(weight or [], "weight", "q1=2"),
+        _named(tau_of or [], "tolerance", "q1=5%"),
+        baseline_epsilon if with_baselines else None,
+    )
+    asked = options.selected(query, queries, bins)
+    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    with progress() as show:
+        report = run_compare(private, found, asked, rules, noise, show, purse=purse, unit=people)
+    if not targets.takes_stdout:
+        from reports.compare_terminal import TerminalCompare
+
+        options.show(TerminalCompare(report, verbose=verbose))
+    # Last, so that a verdict is seen even where this fails.
+    targets.write(report)
+
+
+def _named(texts: list[str], what: str, example: str) -> dict[str, str]:
+    """Read ``NAME=VALUE`` texts."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip() or not value:
+            raise ParameterError(f"{what} {text!r} is not understood; write it as {example}")
+        if name in found:
+            raise ParameterError(f"two {what}s are called {name!r}; names must differ")
+        found[name] = value
+    return found

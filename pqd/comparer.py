@@ -1,0 +1,266 @@
+"""``pqd compare``: one private release per query, and what it says of every candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from deciders import SecureNoise
+from pqd.asking import Answers, Part, Progress, Purse, answered, billed, silent
+from pqd.auditor import UNRECORDED, cost_of, ledger_path, part_of
+from pqd.composition import NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
+from pqd.contest import AUTO, Contest, contest_of
+from pqd.errors import ParameterError
+from pqd.leaderboard import leaderboard
+from pqd.outcomes import outcome_of
+from pqd.parameters import Terms, kinds, privacy_unit
+from pqd.queries import as_queries
+from pqd.questions import Asked
+from pqd.references import MARGINALS, columns_of, counting, marginals, resampled
+from pqd.rules import Rules
+from pqd.synthetics import Synthetics
+from pqd.tables import Table, open_table
+from reports.comparison import CandidateKind, CompareReport
+from reports.numbers import epsilon_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deciders import Noise
+    from deciders.exact import Number
+    from pqd.contest import Release
+    from pqd.preparation import Made, Maker
+    from pqd.query import Query
+    from pqd.references import Column
+    from pqd.workload import PrivacyUnit
+    from reports.model import Cost
+
+
+def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyword
+    private: object,
+    synthetics: Mapping[str, object],
+    queries: str | Query | Iterable[str | Query],
+    *,
+    tau: Number,
+    epsilon: Number,
+    alpha: Number = 0.05,
+    release: str = AUTO,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    weights: Mapping[str, Number] | None = None,
+    tolerances: Mapping[str, Number] | None = None,
+    baselines: Number | None = None,
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    unit: str | None = None,
+    max_rows: int = 1,
+) -> CompareReport:
+    """Compare synthetic tables on ``queries``, at a price that does not grow with their number.
+
+    Parameters
+    ----------
+    private
+        The private table, as for ``pqd.audit``.
+    synthetics
+        The candidates by name: paths or frames.  They, and all other arguments, are public.
+    queries
+        One SQL text, several, or ``pqd.Query`` objects.
+    tau
+        The tolerance: an amount, or a share of each candidate's own answer such as ``"5%"``.
+    epsilon
+        Privacy budget per query, whatever the number of candidates.
+    alpha
+        The error probability that the caller accepts: the level of p-values and intervals, and of
+        the leaderboard's bands and pairs, each for all candidates at once.
+    release
+        ``"auto"`` (chosen per query on public data), or the id of a release, which is taken for the
+        queries that it fits: ``laplace race_to_the_top sum_and_count rank_counts exponential
+        split``.
+    columns
+        Public facts of columns; what is not stated comes from all candidates together.
+    weights, tolerances
+        By query id: what a query counts in the leaderboard (1), and a tolerance of its own.
+    baselines
+        Also compare two reference candidates: independent marginals, released at this budget, and
+        the first candidate resampled.
+    ledger, fresh, unit, max_rows
+        As for ``pqd.audit``.
+
+    Returns
+    -------
+    CompareReport
+        All of it is ``report.cost.epsilon``-differentially private together: per query, one release
+        of that query's budget; all else is post-processing or a function of public data.
+
+    Raises
+    ------
+    PqdError
+        As ``pqd.audit``.
+    """
+    terms = Terms.parse(tau=tau, epsilon=epsilon, alpha=alpha, decider=release, columns=columns)
+    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    return run_compare(
+        private,
+        synthetics,
+        as_queries(queries),
+        Rules.parse(terms, weights, tolerances, baselines),
+        SecureNoise(),
+        purse=purse,
+        unit=privacy_unit(unit, max_rows),
+    )
+
+
+def run_compare(  # noqa: PLR0913 - those of a comparison, read
+    private: object,
+    synthetics: Mapping[str, object],
+    queries: tuple[Query, ...],
+    rules: Rules,
+    noise: Noise,
+    progress: Progress = silent,
+    *,
+    purse: Purse | None = None,
+    unit: PrivacyUnit | None = None,
+) -> CompareReport:
+    """Compare with ``noise``; see ``compare``.  Without a purse no account is kept."""
+    secret = open_table(private, "private")
+    tables = _opened(synthetics)
+    rules.check(queries)
+    run = _Run(secret, tables, queries, rules, unit, progress)
+    with TemporaryDirectory(prefix="pqd-") as folder:
+        if rules.baselines is not None:
+            run.refer(rules.baselines, Path(folder), purse, noise)
+        return run.report(purse, noise)
+
+
+def _opened(synthetics: Mapping[str, object]) -> dict[str, Table]:
+    if not isinstance(synthetics, Mapping) or not synthetics:
+        raise ParameterError('synthetics must be a mapping such as {"a": "a.csv", "b": "b.csv"}')
+    if MARGINALS in synthetics:
+        raise ParameterError(f"a candidate cannot be called {MARGINALS!r}; give it another name")
+    return {str(name): open_table(source, "synthetic") for name, source in synthetics.items()}
+
+
+class _Run:
+    """One comparison: its candidates, and what was paid for on the way."""
+
+    def __init__(
+        self,
+        private: Table,
+        tables: dict[str, Table],
+        queries: tuple[Query, ...],
+        rules: Rules,
+        unit: PrivacyUnit | None,
+        progress: Progress,
+    ) -> None:
+        self._private, self._tables, self._queries = private, tables, queries
+        self._rules, self._unit, self._progress = rules, unit, progress
+        self._kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
+        self._costs: list[Cost] = []
+        self._notes: list[str] = []
+
+    def report(self, purse: Purse | None, noise: Noise) -> CompareReport:
+        """Release, and say what that means for every candidate."""
+        part = self._contests()
+        answers = self._paid(part, purse, noise)
+        names = list(self._kinds)
+        outcomes = [
+            outcome_of(contest, answers, names, self._rules.weight(contest.query), noise)
+            for contest in part.prepared.questions
+        ]
+        compared = tuple(query for query, _ in outcomes)
+        terms = self._rules.terms
+        board, pairs = leaderboard(
+            compared, [evidence for _, evidence in outcomes], self._kinds, terms.alpha
+        )
+        return CompareReport(
+            queries=compared,
+            leaderboard=board,
+            better=pairs,
+            candidates={name: table.label for name, table in self._tables.items()},
+            private=part.private.label,
+            tolerance=terms.tolerance.text,
+            alpha=terms.alpha,
+            cost=_added(self._costs),
+            notes=(*part.prepared.notes, *dict.fromkeys(self._notes)),
+        )
+
+    def refer(
+        self,
+        epsilon: Fraction,
+        folder: Path,
+        purse: Purse | None,
+        noise: Noise,
+    ) -> None:
+        """Add the reference candidates; both stages must be affordable before the first."""
+        if self._unit:
+            raise ParameterError(
+                "independent marginals count rows, so that a person with several would be charged "
+                "for each value; compare without the baselines, or without --unit"
+            )
+        first, table = next(iter(self._tables.items()))
+        columns, rows = self._columns()
+        part = self._marginals(columns, epsilon)
+        billed([part, self._contests()], purse, self._progress)
+        answers = self._paid(part, purse, noise)
+        drawn = marginals(columns, part.prepared.questions, answers, rows)
+        self._add(MARGINALS, open_table(drawn, "synthetic"), "marginals")
+        self._add(f"{first}, resampled", resampled(table, folder), "bootstrap")
+        self._notes.append(
+            f"{MARGINALS}: every column of the queries by itself, released at epsilon "
+            f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
+        )
+
+    def _contests(self) -> Part[Contest]:
+        self._progress("Reading the synthetic tables")
+        asked = [self._rules.asked(query) for query in self._queries]
+        part = self._part(asked, contest_of)
+        part.prepared.demand()
+        return part
+
+    def _part(self, asked: Sequence[Asked], make: Maker[Made]) -> Part[Made]:
+        tables, facts = list(self._tables.values()), self._rules.terms.facts
+        return part_of(self._private, tables, asked, facts, make, self._unit)
+
+    def _columns(self) -> tuple[tuple[Column, ...], int]:
+        """Return the columns of the marginals, and how many rows the first candidate has."""
+        tables = Synthetics(list(self._tables.values()))
+        names = sorted({name for query in self._queries for name in query.mentioned})
+        columns, notes = columns_of(tables, names, kinds(self._rules.terms.facts, tables.columns))
+        self._notes.extend(notes)
+        return columns, tables.engine.rows()
+
+    def _marginals(self, columns: Sequence[Column], epsilon: Fraction) -> Part[Release]:
+        terms = replace(self._rules.terms, epsilon=epsilon / max(1, len(columns)))
+        asked = [Asked(query, terms) for column in columns for query in column.queries]
+        part = self._part(asked, counting)
+        part.prepared.demand()
+        return part
+
+    def _paid(self, part: Part[Any], purse: Purse | None, noise: Noise) -> Answers:
+        """Return the answers of one stage; its cost and what went wrong are noted."""
+        answers = answered([part], purse, noise, self._progress)
+        self._costs.append(cost_of(answers.bill, purse, self._unit))
+        if not answers.recorded:
+            self._notes.append(UNRECORDED)
+        return answers
+
+    def _add(self, name: str, table: Table, kind: CandidateKind) -> None:
+        if name in self._tables:
+            raise ParameterError(f"a candidate cannot be called {name!r}; give it another name")
+        self._tables[name], self._kinds[name] = replace(table, label=name), kind
+
+
+def _added(costs: Sequence[Cost]) -> Cost:
+    """Return what the stages of a run cost together; what the ledger holds is told by the last."""
+    rules = [cost.rule for cost in costs]
+    strongest = max(rules, key=(NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL).index)
+    return replace(
+        costs[-1],
+        epsilon=sum((cost.epsilon for cost in costs), Fraction(0)),
+        delta=sum((cost.delta for cost in costs), Fraction(0)),
+        rule=strongest,
+        groups=tuple(group for cost in costs for group in cost.groups),
+    )

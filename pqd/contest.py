@@ -1,0 +1,286 @@
+"""One query against several candidates: which release answers for all of them, from public data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from deciders import Interval, PqdError, answer, error_rates, for_lattice
+from deciders.aggregates import HALF
+from deciders.effectiveness import searched_threshold
+from deciders.estimates import (
+    Estimator,
+    ExponentialQuantile,
+    LaplaceEstimate,
+    RaceEstimate,
+    RankCounts,
+    SplitMargins,
+    SumAndCount,
+)
+from deciders.estimates.estimator import whole_span
+from deciders.noise import check_scale
+from pqd.priced import Priced
+from pqd.questions import Asked, measured_on, public_answer
+from reports.comparison import ReleaseFacts
+
+if TYPE_CHECKING:
+    from deciders import Histogram, Lattice, Noise
+    from deciders.estimates import Released
+    from deciders.inverse_sensitivity import InverseSensitivity
+    from pqd.parameters import Terms
+    from pqd.query import Query
+    from pqd.workload import PrivacyUnit, Task
+
+AUTO, SPLIT = "auto", "split"
+RELEASES = ("laplace", "race_to_the_top", "sum_and_count", "rank_counts", "exponential", SPLIT)
+# A joint release is taken if it errs at most this share of alpha: it estimates gaps as well.
+_ENOUGH = Fraction(1, 10)
+_INVERSE = {
+    "COUNT": "inv_count",
+    "COUNT DISTINCT": "inv_distinct",
+    "SUM": "inv_sum",
+    "AVG": "inv_mean",
+    "MEDIAN": "inv_median",
+    "QUANTILE": "inv_quantile",
+}
+
+
+@dataclass(frozen=True)
+class Release(Priced):
+    """One draw of an estimator, which answers for every candidate."""
+
+    estimator: Estimator | SplitMargins
+
+    @property
+    def settled(self) -> bool:
+        """Whether the verdict on every candidate is the same for every table."""
+        return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
+
+    def mechanism(self) -> tuple[str, list[str], str]:
+        """Return what is asked of the histogram, as ``Priced.mechanism`` says."""
+        return self.estimator.id, ["release"], repr(self.estimator)
+
+    def draw(self, histogram: Histogram, noise: Noise) -> Released:
+        """Release."""
+        return self.estimator.release(histogram, self.terms.epsilon or 1, noise)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One query, what each candidate answers, and the release taken; all from public data.
+
+    ``answers`` and ``taus`` are in the query's own unit, ``intervals`` in lattice units of
+    ``scale`` each, one per candidate.  A candidate without an answer, or whose tolerance is a share
+    of 0, has no interval: it cannot be within.
+    """
+
+    query: Query
+    terms: Terms
+    scale: Fraction
+    answers: tuple[Fraction | None, ...]
+    taus: tuple[Fraction, ...]
+    intervals: tuple[Interval | None, ...]
+    errors: tuple[float, ...]
+    facts: tuple[ReleaseFacts, ...]
+    taken: str
+    reason: str
+    tau_min: float | None
+    release: Release
+
+    @property
+    def draws(self) -> tuple[Release, ...]:
+        """What must be drawn: one release."""
+        return (self.release,)
+
+
+class _Option(NamedTuple):
+    """A release that fits: its error per candidate, and how to ask for it."""
+
+    name: str
+    exact: bool
+    errors: tuple[float, ...]
+    estimator: Estimator | SplitMargins
+    threshold: Callable[[], float]
+
+    @property
+    def worst(self) -> float:
+        return max(self.errors)
+
+
+def contest_of(
+    asked: Asked,
+    task: Task,
+    columns: tuple[tuple[str, str], ...],
+    unit: PrivacyUnit | None,
+    found: tuple[Histogram, ...],
+) -> Contest:
+    """Return the contest of one query, given the histogram of each candidate.
+
+    Raises
+    ------
+    PqdError
+        If a candidate has no answer, or no release fits.
+    """
+    query, terms = asked.query, asked.terms
+    lattice, scale = measured_on(query, task)
+    centres = [answer(query.aggregate, histogram, query.p or HALF) for histogram in found]
+    taus = tuple(_tolerance(terms, centre, scale) for centre in centres)
+    intervals = tuple(
+        Interval.around(centre, tau / scale) if centre is not None and tau else None
+        for centre, tau in zip(centres, taus, strict=True)
+    )
+    if not any(intervals):
+        # Refused as an audit of the first candidate would be.
+        terms.tolerance.of(public_answer(query, found[0]) * scale)
+    asking = _Asking(query, terms, lattice, intervals, found)
+    options = asking.options(centres)
+    option, reason = _taken(options, terms, len(found))
+    release = Release(query, terms, task, columns, unit, option.estimator)
+    return Contest(
+        query=query,
+        terms=terms,
+        scale=scale,
+        answers=tuple(None if centre is None else centre * scale for centre in centres),
+        taus=taus,
+        intervals=intervals,
+        errors=option.errors,
+        facts=tuple(ReleaseFacts(o.name, o.worst, o.exact) for o in options),
+        taken=option.name,
+        reason=reason,
+        tau_min=option.threshold() * float(scale),
+        release=release,
+    )
+
+
+def _tolerance(terms: Terms, centre: Fraction | None, scale: Fraction) -> Fraction:
+    """Return tau around one answer in the query's own unit, 0 where nothing can be within."""
+    if centre is None or (terms.tolerance.relative and not centre):
+        return Fraction(0)
+    return terms.tolerance.of(centre * scale)
+
+
+def _taken(options: Sequence[_Option], terms: Terms, candidates: int) -> tuple[_Option, str]:
+    """Return the release to buy and why."""
+    wanted = terms.decider
+    named = next((option for option in options if option.name == wanted), None)
+    if named:
+        return named, "named by the caller"
+    joint = [o for o in options if o.exact and o.name != SPLIT]
+    sure = [o for o in joint if o.worst <= _ENOUGH * terms.alpha]
+    if sure:
+        return min(sure, key=lambda o: o.worst), (
+            f"one release serves all {candidates} candidates and estimates their gaps"
+        )
+    # Where none is good enough, one without p-values may be taken; ties go to those with.
+    able = [o for o in options if o.exact and o.worst <= terms.alpha] or list(options)
+    best = min(able, key=lambda o: (o.worst, not o.exact))
+    if best.name == SPLIT:
+        return best, f"each candidate by itself at a share of epsilon errs least of {len(options)}"
+    return best, "errs least on public stand-ins"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What every release of one query needs."""
+
+    query: Query
+    terms: Terms
+    lattice: Lattice
+    intervals: tuple[Interval | None, ...]
+    found: tuple[Histogram, ...]
+
+    def options(self, centres: Sequence[Fraction | None]) -> list[_Option]:
+        """Return every release that fits.
+
+        Raises
+        ------
+        PqdError
+            If none does, or its noise would drown everything.
+        """
+        options: list[_Option] = []
+        refusal = None
+        for estimator in self._estimators(centres):
+            try:
+                options.append(self._of_estimator(estimator()))
+            except PqdError as error:
+                refusal = error
+        try:
+            options.append(self._split())
+        except PqdError as error:
+            refusal = error
+        if refusal and not options:
+            raise refusal
+        return options
+
+    def _estimators(self, centres: Sequence[Fraction | None]) -> list[Callable[[], Estimator]]:
+        query, lattice = self.query, self.lattice
+        if query.aggregate in {"COUNT", "COUNT DISTINCT"}:
+            return [lambda: LaplaceEstimate.on(query.aggregate, lattice)]
+        if query.aggregate == "SUM":
+            return [
+                lambda: LaplaceEstimate.on(query.aggregate, lattice),
+                lambda: RaceEstimate.on(lattice),
+            ]
+        low, high, step = lattice.lower_units, lattice.upper_units, lattice.step_units
+        if query.aggregate == "AVG":
+            known = sorted(centre for centre in centres if centre is not None)
+            middle = known[len(known) // 2]
+            centre = min(max(round(middle), low), high)
+            return [lambda: SumAndCount(lower=low, upper=high, step=step, centre=centre)]
+        p, cuts = (
+            query.p or HALF,
+            sorted({cut for i in self.intervals if i for cut in whole_span(i)}),
+        )
+        shape = {"lower": low, "upper": high, "step": step}
+        return [
+            lambda: RankCounts(**shape, cuts=tuple(cuts), p=p, aggregate=query.aggregate),
+            lambda: ExponentialQuantile(**shape, p=p, aggregate=query.aggregate),
+        ]
+
+    def _of_estimator(self, estimator: Estimator) -> _Option:
+        epsilon = self.terms.epsilon or Fraction(1)
+        check_scale(estimator.largest_scale(epsilon))
+        errors = tuple(
+            error_rates(estimator, histogram, interval, epsilon).worst if interval else 0.0
+            for histogram, interval in zip(self.found, self.intervals, strict=True)
+        )
+        return _Option(
+            estimator.id,
+            estimator.exact,
+            errors,
+            estimator,
+            lambda: searched_threshold(estimator, self._first, epsilon, self.terms.alpha).tau,
+        )
+
+    @property
+    def _first(self) -> Histogram:
+        """The histogram of the first candidate that can be within."""
+        pairs = zip(self.found, self.intervals, strict=True)
+        return next(histogram for histogram, interval in pairs if interval)
+
+    def _split(self) -> _Option:
+        """Return the inverse-sensitivity decisions, one per distinct interval, at equal shares."""
+        query = self.query
+        parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
+        decider = for_lattice(
+            _INVERSE[query.aggregate], query.aggregate, self.lattice, **parameters
+        )
+        unsettled = [i for i in self.intervals if i and decider.settled(i) is None]
+        split = SplitMargins(cast("InverseSensitivity", decider), tuple(dict.fromkeys(unsettled)))
+        check_scale(split.largest_scale(self.terms.epsilon or 1))
+        epsilon = split.share(self.terms.epsilon or 1)
+        errors = tuple(
+            error_rates(decider, histogram, interval, epsilon).worst
+            if interval and interval in split.intervals
+            else 0.0
+            for histogram, interval in zip(self.found, self.intervals, strict=True)
+        )
+        return _Option(
+            SPLIT,
+            exact=True,
+            errors=errors,
+            estimator=split,
+            threshold=lambda: decider.tau_min(self._first, epsilon, self.terms.alpha).tau,
+        )

@@ -1,0 +1,136 @@
+"""The terminal rendering of ``pqd compare``: leaderboard first, then a line per query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from reports.compare_words import (
+    SYMBOLS,
+    cell_sentence,
+    cell_sign,
+    column_names,
+    how_to_read,
+    named_sentence,
+    query_sentences,
+    rank_text,
+    share_words,
+    tie_sentences,
+)
+from reports.terminal import SIMULATED, indented, wrapped
+from reports.visible import visible
+from reports.words import cost_sentences, question
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+    from reports.comparison import ComparedQuery, CompareReport
+
+_STYLES = {"trusted": "bold green", "not trusted": "bold red", "undecided": "bold yellow"}
+# Below this width a table would cut its numbers off.
+_NARROW = 60
+_BAR = 20
+
+
+class TerminalCompare:
+    """A rich renderable of a comparison; ``verbose`` tells every query in full."""
+
+    def __init__(self, report: CompareReport, *, verbose: bool = False) -> None:
+        """Keep the report."""
+        self._report, self._verbose = report, verbose
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the leaderboard, the queries, the summary."""
+        report, width = self._report, options.max_width
+        unicode = options.encoding.lower().startswith("utf")
+        if report.simulated:
+            yield from wrapped(Text(SIMULATED, style="bold yellow"), console, width)
+            yield Text()
+        yield from self._board(console, width, unicode=unicode)
+        yield Text()
+        if self._verbose:
+            for query in report.queries:
+                yield from _full(query, console, width, "±" if unicode else "+-")
+        else:
+            yield from _lines(report, console, width, unicode=unicode)
+        yield Text()
+        tables = f"{visible(report.private)}, whatever the number of candidates"
+        for sentence in (*_costs(report, tables), *how_to_read(report, unicode=unicode)):
+            yield from wrapped(Text(visible(sentence)), console, width)
+        for note in report.notes:
+            yield from wrapped(Text(visible(note)), console, width)
+
+    def _board(self, console: Console, width: int, *, unicode: bool) -> RenderResult:
+        report = self._report
+        if width < _NARROW:
+            for standing in report.leaderboard:
+                head = Text(visible(standing.candidate), style="bold")
+                yield from wrapped(head, console, width)
+                yield from indented(Text(share_words(standing)), console, width)
+        else:
+            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+            for title in ("rank", "candidate", "within"):
+                table.add_column(title, no_wrap=title == "rank")
+            table.add_column(f"0 %{'100 %':>{_BAR - 3}}", no_wrap=True)
+            for title in ("yes", "no", "?"):
+                table.add_column(title, justify="right")
+            for standing in report.leaderboard:
+                table.add_row(
+                    rank_text(standing, unicode=unicode),
+                    Text(visible(standing.candidate), style="bold"),
+                    share_words(standing, short=True),
+                    _bar(standing.low, standing.share, standing.high, unicode=unicode),
+                    *(str(n) for n in (standing.trusted, standing.not_trusted, standing.undecided)),
+                )
+            yield table
+        for sentence in (*tie_sentences(report), *named_sentence(report)):
+            yield from wrapped(Text(visible(sentence)), console, width)
+
+
+def _bar(low: float, share: float, high: float, *, unicode: bool) -> str:
+    """Return a share between the ends of its band on a line."""
+    rule, dot, blank = ("─", "●", "·") if unicode else ("-", "o", ".")
+    first, last, middle = (round(x * (_BAR - 1)) for x in (low, high, share))
+    signs = [rule if first <= place <= last else blank for place in range(_BAR)]
+    signs[middle] = dot
+    return "".join(signs)
+
+
+def _lines(report: CompareReport, console: Console, width: int, *, unicode: bool) -> Iterator[Text]:
+    """Yield one line per query: a sign per candidate, then the query."""
+    signs = SYMBOLS[unicode]
+    columns = column_names(report)
+    for line in columns.legend:
+        yield from wrapped(Text(visible(line), style="dim"), console, width)
+    head = "".join(f"{title:<{columns.width}}" for title in columns.titles)
+    yield Text(head, style="dim")
+    for query in report.queries:
+        line = Text()
+        for name in columns.candidates:
+            cell = query.cell(name)
+            line.append(f"{cell_sign(cell, signs):<{columns.width}}", style=_STYLES[cell.standing])
+        asked = question(query.aggregate, query.attribute, query.p, query.where)
+        line.append(f"{visible(query.id)}  {asked}")
+        line.truncate(max(width, 30), overflow="ellipsis")
+        line.no_wrap = True
+        yield line
+
+
+def _full(query: ComparedQuery, console: Console, width: int, sign: str) -> Iterator[Text]:
+    """Yield one query in full."""
+    yield from wrapped(Text(visible(query.id), style="bold"), console, width)
+    for text in query_sentences(query):
+        yield from indented(Text(visible(text)), console, width)
+    for cell in query.cells:
+        line = Text(visible(cell.candidate), style=_STYLES[cell.standing])
+        line.append(f": {cell_sentence(cell, query, sign)}", style="default")
+        yield from indented(line, console, width)
+    yield Text()
+
+
+def _costs(report: CompareReport, tables: str) -> Iterator[str]:
+    for sentence in cost_sentences(report.cost, tables):
+        yield sentence.replace(", which is taken as public", "; candidates are taken as public")
