@@ -40,6 +40,7 @@ def check(
     fresh: bool = False,
     dry_run: bool = False,
     baseline: str | Path | None = None,
+    detailed: bool = False,
 ) -> CheckReport:
     """Run the checks of a spec file (docs/ci.md) and say what that means for a build.
 
@@ -57,6 +58,8 @@ def check(
         Plan and price alone: nothing is decided and nothing spent.
     baseline
         A file of earlier results: what failed there already is ``known`` and fails no more.
+    detailed
+        Also give every decider's operating characteristic; it costs time only.
 
     Returns
     -------
@@ -79,6 +82,7 @@ def check(
         fresh=fresh,
         dry_run=dry_run,
         baseline=baseline,
+        detailed=detailed,
     )
 
 
@@ -91,13 +95,14 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     fresh: bool = False,
     dry_run: bool = False,
     baseline: str | Path | None = None,
+    detailed: bool = False,
     progress: Progress = silent,
 ) -> CheckReport:
     """Run the checks of ``spec`` with ``noise``; see ``check``."""
     before = read_baseline(baseline) if baseline else None
     with _unexpanded(spec):
         path = place_of_ledger(spec, ledger)
-        run = _Run(spec, only, progress)
+        run = _Run(spec, only, progress, detailed=detailed)
         # The name that the spec gives it may hide another.
         run.ledger = spec.ledger.written if spec.ledger and path == spec.ledger.path else None
         purse = Purse(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
@@ -166,8 +171,10 @@ def _selected(spec: Spec, only: Sequence[str]) -> list[_Piece]:
 class _Run:
     """The checks of one run, gathered per synthetic table so that each is read once."""
 
-    def __init__(self, spec: Spec, only: Sequence[str], progress: Progress) -> None:
-        self._spec, self._progress = spec, progress
+    def __init__(
+        self, spec: Spec, only: Sequence[str], progress: Progress, *, detailed: bool = False
+    ) -> None:
+        self._spec, self._progress, self._detailed = spec, progress, detailed
         self.ledger: str | None = None
         self._pieces = _selected(spec, only)
         self._broken: dict[str, PqdError] = {}
@@ -212,6 +219,7 @@ class _Run:
                 epsilon=check.epsilon,
                 alpha=check.alpha,
                 decider=check.decider,
+                detailed=self._detailed,
             )
             query = Query(check.sql, piece.id, keys=keys_of(check))
             binned = Bins.parse(check.bins).of(query) if check.bins else (query,)

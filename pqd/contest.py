@@ -162,23 +162,30 @@ def _tolerance(terms: Terms, centre: Fraction | None, scale: Fraction) -> Fracti
 
 
 def _taken(options: Sequence[_Option], terms: Terms, candidates: int) -> tuple[_Option, str]:
-    """Return the release to buy and why."""
-    wanted = terms.decider
-    named = next((option for option in options if option.name == wanted), None)
+    """Return the release to buy and why.
+
+    Those with p-values come first, and of them one for all candidates, since it estimates gaps.
+    """
+    named = next((option for option in options if option.name == terms.decider), None)
     if named:
         return named, "named by the caller"
-    joint = [o for o in options if o.exact and o.name != SPLIT]
-    sure = [o for o in joint if o.worst <= _ENOUGH * terms.alpha]
-    if sure:
-        return min(sure, key=lambda o: o.worst), (
-            f"one release serves all {candidates} candidates and estimates their gaps"
-        )
-    # Where none is good enough, one without p-values may be taken; ties go to those with.
-    able = [o for o in options if o.exact and o.worst <= terms.alpha] or list(options)
-    best = min(able, key=lambda o: (o.worst, not o.exact))
-    if best.name == SPLIT:
-        return best, f"each candidate by itself at a share of epsilon errs least of {len(options)}"
-    return best, "errs least on public stand-ins"
+    exact = [option for option in options if option.exact]
+    joint = [option for option in exact if option.name != SPLIT]
+    served = f"one release for all {candidates} candidates, which also bounds their gaps"
+    if sure := [option for option in joint if option.worst <= _ENOUGH * terms.alpha]:
+        return _least(sure), served
+    for some in (exact, options):
+        if able := [option for option in some if option.worst <= terms.alpha]:
+            best = _least(able)
+            alone = f"each candidate by itself at 1/{candidates} of epsilon: "
+            return best, (alone if best.name == SPLIT else "") + "errs least on public stand-ins"
+    if joint and candidates > 1:
+        return _least(joint), f"nothing decides every candidate at this epsilon; {served}"
+    return _least(exact or options), "nothing decides at this epsilon; this errs least"
+
+
+def _least(options: Sequence[_Option]) -> _Option:
+    return min(options, key=lambda option: option.worst)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ def audit(
     fresh: options.Fresh = False,
     verbose: options.Verbose = False,
     json: options.Json = None,
+    markdown: options.Markdown = None,
+    html: options.Html = None,
 ) -> None:
     """Decide, per query, whether the synthetic answer is within TAU of the private one.
 
@@ -44,7 +46,8 @@ def audit(
         raise ParameterError("--epsilon is missing; give it a value such as 0.25 (see pqd plan)")
     from pqd.parameters import privacy_unit
 
-    options.check_target(json, private, synthetic, *map(str, (ledger,) if ledger else ()))
+    targets = options.targets(json=json, markdown=markdown, html=html)
+    targets.check(private, synthetic, *map(str, (ledger,) if ledger else ()))
     people = privacy_unit(unit, max_rows)
     from deciders import SecureNoise
 
@@ -61,16 +64,16 @@ def audit(
         decider=decider,
         bounds=bounds,
         types=type_,
-        detailed=verbose,
+        # A page has room for the curves.
+        detailed=verbose or html is not None,
     )
     asked = options.selected(query, queries, bins)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
         report = run(private, synthetic, asked, terms, noise, show, purse=purse, unit=people)
-    if json != "-":
+    if not targets.takes_stdout:
         from reports.terminal import TerminalReport
 
         options.show(TerminalReport(report, verbose=verbose))
-    if json:
-        # Last, so that a verdict is seen even where this fails.
-        options.write(report.to_json(), json)
+    # Last, so that a verdict is seen even where this fails.
+    targets.write(report)

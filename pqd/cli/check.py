@@ -33,6 +33,7 @@ def check(
             "output), or github: annotations, and the step summary. May be given several times.",
         ),
     ] = None,
+    html: options.Html = None,
     baseline: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Fail only on what did not fail in this baseline."),
@@ -56,7 +57,8 @@ def check(
 
     Example: pqd check audit.toml --output junit=pqd.xml --output github
     """
-    targets = outputs.parsed(output or [], spec, *([baseline] if baseline else []))
+    asked = [*(output or []), *([f"html={html}"] if html else [])]
+    targets = outputs.parsed(asked, spec, *([baseline] if baseline else []))
     if update_baseline and baseline is None:
         raise ParameterError("--update-baseline needs --baseline FILE to write to")
     if update_baseline and dry_run:
@@ -68,7 +70,16 @@ def check(
     # Not rendered if refused: an output may name what it must not overwrite.
     _check_targets(targets, read, ledger)
     with outputs.stopping(targets, spec):
-        report = _run(read, only or [], ledger, baseline, update_baseline, fresh, dry_run)
+        report = _run(
+            read,
+            only or [],
+            ledger,
+            baseline,
+            update_baseline,
+            fresh,
+            dry_run,
+            detailed=outputs.has_page(targets),
+        )
     if not outputs.takes_stdout(targets):
         from reports.check_terminal import TerminalCheck
 
@@ -97,6 +108,8 @@ def _run(
     update: bool,
     fresh: bool,
     dry_run: bool,
+    *,
+    detailed: bool,
 ) -> CheckReport:
     from deciders import SecureNoise
 
@@ -115,5 +128,6 @@ def _run(
             fresh=fresh,
             dry_run=dry_run,
             baseline=known,
+            detailed=detailed,
             progress=show,
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,13 +16,7 @@ from pqd.cli import options
 if TYPE_CHECKING:
     from reports.check import CheckReport
 
-# Each kind's module and function; imported when it is asked for.
-_RENDERINGS = {
-    "junit": ("reports.junit", "junit_text"),
-    "markdown": ("reports.markdown", "markdown_text"),
-    "html": ("reports.html", "html_text"),
-}
-_KINDS = ("json", *_RENDERINGS, "github")
+_KINDS = ("json", "junit", "markdown", "html", "github")
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
@@ -74,6 +67,11 @@ def takes_stdout(outputs: Sequence[Output]) -> bool:
     return any(output.target == "-" for output in outputs)
 
 
+def has_page(outputs: Sequence[Output]) -> bool:
+    """Say whether a rendering has room for the curves."""
+    return any(output.kind == "html" for output in outputs)
+
+
 def write(outputs: Sequence[Output], report: CheckReport, spec: Path) -> None:
     """Write every rendering; the first that fails is raised after all others are written."""
     failed: PqdError | None = None
@@ -88,9 +86,7 @@ def write(outputs: Sequence[Output], report: CheckReport, spec: Path) -> None:
 
 
 def _write(output: Output, report: CheckReport, spec: Path, *, aside: bool) -> None:
-    if output.kind == "json":
-        options.write(report.to_json(), str(output.target))
-    elif output.kind == "github":
+    if output.kind == "github":
         from reports.github import annotations as commands
 
         # Beside a rendering on standard output; the runner reads both streams.
@@ -99,10 +95,12 @@ def _write(output: Output, report: CheckReport, spec: Path, *, aside: bool) -> N
             from reports.markdown import markdown_text
 
             options.write(markdown_text(report), summary, append=True)
+    elif output.kind == "junit":
+        from reports.junit import junit_text
+
+        options.write(junit_text(report), str(output.target))
     else:
-        module, function = _RENDERINGS[output.kind]
-        render: Callable[[CheckReport], str] = getattr(import_module(module), function)
-        options.write(render(report), str(output.target))
+        options.write(options.rendered(output.kind, report), str(output.target))
 
 
 @contextmanager

@@ -30,6 +30,8 @@ def plan(
     max_rows: options.MaxRows = "1",
     verbose: options.Verbose = False,
     json: options.Json = None,
+    markdown: options.Markdown = None,
+    html: options.Html = None,
 ) -> None:
     """Say, per query, which TAU can be decided at which EPSILON, and by which decider.
 
@@ -37,7 +39,8 @@ def plan(
 
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
-    options.check_target(json, synthetic)
+    targets = options.targets(json=json, markdown=markdown, html=html)
+    targets.check(synthetic)
     from pqd.cli.progress import progress
     from pqd.parameters import privacy_unit
     from pqd.planner import run_plan
@@ -49,17 +52,16 @@ def plan(
         decider=decider,
         bounds=bounds,
         types=type_,
-        detailed=verbose or json is not None,
+        detailed=verbose or json is not None or html is not None,
         planning=True,
     )
     people = privacy_unit(unit, max_rows)
     with progress() as show:
         show("Planning")
         report = run_plan(synthetic, options.selected(query, queries, bins), terms, people)
-    if json != "-":
+    if not targets.takes_stdout:
         from reports.plan import TerminalPlan
 
         options.show(TerminalPlan(report, verbose=verbose))
-    if json:
-        # Last, so that a verdict is seen even where this fails.
-        options.write(report.to_json(), json)
+    # Last, so that a plan is seen even where this fails.
+    targets.write(report)
