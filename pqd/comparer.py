@@ -207,7 +207,7 @@ class _Run:
         answers = self._paid(part, purse, noise)
         drawn = marginals(columns, part.prepared.questions, answers, rows)
         self._add(MARGINALS, open_table(drawn, "synthetic"), "marginals")
-        self._add(f"{first}, resampled", resampled(table, folder), "bootstrap")
+        self._add(f"{first} resampled", resampled(table, folder), "bootstrap")
         self._notes.append(
             f"{MARGINALS}: every column of the queries by itself, released at epsilon "
             f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."

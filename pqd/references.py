@@ -157,4 +157,4 @@ def resampled(table: Table, folder: Path) -> Table:
             "COPY (SELECT held.* FROM picked JOIN held ON held.rowid = picked.place) "
             f"TO {quoted(str(target))} (FORMAT parquet)"
         )
-    return replace(open_table(target, "synthetic"), label=f"{table.label}, resampled")
+    return replace(open_table(target, "synthetic"), label=f"{table.label} resampled")

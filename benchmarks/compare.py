@@ -1,0 +1,175 @@
+"""What ``pqd compare`` claims, against the truth: many simulated runs on real tables.
+
+    python benchmarks/compare.py PRIVATE NAME=FILE... --queries FILE --tau 5% --epsilon 1 --runs 500
+
+Every run draws anew with seeded noise, which protects nobody: this is for tables that are public
+anyway.  Printed are the true shares; how often a verdict that is not "undecided" was false, on the
+worst query and candidate; how often a band, a pair ("a is better than b") or an interval of a gap
+missed the truth; and which pairs were told apart, and how often.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from deciders import Histogram, SimulatedNoise, answer
+from deciders.aggregates import HALF
+from pqd.asking import Answers, Bill, Part, billed
+from pqd.auditor import part_of
+from pqd.contest import Contest, contest_of
+from pqd.leaderboard import leaderboard
+from pqd.outcomes import outcome_of
+from pqd.parameters import Terms
+from pqd.queries import read_queries
+from pqd.rules import Rules
+from pqd.tables import open_table
+from pqd.workload import Workload
+from reports.comparison import CandidateKind, ComparedQuery, CompareReport
+from reports.model import Cost
+
+
+class Simulation:
+    """One comparison, prepared once, whose releases are drawn again and again."""
+
+    def __init__(self, part: Part[Contest], names: Sequence[str], alpha: Fraction) -> None:
+        """Read the private histograms and the truth."""
+        self.contests, self.names, self._alpha = part.prepared.demand(), names, alpha
+        tasks = tuple(contest.release.task for contest in self.contests)
+        self._histograms = part.engine.histograms(
+            part.private, part.prepared.schema, Workload(tasks)
+        )
+        self._bill: Bill = billed([part], None)
+        pairs = zip(self.contests, self._histograms, strict=True)
+        self.answers = [_answer(contest, histogram) for contest, histogram in pairs]
+        self.truth = np.array(
+            [
+                [i is not None and true is not None and i.contains(true) for i in c.intervals]
+                for c, true in zip(self.contests, self.answers, strict=True)
+            ]
+        )
+        self.shares = dict(zip(names, self.truth.mean(0), strict=True))
+
+    def run(self, noise: SimulatedNoise) -> CompareReport:
+        """Draw every release and judge."""
+        drawn = {
+            contest.release.key: contest.release.draw(histogram, noise)
+            for contest, histogram in zip(self.contests, self._histograms, strict=True)
+        }
+        answers = Answers(drawn, self._bill)
+        outcomes = [
+            outcome_of(contest, answers, self.names, Fraction(1), noise)
+            for contest in self.contests
+        ]
+        queries = tuple(query for query, _ in outcomes)
+        kinds: dict[str, CandidateKind] = dict.fromkeys(self.names, "candidate")
+        board, pairs = leaderboard(queries, [e for _, e in outcomes], kinds, self._alpha)
+        return CompareReport(
+            queries=queries,
+            leaderboard=board,
+            better=pairs,
+            candidates=dict.fromkeys(self.names, ""),
+            private="",
+            tolerance="",
+            alpha=self._alpha,
+            cost=Cost(),
+        )
+
+    def false_verdicts(self, report: CompareReport) -> Iterator[list[bool]]:
+        """Yield, per query, which candidates got a verdict that is decided and false."""
+        for query, truth in zip(report.queries, self.truth, strict=True):
+            yield [
+                cell.standing != "undecided" and (cell.standing == "trusted") != true
+                for cell, true in zip(query.cells, truth, strict=True)
+            ]
+
+    def missed(self, report: CompareReport) -> Iterator[bool]:
+        """Yield, per query with an interval, whether it misses the private answer."""
+        for query, contest, true in zip(report.queries, self.contests, self.answers, strict=True):
+            if query.estimate is not None and true is not None:
+                yield not _holds(query, true * contest.scale)
+
+
+def _answer(contest: Contest, histogram: Histogram) -> Fraction | None:
+    return answer(contest.query.aggregate, histogram, contest.query.p or HALF)
+
+
+def _holds(query: ComparedQuery, value: Fraction) -> bool:
+    # Ends are doubles in a report.
+    hair = Fraction(1, 10**9) * max(1, abs(value))
+    low, high = query.low, query.high
+    return (low is None or low <= value + hair) and (high is None or value - hair <= high)
+
+
+def main() -> None:
+    """Simulate and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("private")
+    parser.add_argument("candidates", nargs="+", metavar="NAME=FILE")
+    parser.add_argument("--queries", required=True, type=Path)
+    parser.add_argument("--tau", default="5%")
+    parser.add_argument("--epsilon", nargs="+", default=["1"])
+    parser.add_argument("--alpha", default="0.05")
+    parser.add_argument("--runs", type=int, default=500)
+    given = parser.parse_args()
+    files = dict(text.split("=", 1) for text in given.candidates)
+    for epsilon in given.epsilon:
+        terms = Terms.parse(tau=given.tau, epsilon=epsilon, alpha=given.alpha)
+        rules = Rules.parse(terms)
+        part = part_of(
+            open_table(given.private, "private"),
+            [open_table(path, "synthetic") for path in files.values()],
+            [rules.asked(query) for query in read_queries(given.queries)],
+            terms.facts,
+            contest_of,
+        )
+        _print(Simulation(part, list(files), terms.alpha), epsilon, given.runs)
+
+
+def _print(simulation: Simulation, epsilon: str, runs: int) -> None:
+    noise = SimulatedNoise(2022)
+    false = np.zeros(simulation.truth.shape)
+    missed: list[bool] = []
+    bands = wrong = 0
+    pairs: Counter[tuple[str, str]] = Counter()
+    shares = simulation.shares
+    for _ in range(runs):
+        report = simulation.run(noise)
+        false += np.array(list(simulation.false_verdicts(report)))
+        missed += list(simulation.missed(report))
+        bands += any(
+            not standing.low - 1e-9 <= shares[standing.candidate] <= standing.high + 1e-9
+            for standing in report.leaderboard
+        )
+        wrong += any(shares[a] <= shares[b] for a, b in report.better)
+        pairs.update(report.better)
+    _tell(simulation, report, epsilon, runs)
+    print(
+        f"  false verdicts: at most {false.max() / runs:.3f} per cell, {false.mean() / runs:.4f} "
+        f"on average; intervals that miss: {sum(missed) / max(1, len(missed)):.4f}"
+    )
+    print(f"  runs with a band that misses {bands / runs:.3f}, a wrong pair {wrong / runs:.3f}")
+    for (a, b), count in pairs.most_common():
+        over = f"{a} ({shares[a]:.1%}) over {b} ({shares[b]:.1%})"
+        print(f"  told apart in {count / runs:6.1%} of runs: {over}")
+    if not pairs:
+        print("  no two were told apart in any run")
+
+
+def _tell(simulation: Simulation, report: CompareReport, epsilon: str, runs: int) -> None:
+    taken = Counter(contest.taken for contest in simulation.contests)
+    releases = ", ".join(f"{count} {name}" for name, count in taken.most_common())
+    print(f"epsilon {epsilon} per query, {runs} runs; releases: {releases}")
+    for name, share in sorted(simulation.shares.items(), key=lambda pair: -float(pair[1])):
+        last = next(s for s in report.leaderboard if s.candidate == name)
+        print(
+            f"  {name:<22} true share {share:6.1%}   last run {last.share:6.1%} ({last.low:.1%} to "
+            f"{last.high:.1%}), rank {last.best_rank} to {last.worst_rank}"
+        )
+
+
+if __name__ == "__main__":
+    main()
