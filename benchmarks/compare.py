@@ -99,7 +99,7 @@ def _answer(contest: Contest, histogram: Histogram) -> Fraction | None:
 
 def _holds(query: ComparedQuery, value: Fraction) -> bool:
     # Ends are doubles in a report.
-    hair = Fraction(1, 10**9) * max(1, abs(value))
+    hair = Fraction(1, 10**9) * max(Fraction(1), abs(value))
     low, high = query.low, query.high
     return (low is None or low <= value + hair) and (high is None or value - hair <= high)
 
