@@ -15,6 +15,7 @@ from reports.compare_words import (
     column_names,
     how_to_read,
     named_sentence,
+    percent,
     query_sentences,
     rank_text,
     share_words,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _STYLES = {"trusted": "bold green", "not trusted": "bold red", "undecided": "bold yellow"}
 # Below this width a table would cut its numbers off.
 _NARROW = 60
-_BAR = 20
+_BAR = 16
 
 
 class TerminalCompare:
@@ -72,17 +73,20 @@ class TerminalCompare:
                 yield from indented(Text(share_words(standing)), console, width)
         else:
             table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-            for title in ("rank", "candidate", "within"):
-                table.add_column(title, no_wrap=title == "rank")
+            table.add_column("rank", no_wrap=True)
+            table.add_column("candidate")
+            table.add_column("within", justify="right", no_wrap=True)
             table.add_column(f"0 %{'100 %':>{_BAR - 3}}", no_wrap=True)
+            table.add_column("true share", no_wrap=True)
             for title in ("yes", "no", "?"):
                 table.add_column(title, justify="right")
             for standing in report.leaderboard:
                 table.add_row(
                     rank_text(standing, unicode=unicode),
                     Text(visible(standing.candidate), style="bold"),
-                    share_words(standing, short=True),
+                    percent(standing.share),
                     _bar(standing.low, standing.share, standing.high, unicode=unicode),
+                    f"{percent(standing.low)} to {percent(standing.high)}",
                     *(str(n) for n in (standing.trusted, standing.not_trusted, standing.undecided)),
                 )
             yield table

@@ -29,7 +29,7 @@ class Columns:
     @property
     def width(self) -> int:
         """How wide each is."""
-        return max(map(len, self.titles)) + 2
+        return max(5, 2 + max(map(len, self.titles)))
 
 
 def column_names(report: CompareReport) -> Columns:
@@ -61,11 +61,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def share_words(standing: Standing, *, short: bool = False) -> str:
-    """Return ``73 % (55 % to 86 %)``."""
+def share_words(standing: Standing) -> str:
+    """Return ``within tolerance on 73 % (55 % to 86 %); 7 yes, 2 no, 1 undecided``."""
     text = f"{percent(standing.share)} ({percent(standing.low)} to {percent(standing.high)})"
-    if short:
-        return text
     counts = f"{standing.trusted} yes, {standing.not_trusted} no, {standing.undecided} undecided"
     return f"within tolerance on {text}; {counts}"
 

@@ -6,6 +6,7 @@ Both tables are made up from scratch. `census.py` and `taxi.py` say what they lo
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import census
@@ -20,6 +21,8 @@ TABLES = {"census": census, "taxi": taxi}
 ROWS = 20_000
 SEED = 7
 EPSILON = 10.0
+# The tables that have worse copies too, to compare with.
+COMPARED = ("census",)
 
 
 def labelled(table: Table, tree: Sequence[Attribute]) -> pd.DataFrame:
@@ -41,6 +44,22 @@ def make(name: str, rows: int, seed: int, epsilon: float) -> tuple[pd.DataFrame,
     private = module.private_table(rows, rng)
     synthetic = synthetic_copy(private, module.TREE, epsilon, rng)
     return labelled(private, module.TREE), labelled(synthetic, module.TREE)
+
+
+def worse(name: str, rows: int, seed: int, epsilon: float) -> dict[str, pd.DataFrame]:
+    """Return two worse copies of the same private table: one coarse, one without its tree.
+
+    The coarse one gets a hundredth of epsilon; in the flat one every column is drawn by itself.
+    """
+    module = TABLES[name]
+    private = module.private_table(rows, np.random.default_rng([seed, list(TABLES).index(name)]))
+    flat = [replace(attribute, parent=None) for attribute in module.TREE]
+    copies = {"coarse": (module.TREE, epsilon / 100), "flat": (flat, epsilon)}
+    made = {}
+    for number, (kind, (tree, budget)) in enumerate(copies.items(), start=1):
+        rng = np.random.default_rng([seed, list(TABLES).index(name), number])
+        made[kind] = labelled(synthetic_copy(private, tree, budget, rng), module.TREE)
+    return made
 
 
 def write(frame: pd.DataFrame, stem: Path, formats: Sequence[str]) -> Iterator[Path]:
@@ -85,8 +104,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     formats = ["parquet", "csv"] if options.format == "both" else [options.format]
     for name in TABLES if options.table == "all" else [options.table]:
-        frames = make(name, options.rows, options.seed, options.epsilon)
-        for kind, frame in zip(("private", "synthetic"), frames, strict=True):
+        given = name, options.rows, options.seed, options.epsilon
+        frames = dict(zip(("private", "synthetic"), make(*given), strict=True))
+        if name in COMPARED:
+            frames |= worse(*given)
+        for kind, frame in frames.items():
             for path in write(frame, options.out / f"{name}_{kind}", formats):
                 print(path)
 
