@@ -95,6 +95,9 @@ class ExponentialQuantile(OnLattice):
         under[0::2] = upto[0::2] = ranks
         under[1::2], upto[1::2] = ranks[:-1], ranks[1:]
         mass = histogram.mass
+        # Products that do not fit into 64 bits would wrap around, and the privacy with them.
+        if max(part, rest) * (mass + 1) >= 2**62:
+            under, upto = under.astype(object), upto.astype(object)
         distance = np.maximum(
             np.maximum(part * (mass - upto) - rest * upto, 0),
             rest * under - part * (mass - under) + 1,
@@ -102,7 +105,7 @@ class ExponentialQuantile(OnLattice):
         kept = points > 0
         distance -= distance[kept].min()
         rate = as_float(budget_of(epsilon) / (2 * max(part, rest)))
-        weights = np.log(points[kept]) - rate * distance[kept]
+        weights = np.log(points[kept]) - rate * distance[kept].astype(np.float64)
         return _Runs(first[kept], points[kept], weights)
 
     def span(self, interval: Interval) -> Span:
@@ -111,7 +114,8 @@ class ExponentialQuantile(OnLattice):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return the share of the weight that lies inside."""
-        low, high = whole_span(interval)
+        lower, upper = self._ends()
+        low, high = (min(max(cut, lower), upper + 1) for cut in whole_span(interval))
         runs = self._runs(histogram, epsilon)
         # Points of a run below a cut: those at first, first + step, ...
         upto = [np.clip(-((runs.first - cut) // self.step), 0, runs.points) for cut in (low, high)]

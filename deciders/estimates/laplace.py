@@ -110,7 +110,7 @@ class LaplaceEstimate:
 
     def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
         """Return ``Pr[Z >= noisy - (cut - 1)]``."""
-        return upper_tail(released.numbers[0] - cut + 1, self.scale(epsilon))
+        return upper_tail(released.numbers[0] - math.ceil(cut) + 1, self.scale(epsilon))
 
     def estimate(self, released: Released) -> Fraction:
         """Return the noisy answer, which is unbiased."""

@@ -80,11 +80,12 @@ class SumAndCount:
         total = histogram.total - self.centre * histogram.mass
         found, chances = _around(counts)
         masses = histogram.mass + found
-        low, high = (
-            as_float(Fraction(end - self.centre)) * masses - total for end in self.span(interval)
-        )
-        # Strictly between: the first whole number above the one end up to the one below the other.
-        inside = _tails(np.floor(low) + 1, sums) - _tails(np.ceil(high), sums)
+        low, high = (end - self.centre for end in (interval.lower, interval.upper))
+        top = max(abs(low.numerator), abs(high.numerator)) * int(np.abs(masses).max() + 1)
+        whole = masses.astype(np.int64 if top < 2**62 else object)
+        first = (low.numerator * whole // low.denominator - total + 1).astype(np.float64)
+        last = (-(-high.numerator * whole // high.denominator) - total).astype(np.float64)
+        inside = _tails(first, sums) - _tails(last, sums)
         return as_probability(float(chances @ np.where(masses > 0, np.maximum(inside, 0), 0)))
 
     def contains(self, released: Released, span: Span) -> bool:

@@ -59,13 +59,13 @@ def noise_sum(terms: Terms, scale: Fraction) -> NoiseSum:
             "the noise of this quantile reaches too far; use a larger epsilon, or a p with fewer "
             "digits"
         )
-    a = math.exp(-1 / as_float(scale))
+    a, rest = math.exp(-1 / as_float(scale)), -math.expm1(-1 / as_float(scale))
     angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     factors: Floats = np.ones_like(angles)
     for weight, count in terms:
         # 1 - 2 a cos + a^2, written so that nothing cancels near an angle of 0.
-        spread = (1 - a) ** 2 + 4 * a * np.sin(weight * angles / 2) ** 2
-        factors *= ((1 - a) ** 2 / spread) ** count
+        spread = rest**2 + 4 * a * np.sin(weight * angles / 2) ** 2
+        factors *= (rest**2 / spread) ** count
     circle = np.fft.irfft(factors, length)
     chances = np.maximum(np.concatenate((circle[-reach:], circle[: reach + 1])), 0.0)
     tails = np.concatenate((np.cumsum(chances[::-1])[::-1], [0.0])) + _LOST

@@ -57,7 +57,7 @@ class RaceEstimate(RaceToTheTopSum):
     def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
         """Return the chance that the estimate exceeds ``cut - 1`` by as much."""
         found = self.estimate(released)
-        excess = as_float(found - cut + 1)
+        excess = as_float(found - math.ceil(cut) + 1)
         if excess < 0 or not found:
             return 1.0
         weight = self.beta / (2 * self.log_sensitivity)
@@ -72,7 +72,7 @@ class RaceEstimate(RaceToTheTopSum):
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return the lower end at level alpha; nothing bounds the sum from above."""
         level, found = float(probability(alpha, "alpha")), self.estimate(released)
-        low, high = Fraction(0), Fraction(math.ceil(found))
+        low, high = Fraction(0), Fraction(math.floor(found) + 2)
         while high - low > 1:
             middle = Fraction((low + high) // 2)
             holds = self.at_least(released, middle, epsilon) <= level

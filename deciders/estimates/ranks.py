@@ -118,14 +118,19 @@ class RankCounts(OnLattice):
         """Return where the surplus crosses 0, straight between cuts; None without bounds."""
         if self.lower is None or self.upper is None:
             return None
-        ends = [(self.lower, min(-1, -self._weights()[1] * sum(released.numbers)))]
-        ends += [(cut, self._surplus(released, cut)) for cut in self.cuts]
-        ends.append((self.upper, max(0, self._weights()[0] * sum(released.numbers))))
-        ordered = sorted((min(max(x, self.lower), self.upper), y) for x, y in ends)
+        gain, loss = self._weights()
+        count, top = sum(released.numbers), self.upper + self.step
+        ends = [(self.lower, min(-1, -loss * count)), (top, max(0, gain * count))]
+        # A cut stands for the first lattice point that is not below it.
+        for cut in self.cuts:
+            point = self.lower - (self.lower - cut) // self.step * self.step
+            ends.append((point, self._surplus(released, cut)))
+        ordered = sorted((min(max(x, self.lower), top), y) for x, y in ends)
         first = next(k for k, (_, surplus) in enumerate(ordered) if k and surplus >= 0)
         (x0, y0), (x1, y1) = ordered[first - 1], ordered[first]
         found = x0 + Fraction((x1 - x0) * -y0, y1 - y0)
-        return Fraction(self.lower + math.floor((found - self.lower) / self.step) * self.step)
+        floored = self.lower + math.floor((found - self.lower) / self.step) * self.step
+        return Fraction(max(self.lower, min(floored, x1 - self.step)))
 
     def confidence(
         self, released: Released, epsilon: Number, alpha: Number
