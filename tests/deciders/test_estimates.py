@@ -854,7 +854,7 @@ def test_a_huge_lattice_and_budget_are_exact_enough() -> None:
     assert quantile.accept(EMPTY, quarter, 1) == pytest.approx(0.25, abs=1e-8)
 
 
-# Regression: ExponentialQuantile._runs multiplies counts by the digits of p in 64 bits (exponential.py).
+# Regression: counts times the digits of p in 64 bits (exponential.py).
 @pytest.mark.parametrize("digits", [16, 25])
 def test_a_p_of_many_digits_has_its_quantile(digits: int) -> None:
     """3000 rows times 10^16 are beyond 64 bits."""
@@ -944,7 +944,7 @@ def test_no_scale_is_above_the_largest_one() -> None:
         assert max(scales_of(estimator, epsilon)) <= estimator.largest_scale(epsilon)
 
 
-# Regression: the factor 64 of Bounded.largest_scale is too small for bounds above 2^32 (decider.py).
+# Regression: a factor of 64 was too small for bounds above 2^32 (decider.py).
 def test_no_scale_of_a_race_with_huge_bounds_is_above_the_largest_one() -> None:
     race = RaceEstimate(upper=2**40 + 1)
     assert max(scales_of(race, 1)) <= race.largest_scale(1)
