@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test format lock samples tables benchmark clean
+.PHONY: demo test format lock samples tables pictures benchmark clean
 
 demo: $(READY)
 	$(BIN)/pqd audit samples/census_private.parquet samples/census_synthetic.parquet \
@@ -32,6 +32,9 @@ samples: $(READY)
 
 tables: $(READY)
 	$(BIN)/python docs/make_tables.py
+
+pictures: $(READY)
+	$(BIN)/python docs/make_pictures.py
 
 benchmark: $(READY)
 	$(BIN)/python benchmarks/scan.py

@@ -14,7 +14,7 @@ from pqd.cli import app
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/guide.md"]
+PAGES = ["README.md", "docs/guide.md", "docs/audit-gate-compare.md"]
 CI = "docs/ci.md"
 
 
@@ -52,6 +52,7 @@ def test_commands_run(
         rows = "".join(f"{20 + i % 60},{1000 * i}\n" for i in range(300))
         (tmp_path / name).write_text("age,income\n" + rows, encoding="utf-8")
         line = line.replace(f" {name}", f" {tmp_path / name}")
+    line = line.replace("--html ", f"--html {tmp_path}/")
     result = CliRunner().invoke(app, shlex.split(line)[1:])
     assert result.exit_code == 0, result.output
     assert "epsilon" in result.output

@@ -1,0 +1,74 @@
+"""Make the pictures of docs/audit-gate-compare.md: `python docs/make_pictures.py`.
+
+Runs the guide's own commands with a ledger that is thrown away, and photographs the pages that they
+write with Chromium (`chromium` or `google-chrome` must be there).  The noise is real, so p-values
+and estimates differ from run to run.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+DOCS = Path(__file__).resolve().parent
+# What of each page is shown: its width and height in pixels.
+SIZES = {"audit": (1000, 1250), "compare": (1000, 1900)}
+# Where rows are shown open.
+OPENED = {"audit"}
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Yield the commands of the guide that write a page with a picture, by its name."""
+    text = (DOCS / "audit-gate-compare.md").read_text(encoding="utf-8")
+    for line in re.findall(r"^\$ (pqd .* --html \S+)$", text, flags=re.MULTILINE):
+        words = shlex.split(line)
+        name = Path(words[-1]).stem
+        if name in SIZES:
+            yield name, words
+
+
+def photograph(browser: str, page: Path, target: Path, size: tuple[int, int]) -> None:
+    """Write what Chromium shows of ``page``."""
+    width, height = size
+    subprocess.run(  # noqa: S603 - our own page, and a browser that was found
+        [
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            f"--window-size={width},{height}",
+            f"--screenshot={target}",
+            page.as_uri(),
+        ],
+        check=True,
+        capture_output=True,
+    )
+
+
+def main() -> None:
+    """Make every picture and print its path."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        sys.exit("there is no Chromium on the PATH; install it to make the pictures")
+    (DOCS / "pictures").mkdir(exist_ok=True)
+    with TemporaryDirectory() as folder:
+        environment = {**os.environ, "PQD_LEDGER": f"{folder}/ledger.sqlite"}
+        for name, words in commands():
+            page = Path(folder) / f"{name}.html"
+            run = [sys.executable, "-m", "pqd", *words[1:-1], str(page)]
+            subprocess.run(run, check=True, cwd=DOCS.parent, env=environment, capture_output=True)  # noqa: S603
+            if name in OPENED:
+                text = page.read_text(encoding="utf-8")
+                page.write_text(text.replace("<details", "<details open"), encoding="utf-8")
+            target = DOCS / "pictures" / f"{name}.png"
+            photograph(browser, page, target, SIZES[name])
+            print(target.relative_to(DOCS.parent))
+
+
+if __name__ == "__main__":
+    main()
