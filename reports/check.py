@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from reports.model import Verdict
+
 if TYPE_CHECKING:
-    from reports.model import Cost, Verdict
+    import pandas as pd
+
+    from reports.model import Cost
 
 Status = Literal["as expected", "not as expected", "undecided", "broken", "planned"]
 Gate = Literal["pass", "warn", "known", "fail", "error"]
@@ -104,6 +108,44 @@ class CheckReport:
         from reports.json import check_dict, json_text  # noqa: PLC0415 - the same
 
         return json_text(check_dict(self))
+
+    def to_html(self, command: str | None = None) -> str:
+        """Return the report as a page of HTML that needs no other file.
+
+        ``command`` is the command that makes it again, to be shown.
+        """
+        from reports.html import html_text  # noqa: PLC0415 - renderings import the model
+
+        return html_text(self, command)
+
+    def to_markdown(self) -> str:
+        """Return the report as GitHub-flavoured Markdown, small enough for a comment."""
+        from reports.markdown import markdown_text  # noqa: PLC0415 - the same
+
+        return markdown_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from reports.notebook import notebook_html  # noqa: PLC0415 - the same
+
+        return notebook_html(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per verdict, without the candidates, each with its check.
+
+        A check that has no verdict, as it is broken or only planned, has a row without one.
+        """
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+        rows = []
+        for entry in self.entries:
+            check = {"check": entry.id, "status": entry.status, "gate": entry.gate}
+            check |= {"expect": entry.expect, "message": entry.message}
+            rows += [{**check, **asdict(verdict)} for verdict in entry.verdicts] or [check]
+        names = ["check", "status", "gate", "expect", "message"]
+        names += [field.name for field in fields(Verdict) if field.name != "candidates"]
+        frame = pd.DataFrame(rows).reindex(columns=names)
+        return frame.astype({"epsilon": float, "alpha": float})
 
     def __str__(self) -> str:
         """Return the terminal report as plain text, 80 columns wide."""

@@ -107,8 +107,8 @@ def _lines(report: CompareReport, console: Console, width: int, *, unicode: bool
     """Yield one line per query: a sign per candidate, then the query."""
     signs = SYMBOLS[unicode]
     columns = column_names(report)
-    for line in columns.legend:
-        yield from wrapped(Text(visible(line), style="dim"), console, width)
+    for legend in columns.legend:
+        yield from wrapped(Text(visible(legend), style="dim"), console, width)
     head = "".join(f"{title:<{columns.width}}" for title in columns.titles)
     yield Text(head, style="dim")
     for query in report.queries:

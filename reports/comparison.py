@@ -200,6 +200,27 @@ class CompareReport:
                 rows.append({**public, **facts, "standing": cell.standing, "weight": query.weight})
         return pd.DataFrame(rows)
 
+    def to_html(self, command: str | None = None) -> str:
+        """Return the report as a page of HTML that needs no other file.
+
+        ``command`` is the command that makes it again, to be shown.
+        """
+        from reports.html import html_text  # noqa: PLC0415 - renderings import the model
+
+        return html_text(self, command)
+
+    def to_markdown(self) -> str:
+        """Return the report as GitHub-flavoured Markdown, small enough for a comment."""
+        from reports.markdown import markdown_text  # noqa: PLC0415 - the same
+
+        return markdown_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from reports.notebook import notebook_html  # noqa: PLC0415 - the same
+
+        return notebook_html(self)
+
     def __str__(self) -> str:
         """Return the terminal report as plain text, 80 columns wide."""
         from reports.compare_terminal import TerminalCompare  # noqa: PLC0415 - the same

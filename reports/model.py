@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 SCHEMA_VERSION = 1
 
@@ -184,6 +185,57 @@ class AuditReport:
         rows = [asdict(verdict) for verdict in self.verdicts]
         frame = pd.DataFrame(rows).drop(columns="candidates")
         return frame.astype({"epsilon": float, "alpha": float})
+
+    def to_html(self, command: str | None = None) -> str:
+        """Return the report as a page of HTML that needs no other file.
+
+        ``command`` is the command that makes it again, to be shown.
+        """
+        from reports.html import html_text  # noqa: PLC0415 - renderings import the model
+
+        return html_text(self, command)
+
+    def to_markdown(self) -> str:
+        """Return the report as GitHub-flavoured Markdown, small enough for a comment."""
+        from reports.markdown import markdown_text  # noqa: PLC0415 - the same
+
+        return markdown_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from reports.notebook import notebook_html  # noqa: PLC0415 - the same
+
+        return notebook_html(self)
+
+    def plot_operating_characteristic(
+        self,
+        id: str | None = None,  # noqa: A002 - the name that queries go by
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the chance of a yes against the true gap, for the decider and its best rivals.
+
+        Parameters
+        ----------
+        id
+            The query, the first one if None.
+        ax
+            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
+            know: a notebook shows it where the axes are the last value of a cell, and
+            ``ax.figure.savefig(...)`` writes it.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on; it depends on public data only.
+
+        Raises
+        ------
+        ParameterError
+            There is no such query, or the report was made without ``detailed=True``.
+        """
+        from reports.plots import plot  # noqa: PLC0415 - a heavy import that only plots need
+
+        return plot(self.verdicts, id, ax)
 
     def __str__(self) -> str:
         """Return the terminal report as plain text, 80 columns wide."""

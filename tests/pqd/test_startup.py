@@ -9,7 +9,7 @@ import pytest
 import pqd
 
 Process = Callable[..., tuple[int, str, str]]
-HEAVY = {"pandas", "scipy", "duckdb", "opendp", "sqlglot", "pyarrow"}
+HEAVY = {"pandas", "scipy", "duckdb", "opendp", "sqlglot", "pyarrow", "matplotlib", "jinja2"}
 
 LOADED = """
 import json, sys

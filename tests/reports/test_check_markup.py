@@ -1,19 +1,14 @@
 """A check as Markdown, HTML and GitHub commands: hostile text stays text."""
 
-import html
-import importlib.resources
 import re
 from collections.abc import Callable
-from html.parser import HTMLParser
-from typing import Any
 
-import jinja2
 import pytest
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 import reports.github
-import reports.markdown
+import reports.markup
 from reports.check import CheckEntry, CheckReport
 from reports.github import annotations
 from reports.html import html_text
@@ -39,37 +34,9 @@ from tests.reports.check_reports import (
     quoting,
     report_of,
 )
+from tests.reports.pages import Page
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-VOID = {"meta", "br", "hr"}
-
-
-class Page(HTMLParser):
-    """The tags of a page, and its texts with the tags that they stand in."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, tuple[str, ...]]] = []
-        self.texts: list[tuple[str, str]] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, tuple(name for name, _ in attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append((" ".join(self.open), data))
-
-    def inside(self, tag: str) -> list[str]:
-        """Return the whole text of each place with ``tag`` innermost."""
-        return ["".join(t for place, t in self.texts if place.split()[-1:] == [tag])]
 
 
 # Markdown
@@ -111,7 +78,7 @@ def test_a_markdown_twin_that_escapes_nothing_is_caught(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stays_text_in_markdown(text)
-    monkeypatch.setattr(reports.markdown, "_SIGNS", re.compile("(?!)"))
+    monkeypatch.setattr(reports.markup, "_SIGNS", re.compile("(?!)"))
     with pytest.raises(AssertionError):
         stays_text_in_markdown(text)
 
@@ -147,89 +114,6 @@ def test_every_report_is_balanced_markdown(number: int) -> None:
 
 
 # HTML
-
-
-def stays_text_in_html(text: str) -> None:
-    page = Page(html_text(quoting(text)))
-    assert page.tags == Page(html_text(quoting("x"))).tags
-    ids = "".join(t for place, t in page.texts if place.endswith("tbody tr th"))
-    assert ids == visible(text, keep="\n") * 4
-
-
-@settings(max_examples=60, deadline=None)
-@given(hostile)
-def test_hostile_text_stays_text_in_html(text: str) -> None:
-    stays_text_in_html(text)
-
-
-def test_an_html_twin_without_escaping_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "<script>alert(1)</script>"
-    stays_text_in_html(text)
-    real = jinja2.Environment
-
-    def careless(**options: Any) -> jinja2.Environment:
-        return real(**(options | {"autoescape": False}))
-
-    monkeypatch.setattr(jinja2, "Environment", careless)
-    with pytest.raises(AssertionError):
-        stays_text_in_html(text)
-
-
-@pytest.mark.parametrize("number", range(len(REPORTS)))
-def test_every_page_is_whole_and_runs_nothing(number: int) -> None:
-    text = html_text(REPORTS[number])
-    page = Page(text)
-    tags = [tag for tag, _ in page.tags]
-    assert tags[0] == "html"
-    assert text.startswith('<!DOCTYPE html>\n<html lang="en">')
-    assert not set(tags) & {"script", "link", "img", "iframe", "a", "form", "object"}
-    assert not re.search(r"https?:|url\(|@import|\son\w+=", text)
-    assert tags.count("h1") == 1
-    assert tags.count("details") == len(REPORTS[number].entries)
-    assert html_text(REPORTS[number]) == text
-
-
-def test_the_page_says_it_all() -> None:
-    text = html.unescape(html_text(BASED))
-    for words in (
-        "<title>BROKEN: pqd check audit.toml</title>",
-        "synthetic answer 1,122, tolerance ±56.1 (5%): is the private answer inside (1,065.9",
-        "next: do not rely on this query on copy.csv",
-        "sex = Female   count 1,122 ±56.1   p = 0.004",
-        "Spent epsilon 1/3",
-        "Compared with the baseline old.json",
-        "             ^^^^^^^",
-    ):
-        assert words in text
-    assert text.count("<details open>") == 6
-
-
-def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours as WCAG 2.2 defines it."""
-
-    def luminance(colour: str) -> float:
-        digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
-        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def test_every_colour_can_be_read() -> None:
-    themes = re.findall(r":root \{([^}]*)\}", html_text(report_of()))
-    assert len(themes) == 3
-    for theme in themes:
-        colours = dict(re.findall(r"--(\w+): #(\w+)", theme))
-        for name in ("ink", "dim", "good", "bad", "care"):
-            assert contrast(colours[name], colours["paper"]) >= 4.5
-    assert contrast("999", "fff") < 4.5
-
-
-def test_the_template_travels_with_the_package() -> None:
-    folder = importlib.resources.files("reports").joinpath("templates")
-    assert folder.joinpath("check.html.j2").is_file()
 
 
 # GitHub

@@ -1,0 +1,152 @@
+"""What a notebook shows of a report: a summary and a table, no script, no page around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reports.check import CheckReport
+from reports.check_words import badge, counts_sentence, message_head, result, row, worst_first
+from reports.compare_words import SYMBOLS, cell_sign, percent, rank_text, tie_sentences
+from reports.comparison import CompareReport
+from reports.headlines import audit_headline, compare_headline, plan_headline
+from reports.model import AuditReport
+from reports.numbers import number_text
+from reports.pages.check import KINDS
+from reports.pages.frame import fragment
+from reports.pages.query import WORDS, verdict_cells
+from reports.terminal import SIMULATED
+from reports.words import budget_text, threshold_text
+
+if TYPE_CHECKING:
+    from reports.plan import PlanReport
+
+# A notebook is no place for hundreds of rows; to_html and to_frame have them all.
+_MOST = 60
+# Each is its text, and how it is marked: yes, no, open, name, number or nothing.
+Marked = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table; a column is a title and ``number`` where it is one."""
+
+    columns: tuple[Marked, ...]
+    rows: Sequence[Sequence[Marked]]
+
+    @property
+    def shown(self) -> Sequence[Sequence[Marked]]:
+        """The rows that there is room for."""
+        return self.rows[:_MOST]
+
+    @property
+    def more(self) -> int:
+        """How many there are beyond them."""
+        return max(0, len(self.rows) - _MOST)
+
+
+def notebook_html(report: AuditReport | CheckReport | CompareReport | PlanReport) -> str:
+    """Return ``report`` as a piece of HTML for a notebook's cell."""
+    lines: list[str] = []
+    if isinstance(report, AuditReport):
+        kind, (title, lead), tables = "audit", audit_headline(report), [_audit(report)]
+    elif isinstance(report, CheckReport):
+        kind, title, lead, tables = (
+            "check",
+            result(report),
+            counts_sentence(report),
+            [_check(report)],
+        )
+    elif isinstance(report, CompareReport):
+        kind, (title, lead), tables = "compare", compare_headline(report), [*_compare(report)]
+        lines = list(tie_sentences(report))
+    else:
+        kind, (title, lead), tables = "plan", plan_headline(report), [_plan(report)]
+    return fragment(
+        "notebook.html.j2",
+        kind=kind,
+        title=title,
+        lead=lead,
+        stamp=SIMULATED if getattr(report, "simulated", False) else "",
+        lines=lines,
+        tables=[table for table in tables if table.rows],
+    )
+
+
+def _audit(report: AuditReport) -> _Table:
+    rows = []
+    for verdict in report.verdicts:
+        cells = verdict_cells(verdict)
+        signs = "".join(f" {mark}" for mark in cells["marks"])
+        rows.append(
+            [
+                (f"{cells['badge']}{signs}", WORDS[verdict.standing]),
+                (verdict.id, "name"),
+                *((cells[name], "number") for name in ("p", "answer", "tau", "people")),
+            ]
+        )
+    titles = ("p", "synthetic answer", "tolerance", "margin")
+    return _Table((("verdict", ""), ("query", ""), *_numbers(titles)), rows)
+
+
+def _plan(plan: PlanReport) -> _Table:
+    words = {True: ("OK", "yes"), False: ("LOW", "open"), None: ("", "")}
+    rows = [
+        [
+            words[entry.decidable],
+            (entry.id, "name"),
+            (number_text(entry.q_synthetic), "number"),
+            (f"±{number_text(entry.tau, 4)}", "number"),
+            (threshold_text(entry.chosen.tau_min), "number"),
+            (budget_text(entry.chosen.epsilon_needed), "number"),
+        ]
+        for entry in plan.entries
+    ]
+    titles = ("synthetic answer", "tolerance", "least tau", "epsilon for tau")
+    return _Table((("budget", ""), ("query", ""), *_numbers(titles)), rows)
+
+
+def _check(report: CheckReport) -> _Table:
+    rows = []
+    for entry in worst_first(report):
+        cells, word = row(entry), badge(entry)
+        signs = " SIMULATED" if any(verdict.simulated for verdict in entry.verdicts) else ""
+        amounts = ((text, "number") for text in (cells.p, cells.answer, cells.tolerance))
+        why = message_head(entry.message)[0]
+        rows.append([(f"{word}{signs}", KINDS[word]), (entry.id, "name"), (why, ""), *amounts])
+    titles = ("p", "synthetic answer", "tolerance")
+    return _Table((("result", ""), ("check", ""), ("why", ""), *_numbers(titles)), rows)
+
+
+def _compare(report: CompareReport) -> Iterator[_Table]:
+    board = [
+        [
+            (rank_text(standing), ""),
+            (standing.candidate, "name"),
+            (percent(standing.share), "number"),
+            (f"{percent(standing.low)} to {percent(standing.high)}", "number"),
+            *((str(n), "number") for n in (standing.trusted, standing.not_trusted)),
+            (str(standing.undecided), "number"),
+        ]
+        for standing in report.leaderboard
+    ]
+    titles = ("within tolerance", "between", "trusted", "not", "undecided")
+    yield _Table((("rank", ""), ("candidate", ""), *_numbers(titles)), board)
+    names = [standing.candidate for standing in report.leaderboard]
+    rows = []
+    for query in report.queries:
+        cells = {cell.candidate: cell for cell in query.cells}
+        marked = (
+            (cell_sign(cells[name], SYMBOLS[True]), WORDS[cells[name].standing])
+            for name in names
+            if name in cells
+        )
+        simulated = " SIMULATED" if query.simulated else ""
+        rows.append([(f"{query.id}{simulated}", "name"), *marked])
+    yield _Table((("query", ""), *((name, "") for name in names)), rows)
+
+
+def _numbers(titles: Sequence[str]) -> Iterator[Marked]:
+    for title in titles:
+        yield title, "number"

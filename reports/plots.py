@@ -1,0 +1,201 @@
+"""Operating-characteristic curves, drawn by matplotlib: for notebooks, and as small SVG for pages.
+
+Matplotlib takes a third of a second to import, so this module is imported where it is needed only.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from deciders.errors import ParameterError
+from reports.visible import visible
+
+if TYPE_CHECKING:
+    from matplotlib.lines import Line2D
+
+    from reports.model import CandidateFacts, QueryFacts
+
+WIDTH, HEIGHT = 360, 216
+_STEP = 1 / 8
+# The chosen decider and the two that err least beside it, as in the terminal.
+_LINES = 3
+_STYLES = ("-", "--", ":")
+# Where the axes lie in the picture: left, bottom, width, height.
+_PLACE = (0.115, 0.165, 0.865, 0.725)
+# Each part has a colour of its own, by which a page gives it a class and so a theme.
+_ROLES = {
+    "text": "#000001", "grid": "#000002", "mark": "#000003",
+    "line first": "#000011", "line second": "#000012", "line third": "#000013",
+}  # fmt: skip
+_CLASSES = {colour: role for role, colour in _ROLES.items()}
+_INK = {
+    "text": "#57606a", "grid": "#c9ced6", "mark": "#57606a",
+    "line first": "#1f5fbf", "line second": "#7a5195", "line third": "#5c6670",
+}  # fmt: skip
+_SVG = "{http://www.w3.org/2000/svg}"
+_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "pqd", "path.simplify": False}
+
+
+class CurveAxes(Axes):
+    """Axes that a notebook shows as a picture, though no global figure is kept."""
+
+    def _repr_svg_(self) -> str:
+        stream = io.StringIO()
+        figure = self.get_figure(root=True)
+        if figure is not None:
+            with mpl.rc_context(_SETTINGS):
+                figure.savefig(stream, format="svg", metadata={"Date": None})
+        return stream.getvalue()
+
+
+def drawn(candidates: Sequence[CandidateFacts], chosen: str) -> list[CandidateFacts]:
+    """Return the candidates whose curves are shown: the one that decides, then the best others."""
+    curved = [candidate for candidate in candidates if candidate.curve]
+    return sorted(curved, key=lambda c: (c.decider != chosen, c.worst))[:_LINES]
+
+
+def plot(
+    queries: Sequence[QueryFacts],
+    id: str | None,  # noqa: A002 - the name that reports use
+    ax: Axes | None,
+) -> Axes:
+    """Draw the curves of the query ``id``, the first without it, on ``ax`` or on axes of its own.
+
+    Raises
+    ------
+    ParameterError
+        There is no such query, or the report was made without curves.
+    """
+    found = next((query for query in queries if id is None or query.id == id), None)
+    if found is None:
+        known = ", ".join(visible(query.id) for query in queries[:5]) or "none"
+        raise ParameterError(f"the report has no query {id!r}; it has: {known}")
+    shown = drawn(found.candidates, found.decider)
+    if not shown:
+        raise ParameterError(
+            f"the report has no curves of {found.id!r}; make it with detailed=True"
+        )
+    if ax is None:
+        ax = Figure(figsize=(6, 3.6), layout="constrained").add_subplot(axes_class=CurveAxes)
+    _draw_frame(ax, _INK)
+    lines = _draw_curves(ax, [candidate.curve or () for candidate in shown], _INK)
+    ax.set_title(visible(found.id), loc="left", pad=26, parse_math=False)
+    names = [candidate.decider for candidate in shown]
+    ax.legend(lines, names, frameon=False, loc="upper right")
+    return ax
+
+
+def frame_svg() -> str:
+    """Return the scale that all curves of a page share, as the inside of an SVG group."""
+    with _settings():
+        figure, axes = _blank()
+        _draw_frame(axes, _ROLES)
+        return _slim(figure)
+
+
+def curves_svg(pictures: Iterable[Sequence[Sequence[float | None]]]) -> Iterator[str]:
+    """Yield the curves of each picture, to be laid over the scale."""
+    with _settings():
+        figure, axes = _blank()
+        axes.set_axis_off()
+        _scale(axes)
+        for curves in pictures:
+            _draw_curves(axes, curves, _ROLES)
+            yield _slim(figure)
+            for line in list(axes.lines):
+                line.remove()
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Draw with matplotlib's own settings, whatever the user's are, so pages are reproducible."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS | {"font.size": 10.5})
+        yield
+
+
+def _blank() -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH / 72, HEIGHT / 72), dpi=72)
+    figure.patch.set_visible(False)
+    axes = figure.add_axes(_PLACE)
+    axes.patch.set_visible(False)
+    return figure, axes
+
+
+def _scale(axes: Axes) -> None:
+    axes.set_xlim(0, 2.5)
+    axes.set_ylim(0, 1)
+
+
+def _draw_frame(axes: Axes, colours: dict[str, str]) -> None:
+    _scale(axes)
+    axes.spines[:].set_visible(False)
+    axes.set_xticks([0, 1, 2], ["0", "tau", "2 tau"])
+    axes.set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
+    axes.tick_params(length=0, pad=6, labelcolor=colours["text"])
+    for height in (0, 0.5, 1):
+        axes.plot([0, 2.5], [height] * 2, color=colours["grid"], linewidth=1, clip_on=False)
+    axes.plot([1, 1], [0, 1], color=colours["mark"], linewidth=1, linestyle=(0, (2, 3)))
+    words: dict[str, Any] = {"color": colours["text"], "transform": axes.transAxes}
+    axes.text(0, 1.06, "chance of a yes", ha="left", va="bottom", **words)
+    axes.text(1, -0.115, "true gap", ha="right", va="top", **words)
+
+
+def _draw_curves(
+    axes: Axes, curves: Iterable[Sequence[float | None]], colours: dict[str, str]
+) -> list[Line2D]:
+    lines: list[Line2D] = []
+    names = ("line first", "line second", "line third")
+    for curve, name, style in zip(curves, names, _STYLES, strict=False):
+        gaps = [place * _STEP for place in range(len(curve))]
+        chances = [math.nan if chance is None else chance for chance in curve]
+        width = 2.4 if name == names[0] else 1.6
+        lines += axes.plot(
+            gaps, chances, color=colours[name], linestyle=style, linewidth=width, clip_on=False
+        )
+    return lines
+
+
+def _slim(figure: Figure) -> str:
+    """Return what is drawn, without what a page says once for all: styles, fonts, names."""
+    stream = io.StringIO()
+    figure.savefig(stream, format="svg", metadata={"Date": None})
+    tree = ET.fromstring(stream.getvalue())  # noqa: S314 - matplotlib's own output
+    return "".join(_parts(tree))
+
+
+def _parts(tree: ET.Element) -> Iterator[str]:
+    for node in tree.iter():
+        style = dict(_styles(node.get("style", "")))
+        role = _CLASSES.get(style.get("stroke") or style.get("fill") or "")
+        if node.tag == f"{_SVG}path" and role:
+            yield f'<path class="{role}" d="{_short(node.get("d", ""))}"/>'
+        elif node.tag == f"{_SVG}text" and role:
+            anchor = style.get("text-anchor", "start")
+            place = f'x="{_rounded(node.get("x"))}" y="{_rounded(node.get("y"))}"'
+            yield f'<text class="{role}" {place} text-anchor="{anchor}">{node.text}</text>'
+
+
+def _styles(text: str) -> Iterator[tuple[str, str]]:
+    for part in text.split(";"):
+        name, sign, value = part.partition(":")
+        if sign:
+            yield name.strip(), value.strip()
+
+
+def _short(path: str) -> str:
+    return " ".join(part if part.isalpha() else _rounded(part) for part in path.split())
+
+
+def _rounded(number: str | None) -> str:
+    return f"{float(number or 0):.1f}".removesuffix(".0")

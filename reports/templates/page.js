@@ -1,0 +1,101 @@
+"use strict";
+// Filters, sorts and opens what is on the page already; nothing is fetched and nothing is kept.
+(() => {
+  const every = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const tables = every("table.rows, table.heat");
+  const form = document.querySelector("form.controls");
+  document.documentElement.classList.add("scripted");
+
+  const value = (body, column) => body.rows[0].cells[column].dataset.value
+    ?? body.rows[0].cells[column].textContent.trim();
+
+  function order(one, other) {
+    if (one === "" || other === "") return (one === "") - (other === "");
+    const [a, b] = [one, other].map((text) => Number(text.replace("inf", "Infinity")));
+    return Number.isNaN(a) || Number.isNaN(b)
+      ? one.localeCompare(other, "en", { numeric: true }) : Number(a > b) - Number(a < b);
+  }
+
+  function sort(table, head) {
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const other of every("thead th", table)) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const bodies = [...table.tBodies].map((body) => [value(body, head.cellIndex), body]);
+    bodies.sort(([one], [other]) => {
+      // What has no value stays last, either way.
+      const sign = down && one !== "" && other !== "" ? -1 : 1;
+      return sign * order(one, other);
+    });
+    table.append(...bodies.map(([, body]) => body));
+  }
+
+  for (const table of tables) {
+    for (const head of every("th[data-sort]", table.tHead)) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(table, head));
+      head.append(button);
+    }
+  }
+
+  function reveal() {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    const details = target && target.querySelector("details");
+    if (!details) return;
+    details.open = true;
+    target.hidden = false;
+    target.scrollIntoView();
+  }
+  window.addEventListener("hashchange", reveal);
+
+  if (!form) {
+    reveal();
+    return;
+  }
+  const { text, standing, candidate, all } = form.elements;
+  const bodies = tables.filter((table) => !table.classList.contains("leaders"))
+    .flatMap((table) => [...table.tBodies])
+    .map((body) => ({
+      body,
+      words: every("[data-find]", body).map((part) => part.textContent).join(" ").toLowerCase(),
+      marks: every("[data-standing]", body).map(({ dataset }) => dataset),
+    }));
+  const main = tables.findLast((table) => table.classList.contains("rows"));
+  const shown = () => [...main.tBodies].filter((body) => !body.hidden);
+  const opened = () => shown().flatMap((body) => every("tr > td > details", body));
+
+  function filter() {
+    const wanted = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const [kind, name] = [standing.value, candidate ? candidate.value : ""];
+    for (const { body, words, marks } of bodies) {
+      const held = wanted.every((word) => words.includes(word));
+      body.hidden = !held || Boolean(kind) && !marks.some(
+        (mark) => mark.standing === kind && (!name || mark.candidate === name));
+    }
+    for (const part of every("th[data-candidate], td[data-candidate], tr[data-candidate]")) {
+      part.hidden = Boolean(name) && part.dataset.candidate !== name;
+    }
+    const [number, total] = [shown().length, main.tBodies.length];
+    form.querySelector("[role=status]").textContent =
+      number === total ? `${total} shown` : `${number} of ${total} shown`;
+    label();
+  }
+
+  function label() {
+    const whole = opened().length > 0 && opened().every((details) => details.open);
+    all.textContent = whole ? "Close all" : "Open all";
+  }
+
+  all.addEventListener("click", () => {
+    const open = !opened().every((details) => details.open);
+    for (const details of opened()) details.open = open;
+    label();
+  });
+  main.addEventListener("toggle", label, true);
+  form.addEventListener("input", filter);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.hidden = false;
+  filter();
+  reveal();
+})();

@@ -1,0 +1,193 @@
+// Opens one page of pqd in a headless browser and looks for what a reader would stumble over.
+//
+//     PQD_BROWSER=/path/to/node_modules node drive.mjs KIND PAGE.html [FOLDER FOR SCREENSHOTS]
+//
+// Prints one line per problem; none is success. test_pages.py calls it, and says how to set it up.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import path from "node:path";
+
+const require = createRequire(path.join(process.env.PQD_BROWSER, "x"));
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+const [kind, page_file, folder] = process.argv.slice(2);
+const url = pathToFileURL(page_file).href;
+const problems = [];
+const hold = (fact, words) => fact || problems.push(words);
+
+const browser = await chromium.launch({
+  executablePath: process.env.PQD_CHROMIUM,
+  args: ["--no-sandbox"],
+});
+
+async function open(words, options, then) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  page.on("console", (message) => hold(false, `${words}: console says ${message.text()}`));
+  page.on("pageerror", (error) => hold(false, `${words}: ${error.message}`));
+  page.on("request", (asked) => hold(asked.url() === url, `${words}: asks for ${asked.url()}`));
+  await page.goto(url);
+  try {
+    await then(page, (text) => `${words}: ${text}`);
+  } catch (error) {
+    hold(false, `${words}: ${error.message.split("\n")[0]}`);
+  }
+  if (folder) {
+    const name = `${kind}-${words.replaceAll(" ", "-")}.png`;
+    await page.screenshot({ path: path.join(folder, name), fullPage: true });
+  }
+  await context.close();
+}
+
+const fits = (page) => page.evaluate(
+  () => document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+const bodies = ".rows:not(.leaders) > tbody";
+const shown = (page) => page.locator(`${bodies}:not([hidden])`).count();
+const first = (page) => page.locator(`${bodies}:not([hidden])`).first().locator("th").first()
+  .textContent();
+
+async function openAll(page) {
+  await page.evaluate(() => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
+}
+
+// Every text within its own box, no two labels of a picture on top of one another.
+const overlaps = (page) => page.evaluate(() => {
+  const found = [];
+  for (const svg of document.querySelectorAll("main svg")) {
+    const texts = [...svg.querySelectorAll("text")].map((text) => text.getBoundingClientRect());
+    texts.forEach((one, at) => texts.slice(at + 1).forEach((other) => {
+      const apart = one.right <= other.left || other.right <= one.left
+        || one.bottom <= other.top || other.bottom <= one.top;
+      if (!apart) found.push(svg.getAttribute("aria-label"));
+    }));
+  }
+  return found;
+});
+
+async function rules(page, say) {
+  // The page forbids scripts that are not its own, so this one comes in from outside of it.
+  await page.addScriptTag({ path: axe }).catch(() => hold(false, say("axe did not start")));
+  const { violations } = await page.evaluate(() => globalThis.axe.run({
+    runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"],
+  }));
+  for (const { id, impact, nodes } of violations) {
+    hold(false, say(`${impact} ${id}: ${nodes.length} x ${nodes[0].html.slice(0, 200)}`));
+  }
+}
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const [width, words] of [[1280, "wide"], [390, "phone"]]) {
+    await open(`${words} ${colorScheme}`, { colorScheme, bypassCSP: true,
+      viewport: { width, height: 900 } }, async (page, say) => {
+      await openAll(page);
+      hold(await fits(page), say("wider than the window"));
+      for (const label of await overlaps(page)) hold(false, say(`labels overlap: ${label}`));
+      await rules(page, say);
+    });
+  }
+}
+
+// The policy of the page stands here, as for any reader.
+await open("driven", {}, async (page, say) => {
+  const total = await shown(page);
+  if (!total) {
+    hold(!await page.locator("form.controls").count(), say("controls of nothing"));
+    return;
+  }
+  hold(await page.locator("form.controls").isVisible(), say("no controls"));
+  const name = await first(page);
+  await page.getByRole("searchbox").fill(name);
+  hold(await shown(page) >= 1 && await shown(page) <= total, say("filter by text"));
+  hold(await first(page) === name, say("filter hides what was looked for"));
+  await page.getByRole("searchbox").fill("no such query anywhere");
+  hold(await shown(page) === 0, say("filter shows what does not match"));
+  hold((await page.getByRole("status").textContent()) === `0 of ${total} shown`, say("status"));
+  await page.getByRole("searchbox").fill("");
+  hold(await shown(page) === total, say("filter cannot be undone"));
+
+  const standing = page.locator("select[name=standing]");
+  const kinds = await standing.locator("option").evaluateAll((all) => all.map((o) => o.value));
+  let sum = 0;
+  for (const value of kinds.slice(1)) {
+    await standing.selectOption(value);
+    const counted = await shown(page);
+    const marks = await page.locator(`${bodies}:has([data-standing="${value}"])`).count();
+    hold(counted === marks, say(`${value}: ${counted} shown, ${marks} expected`));
+    sum += counted;
+  }
+  hold(kinds.length === 1 || sum >= total, say("some row has no standing"));
+  await standing.selectOption("");
+
+  if (kind === "compare") {
+    const candidate = page.locator("select[name=candidate]");
+    const names = await candidate.locator("option").evaluateAll((all) => all.map((o) => o.value));
+    await candidate.selectOption(names[1]);
+    hold(await page.locator(".heat thead th[data-candidate]:visible").count() === 1,
+      say("columns of other candidates stay"));
+    await candidate.selectOption("");
+    await page.locator(".heat tbody a").last().click();
+    const target = page.locator(`${bodies}:target details`).first();
+    hold(await target.getAttribute("open") !== null, say("a link does not open its query"));
+  }
+
+  const table = page.locator("table.rows:not(.leaders)");
+  for (const head of await table.locator("th[data-sort]").all()) {
+    const button = head.getByRole("button");
+    for (const [order, sign] of [["ascending", 1], ["descending", -1]]) {
+      await button.focus();
+      await page.keyboard.press("Enter");
+      hold(await head.getAttribute("aria-sort") === order, say(`aria-sort is not ${order}`));
+      const column = await head.evaluate((th) => th.cellIndex);
+      const values = await table.evaluate((t, at) => [...t.tBodies].map(
+        (body) => body.rows[0].cells[at].dataset.value).filter((v) => v !== undefined && v !== "")
+        .map((v) => Number(v.replace("inf", "Infinity"))), column);
+      const sorted = values.every((v, at) => !at || Number.isNaN(v) || v === values[at - 1]
+        || Number.isNaN(values[at - 1]) || sign * (v - values[at - 1]) > 0);
+      hold(sorted, say(`column ${column} is not ${order}`));
+    }
+    hold(await table.locator("[aria-sort]").count() === 1, say("two columns claim the order"));
+  }
+  hold(await page.locator(bodies).count() === total, say("sorting loses rows"));
+
+  const button = page.getByRole("button", { name: /^(Open|Close) all$/ });
+  if (await button.textContent() === "Close all") await button.click();
+  await button.click();
+  hold(await page.locator(`${bodies} > tr > td > details:not([open])`).count() === 0,
+    say("Open all leaves some closed"));
+  await button.click();
+  hold(await page.locator(`${bodies} > tr > td > details[open]`).count() === 0,
+    say("Close all leaves some open"));
+});
+
+await open("without scripts", { javaScriptEnabled: false }, async (page, say) => {
+  hold(!await page.locator("form.controls").isVisible(), say("controls that do nothing"));
+  hold(await page.locator("thead button").count() === 0, say("buttons that do nothing"));
+  const details = page.locator(`${bodies} > tr > td > details:not([open])`).first();
+  if (await details.count()) {
+    const panel = page.locator(`${bodies} .panel:visible`);
+    const before = await panel.count();
+    await details.locator("summary").first().click();
+    hold(await panel.count() > before, say("a row does not open"));
+  }
+});
+
+await open("on paper", { colorScheme: "dark" }, async (page, say) => {
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  const colours = await page.evaluate(() => {
+    const style = getComputedStyle(document.body);
+    return [style.color, style.backgroundColor];
+  });
+  hold(String(colours) === "rgb(0, 0, 0),rgb(255, 255, 255)", say(`printed in ${colours}`));
+  hold(!await page.locator("form.controls").isVisible(), say("controls on paper"));
+  const closed = await page.locator(".rows details > div").evaluateAll(
+    (all) => all.filter((part) => !part.checkVisibility({ contentVisibilityAuto: true })
+      || part.getBoundingClientRect().height === 0).length);
+  hold(closed === 0, say(`${closed} rows stay closed`));
+  if (folder) await page.pdf({ path: path.join(folder, `${kind}.pdf`), format: "A4",
+    margin: { top: "15mm", bottom: "15mm", left: "15mm", right: "15mm" } });
+});
+
+await browser.close();
+for (const problem of [...new Set(problems)]) console.log(problem);
+process.exitCode = problems.length ? 1 : 0;

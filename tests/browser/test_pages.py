@@ -1,0 +1,85 @@
+"""Pages in a real browser: filters and sorting work, nothing is cut off, axe-core is content.
+
+It needs Chromium, Node and two npm packages outside of the repository, and is skipped without:
+
+    mkdir /tmp/browser && cd /tmp/browser && npm install playwright-core axe-core
+    PQD_BROWSER=/tmp/browser/node_modules pytest tests/browser -n 0
+
+With PQD_SHOTS=FOLDER each page is photographed, on a wide screen, a phone and paper.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reports.html import html_text
+from tests.reports.audit_reports import AUDIT, PLAN, audit_of, many_groups
+from tests.reports.check_reports import BASED
+from tests.reports.compare_reports import GROUPED, LARGE
+
+DRIVER = Path(__file__).with_name("drive.mjs")
+COMMAND = "pqd audit private.csv copy.csv --queries many.sql --tau 5% --epsilon 0.25"
+LONG = replace(AUDIT.verdicts[2], id="a-very-long-name-" * 6, where="x = 'y' OR " * 90 + "z = 1")
+PAGES = {
+    "audit": html_text(replace(AUDIT, verdicts=(*AUDIT.verdicts, LONG)), COMMAND),
+    "audit-groups": html_text(many_groups(200), COMMAND),
+    "audit-empty": html_text(audit_of(), COMMAND),
+    "plan": html_text(replace(PLAN, entries=(*PLAN.entries[:5], *PLAN.entries[6:])), COMMAND),
+    "check": html_text(BASED, COMMAND),
+    "compare": html_text(replace(LARGE, queries=LARGE.queries[:20]), COMMAND),
+    "compare-groups": html_text(GROUPED, COMMAND),
+}
+# What a broken page must be caught for.
+TWINS = {
+    "lang": ('<html lang="en">', "<html>", "html-has-lang"),
+    "label": (">Show <select", "><select", "select-name"),
+    "contrast": ("--dim: #57606a", "--dim: #b0b0b0", "color-contrast"),
+    "script": ("form.hidden = false", "form.hidden = 1 > 2", "console says"),
+    "width": (".wide { ", ".wide { min-width: 80rem; ", "wider than the window"),
+}
+
+
+@pytest.fixture(scope="module")
+def environment() -> dict[str, str]:
+    folder, node = os.environ.get("PQD_BROWSER"), shutil.which("node")
+    chromium = shutil.which("chromium")
+    if not folder or not node or not chromium:
+        pytest.skip("PQD_BROWSER=.../node_modules is not set, or node or chromium is not there")
+    return {**os.environ, "PQD_CHROMIUM": chromium, "PQD_NODE": node}
+
+
+def problems(text: str, kind: str, folder: Path, environment: dict[str, str]) -> list[str]:
+    page = folder / f"{kind}.html"
+    page.write_text(text, encoding="utf-8")
+    shots = environment.get("PQD_SHOTS")
+    done = subprocess.run(  # noqa: S603 - our own driver on our own page
+        [environment["PQD_NODE"], str(DRIVER), kind, str(page), *([shots] if shots else [])],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.returncode == bool(done.stdout)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page_holds_up(kind: str, tmp_path: Path, environment: dict[str, str]) -> None:
+    assert problems(PAGES[kind], kind, tmp_path, environment) == []
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_broken_twin_is_caught(name: str, tmp_path: Path, environment: dict[str, str]) -> None:
+    old, new, words = TWINS[name]
+    broken = PAGES["audit"].replace(old, new, 1)
+    assert broken != PAGES["audit"]
+    found = problems(broken, "audit", tmp_path, {**environment, "PQD_SHOTS": ""})
+    assert any(words in problem for problem in found)

@@ -1,0 +1,123 @@
+"""Plots: small, the same every time, with the theme's colours; and on anyone's axes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from math import isnan
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from deciders.errors import ParameterError
+from reports.pages.pictures import Scale, band, interval_picture, shares
+from reports.plots import curves_svg, drawn, frame_svg
+from tests.reports.audit_reports import AUDIT, BARE, CURVED, PLAN, curve
+
+if TYPE_CHECKING:
+    from reports.model import AuditReport
+    from reports.plan import PlanReport
+
+CURVES = [candidate.curve or () for candidate in CURVED[:3]]
+
+
+def test_a_picture_is_small_and_its_text_is_text() -> None:
+    scale, (curves,) = frame_svg(), curves_svg([CURVES])
+    assert len(scale) + len(curves) < 6000
+    for words in ("0", "tau", "2 tau", "0 %", "50 %", "100 %", "true gap", "chance of a yes"):
+        assert f">{words}</text>" in scale
+    assert curves.count("<path") == 3
+
+
+def test_a_picture_has_classes_for_colours_and_no_names() -> None:
+    picture = frame_svg() + "".join(curves_svg([CURVES]))
+    assert set(re.findall(r'class="([^"]*)"', picture)) == {
+        "text", "grid", "mark", "line first", "line second", "line third",
+    }  # fmt: skip
+    assert not re.search(r"#|style|id=|font|[0-9]{4}-[0-9]{2}", picture)
+
+
+def test_a_picture_is_the_same_whatever_the_user_has_set() -> None:
+    once = [frame_svg(), *curves_svg([CURVES, CURVES[:1]])]
+    with mpl.rc_context({"font.size": 30, "axes.grid": True, "lines.linewidth": 9}):
+        assert [frame_svg(), *curves_svg([CURVES, CURVES[:1]])] == once
+    assert [frame_svg(), *curves_svg([CURVES, CURVES[:1]])] == once
+
+
+def test_a_gap_that_no_table_has_is_left_out() -> None:
+    (whole,) = curves_svg([[[0.5] * 21]])
+    (broken,) = curves_svg([[[0.5] * 4 + [None] + [0.5] * 16]])
+    assert (whole.count("M "), broken.count("M ")) == (1, 2)
+
+
+def test_the_decider_taken_comes_first_then_the_least_erring() -> None:
+    names = [candidate.decider for candidate in drawn(CURVED, "em_count")]
+    assert names == ["em_count", "inv_count", "lm_count"]
+
+
+@pytest.mark.parametrize("report", [AUDIT, PLAN], ids=["audit", "plan"])
+def test_a_plot_shows_the_curves(report: AuditReport | PlanReport) -> None:
+    axes = report.plot_operating_characteristic("curved")
+    heights = [np.asarray(line.get_ydata(), float) for line in axes.lines]
+    shown = [height for height in heights if len(height) == 21]
+    assert len(shown) == 3
+    assert isnan(shown[0][3])
+    assert shown[0][0] == curve(8)[0]
+    assert axes.get_title("left") == "curved"
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["inv_count", "lm_count", "em_count"]
+    # The keys are those of the curves, not of the scale.
+    keys = [line.get_linestyle() for line in legend.get_lines()]
+    assert keys == [line.get_linestyle() for line in axes.lines[-3:]] == ["-", "--", ":"]
+
+
+def test_a_plot_of_its_own_is_shown_by_notebooks_and_unknown_to_pyplot() -> None:
+    axes = PLAN.plot_operating_characteristic()
+    picture = axes._repr_svg_()  # type: ignore[attr-defined]
+    assert "<svg" in picture
+    assert ">curved</text>" in picture
+    assert picture == PLAN.plot_operating_characteristic()._repr_svg_()  # type: ignore[attr-defined]
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_a_plot_goes_on_the_axes_that_are_given() -> None:
+    axes = Figure().add_subplot()
+    assert AUDIT.plot_operating_characteristic("curved", ax=axes) is axes
+    assert len(axes.lines) == 4 + 3
+
+
+def test_without_curves_it_says_what_to_do() -> None:
+    bare = replace(AUDIT, verdicts=(replace(AUDIT.verdicts[0], candidates=BARE),))
+    with pytest.raises(ParameterError, match="detailed=True"):
+        bare.plot_operating_characteristic()
+    with pytest.raises(ValueError, match="it has: curved, again"):
+        AUDIT.plot_operating_characteristic("nothing")
+
+
+def test_names_are_not_read_as_formulas() -> None:
+    verdict = replace(AUDIT.verdicts[0], id="$\\frac{$")
+    axes = replace(AUDIT, verdicts=(verdict,)).plot_operating_characteristic()
+    assert "$" in axes._repr_svg_()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("least", [None, 0.0, 3.0, 10.0, 1e9, float("inf")])
+@pytest.mark.parametrize("claim", ["inside", "outside", "open", "none"])
+@pytest.mark.parametrize("tau", [0, 1e-9, 5.0, 1e12])
+def test_an_interval_stays_within_its_picture(least: float | None, claim: str, tau: float) -> None:
+    picture = interval_picture(100, (100 - tau, 100 + tau), least, claim)
+    for part in (picture.inside, picture.least):
+        if part is not None:
+            assert 0 <= part.left <= part.right <= 100
+    assert (picture.least is None) == (least is None or least == float("inf"))
+
+
+def test_boxes_fill_the_width_in_proportion() -> None:
+    assert [box.width for box in shares([1, 2, 1])] == [25, 50, 25]
+    assert [box.width for box in shares([0, 0])] == [0, 0]
+    assert band(Scale(0, 10), -5, 5).width == 50
