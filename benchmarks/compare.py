@@ -26,6 +26,7 @@ from pqd.outcomes import outcome_of
 from pqd.parameters import Terms
 from pqd.queries import read_queries
 from pqd.rules import Rules
+from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from pqd.workload import Workload
 from reports.comparison import CandidateKind, ComparedQuery, CompareReport
@@ -120,8 +121,10 @@ def main() -> None:
         terms = Terms.parse(tau=given.tau, epsilon=epsilon, alpha=given.alpha)
         rules = Rules.parse(terms)
         part = part_of(
-            open_table(given.private, "private"),
-            [open_table(path, "synthetic") for path in files.values()],
+            Synthetics(
+                [open_table(path, "synthetic") for path in files.values()],
+                open_table(given.private, "private"),
+            ),
             [rules.asked(query) for query in read_queries(given.queries)],
             terms.facts,
             contest_of,

@@ -127,8 +127,9 @@ def billed(
     purse: Purse | None,
     progress: Progress = silent,
     budget: Budget = NO_LIMIT,
+    after: Charge | None = None,
 ) -> Bill:
-    """Return what ``parts`` would cost now; nothing is spent.
+    """Return what ``parts`` would cost now, or once ``after`` is spent; nothing is spent.
 
     Without a ``purse``, as if the private table had never been asked, within ``budget``.
 
@@ -142,7 +143,7 @@ def billed(
     if purse is None:
         return _bill(parts, {}, lambda groups: fitting(partial(price, groups), budget))
     table = _recognised(parts, purse, _versions(parts), progress)
-    return _billed(parts, purse, table.fingerprint)
+    return _billed(parts, purse, table.fingerprint, after)
 
 
 def answered(
@@ -222,9 +223,11 @@ def _check_unchanged(parts: Sequence[Part[Any]], versions: Versions) -> None:
         raise RunError("the private table changed while it was read; run again when it is settled")
 
 
-def _billed(parts: Sequence[Part[Any]], purse: Purse, fingerprint: str) -> Bill:
+def _billed(
+    parts: Sequence[Part[Any]], purse: Purse, fingerprint: str, after: Charge | None = None
+) -> Bill:
     def charge(groups: Sequence[Group]) -> Charge:
-        return purse.ledger.affords(fingerprint, partial(price, groups), purse.budget)
+        return purse.ledger.affords(fingerprint, partial(price, groups), purse.budget, after)
 
     known = {} if purse.fresh else purse.ledger.answers(fingerprint)
     return replace(_bill(parts, known, charge), fingerprint=fingerprint)

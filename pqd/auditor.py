@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from deciders.exact import Number
     from pqd.parameters import Facts
     from pqd.query import Query
-    from pqd.tables import Table
     from pqd.workload import PrivacyUnit
 
 
@@ -141,7 +140,9 @@ def run(  # noqa: PLR0913 - those of an audit, read
     """Answer ``queries`` with ``noise``; see ``audit``.  Without a purse no account is kept."""
     progress("Reading the synthetic table")
     public, secret = open_table(synthetic, "synthetic"), open_table(private, "private")
-    part = part_of(secret, [public], [Asked(q, terms) for q in queries], terms.facts, asks, unit)
+    part = part_of(
+        Synthetics([public], secret), [Asked(q, terms) for q in queries], terms.facts, asks, unit
+    )
     part.prepared.demand()
     answers = answered([part], purse, noise, progress)
     notes = part.prepared.notes if answers.recorded else (*part.prepared.notes, UNRECORDED)
@@ -162,8 +163,7 @@ UNRECORDED = (
 
 
 def part_of(
-    private: Table,
-    synthetics: Sequence[Table],
+    tables: Synthetics,
     asked: Sequence[Asked],
     facts: Facts,
     make: Maker[Made],
@@ -171,9 +171,10 @@ def part_of(
     others: Sequence[Query] = (),
 ) -> Part[Made]:
     """Prepare what is asked; the private table is not read.  ``others`` may use ``facts`` too."""
-    tables = Synthetics(synthetics, private)
+    if tables.private is None:
+        raise TypeError("nothing can be drawn without a private table")
     prepared = prepare(tables, asked, facts, make, unit=unit, others=others)
-    return Part(tables.engine, tables.private or private, prepared)
+    return Part(tables.engine, tables.private, prepared)
 
 
 def verdicts_of(

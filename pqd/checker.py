@@ -21,6 +21,7 @@ from pqd.parameters import Terms, parse_columns, privacy_unit
 from pqd.query import Key, Query
 from pqd.questions import Asked, asks
 from pqd.spec import Check, Source, Spec, read_spec
+from pqd.synthetics import Synthetics
 from pqd.tables import Role, Table, open_table
 from reports.check import CheckEntry, CheckReport
 from reports.model import Cost
@@ -199,7 +200,12 @@ class _Run:
             with _unexpanded(self._spec):
                 synthetic = _opened(self._spec.synthetic[name], "synthetic")
                 part = part_of(
-                    self._private, [synthetic], asked, self._facts, asks, self._unit, self._queries
+                    Synthetics([synthetic], self._private),
+                    asked,
+                    self._facts,
+                    asks,
+                    self._unit,
+                    self._queries,
                 )
         except PqdError as error:
             self._broken.update(dict.fromkeys((piece.id for piece in pieces), error))

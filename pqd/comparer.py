@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
@@ -30,12 +29,13 @@ from reports.numbers import epsilon_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import pandas as pd
+
     from deciders import Noise
     from deciders.exact import Number
-    from pqd.contest import Release
     from pqd.preparation import Made, Maker
     from pqd.query import Query
-    from pqd.references import Column
+    from pqd.references import Column, Marginal
     from pqd.workload import PrivacyUnit
     from reports.model import Cost
 
@@ -127,19 +127,18 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     """Compare with ``noise``; see ``compare``.  Without a purse no account is kept."""
     secret = open_table(private, "private")
     tables = _opened(synthetics)
-    rules.check(queries)
     run = _Run(secret, tables, queries, rules, unit, progress)
-    with TemporaryDirectory(prefix="pqd-") as folder:
-        if rules.baselines is not None:
-            run.refer(rules.baselines, Path(folder), purse, noise)
-        return run.report(purse, noise)
+    if rules.baselines is not None:
+        run.refer(rules.baselines, purse, noise)
+    return run.report(purse, noise)
 
 
 def _opened(synthetics: Mapping[str, object]) -> dict[str, Table]:
     if not isinstance(synthetics, Mapping) or not synthetics:
         raise ParameterError('synthetics must be a mapping such as {"a": "a.csv", "b": "b.csv"}')
-    if MARGINALS in synthetics:
-        raise ParameterError(f"a candidate cannot be called {MARGINALS!r}; give it another name")
+    names = [str(name) for name in synthetics]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"two candidates are called alike: {', '.join(names)}")
     return {str(name): open_table(source, "synthetic") for name, source in synthetics.items()}
 
 
@@ -155,7 +154,10 @@ class _Run:
         unit: PrivacyUnit | None,
         progress: Progress,
     ) -> None:
-        self._private, self._tables, self._queries = private, tables, queries
+        # What each is called in messages too: two files may have one name.
+        self._files = {name: table.label for name, table in tables.items()}
+        self._tables = {name: replace(table, label=name) for name, table in tables.items()}
+        self._private, self._queries = private, queries
         self._rules, self._unit, self._progress = rules, unit, progress
         self._kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
         self._costs: list[Cost] = []
@@ -179,7 +181,7 @@ class _Run:
             queries=compared,
             leaderboard=board,
             better=pairs,
-            candidates={name: table.label for name, table in self._tables.items()},
+            candidates={name: self._files.get(name, name) for name in self._tables},
             private=part.private.label,
             tolerance=terms.tolerance.text,
             alpha=terms.alpha,
@@ -187,52 +189,58 @@ class _Run:
             notes=(*part.prepared.notes, *dict.fromkeys(self._notes)),
         )
 
-    def refer(
-        self,
-        epsilon: Fraction,
-        folder: Path,
-        purse: Purse | None,
-        noise: Noise,
-    ) -> None:
-        """Add the reference candidates; both stages must be affordable before the first."""
+    def refer(self, epsilon: Fraction, purse: Purse | None, noise: Noise) -> None:
+        """Add the reference candidates; what can be refused is, before the first is paid for."""
         if self._unit:
             raise ParameterError(
                 "independent marginals count rows, so that a person with several would be charged "
                 "for each value; compare without the baselines, or without --unit"
             )
-        first, table = next(iter(self._tables.items()))
+        first = next(iter(self._tables))
         columns, rows = self._columns()
+        self._add(f"{first} resampled", resampled(rows), "bootstrap")
+        self._check_free(MARGINALS)
         part = self._marginals(columns, epsilon)
-        billed([part, self._contests()], purse, self._progress)
+        self._check_affordable(part, purse)
         answers = self._paid(part, purse, noise)
-        drawn = marginals(columns, part.prepared.questions, answers, rows)
-        self._add(MARGINALS, open_table(drawn, "synthetic"), "marginals")
-        self._add(f"{first} resampled", resampled(table, folder), "bootstrap")
+        drawn = marginals(columns, part.prepared.questions, answers, len(rows))
+        self._add(MARGINALS, drawn, "marginals")
         self._notes.append(
             f"{MARGINALS}: every column of the queries by itself, released at epsilon "
             f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
         )
 
+    def _check_affordable(self, marginals: Part[Marginal], purse: Purse | None) -> None:
+        """Refuse if the budget reaches for the marginals but not for what follows.
+
+        What is settled now may not be once there is one more candidate.
+        """
+        first = billed([marginals], purse, self._progress).charge
+        contests = self._contests()
+        settled = [c for c in contests.prepared.questions if c.release.settled]
+        more = sum((contest.terms.epsilon or Fraction(0) for contest in settled), Fraction(0))
+        after = replace(first, epsilon=first.epsilon + more)
+        billed([contests], purse, self._progress, after=after)
+
     def _contests(self) -> Part[Contest]:
         self._progress("Reading the synthetic tables")
         asked = [self._rules.asked(query) for query in self._queries]
         part = self._part(asked, contest_of)
-        part.prepared.demand()
+        self._rules.check([contest.query for contest in part.prepared.demand()])
         return part
 
     def _part(self, asked: Sequence[Asked], make: Maker[Made]) -> Part[Made]:
-        tables, facts = list(self._tables.values()), self._rules.terms.facts
-        return part_of(self._private, tables, asked, facts, make, self._unit)
+        telling = list(self._kinds.values()).count("candidate")
+        tables = Synthetics(list(self._tables.values()), self._private, telling)
+        return part_of(tables, asked, self._rules.terms.facts, make, self._unit, self._queries)
 
-    def _columns(self) -> tuple[tuple[Column, ...], int]:
-        """Return the columns of the marginals, and how many rows the first candidate has."""
+    def _columns(self) -> tuple[tuple[Column, ...], pd.DataFrame]:
+        """Return the columns of the marginals, and the rows of the first candidate."""
         tables = Synthetics(list(self._tables.values()))
         names = sorted({name for query in self._queries for name in query.mentioned})
-        columns, notes = columns_of(tables, names, kinds(self._rules.terms.facts, tables.columns))
-        self._notes.extend(notes)
-        return columns, tables.engine.rows()
+        return columns_of(tables, names, kinds(self._rules.terms.facts, tables.columns))
 
-    def _marginals(self, columns: Sequence[Column], epsilon: Fraction) -> Part[Release]:
+    def _marginals(self, columns: Sequence[Column], epsilon: Fraction) -> Part[Marginal]:
         terms = replace(self._rules.terms, epsilon=epsilon / max(1, len(columns)))
         asked = [Asked(query, terms) for column in columns for query in column.queries]
         part = self._part(asked, counting)
@@ -247,10 +255,14 @@ class _Run:
             self._notes.append(UNRECORDED)
         return answers
 
-    def _add(self, name: str, table: Table, kind: CandidateKind) -> None:
+    def _add(self, name: str, frame: pd.DataFrame, kind: CandidateKind) -> None:
+        self._check_free(name)
+        table = open_table(frame, "synthetic")
+        self._tables[name], self._kinds[name] = replace(table, label=name), kind
+
+    def _check_free(self, name: str) -> None:
         if name in self._tables:
             raise ParameterError(f"a candidate cannot be called {name!r}; give it another name")
-        self._tables[name], self._kinds[name] = replace(table, label=name), kind
 
 
 def _added(costs: Sequence[Cost]) -> Cost:

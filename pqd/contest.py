@@ -72,8 +72,8 @@ class Contest:
     """One query, what each candidate answers, and the release taken; all from public data.
 
     ``answers`` and ``taus`` are in the query's own unit, ``intervals`` in lattice units of
-    ``scale`` each, one per candidate.  A candidate without an answer, or whose tolerance is a share
-    of 0, has no interval: it cannot be within.
+    ``scale`` each, one per candidate.  A candidate without an answer has no interval: it cannot be
+    within.
     """
 
     query: Query
@@ -133,7 +133,7 @@ def contest_of(
     )
     if not any(intervals):
         # Refused as an audit of the first candidate would be.
-        terms.tolerance.of(public_answer(query, found[0]) * scale)
+        public_answer(query, found[0])
     asking = _Asking(query, terms, lattice, intervals, found)
     options = asking.options(centres)
     option, reason = _taken(options, terms, len(found))
@@ -155,10 +155,18 @@ def contest_of(
 
 
 def _tolerance(terms: Terms, centre: Fraction | None, scale: Fraction) -> Fraction:
-    """Return tau around one answer in the query's own unit, 0 where nothing can be within."""
-    if centre is None or (terms.tolerance.relative and not centre):
+    """Return tau around one answer in the query's own unit, 0 where there is none.
+
+    A share of 0 is one unit of the lattice: only the very answer is within.
+    """
+    if centre is None:
         return Fraction(0)
-    return terms.tolerance.of(centre * scale)
+    return terms.tolerance.of(centre * scale) if centre or not terms.tolerance.relative else scale
+
+
+def _ends(interval: Interval) -> tuple[Fraction, Fraction]:
+    # In order, so that the order of the candidates does not change what is asked.
+    return interval.lower, interval.upper
 
 
 def _taken(options: Sequence[_Option], terms: Terms, candidates: int) -> tuple[_Option, str]:
@@ -171,13 +179,13 @@ def _taken(options: Sequence[_Option], terms: Terms, candidates: int) -> tuple[_
         return named, "named by the caller"
     exact = [option for option in options if option.exact]
     joint = [option for option in exact if option.name != SPLIT]
-    served = f"one release for all {candidates} candidates, which also bounds their gaps"
+    served = "one release for all candidates, which also bounds their gaps"
     if sure := [option for option in joint if option.worst <= _ENOUGH * terms.alpha]:
         return _least(sure), served
     for some in (exact, options):
         if able := [option for option in some if option.worst <= terms.alpha]:
             best = _least(able)
-            alone = f"each candidate by itself at 1/{candidates} of epsilon: "
+            alone = "each candidate by itself at its share of epsilon: "
             return best, (alone if best.name == SPLIT else "") + "errs least on public stand-ins"
     if joint and candidates > 1:
         return _least(joint), f"nothing decides every candidate at this epsilon; {served}"
@@ -275,7 +283,9 @@ class _Asking:
             _INVERSE[query.aggregate], query.aggregate, self.lattice, **parameters
         )
         unsettled = [i for i in self.intervals if i and decider.settled(i) is None]
-        split = SplitMargins(cast("InverseSensitivity", decider), tuple(dict.fromkeys(unsettled)))
+        split = SplitMargins(
+            cast("InverseSensitivity", decider), tuple(sorted(set(unsettled), key=_ends))
+        )
         check_scale(split.largest_scale(self.terms.epsilon or 1))
         epsilon = split.share(self.terms.epsilon or 1)
         errors = tuple(

@@ -133,9 +133,13 @@ class Ledger:
         return budget.least(account.limit if account else NO_LIMIT).least(self._books.limit)
 
     def affords(
-        self, fingerprint: str, price: Callable[[Fraction], Charge], budget: Budget = NO_LIMIT
+        self,
+        fingerprint: str,
+        price: Callable[[Fraction], Charge],
+        budget: Budget = NO_LIMIT,
+        after: Charge | None = None,
     ) -> Charge:
-        """Return the charge, ``price`` of the delta that is left.
+        """Return the charge, ``price`` of the delta that is left, also once ``after`` is spent.
 
         Raises
         ------
@@ -143,7 +147,11 @@ class Ledger:
             If it does not fit into what is left; the message gives all the figures.
         """
         account = self.account(fingerprint)
-        spent = Budget(account.epsilon, account.delta) if account else Budget()
+        epsilon, delta = (account.epsilon, account.delta) if account else (0, 0)
+        spent = Budget(
+            epsilon + (after.epsilon if after else Fraction(0)),
+            delta + (after.delta if after else Fraction(0)),
+        )
         where = f" (ledger {self.path})"
         return fitting(price, self.allowed(fingerprint, budget), spent, where)
 

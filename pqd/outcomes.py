@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING
 
 from deciders.decider import Decision
@@ -41,7 +40,7 @@ def outcome_of(
             _cell(contest, number, name, d.outcome, d.p_value, margin=d.margin)
             for number, (name, d) in enumerate(zip(candidates, decisions, strict=True))
         )
-        evidence = _split_evidence(decisions, weight)
+        evidence = _split_evidence(contest, decisions, weight)
     else:
         outcome = _Joint(contest, estimator, released, candidates)
         cells, evidence = outcome.cells(), outcome.evidence(weight)
@@ -142,17 +141,20 @@ def _beyond(first: Span, second: Span) -> list[Span]:
     return [(x, y) for x, y in parts if x < y]
 
 
-def _split_evidence(decisions: Sequence[Decision], weight: Fraction) -> Evidence:
+def _split_evidence(contest: Contest, decisions: Sequence[Decision], weight: Fraction) -> Evidence:
     """Return the evidence of decisions that were drawn one by one."""
     chances = [1.0 if d.p_value is None else d.p_value for d in decisions]
     held = [p if d.outcome else 1.0 for d, p in zip(decisions, chances, strict=True)]
     refuted = [1.0 if d.outcome else p for d, p in zip(decisions, chances, strict=True)]
-    return Evidence(weight, tuple(held), tuple(refuted), partial(_either, held, refuted))
 
+    def never(a: int, b: int) -> float:
+        """Return the p-value of the claim that a is within or b outside."""
+        first, second = contest.intervals[a], contest.intervals[b]
+        if first and second and first.lower <= second.lower and second.upper <= first.upper:
+            return 0.0
+        return min(1.0, 2 * min(held[a], refuted[b]))
 
-def _either(held: Sequence[float], refuted: Sequence[float], a: int, b: int) -> float:
-    """Return the p-value of the claim that a is within or b outside."""
-    return min(1.0, 2 * min(held[a], refuted[b]))
+    return Evidence(weight, tuple(held), tuple(refuted), never)
 
 
 def _cell(

@@ -118,6 +118,7 @@ class _Preparation(Generic[Made]):
         stated = kinds(self._given, self._tables.columns)
         self._schema = self._tables.schema(names, stated)
         check_stated(self._given, self._schema, [*queries, *others])
+        self._notes.update(self._tables.notes)
         self._check_unit()
         single = [one for each in asked for one in self._ungrouped(each)]
         tasks = [(each, task) for each in single for task in self._task(each)]

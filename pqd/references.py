@@ -1,8 +1,10 @@
 """Reference candidates, so that a share means something: what little, or what luck, would give.
 
-* **Independent marginals**: every column that the workload names, released by itself under
-  differential privacy and drawn independently.  What a synthesizer gains over this, it gains by
-  knowing how columns go together.
+* **Independent marginals**: every column that the queries name, released by itself under
+  differential privacy and drawn independently.  A column of few values is released value by value;
+  a number of many in bins of the first candidate's values, its frequent ones and NULL apart, and
+  drawn from those values.  What a synthesizer gains over this, it gains by knowing how columns go
+  together.
 * **Resampled**: rows of the first candidate drawn anew with replacement.  Where it differs from the
   candidate itself, the difference is sampling noise.
 
@@ -13,36 +15,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 
 from deciders.estimates import LaplaceEstimate
 from pqd.contest import Release
-from pqd.errors import PqdError, QueryError
+from pqd.errors import ParameterError
 from pqd.expressions import Kind, folded
-from pqd.groups import Bins, grouped
+from pqd.groups import grouped
 from pqd.query import Query
 from pqd.questions import Asked, measured_on
-from pqd.tables import identifier, open_table, quoted
+from pqd.tables import identifier
+from reports.numbers import number_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deciders import Histogram, Lattice
+    from deciders import Histogram
     from pqd.asking import Answers
     from pqd.expressions import Schema
     from pqd.synthetics import Synthetics
-    from pqd.tables import Table
     from pqd.workload import PrivacyUnit, Task
 
 MARGINALS = "independent marginals"
 _SEED = 0
-_MOST_BINS = 32
+# A number of more values is cut into so many bins; a value held by as large a part is its own.
+_MOST_NUMBERS, _BINS = 100, 32
 _MOST_KEYS = 1000
+
+
+# A condition in SQL, in words, and the values that a row of the bin is drawn from.
+_Bin = tuple[str, str, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,58 +56,96 @@ class Column:
     """One column of the marginals: its cells in groups, and the query that counts each group."""
 
     name: str
-    cells: tuple[tuple[Any, ...], ...]
+    cells: tuple[Sequence[Any], ...]
     queries: tuple[Query, ...]
 
 
 def columns_of(
     tables: Synthetics, names: Sequence[str], facts: Schema
-) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Return the columns that can be released, with remarks on those that cannot.
+) -> tuple[tuple[Column, ...], pd.DataFrame]:
+    """Return the columns to release, all from public data, and the first candidate's rows.
 
-    Keys and bounds come from the synthetic tables.
+    Raises
+    ------
+    ParameterError
+        If a column has too many values, or there is none.
     """
     schema = tables.schema(names, facts)
     known = {folded(name): name for name in schema}
-    made, notes = [], []
-    for name in sorted({known[folded(n)] for n in names if folded(n) in known}):
-        try:
-            made.append(_column(tables, schema, name))
-        except PqdError:
-            notes.append(f'The independent marginals leave out "{name}": it has too many values.')
-    return tuple(made), tuple(notes)
+    held = sorted({known[folded(name)] for name in names if folded(name) in known})
+    if not held:
+        raise ParameterError("the baselines are made of the columns that queries name: none does")
+    first = tables.engine.loaded()
+    return tuple(_column(tables, schema, first, name) for name in held), first
 
 
-def _column(tables: Synthetics, schema: Schema, name: str) -> Column:
-    query = Query(f"SELECT COUNT(*) FROM D GROUP BY {identifier(name)}", f"marginal of {name}")
-    if schema[name] is not Kind.NUMBER:
-        resolved = query.resolve(schema)
-        keys = tables.groups(schema, [name], resolved, _MOST_KEYS + 1)
-        return Column(name, tuple(keys), grouped(query, lambda: keys))
-    lattice = tables.profile(schema, {name}, identifier(name))
-    if lattice is None:
-        raise QueryError(f"{name} has no values")
+def _column(tables: Synthetics, schema: Schema, first: pd.DataFrame, name: str) -> Column:
     whole = Query("SELECT COUNT(*) FROM D", f"marginal of {name}")
-    width = -(-lattice.points // _MOST_BINS)
-    bins = -(-lattice.points // width)
-    stop = lattice.lower + bins * width * lattice.step
-    cut = Bins(name, lattice.lower, stop, width * lattice.step)
-    return Column(name, _cells(lattice, width), cut.of(whole))
-
-
-def _cells(lattice: Lattice, width: int) -> tuple[tuple[Any, ...], ...]:
-    """Return the lattice's values in groups of ``width``; few of each, where there are many."""
-    whole = lattice.lower.denominator == lattice.step.denominator == 1
-    kind = int if whole else float
-    return tuple(
-        tuple(
-            kind(lattice.lower + place * lattice.step)
-            for place in range(
-                start, min(start + width, lattice.points), max(1, width // _MOST_KEYS)
-            )
+    query = Query(f"SELECT COUNT(*) FROM D GROUP BY {identifier(name)}", f"marginal of {name}")
+    number = schema[name] is Kind.NUMBER
+    most = _MOST_NUMBERS if number else _MOST_KEYS
+    keys = tables.groups(schema, [name], query.resolve(schema), most + 1)
+    if len(keys) <= most:
+        return Column(name, tuple(keys), grouped(query, lambda: keys))
+    if not number:
+        raise ParameterError(
+            f'the independent marginals cannot hold "{name}": it has more than {most:,} values; '
+            "compare without the baselines"
         )
-        for start in range(0, lattice.points, width)
-    )
+    column = identifier(name)
+    cells: list[Sequence[Any]] = [(None,)]
+    queries = [whole.only(f"{column} IS NULL", "NULL")]
+    for condition, label, values in _binned(column, _numbers(first, name)):
+        cells.append(values)
+        queries.append(whole.only(condition, label))
+    return Column(name, tuple(cells), tuple(queries))
+
+
+def _numbers(first: pd.DataFrame, name: str) -> list[float]:
+    """Return the numbers of a column, ascending; a text of a CSV that is none is left out."""
+    import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
+
+    read = pd.to_numeric(first[name], errors="coerce").to_numpy(np.float64, na_value=math.nan)
+    return sorted(read[np.isfinite(read)].tolist())
+
+
+def _binned(column: str, ascending: list[float]) -> list[_Bin]:
+    """Return frequent values by themselves, then bins of the others that cover the whole line."""
+    values, counts = np.unique(ascending, return_counts=True)
+    frequent = values[counts * _BINS >= len(ascending)].tolist()
+    made: list[_Bin] = [(f"{column} = {_sql(v)}", number_text(v), (v,)) for v in frequent]
+    others = np.array([v for v in ascending if v not in set(frequent)])
+    if not others.size:
+        return made
+    inner = np.unique(np.quantile(others, np.arange(1, _BINS) / _BINS, method="higher"))
+    edges = [-math.inf, *inner[inner > others[0]].tolist(), math.inf]
+    apart = f" AND {column} NOT IN ({', '.join(map(_sql, frequent))})" if frequent else ""
+    for low, high in pairwise(edges):
+        above = [f"{column} >= {_sql(low)}"] if low > -math.inf else []
+        below = [f"{column} < {_sql(high)}"] if high < math.inf else []
+        # Without an edge, NULL must still be left to its own bin.
+        condition = " AND ".join([*above, *below]) or f"{column} IS NOT NULL"
+        held = others[(others >= low) & (others < high)]
+        label = f"others in [{number_text(low)}, {number_text(high)})"
+        made.append((condition + apart, label, tuple(held.tolist())))
+    return made
+
+
+def _sql(number: float) -> str:
+    return repr(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+
+
+class Marginal(Release):
+    """The count of one group of a marginal.
+
+    It never shares its draw with a release of the comparison: a candidate that was made from the
+    noise that it is judged by would look better than it is.
+    """
+
+    def mechanism(self) -> tuple[str, list[str], str]:
+        """Return what is asked of the histogram, as ``Priced.mechanism`` says."""
+        name, _, parameters = super().mechanism()
+        return name, ["marginal"], parameters
 
 
 def counting(
@@ -110,15 +154,15 @@ def counting(
     columns: tuple[tuple[str, str], ...],
     unit: PrivacyUnit | None,
     _found: tuple[Histogram, ...],
-) -> Release:
+) -> Marginal:
     """Return the release of one group's count."""
     lattice, _ = measured_on(asked.query, task)
     estimator = LaplaceEstimate.on("COUNT", lattice)
-    return Release(asked.query, asked.terms, task, columns, unit, estimator)
+    return Marginal(asked.query, asked.terms, task, columns, unit, estimator)
 
 
 def marginals(
-    columns: Sequence[Column], releases: Sequence[Release], answers: Answers, rows: int
+    columns: Sequence[Column], releases: Sequence[Marginal], answers: Answers, rows: int
 ) -> pd.DataFrame:
     """Return a table of ``rows`` rows, each column drawn by itself from its released counts.
 
@@ -141,20 +185,7 @@ def marginals(
     return pd.DataFrame(drawn)
 
 
-def resampled(table: Table, folder: Path) -> Table:
-    """Return the rows of a synthetic table drawn anew, as many, with replacement."""
-    target = folder / "resampled.parquet"
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("SET enable_progress_bar = false")
-        if table.frame is not None:
-            connection.register(table.relation, table.frame)
-        connection.execute(f"CREATE TEMP TABLE held AS SELECT * FROM {table.relation}")
-        found = connection.execute("SELECT count(*) FROM held").fetchall()
-        rows = int(found[0][0])
-        picked = np.random.default_rng(_SEED).integers(0, rows, rows)
-        connection.register("picked", {"place": picked})
-        connection.execute(
-            "COPY (SELECT held.* FROM picked JOIN held ON held.rowid = picked.place) "
-            f"TO {quoted(str(target))} (FORMAT parquet)"
-        )
-    return replace(open_table(target, "synthetic"), label=f"{table.label} resampled")
+def resampled(first: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the first candidate drawn anew, as many, with replacement."""
+    rows = len(first)
+    return first.iloc[np.random.default_rng(_SEED).integers(0, rows, rows)].reset_index(drop=True)

@@ -68,7 +68,7 @@ class Rules:
 
     def check(self, queries: Sequence[Query]) -> None:
         """Refuse a weight or tolerance of no query."""
-        known = {name for query in queries for name in (query.id, query.block)}
+        known = {query.id for query in queries} | {query.block for query in queries}
         for what, stated in (("weight", self.weights), ("tolerance", self.tolerances)):
             for name in stated:
                 if name not in known:

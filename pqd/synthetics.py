@@ -24,10 +24,12 @@ class Synthetics:
     """One or more synthetic tables, each in an engine of its own; the first reads D too.
 
     Kinds are those of the first table, so that all tables are asked one question; bounds and
-    groups are those of all of them.
+    groups are those of the first ``telling`` tables, of all by default.
     """
 
-    def __init__(self, tables: Sequence[Table], private: Table | None = None) -> None:
+    def __init__(
+        self, tables: Sequence[Table], private: Table | None = None, telling: int | None = None
+    ) -> None:
         """Open the engines; nothing is read but column names."""
         first, *others = tables
         self.engine = DuckDBEngine(first, *([private] if private else []))
@@ -36,6 +38,8 @@ class Synthetics:
             engine.described(table) for engine, table in zip(self._engines, tables, strict=True)
         )
         self.private = self.engine.described(private) if private else None
+        self._telling = self._engines[:telling]
+        self.notes: dict[str, None] = {}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,13 +54,19 @@ class Synthetics:
         TableError
             If a table cannot be read or has no rows.
         """
-        names, kinds = list(wanted), given
+        names = {folded(name) for name in wanted}
+        kinds: Schema = {}
         for engine, table in zip(self._engines, self.tables, strict=True):
-            found = engine.schema(table, names, _renamed(kinds, table))
+            found = engine.schema(table, names, _renamed(given, table))
             if not engine.rows():
                 raise TableError(f"the synthetic table {table.label} has no rows")
-            if engine is self.engine:
-                kinds = found
+            kinds = kinds or found
+            for name, kind in _renamed(kinds, table).items():
+                if folded(name) in names and found[name] is not kind:
+                    self.notes[
+                        f'"{name}" is {found[name]} in {table.label} and counts as {kind}, as in '
+                        f"{self.tables[0].label}; cells that do not convert are NULL."
+                    ] = None
         return kinds
 
     def check(self, columns: Sequence[str]) -> None:
@@ -79,15 +89,15 @@ class Synthetics:
         value: str,
         totalled: PrivacyUnit | None = None,
     ) -> Lattice | None:
-        """Return the narrowest lattice that holds what ``value`` takes in any table."""
-        found = [e.profile(schema, columns, value, totalled) for e in self._engines]
+        """Return the narrowest lattice that holds what ``value`` takes in a telling table."""
+        found = [e.profile(schema, columns, value, totalled) for e in self._telling]
         return united([lattice for lattice in found if lattice])
 
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: Resolved, most: int
     ) -> list[tuple[Any, ...]]:
-        """Return the distinct values of ``columns`` on rows of any table, ``most`` at most."""
-        found = (e.groups(schema, columns, resolved, most) for e in self._engines)
+        """Return the distinct values of ``columns`` on rows of telling tables, ``most`` at most."""
+        found = (e.groups(schema, columns, resolved, most) for e in self._telling)
         return list(dict.fromkeys(key for keys in found for key in keys))[:most]
 
 

@@ -36,8 +36,8 @@ class Estimator(Protocol):
     """One mechanism that answers for any interval, as a frozen value; lattice units throughout.
 
     Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.
-    ``exact`` says that ``below`` and ``at_least`` are p-values; else they are 1 and an outcome is
-    worth what ``accept`` says on public stand-ins.
+    ``exact`` says that ``below`` and ``at_least`` are p-values that can be small; else one of them,
+    or both, are 1, and an outcome is worth what ``accept`` says on public stand-ins.
     """
 
     id: ClassVar[str]

@@ -19,7 +19,7 @@ from deciders.exact import as_float
 from deciders.laplace import Floats
 
 _LOST = 1e-15
-_LONGEST = 2**22
+_LONGEST = 2**20
 # Each term of a sum: how much one unit of its noise counts, and how many such terms there are.
 Terms = tuple[tuple[int, int], ...]
 
@@ -43,22 +43,16 @@ class NoiseSum:
         return np.arange(-self.reach, self.reach + 1)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def noise_sum(terms: Terms, scale: Fraction) -> NoiseSum:
     """Return the distribution of the sum of ``terms``, each noise of ``scale``.
 
     Raises
     ------
     ParameterError
-        If it reaches beyond four million values: a quantile of many digits at a tiny budget.
+        As ``circle_of``.
     """
-    reach = _reach(terms, as_float(scale))
-    length = 1 << (2 * reach + 1).bit_length()
-    if length > _LONGEST:
-        raise ParameterError(
-            "the noise of this quantile reaches too far; use a larger epsilon, or a p with fewer "
-            "digits"
-        )
+    reach, length = circle_of(terms, scale)
     a, rest = math.exp(-1 / as_float(scale)), -math.expm1(-1 / as_float(scale))
     angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     factors: Floats = np.ones_like(angles)
@@ -70,6 +64,24 @@ def noise_sum(terms: Terms, scale: Fraction) -> NoiseSum:
     chances = np.maximum(np.concatenate((circle[-reach:], circle[: reach + 1])), 0.0)
     tails = np.concatenate((np.cumsum(chances[::-1])[::-1], [0.0])) + _LOST
     return NoiseSum(reach, chances, np.minimum(tails, 1.0))
+
+
+def circle_of(terms: Terms, scale: Fraction) -> tuple[int, int]:
+    """Return how far the sum reaches but for 1e-15, and the length of a circle that holds it.
+
+    Raises
+    ------
+    ParameterError
+        If that is beyond a million values: a quantile of many digits, or a tiny budget.
+    """
+    reach = _reach(terms, as_float(scale))
+    length = 1 << (2 * reach + 1).bit_length()
+    if length > _LONGEST:
+        raise ParameterError(
+            "the noise of this quantile reaches too far; use a larger epsilon, or a p with fewer "
+            "digits"
+        )
+    return reach, length
 
 
 def _reach(terms: Terms, scale: float) -> int:

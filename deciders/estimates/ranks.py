@@ -12,7 +12,7 @@ from deciders.aggregates import HALF
 from deciders.decider import OnLattice
 from deciders.errors import ParameterError
 from deciders.estimates.estimator import Cut, Released, Span, whole_span
-from deciders.estimates.noise_sums import NoiseSum, noise_sum
+from deciders.estimates.noise_sums import NoiseSum, Terms, circle_of, noise_sum
 from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -98,11 +98,26 @@ class RankCounts(OnLattice):
             raise ParameterError(f"{cut} is none of the cuts of this release")
         return self.cuts.index(int(cut)) + 1
 
-    def _noise(self, cut: Cut, epsilon: Number) -> NoiseSum:
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the noise scale of every bin.
+
+        Raises
+        ------
+        ParameterError
+            If the tails of a claim could not be computed; here, where it is public.
+        """
+        scale = 1 / budget_of(epsilon)
+        for cut in self.cuts:
+            circle_of(self._terms(cut), scale)
+        return scale
+
+    def _terms(self, cut: Cut) -> Terms:
         place = self._place(cut)
         gain, loss = self._weights()
-        terms = (gain, place), (loss, len(self.cuts) + 1 - place)
-        return noise_sum(terms, 1 / budget_of(epsilon))
+        return (gain, place), (loss, len(self.cuts) + 1 - place)
+
+    def _noise(self, cut: Cut, epsilon: Number) -> NoiseSum:
+        return noise_sum(self._terms(cut), 1 / budget_of(epsilon))
 
     def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
         """Return the chance of noise that lifts a surplus of -1 to the one found."""

@@ -62,9 +62,11 @@ def compare(
         ),
     ] = False,
     baseline_epsilon: Annotated[
-        str,
-        typer.Option(metavar="EPSILON", help="With --with-baselines: what the marginals cost."),
-    ] = "1",
+        str | None,
+        typer.Option(
+            metavar="EPSILON", help="With --with-baselines: what the marginals cost; 1 by default."
+        ),
+    ] = None,
     bounds: options.Bounds = None,
     type_: options.Types = None,
     bins: options.Bins = None,
@@ -88,6 +90,8 @@ def compare(
     """  # noqa: E501 - the example is one line in the help
     if not epsilon:
         raise ParameterError("--epsilon is missing; give it a value such as 0.5")
+    if baseline_epsilon and not with_baselines:
+        raise ParameterError("--baseline-epsilon needs --with-baselines")
     from pqd.parameters import privacy_unit
 
     found = _named(candidates, "candidate", "tree=copy.csv")
@@ -116,9 +120,9 @@ def compare(
     )
     rules = Rules.parse(
         terms,
-        _named(weight or [], "weight", "q1=2"),
-        _named(tau_of or [], "tolerance", "q1=5%"),
-        baseline_epsilon if with_baselines else None,
+        _named(weight or [], "weight", "q1=2", last=True),
+        _named(tau_of or [], "tolerance", "q1=5%", last=True),
+        (baseline_epsilon or "1") if with_baselines else None,
     )
     asked = options.selected(query, queries, bins)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
@@ -132,11 +136,11 @@ def compare(
     targets.write(report)
 
 
-def _named(texts: list[str], what: str, example: str) -> dict[str, str]:
-    """Read ``NAME=VALUE`` texts."""
+def _named(texts: list[str], what: str, example: str, *, last: bool = False) -> dict[str, str]:
+    """Read ``NAME=VALUE`` texts; a file may hold the sign, and so may the id of a group."""
     found: dict[str, str] = {}
     for text in texts:
-        name, sign, value = text.partition("=")
+        name, sign, value = text.rpartition("=") if last else text.partition("=")
         if not sign or not name.strip() or not value:
             raise ParameterError(f"{what} {text!r} is not understood; write it as {example}")
         if name in found:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -35,6 +35,9 @@ from pqd.expressions import Kind, Schema, folded
 from pqd.query import Resolved
 from pqd.tables import Table, identifier, literal_path, missing, quoted
 from pqd.workload import PrivacyUnit, Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
 _CHUNK = 200
@@ -164,6 +167,11 @@ class DuckDBEngine:
         kinds = dict.fromkeys(names, Kind.TEXT)
         kinds.update(reversed(left))
         return kinds
+
+    def loaded(self) -> "pd.DataFrame":
+        """Return the loaded columns of the synthetic table."""
+        frame: pd.DataFrame = self._connection.execute(f"SELECT * FROM {_LOADED}").df()
+        return frame
 
     def rows(self) -> int:
         """Count the rows of the loaded synthetic table."""

@@ -20,6 +20,7 @@ from pqd.parameters import Terms
 from pqd.queries import as_queries
 from pqd.query import Key, Query
 from pqd.questions import Asked, asks
+from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from pqd.workload import Workload
 
@@ -90,8 +91,7 @@ def answers(
     """By group in words: the synthetic answer, and the private one without any noise."""
     asked = stated or terms()
     part = part_of(
-        open_table(private, "private"),
-        [open_table(synthetic, "synthetic")],
+        Synthetics([open_table(synthetic, "synthetic")], open_table(private, "private")),
         [Asked(query, asked) for query in queries],
         asked.facts,
         asks,

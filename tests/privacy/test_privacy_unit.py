@@ -32,6 +32,7 @@ from pqd.errors import ParameterError
 from pqd.parameters import Terms, privacy_unit
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question, asks
+from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from pqd.workload import PrivacyUnit, Task, Workload
 
@@ -79,7 +80,7 @@ def questions(sqls: tuple[str, ...], most: int) -> tuple[tuple[Question, ...], A
     asked = [Asked(query, terms()) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", most)
     tables = open_table(SYNTHETIC, "private"), open_table(SYNTHETIC, "synthetic")
-    part = part_of(tables[0], tables[1:], asked, terms().facts, asks, unit)
+    part = part_of(Synthetics(tables[1:], tables[0]), asked, terms().facts, asks, unit)
     return part.prepared.demand(), part.prepared.schema
 
 
@@ -324,8 +325,7 @@ def test_totals_beyond_doubles_are_exact() -> None:
     unit = PrivacyUnit("pid")
     tables = open_table(private, "private"), open_table(synthetic, "synthetic")
     part = part_of(
-        tables[0],
-        tables[1:],
+        Synthetics(tables[1:], tables[0]),
         [Asked(as_queries("SELECT SUM(v) FROM D")[0], stated)],
         stated.facts,
         asks,
@@ -352,7 +352,7 @@ def kept(
     unit = PrivacyUnit("PID", most)
     asked = [Asked(query, stated) for query in as_queries([*KEPT[:1], *beside])]
     tables = open_table(private, "private"), open_table(synthetic, "synthetic")
-    part = part_of(tables[0], tables[1:], asked, stated.facts, asks, unit)
+    part = part_of(Synthetics(tables[1:], tables[0]), asked, stated.facts, asks, unit)
     tasks = tuple(question.task for question in part.prepared.demand())
     found = part.engine.histograms(part.private, part.prepared.schema, Workload(tasks, unit, key))
     assert set(found[0].counts.tolist()) <= {1}
@@ -416,7 +416,7 @@ def test_values_of_kept_rows_are_what_is_counted() -> None:
     asked = [Asked(query, stated) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", 3)
     tables = open_table(frame, "private"), open_table(synthetic, "synthetic")
-    part = part_of(tables[0], tables[1:], asked, stated.facts, asks, unit)
+    part = part_of(Synthetics(tables[1:], tables[0]), asked, stated.facts, asks, unit)
     tasks = tuple(question.task for question in part.prepared.demand())
     found = part.engine.histograms(part.private, part.prepared.schema, Workload(tasks, unit, KEY))
     mine = [rows[number] for number in entries(found[0])]
@@ -489,7 +489,9 @@ def key_of(
     stated = Terms.parse(**facts)
     (query,) = as_queries(sql)
     tables = open_table(SYNTHETIC, "private"), open_table(synthetic, "synthetic")
-    part = part_of(tables[0], tables[1:], [Asked(query, stated)], stated.facts, asks, unit)
+    part = part_of(
+        Synthetics(tables[1:], tables[0]), [Asked(query, stated)], stated.facts, asks, unit
+    )
     return part.prepared.demand()[0].key
 
 
