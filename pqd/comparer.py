@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from deciders import Noise
     from deciders.exact import Number
+    from pqd.leaderboard import Evidence
     from pqd.preparation import Made, Maker
     from pqd.query import Query
     from pqd.references import Column, Marginal
@@ -174,9 +175,8 @@ class _Run:
         ]
         compared = tuple(query for query, _ in outcomes)
         terms = self._rules.terms
-        board, pairs = leaderboard(
-            compared, [evidence for _, evidence in outcomes], self._kinds, terms.alpha
-        )
+        evidence = _merged(part.prepared.questions, [found for _, found in outcomes])
+        board, pairs = leaderboard(compared, evidence, self._kinds, terms.alpha)
         return CompareReport(
             queries=compared,
             leaderboard=board,
@@ -263,6 +263,16 @@ class _Run:
     def _check_free(self, name: str) -> None:
         if name in self._tables:
             raise ParameterError(f"a candidate cannot be called {name!r}; give it another name")
+
+
+def _merged(contests: Sequence[Contest], evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Return evidence of independent draws: one query asked under two ids is one of their weight."""
+    found: dict[tuple[object, ...], Evidence] = {}
+    for contest, each in zip(contests, evidence, strict=True):
+        asked = contest.release.key, contest.intervals
+        before = found.get(asked)
+        found[asked] = replace(each, weight=each.weight + (before.weight if before else 0))
+    return list(found.values())
 
 
 def _added(costs: Sequence[Cost]) -> Cost:
