@@ -266,7 +266,7 @@ class _Run:
 
 
 def _merged(contests: Sequence[Contest], evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Return evidence of independent draws: one query asked under two ids is one of their weight."""
+    """Return evidence of independent draws: a query under two ids is one of their weight."""
     found: dict[tuple[object, ...], Evidence] = {}
     for contest, each in zip(contests, evidence, strict=True):
         asked = contest.release.key, contest.intervals

@@ -20,11 +20,12 @@ class Cell:
 
     ``q_synthetic``, ``tau``, ``lower`` and ``upper`` are public; a candidate that lacks an answer
     (no row of it matches) has no ``q_synthetic`` and a ``tau`` of 0, and cannot be within; of a
-    tolerance that is a share of 0, ``tau`` is one unit: the very answer alone is within.  ``error`` is the larger error probability on public
-    stand-ins.  ``gap`` is the private answer minus the synthetic one, as estimated, between
-    ``gap_low`` and ``gap_high`` with probability at least 1 - alpha; None where the release gives
-    none, an end is None where nothing bounds it.  ``margin`` stands only where the candidate was
-    decided by itself.  ``p_value`` is None where the release gives none.
+    tolerance that is a share of 0, ``tau`` is one unit: the very answer alone is within.
+    ``error`` is the larger error probability on public stand-ins.  ``gap`` is the private answer
+    minus the synthetic one, as estimated, between ``gap_low`` and ``gap_high`` with probability at
+    least 1 - alpha; None where the release gives none, an end is None where nothing bounds it.
+    ``margin`` stands only where the candidate was decided by itself.  ``p_value`` is None where
+    the release gives none.
     """
 
     candidate: str

@@ -31,7 +31,7 @@ def unrefuted(values: Values, alpha: float) -> list[frozenset[int]]:
     return [some for some in every if not all(more in rejected for more in every if more >= some)]
 
 
-def by_hand(values: Values, places: Sequence[int], standing: Sequence[frozenset[int]]) -> int:
+def by_hand(places: Sequence[int], standing: Sequence[frozenset[int]]) -> int:
     """What closed testing says: all of a set but the largest part of it that may be false."""
     chosen = set(places)
     return len(chosen) - max((len(some) for some in standing if some <= chosen), default=0)
@@ -60,10 +60,10 @@ def test_bounds_are_those_of_testing_every_set(seed: int) -> None:
         values, alpha = drawn(rng)
         found, standing = Discoveries(values, alpha), unrefuted(values, alpha)
         everything = range(len(values))
-        assert found.among() == found.among(everything) == by_hand(values, everything, standing)
+        assert found.among() == found.among(everything) == by_hand(everything, standing)
         seen.add(found.among() / len(values))
         for places in subsets(everything):
-            assert found.among(places) == by_hand(values, places, standing), (values, places)
+            assert found.among(places) == by_hand(places, standing), (values, places)
     # Else the cases would all be of one kind.
     assert {0.0, 1.0} < seen
 
@@ -89,7 +89,7 @@ def test_places_come_in_any_order_and_form() -> None:
     assert found.among(np.array([1, 3])) == 0
 
 
-def test_a_large_workload_is_bounded_in_time() -> None:
+def test_a_large_workload() -> None:
     values = np.concatenate([np.zeros(900), np.linspace(0.2, 1, 600)])
     found = Discoveries(values, 0.05)
     assert found.among() == 900
@@ -112,7 +112,7 @@ def counting(values: Values, level: float) -> int:
 
 
 def largest_run(values: Values, level: float) -> int:
-    """The other wrong program: false discoveries on average few (Benjamini-Hochberg), not surely."""
+    """The other wrong program: few false claims on average (Benjamini-Hochberg), not surely."""
     ordered, count = sorted(values), len(values)
     held = [k for k, p in enumerate(ordered, start=1) if p <= k * level / count]
     return max(held, default=0)
