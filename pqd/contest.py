@@ -108,6 +108,10 @@ class _Option(NamedTuple):
     def worst(self) -> float:
         return max(self.errors)
 
+    @property
+    def settled(self) -> bool:
+        return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
+
 
 def contest_of(
     asked: Asked,
@@ -178,6 +182,8 @@ def _taken(options: Sequence[_Option], terms: Terms, candidates: int) -> tuple[_
     if named:
         return named, "named by the caller"
     exact = [option for option in options if option.exact]
+    if settled := [option for option in options if option.settled]:
+        return settled[0], "no table within the bounds can answer otherwise"
     joint = [option for option in exact if option.name != SPLIT]
     served = "one release for all candidates, which also bounds their gaps"
     if sure := [option for option in joint if option.worst <= _ENOUGH * terms.alpha]:

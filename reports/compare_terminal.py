@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
@@ -28,11 +29,12 @@ from reports.words import cost_sentences, question
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
+    from reports.compare_words import Columns
     from reports.comparison import ComparedQuery, CompareReport
 
 _STYLES = {"trusted": "bold green", "not trusted": "bold red", "undecided": "bold yellow"}
 # Below this width a table would cut its numbers off.
-_NARROW = 60
+_NARROW = 72
 _BAR = 16
 
 
@@ -74,7 +76,7 @@ class TerminalCompare:
         else:
             table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
             table.add_column("rank", no_wrap=True)
-            table.add_column("candidate")
+            table.add_column("candidate", overflow="fold")
             table.add_column("within", justify="right", no_wrap=True)
             table.add_column(f"0 %{'100 %':>{_BAR - 3}}", no_wrap=True)
             table.add_column("true share", no_wrap=True)
@@ -104,23 +106,55 @@ def _bar(low: float, share: float, high: float, *, unicode: bool) -> str:
 
 
 def _lines(report: CompareReport, console: Console, width: int, *, unicode: bool) -> Iterator[Text]:
-    """Yield one line per query: a sign per candidate, then the query."""
-    signs = SYMBOLS[unicode]
+    """Yield each query with a sign per candidate: on one line where there is room."""
     columns = column_names(report)
     for legend in columns.legend:
-        yield from wrapped(Text(visible(legend), style="dim"), console, width)
-    head = "".join(f"{title:<{columns.width}}" for title in columns.titles)
-    yield Text(head, style="dim")
+        yield from wrapped(Text(legend, style="dim"), console, width)
+    signs = columns.width * len(columns.candidates)
+    longest = max((len(visible(query.id)) for query in report.queries), default=0)
+    if signs + longest > width:
+        for query in report.queries:
+            yield from _stacked(query, columns, console, width, SYMBOLS[unicode])
+        return
+    yield Text("".join(f"{title:<{columns.width}}" for title in columns.titles), style="dim")
     for query in report.queries:
-        line = Text()
+        line = Text(no_wrap=True)
         for name in columns.candidates:
             cell = query.cell(name)
-            line.append(f"{cell_sign(cell, signs):<{columns.width}}", style=_STYLES[cell.standing])
-        asked = question(query.aggregate, query.attribute, query.p, query.where)
-        line.append(f"{visible(query.id)}  {asked}")
-        line.truncate(max(width, 30), overflow="ellipsis")
-        line.no_wrap = True
+            sign = cell_sign(cell, SYMBOLS[unicode])
+            line.append(f"{sign:<{columns.width}}", style=_STYLES[cell.standing])
+        line.append(_cut(_asked(query), width - signs, "…" if unicode else "..."))
         yield line
+
+
+def _stacked(
+    query: ComparedQuery,
+    columns: Columns,
+    console: Console,
+    width: int,
+    symbols: Mapping[str, str],
+) -> Iterator[Text]:
+    """Yield one query, and below it the candidates with their signs."""
+    yield from wrapped(Text(_asked(query)), console, width)
+    line = Text()
+    for name, title in zip(columns.candidates, columns.titles, strict=True):
+        cell = query.cell(name)
+        # One word each, so that no line breaks between a candidate and its sign.
+        line.append(f"{title}:{cell_sign(cell, symbols)}", style=_STYLES[cell.standing])
+        line.append("  ")
+    yield from indented(line, console, width)
+
+
+def _asked(query: ComparedQuery) -> str:
+    asked = question(query.aggregate, query.attribute, query.p, query.where)
+    return f"{visible(query.id)}  {asked}"
+
+
+def _cut(text: str, width: int, sign: str) -> str:
+    """Return ``text`` in ``width`` cells, with a sign where it is cut."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - len(sign))).rstrip() + sign
 
 
 def _full(query: ComparedQuery, console: Console, width: int, sign: str) -> Iterator[Text]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.numbers import number_text
+from reports.visible import visible
 from reports.words import p_value_text, question, share_text, threshold_text
 
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ class Columns:
 def column_names(report: CompareReport) -> Columns:
     """Return short titles of the candidates: their names, or letters where these are long."""
     names = tuple(standing.candidate for standing in report.leaderboard)
-    if all(len(name) <= _WIDEST for name in names) and len(names) <= 5:
-        return Columns(names, names, ())
+    shown = tuple(visible(name) for name in names)
+    if all(len(name) <= _WIDEST and " " not in name for name in shown) and len(names) <= 5:
+        return Columns(names, shown, ())
     letters = tuple(_letter(place) for place in range(len(names)))
-    legend = ", ".join(f"{a} {name}" for a, name in zip(letters, names, strict=True))
+    legend = ", ".join(f"{a} {name}" for a, name in zip(letters, shown, strict=True))
     return Columns(names, letters, (legend,))
 
 
@@ -54,9 +56,9 @@ def cell_sign(cell: Cell, signs: Mapping[str, str]) -> str:
 
 def percent(share: float) -> str:
     """Return a share in whole per cent, never rounded to all or nothing."""
-    if 0 < share < 0.005:
+    if 0 < share <= 0.005:
         return "< 1 %"
-    if 0.995 < share < 1:
+    if 0.995 <= share < 1:
         return "> 99 %"
     return f"{100 * share:.0f} %"
 
@@ -143,7 +145,8 @@ def cell_sentence(cell: Cell, query: ComparedQuery, sign: str = "±") -> str:
         parts.append(f"gap about {number_text(cell.gap, 4)}{_ends(cell.gap_low, cell.gap_high)}")
     elif cell.margin is not None:
         rows = cell.margin if cell.outcome == "yes" else 1 - cell.margin
-        parts.append(f"about {rows:,} {query.counted} from the other verdict")
+        one = "person" if query.counted == "people" else "row"
+        parts.append(f"about {rows:,} {one if rows == 1 else query.counted} from the other verdict")
     return "; ".join(parts)
 
 

@@ -58,7 +58,8 @@ def test_imports_point_down(path: Path) -> None:
 def test_noise_of_product_code_is_secure(path: Path) -> None:
     calls = set(called(path))
     assert "SimulatedNoise" not in calls
-    if path != ROOT / "deciders" / "noise.py":
+    # The reference candidates are drawn from what was released, or is public: no noise.
+    if path not in {ROOT / "deciders" / "noise.py", ROOT / "pqd" / "references.py"}:
         assert not calls & {"default_rng", "RandomState", "seed"}
     tops = {name.partition(".")[0] for name in imported(path)}
     assert not tops & {"random", "secrets"}

@@ -47,7 +47,7 @@ def audit(
     from pqd.parameters import privacy_unit
 
     targets = options.targets(json=json, markdown=markdown, html=html)
-    targets.check(private, synthetic, *map(str, (ledger,) if ledger else ()))
+    targets.check(private, synthetic, *options.named(queries, ledger))
     people = privacy_unit(unit, max_rows)
     from deciders import SecureNoise
 

@@ -96,8 +96,7 @@ def compare(
 
     found = _named(candidates, "candidate", "tree=copy.csv")
     targets = options.targets(json=json, markdown=markdown, html=html)
-    inputs = (private, *found.values(), *map(str, (ledger,) if ledger else ()))
-    targets.check(*inputs)
+    targets.check(private, *found.values(), *options.named(queries, ledger))
     people = privacy_unit(unit, max_rows)
     from deciders import SecureNoise
 

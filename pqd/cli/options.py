@@ -245,6 +245,11 @@ def command_line() -> str:
     return shlex.join(["pqd", *sys.argv[1:]])
 
 
+def named(*paths: Path | None) -> tuple[str, ...]:
+    """Return the files that are given."""
+    return tuple(str(path) for path in paths if path)
+
+
 def check_target(target: str | None, *inputs: str) -> None:
     """Refuse a file that cannot or must not be written, before anything is spent."""
     if target in {None, "-"}:

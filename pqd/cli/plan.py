@@ -40,7 +40,7 @@ def plan(
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
     targets = options.targets(json=json, markdown=markdown, html=html)
-    targets.check(synthetic)
+    targets.check(synthetic, *options.named(queries))
     from pqd.cli.progress import progress
     from pqd.parameters import privacy_unit
     from pqd.planner import run_plan
