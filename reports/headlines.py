@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reports.plan import PlanReport
 
 STANDINGS = ("trusted", "not trusted", "undecided")
-KINDS = {"marginals": "baseline: independent marginals", "bootstrap": "baseline: bootstrap"}
+KINDS = {"marginals": "baseline: independent marginals", "bootstrap": "baseline: resampled rows"}
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
