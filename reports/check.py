@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from reports.model import Verdict
+from reports.rendered import Rendered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,7 @@ def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckReport:
+class CheckReport(Rendered):
     """What came of a spec; ``dry`` if nothing was decided and nothing spent.
 
     ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline compared with.
@@ -102,33 +103,6 @@ class CheckReport:
         from reports.json import check_dict  # noqa: PLC0415 - renderings import the model
 
         return check_dict(self)
-
-    def to_json(self) -> str:
-        """Return the report as JSON text (docs/report-schema.md)."""
-        from reports.json import check_dict, json_text  # noqa: PLC0415 - the same
-
-        return json_text(check_dict(self))
-
-    def to_html(self, command: str | None = None) -> str:
-        """Return the report as a page of HTML that needs no other file.
-
-        ``command`` is the command that makes it again, to be shown.
-        """
-        from reports.html import html_text  # noqa: PLC0415 - renderings import the model
-
-        return html_text(self, command)
-
-    def to_markdown(self) -> str:
-        """Return the report as GitHub-flavoured Markdown, small enough for a comment."""
-        from reports.markdown import markdown_text  # noqa: PLC0415 - the same
-
-        return markdown_text(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from reports.notebook import notebook_html  # noqa: PLC0415 - the same
-
-        return notebook_html(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per verdict, without the candidates, each with its check.

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from reports.rendered import Rendered
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -135,7 +137,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareReport:
+class CompareReport(Rendered):
     """What one release per query says of every candidate.
 
     ``leaderboard`` is ordered by share; ``better`` holds each pair (a, b) for which it is
@@ -179,12 +181,6 @@ class CompareReport:
 
         return compare_dict(self)
 
-    def to_json(self) -> str:
-        """Return the report as JSON text (docs/report-schema.md)."""
-        from reports.json import json_text  # noqa: PLC0415 - the same
-
-        return json_text(self.to_dict())
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per query and candidate."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
@@ -200,27 +196,6 @@ class CompareReport:
                 public = {"id": query.id, "candidate": cell.candidate, "release": query.release}
                 rows.append({**public, **facts, "standing": cell.standing, "weight": query.weight})
         return pd.DataFrame(rows)
-
-    def to_html(self, command: str | None = None) -> str:
-        """Return the report as a page of HTML that needs no other file.
-
-        ``command`` is the command that makes it again, to be shown.
-        """
-        from reports.html import html_text  # noqa: PLC0415 - renderings import the model
-
-        return html_text(self, command)
-
-    def to_markdown(self) -> str:
-        """Return the report as GitHub-flavoured Markdown, small enough for a comment."""
-        from reports.markdown import markdown_text  # noqa: PLC0415 - the same
-
-        return markdown_text(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from reports.notebook import notebook_html  # noqa: PLC0415 - the same
-
-        return notebook_html(self)
 
     def __str__(self) -> str:
         """Return the terminal report as plain text, 80 columns wide."""

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from reports.rendered import Plotted, Rendered
+
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 SCHEMA_VERSION = 1
 
@@ -146,7 +147,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(Rendered, Plotted):
     """Verdicts of one audit; ``notes`` are public remarks, ``tolerance`` is tau as it was given."""
 
     verdicts: tuple[Verdict, ...]
@@ -172,12 +173,6 @@ class AuditReport:
 
         return report_dict(self)
 
-    def to_json(self) -> str:
-        """Return the report as JSON text (docs/report-schema.md)."""
-        from reports.json import json_text, report_dict  # noqa: PLC0415 - the same
-
-        return json_text(report_dict(self))
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per verdict, without the candidates."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
@@ -186,56 +181,8 @@ class AuditReport:
         frame = pd.DataFrame(rows).drop(columns="candidates")
         return frame.astype({"epsilon": float, "alpha": float})
 
-    def to_html(self, command: str | None = None) -> str:
-        """Return the report as a page of HTML that needs no other file.
-
-        ``command`` is the command that makes it again, to be shown.
-        """
-        from reports.html import html_text  # noqa: PLC0415 - renderings import the model
-
-        return html_text(self, command)
-
-    def to_markdown(self) -> str:
-        """Return the report as GitHub-flavoured Markdown, small enough for a comment."""
-        from reports.markdown import markdown_text  # noqa: PLC0415 - the same
-
-        return markdown_text(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from reports.notebook import notebook_html  # noqa: PLC0415 - the same
-
-        return notebook_html(self)
-
-    def plot_operating_characteristic(
-        self,
-        id: str | None = None,  # noqa: A002 - the name that queries go by
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the chance of a yes against the true gap, for the decider and its best rivals.
-
-        Parameters
-        ----------
-        id
-            The query, the first one if None.
-        ax
-            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
-            know: a notebook shows it where the axes are the last value of a cell, and
-            ``ax.figure.savefig(...)`` writes it.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            What was drawn on; it depends on public data only.
-
-        Raises
-        ------
-        ParameterError
-            There is no such query, or the report was made without ``detailed=True``.
-        """
-        from reports.plots import plot  # noqa: PLC0415 - a heavy import that only plots need
-
-        return plot(self.verdicts, id, ax)
+    def _plotted(self) -> tuple[QueryFacts, ...]:
+        return self.verdicts
 
     def __str__(self) -> str:
         """Return the terminal report as plain text, 80 columns wide."""

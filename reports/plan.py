@@ -11,16 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.chart import chart_lines
-from reports.json import json_text, json_values
+from reports.json import json_values
 from reports.model import SCHEMA_VERSION, CandidateFacts, QueryFacts
 from reports.numbers import epsilon_text, number_text
+from reports.rendered import Plotted, Rendered
 from reports.terminal import indented, rendered_text, wrapped
 from reports.visible import visible
 from reports.words import budget_text, question, share_text, threshold_text, tolerance
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from rich.console import Console, ConsoleOptions, RenderResult
 
 # Below this width a table would cut its numbers off.
@@ -33,7 +33,7 @@ class PlanEntry(QueryFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class PlanReport:
+class PlanReport(Rendered, Plotted):
     """A plan: no private table was read and nothing was spent.
 
     ``price`` is what an audit of all queries would cost, None without a budget.
@@ -53,10 +53,6 @@ class PlanReport:
         values["queries"] = values.pop("entries")
         return {"schema_version": SCHEMA_VERSION, "kind": "plan", **values}
 
-    def to_json(self) -> str:
-        """Return the plan as JSON text (docs/report-schema.md)."""
-        return json_text(self.to_dict())
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per query and candidate."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
@@ -69,56 +65,8 @@ class PlanReport:
                 rows.append({**public, **facts, "chosen": candidate.decider == entry.decider})
         return pd.DataFrame(rows)
 
-    def to_html(self, command: str | None = None) -> str:
-        """Return the plan as a page of HTML that needs no other file.
-
-        ``command`` is the command that makes it again, to be shown.
-        """
-        from reports.html import html_text  # noqa: PLC0415 - renderings import the model
-
-        return html_text(self, command)
-
-    def to_markdown(self) -> str:
-        """Return the plan as GitHub-flavoured Markdown, small enough for a comment."""
-        from reports.markdown import markdown_text  # noqa: PLC0415 - the same
-
-        return markdown_text(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from reports.notebook import notebook_html  # noqa: PLC0415 - the same
-
-        return notebook_html(self)
-
-    def plot_operating_characteristic(
-        self,
-        id: str | None = None,  # noqa: A002 - the name that queries go by
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the chance of a yes against the true gap, for the decider and its best rivals.
-
-        Parameters
-        ----------
-        id
-            The query, the first one if None.
-        ax
-            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
-            know: a notebook shows it where the axes are the last value of a cell, and
-            ``ax.figure.savefig(...)`` writes it.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            What was drawn on; it depends on public data only.
-
-        Raises
-        ------
-        ParameterError
-            There is no such query, or the report was made without ``detailed=True``.
-        """
-        from reports.plots import plot  # noqa: PLC0415 - a heavy import that only plots need
-
-        return plot(self.entries, id, ax)
+    def _plotted(self) -> tuple[QueryFacts, ...]:
+        return self.entries
 
     def __str__(self) -> str:
         """Return the terminal plan as plain text, 80 columns wide."""
