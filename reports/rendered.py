@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reports.model import AuditReport, QueryFacts
     from reports.plan import PlanReport
 
-    Report = AuditReport | CheckReport | CompareReport | PlanReport
+    Report: TypeAlias = AuditReport | CheckReport | CompareReport | PlanReport
 
 
 class Rendered(ABC):
