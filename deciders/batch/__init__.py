@@ -1,0 +1,1 @@
+"""Mechanisms that answer a whole batch of queries under one budget."""

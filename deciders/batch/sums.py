@@ -1,0 +1,137 @@
+"""Batches of range sums over one attribute: public buckets, and ranges of them (Wu 2019, 2)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciders.errors import ParameterError
+from deciders.histogram import Histogram, Integers
+
+# Whole numbers of any size; sums that feed the noise must not wrap around.
+Exact = NDArray[np.object_]
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Public bins of an attribute with values >= 0, by their ascending upper ends, lattice units.
+
+    Bucket i holds ``ends[i - 1] < v <= ends[i]`` and counts each of its rows as ``ends[i]``, as in
+    the paper; values above the last end are clamped to it, values below the first are raised to
+    it.  So a table of buckets is the table under a map of single rows, which costs no privacy,
+    and one bucket per lattice value changes nothing.
+    """
+
+    ends: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless the ends ascend from 0 or more up to 1 or more."""
+        ascending = all(low < high for low, high in pairwise(self.ends))
+        if not self.ends or not ascending or self.ends[0] < 0 or self.ends[-1] < 1:
+            raise ParameterError("bucket ends must ascend from 0 or more, and the last be positive")
+
+    @classmethod
+    def equal(cls, width: int, number: int) -> "Buckets":
+        """Return ``number`` buckets that end at ``width``, ``2 width``, ..."""
+        return cls(tuple(width * i for i in range(1, number + 1)))
+
+    @property
+    def top(self) -> int:
+        """Largest weight of a row."""
+        return self.ends[-1]
+
+    def counts(self, histogram: Histogram) -> Integers:
+        """Return the vector form ``x``: how many rows each bucket holds."""
+        places = np.searchsorted(np.array(self.ends), histogram.values)
+        held = np.zeros(len(self.ends), np.int64)
+        np.add.at(held, np.minimum(places, held.size - 1), histogram.counts)
+        return held
+
+
+@dataclass(frozen=True, eq=False)
+class RangeSums:
+    """The workload W: for each range ``(start, stop)`` the sum over the buckets start .. stop - 1.
+
+    W is never written out: sums come from running sums, and what one row may change from counts
+    of how many ranges contain its bucket.
+    """
+
+    buckets: Buckets
+    ranges: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless there are ranges, none empty, all within the buckets."""
+        number = len(self.buckets.ends)
+        if not self.ranges or any(not 0 <= low < high <= number for low, high in self.ranges):
+            raise ParameterError(f"ranges must be pairs 0 <= start < stop <= {number}")
+
+    @classmethod
+    def prefixes(cls, buckets: Buckets, stops: Iterable[int] | None = None) -> "RangeSums":
+        """Return the sums over the first ``stop`` buckets for all ``stops``, default each."""
+        chosen = range(1, len(buckets.ends) + 1) if stops is None else stops
+        return cls(buckets, tuple((0, stop) for stop in chosen))
+
+    @cached_property
+    def starts(self) -> Integers:
+        """First bucket of each range."""
+        return np.array([start for start, _ in self.ranges])
+
+    @cached_property
+    def stops(self) -> Integers:
+        """First bucket above each range."""
+        return np.array([stop for _, stop in self.ranges])
+
+    @cached_property
+    def tops(self) -> Integers:
+        """Largest weight of a row in each range: the sensitivity of its sum."""
+        return np.array(self.buckets.ends)[self.stops - 1]
+
+    @cached_property
+    def containing(self) -> Integers:
+        """How many ranges contain each bucket: the column norms of W."""
+        number = len(self.buckets.ends) + 1
+        opened = np.bincount(self.starts, minlength=number)
+        return np.cumsum(opened - np.bincount(self.stops, minlength=number))[:-1]
+
+    def weights(self, threshold: int) -> Integers:
+        """Return the diagonal of T: ends clamped to ``threshold``, 0 where no range looks."""
+        clamped = np.minimum(self.buckets.ends, threshold)
+        return np.where(self.containing > 0, clamped, 0)
+
+    def sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return ``W values``, exact for an array of Python integers."""
+        running = running_sums(values)
+        found: NDArray[Any] = running[self.stops] - running[self.starts]
+        return found
+
+    def answers(self, counts: Integers, thresholds: int | Integers | None = None) -> Exact:
+        """Return the exact sums ``WDx``, or ``WTx`` clamped to one threshold or to one each."""
+        ends = np.array(self.buckets.ends)
+        clamp = np.asarray(self.buckets.top if thresholds is None else thresholds)
+        above = np.clip(np.searchsorted(ends, clamp, side="right"), self.starts, self.stops)
+        rows = running_sums(counts.astype(object))
+        sums = running_sums(ends.astype(object) * counts)
+        clamped = clamp.astype(object) * (rows[self.stops] - rows[above])
+        found: Exact = sums[above] - sums[self.starts] + clamped
+        return found
+
+    def edges(self, weights: Integers | None = None) -> Integers:
+        """Return where buckets begin that some range, or a step of ``weights``, tells apart."""
+        found = [self.starts, self.stops, np.array([0, len(self.buckets.ends)])]
+        if weights is not None:
+            found.append(np.flatnonzero(np.diff(weights)) + 1)
+        return np.unique(np.concatenate(found))
+
+    def over(self, edges: Integers) -> tuple[Integers, Integers]:
+        """Return the starts and stops of the ranges, counted in cells that begin at ``edges``."""
+        return np.searchsorted(edges, self.starts), np.searchsorted(edges, self.stops)
+
+
+def running_sums(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the sums of the first 0, 1, 2, ... values, of their type."""
+    found: NDArray[Any] = np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
+    return found
