@@ -1,0 +1,46 @@
+"""One budget, and how much of it each of many mechanisms may spend."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from deciders.errors import ParameterError
+from deciders.exact import Number, as_float, budget_of, exact
+
+# What the search leaves to the safe side of the root, far above what doubles get wrong.
+_MARGIN = 1 - 2.0**-40
+_HALVINGS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """An (epsilon, delta) to be spent, as exact fractions; delta = 0 is pure."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, epsilon: Number, delta: Number = 0) -> "Budget":
+        """Return the budget; ParameterError unless epsilon is one and ``0 <= delta < 1``."""
+        failure = exact(delta, "delta")
+        if not 0 <= failure < 1:
+            raise ParameterError(f"delta is {delta}; it must be at least 0 and below 1")
+        return cls(budget_of(epsilon), failure)
+
+    def share(self, mechanisms: int) -> Fraction:
+        """Return the pure budget of each of ``mechanisms``, which may be chosen adaptively.
+
+        With ``delta = 0`` it is ``epsilon / k`` (basic composition); else the larger of that and
+        the root e of ``e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1) = epsilon`` (advanced
+        composition: Dwork, Rothblum and Vadhan 2010; Qiu 2022, Lemma 2.3), rounded down.
+        """
+        plain, whole = self.epsilon / mechanisms, as_float(self.epsilon)
+        if not self.delta:
+            return plain
+        spread = math.sqrt(2 * mechanisms * -math.log(as_float(self.delta)))
+        low, high = 0.0, min(whole / spread, 100.0)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            spent = middle * spread + mechanisms * middle * math.expm1(middle)
+            low, high = (middle, high) if spent <= whole else (low, middle)
+        return max(plain, Fraction(low * _MARGIN))

@@ -1,0 +1,194 @@
+"""Sets of conditions ``f_w``: which classes of rows each query of a batch selects."""
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciders.errors import ParameterError
+from deciders.histogram import Integers
+
+Booleans = NDArray[np.bool_]
+# Whole numbers or doubles: what is said of one holds for the other, and whole numbers stay exact.
+Numbers = NDArray[Any]
+
+
+class Conditions(Protocol):
+    """A batch of conditions on the class of a row.  Conformers: Ranges, Subsets."""
+
+    @property
+    def size(self) -> int:
+        """How many conditions there are."""
+        ...
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        ...
+
+    def sums(self, columns: Numbers) -> Numbers:
+        """Return, of a matrix (classes, k), the sums over each condition: (size, k)."""
+        ...
+
+    def largest(self, values: Integers) -> Integers:
+        """Return the largest of ``values`` (one of each class) under each condition; 0 if none."""
+        ...
+
+    def row(self, place: int) -> Booleans:
+        """Say of each class whether condition ``place`` selects it."""
+        ...
+
+    @property
+    def covered(self) -> Booleans:
+        """Say of each class whether any condition selects it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Closed intervals ``first .. last`` of the places ``0 .. length - 1`` of one attribute."""
+
+    length: int
+    first: Integers
+    last: Integers
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless every interval lies within the attribute."""
+        fits = (self.first >= 0) & (self.first <= self.last) & (self.last < self.length)
+        if self.first.shape != self.last.shape or not self.first.size or not fits.all():
+            raise ParameterError(
+                f"intervals must be nonempty and lie within 0 .. {self.length - 1}"
+            )
+
+    @classmethod
+    def up_to(cls, length: int, widest: int) -> "Intervals":
+        """Return all intervals of at most ``widest`` places, by their first place."""
+        first, extra = np.divmod(np.arange(length * widest), widest)
+        kept = first + extra < length
+        return cls(length, first[kept], (first + extra)[kept])
+
+    def sums(self, columns: Numbers) -> Numbers:
+        """Return the sums over each interval along the first axis, by prefix sums."""
+        prefix = np.zeros((self.length + 1, *columns.shape[1:]), columns.dtype)
+        np.cumsum(columns, axis=0, out=prefix[1:])
+        totals: Numbers = prefix[self.last + 1] - prefix[self.first]
+        return totals
+
+    def largest(self, values: Integers) -> Integers:
+        """Return the largest value of each interval along the first axis."""
+        spans = zip(self.first.tolist(), self.last.tolist(), strict=True)
+        return np.stack([values[low : high + 1].max(axis=0) for low, high in spans])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Rectangles: one interval of each of several ordered attributes, in every combination.
+
+    A class is a combination of the attributes' places, the last attribute the fastest.
+    """
+
+    axes: tuple[Intervals, ...]
+
+    @property
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(axis.length for axis in self.axes)
+
+    @property
+    def _counts(self) -> tuple[int, ...]:
+        return tuple(axis.first.size for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """How many conditions there are."""
+        return math.prod(self._counts)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return math.prod(self._lengths)
+
+    @property
+    def _order(self) -> list[int]:
+        """The axes, those first that shrink a table most, so that least is carried along."""
+        growth = [axis.first.size / axis.length for axis in self.axes]
+        return sorted(range(len(growth)), key=growth.__getitem__)
+
+    def sums(self, columns: Numbers) -> Numbers:
+        """Return the sums over each rectangle, one attribute after the other."""
+        table = columns.reshape(*self._lengths, -1)
+        for axis in self._order:
+            moved = self.axes[axis].sums(np.moveaxis(table, axis, 0))
+            table = np.moveaxis(moved, 0, axis)
+        return table.reshape(self.size, -1)
+
+    def largest(self, values: Integers) -> Integers:
+        """Return the largest value of each rectangle."""
+        table = values.reshape(self._lengths)
+        for axis in self._order:
+            table = np.moveaxis(self.axes[axis].largest(np.moveaxis(table, axis, 0)), 0, axis)
+        return table.reshape(-1)
+
+    def row(self, place: int) -> Booleans:
+        """Say of each class whether rectangle ``place`` holds it."""
+        places = np.unravel_index(place, self._counts)
+        sides = []
+        for axis, at in zip(self.axes, places, strict=True):
+            along = np.arange(axis.length)
+            sides.append((along >= axis.first[at]) & (along <= axis.last[at]))
+        return _product(sides)
+
+    @property
+    def covered(self) -> Booleans:
+        """Say of each class whether any rectangle holds it."""
+        sides = []
+        for axis in self.axes:
+            steps = np.zeros(axis.length + 1, np.int64)
+            np.add.at(steps, axis.first, 1)
+            np.add.at(steps, axis.last + 1, -1)
+            sides.append(np.cumsum(steps[:-1]) > 0)
+        return _product(sides)
+
+
+def _product(sides: list[Booleans]) -> Booleans:
+    return reduce(np.logical_and.outer, sides).reshape(-1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subsets:
+    """Any conditions, as one row of yes and no for each: a dense matrix (size, classes)."""
+
+    matrix: Booleans
+
+    @property
+    def size(self) -> int:
+        """How many conditions there are."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return int(self.matrix.shape[1])
+
+    def sums(self, columns: Numbers) -> Numbers:
+        """Return the sums over each condition, by one matrix product."""
+        totals: Numbers = self.matrix.astype(columns.dtype) @ columns
+        return totals
+
+    def largest(self, values: Integers) -> Integers:
+        """Return the largest value under each condition, 0 if none."""
+        found: Integers = np.where(self.matrix, values, 0).max(axis=1)
+        return found
+
+    def row(self, place: int) -> Booleans:
+        """Return one row of the matrix."""
+        chosen: Booleans = self.matrix[place]
+        return chosen
+
+    @property
+    def covered(self) -> Booleans:
+        """Say of each class whether any condition selects it."""
+        found: Booleans = np.any(self.matrix, axis=0)
+        return found

@@ -1,0 +1,69 @@
+"""A baseline: every query by itself, clipped at a private high quantile, at equal shares."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.batch.advanced_composition import Budget
+from deciders.batch.numerical_queries import NumericalQueries, doubling
+from deciders.batch.released import Release
+from deciders.batch.universe import Rows
+from deciders.exact import Number, as_float
+from deciders.histogram import Integers
+from deciders.noise import Noise, check_scale, noisy_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composition:
+    """The mechanism of Huang, Liang and Yi (2021) for each of the queries (Qiu 2022, section 1).
+
+    With half of a query's share a clipping point is searched for among ``0, base, 2 base, ...`` by
+    halving: each step compares a noisy number of rows above a threshold with ``2 / share``, the
+    number of rows whose clipping does as much harm as the noise.  With the other half the sum
+    clipped there is released.  (They halve the values themselves; powers of two lose a factor of 2
+    at most and need fewer steps.)
+
+    Guarantee: (epsilon, delta)-DP: ``Budget.share`` over the queries, basic composition within
+    one.  A row moves a count by at most 1 and the sum clipped at tau by at most tau.
+    """
+
+    queries: NumericalQueries
+    base: int = 1
+
+    id: ClassVar[str] = "composition"
+
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+        """Return answers and clipping points."""
+        share = Budget.of(epsilon, delta).share(self.queries.size)
+        thresholds = doubling(self.base, int(self.queries.limits.max()))
+        check_scale(2 * int(thresholds[-1]) / share)
+        above, capped = self.queries.table_tails(rows, thresholds)
+        places = [_clip(counts, share / 2, noise) for counts in above]
+        answers = [
+            _clipped_sum(int(sums[place]), int(thresholds[place]), share / 2, noise)
+            for sums, place in zip(capped, places, strict=True)
+        ]
+        return Release(np.array(answers), thresholds[places])
+
+
+def _clip(above: Integers, epsilon: Fraction, noise: Noise) -> int:
+    """Return the least threshold with few rows above it, as far as noise lets one see."""
+    low, high = 0, above.size - 1
+    steps = high.bit_length()
+    few, scale = 1 / epsilon, steps / epsilon
+    for _ in range(steps):
+        if low == high:
+            break
+        middle = (low + high) // 2
+        if noise.laplace(int(above[middle]), scale) <= few:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _clipped_sum(total: int, bound: int, epsilon: Fraction, noise: Noise) -> float:
+    """Return the sum with noise of scale ``bound / epsilon``; clipped at 0 it is 0."""
+    return as_float(noisy_value(total, bound / epsilon, noise)) if bound else 0.0

@@ -1,0 +1,210 @@
+"""The universe of a batch of queries: classes of rows times levels of the number summed up.
+
+Decomposable queries (Qiu 2022, definition 4.1) are ``w(t) = f_w(class of t) g(t)``: conditions on
+a public class, and one number ``g >= 0`` for the whole batch, in whole units.  Nothing here is
+allocated before a table is counted, and a universe that does not fit is refused by its size.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from deciders.errors import ParameterError
+from deciders.histogram import Integers
+
+LARGEST_UNIVERSE = 2**27
+# Sums of that many units over 2^31 rows fit into 64 bits.
+_LARGEST_UPPER = 2**32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A private table as queries see it: the class of every row, and its level."""
+
+    classes: Integers
+    levels: Integers
+
+
+class Universe(Protocol):
+    """What rows become as cells.  Conformers: Whole, Bits.
+
+    A cell is a class and a level, the level the fastest; ``weights`` ascend along the levels.
+    """
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        ...
+
+    @property
+    def weights(self) -> Integers:
+        """What a cell is worth, as (1, levels) or (classes, levels)."""
+        ...
+
+    @property
+    def tops(self) -> Integers:
+        """The largest ``g`` that a row of each class may have."""
+        ...
+
+    @property
+    def group(self) -> int:
+        """How many cells one row counts in, at most."""
+        ...
+
+    def values(self, rows: Rows) -> Integers:
+        """Return ``g`` of every row."""
+        ...
+
+    def counts(self, rows: Rows) -> Integers:
+        """Return how often each cell occurs; ParameterError if the universe does not fit."""
+        ...
+
+    def truncated(self, bound: int) -> "Universe":
+        """Return the universe of ``min(g, bound)``, for the same rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """Every class at every level: a row is one cell.
+
+    ``weights`` is ``g`` at each level, (1, levels) where it is the same in all classes.
+    """
+
+    classes: int
+    weights: Integers
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless the weights ascend from 0 or above."""
+        _check_upper(int(self.weights.max()))
+        if self.weights.shape[0] not in {1, self.classes}:
+            raise ParameterError("weights need one line, or one for each class")
+        if self.weights.min() < 0 or np.any(np.diff(self.weights, axis=1) < 0):
+            raise ParameterError("weights must be >= 0 and ascend along the levels")
+
+    @classmethod
+    def up_to(cls, classes: int, upper: int) -> "Whole":
+        """Return the universe of ``g = 0 .. upper``, where a row's level is ``g`` itself."""
+        _check_upper(upper)
+        _check_size(classes, upper + 1)
+        return cls(classes, np.arange(upper + 1)[None])
+
+    @property
+    def tops(self) -> Integers:
+        """The largest ``g`` of each class."""
+        return np.broadcast_to(self.weights[:, -1], self.classes)
+
+    @property
+    def group(self) -> int:
+        """One row is one cell."""
+        return 1
+
+    def _places(self, rows: Rows) -> tuple[Integers, Integers]:
+        classes = np.clip(rows.classes, 0, self.classes - 1)
+        return classes, np.clip(rows.levels, 0, self.weights.shape[1] - 1)
+
+    def values(self, rows: Rows) -> Integers:
+        """Return ``g`` of every row."""
+        classes, levels = self._places(rows)
+        values: Integers = self.weights[classes % self.weights.shape[0], levels]
+        return values
+
+    def counts(self, rows: Rows) -> Integers:
+        """Return how many rows lie in each cell."""
+        width = self.weights.shape[1]
+        cells = _check_size(self.classes, width)
+        classes, levels = self._places(rows)
+        return np.bincount(classes * width + levels, minlength=cells)
+
+    def truncated(self, bound: int) -> "Whole":
+        """Return the universe of ``min(g, bound)``."""
+        return Whole(self.classes, np.minimum(self.weights, bound))
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """The reduced universe (section 4.1): levels 1, 2, 4, ... instead of ``0 .. upper``.
+
+    A row is one cell for each binary digit 1 of its ``g``, of that digit's worth, so every sum
+    ``w(D)`` stays what it is.  A row's level is ``g``, clipped to ``0 .. upper``.
+
+    The paper counts ``1 + log2(upper)`` cells to a row.  Fewer will do (ours): of d digits, a
+    number below ``upper`` has a 0 where the first difference is, hence at most ``d - 1`` ones,
+    which ``2^(d - 1) - 1`` has; so ``group`` is that or the ones of ``upper`` itself.
+    """
+
+    classes: int
+    upper: int
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for an upper bound below 1 or beyond 2^32."""
+        _check_upper(self.upper)
+
+    @property
+    def _digits(self) -> int:
+        return self.upper.bit_length()
+
+    @property
+    def weights(self) -> Integers:
+        """The powers of two."""
+        return (1 << np.arange(self._digits))[None]
+
+    @property
+    def tops(self) -> Integers:
+        """The bound."""
+        return np.broadcast_to(np.int64(self.upper), self.classes)
+
+    @property
+    def group(self) -> int:
+        """The most ones that a number up to ``upper`` has."""
+        return max(self.upper.bit_count(), self._digits - 1)
+
+    def values(self, rows: Rows) -> Integers:
+        """Return ``g`` of every row."""
+        return np.clip(rows.levels, 0, self.upper)
+
+    def counts(self, rows: Rows) -> Integers:
+        """Return how many rows have each digit, by class."""
+        _check_size(self.classes, self._digits)
+        classes, values = np.clip(rows.classes, 0, self.classes - 1), self.values(rows)
+        digits = [
+            np.bincount(classes[(values >> digit) & 1 == 1], minlength=self.classes)
+            for digit in range(self._digits)
+        ]
+        return np.stack(digits, axis=1).reshape(-1)
+
+    def truncated(self, bound: int) -> "Bits":
+        """Return the universe of ``min(g, bound)``."""
+        return Bits(self.classes, min(self.upper, bound))
+
+
+def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[Integers, Integers]:
+    """Return rows and sums of ``g`` by class and level set (0, ...], ..., (section 4.2).
+
+    Level set j is ``thresholds[j - 1] < g <= thresholds[j]``, and set 0 is ``g <= thresholds[0]``.
+    """
+    values, width = universe.values(rows), thresholds.size
+    sets = np.minimum(np.searchsorted(thresholds, values), width - 1)
+    cells = np.clip(rows.classes, 0, universe.classes - 1) * width + sets
+    counts = np.bincount(cells, minlength=universe.classes * width)
+    totals = np.zeros(counts.size, np.int64)
+    np.add.at(totals, cells, values)
+    return counts.reshape(-1, width), totals.reshape(-1, width)
+
+
+def _check_upper(upper: int) -> None:
+    if not 1 <= upper <= _LARGEST_UPPER:
+        raise ParameterError(
+            f"the largest value is {upper:,} units; it must lie between 1 and 2^32: "
+            "choose a wider unit, or tighter bounds"
+        )
+
+
+def _check_size(classes: int, levels: int) -> int:
+    if classes * levels > LARGEST_UNIVERSE:
+        raise ParameterError(
+            f"the universe has {classes * levels:,} cells ({classes:,} classes x {levels:,} "
+            f"levels); at most {LARGEST_UNIVERSE:,} fit: use Bits, fewer classes or a wider unit"
+        )
+    return classes * levels
