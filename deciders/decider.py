@@ -134,8 +134,8 @@ class Bounded(Mechanism):
         return self.global_sensitivity / epsilon
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return a bound on the scale of every mechanism that splits epsilon over 128 parts."""
-        return 128 * self.noise_scale(budget_of(epsilon))
+        """Return a bound on the scale of every mechanism that splits epsilon over 64 parts."""
+        return 64 * self.noise_scale(budget_of(epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

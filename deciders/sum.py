@@ -61,6 +61,10 @@ class Truncated(Bounded):
                 "use lm_sum, or bounds that start at 0 or above"
             )
 
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return a bound on ``t log2(GS)/epsilon`` for every rung: the last may be twice GS."""
+        return 128 * self.noise_scale(budget_of(epsilon))
+
     @property
     def log_sensitivity(self) -> float:
         """``log2(GS)``, at least 1."""
