@@ -4,6 +4,7 @@ Noise is replaced by a record of what it gave, so whatever still differs did not
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ import pytest
 
 from deciders import DECIDERS
 from pqd.auditor import run
+from pqd.checker import run_check
 from pqd.errors import PqdError
 from pqd.parameters import Terms
 from pqd.queries import as_queries
+from pqd.spec import read_spec
 from reports import AuditReport
+from reports.check import CheckReport
 from reports.terminal import TerminalReport, rendered_text
 
 SYNTHETIC = pd.DataFrame(
@@ -127,6 +131,58 @@ def test_automatic_choice_does_not_depend_on_the_private_table() -> None:
         for table in PRIVATE.values()
     }
     assert len(reports) == 1
+
+
+def pages(report: AuditReport | CheckReport) -> tuple[str, ...]:
+    return report.to_html("pqd"), report.to_markdown(), report._repr_html_()
+
+
+def test_pages_do_not_depend_on_the_private_table() -> None:
+    queries = as_queries(
+        [f"SELECT {operand} FROM D WHERE {WHERE}" for operand in OPERANDS.values()]
+    )
+    asked = replace(terms(columns={"age": {"bounds": (0, 99)}}), detailed=True)
+    for record in RECORDS.values():
+        shown = {pages(run(t, SYNTHETIC, queries, asked, record)) for t in PRIVATE.values()}
+        assert len(shown) == 1
+    assert len({pages(run(t, SYNTHETIC, queries, asked, Absent())) for t in PRIVATE.values()}) > 1
+
+
+SPEC = """
+[private]
+path = "private.parquet"
+[synthetic.copy]
+path = "copy.parquet"
+[defaults]
+tau = 1.5
+epsilon = 0.5
+[columns.age]
+bounds = [0, 99]
+[[check]]
+id = "count"
+sql = "SELECT COUNT(*) FROM D WHERE age > 25"
+[[check]]
+id = "by-job"
+sql = "SELECT job, COUNT(*) FROM D GROUP BY job"
+[[check]]
+id = "middle"
+sql = "SELECT MEDIAN(age) FROM D"
+"""
+
+
+def test_pages_of_a_check_do_not_depend_on_the_private_table(tmp_path: Path) -> None:
+    shown = set()
+    for number, name in enumerate(("the same", "many other rows", "no rows", "extremes")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        PRIVATE[name].to_parquet(folder / "private.parquet")
+        SYNTHETIC.to_parquet(folder / "copy.parquet")
+        (folder / "audit.toml").write_text(SPEC, encoding="utf-8")
+        spec = read_spec(folder / "audit.toml")
+        ledger = folder / "ledger.sqlite"
+        report = run_check(spec, RECORDS["near"], ledger=ledger, detailed=True)
+        shown.add(pages(report))
+    assert len(shown) == 1
 
 
 def test_without_noise_the_same_tables_do_differ() -> None:
