@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from pqd.planner import plan
     from pqd.queries import read_queries
     from pqd.query import Query
+    from pqd.releaser import release
     from reports.check import CheckReport
     from reports.comparison import CompareReport
     from reports.model import AuditReport, Verdict
     from reports.plan import PlanReport
+    from reports.release import ReleaseReport
 
 __version__ = "0.1.0"
 
@@ -29,6 +31,7 @@ __all__ = [
     "PlanReport",
     "PqdError",
     "Query",
+    "ReleaseReport",
     "Verdict",
     "__version__",
     "audit",
@@ -36,6 +39,7 @@ __all__ = [
     "compare",
     "plan",
     "read_queries",
+    "release",
 ]
 
 # Where each public name lives; nothing heavy is imported before it is used.
@@ -51,6 +55,8 @@ _HOMES = {
     "PqdError": "pqd.errors",
     "Query": "pqd.query",
     "read_queries": "pqd.queries",
+    "release": "pqd.releaser",
+    "ReleaseReport": "reports.release",
     "Verdict": "reports.model",
 }
 

@@ -19,7 +19,20 @@ if TYPE_CHECKING:
     from pqd.chain import Body
 
 
-Answer = Decision | Released
+@dataclass(frozen=True, slots=True)
+class Batched:
+    """The private output of one batch of queries, in units of what is summed up.
+
+    ``thresholds`` are where the sums were truncated: one, or one for each query, or both again for
+    the negative side; ``deviations`` of the noise, given those.  None where the mechanism has none.
+    """
+
+    answers: tuple[float, ...]
+    thresholds: tuple[int, ...] | None = None
+    deviations: tuple[float, ...] | None = None
+
+
+Answer = Decision | Released | Batched
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +176,22 @@ def written(answer: Answer) -> Body:
     """Return an answer as an entry holds it."""
     if isinstance(answer, Released):
         return {"released": list(answer.numbers)}
+    if isinstance(answer, Batched):
+        found = {"thresholds": answer.thresholds, "deviations": answer.deviations}
+        return {"batch": answer.answers, **found}
     return {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
 
 
 def _answer(body: Body) -> Answer:
     if "released" in body:
         return Released(tuple(map(int, body["released"])))
+    if "batch" in body:
+        thresholds, deviations = body["thresholds"], body["deviations"]
+        return Batched(
+            tuple(map(float, body["batch"])),
+            None if thresholds is None else tuple(map(int, thresholds)),
+            None if deviations is None else tuple(map(float, deviations)),
+        )
     return Decision(bool(body["yes"]), body["p_value"], body["margin"])
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 from deciders.decider import Decision
 from deciders.estimates import Released
 from deciders.histogram import EMPTY
-from pqd.accounts import NO_LIMIT, Budget, Reservation, fitting
+from pqd.accounts import NO_LIMIT, Answer, Batched, Budget, Reservation, fitting
 from pqd.composition import Charge, Group, grouped, price
 from pqd.errors import LedgerError, RunError
 from pqd.ledger import Ledger
@@ -25,6 +25,7 @@ from pqd.workload import Workload
 
 if TYPE_CHECKING:
     from deciders import Histogram, Noise
+    from pqd.engines.cells import Cells
     from pqd.engines.duckdb import DuckDBEngine
     from pqd.priced import Priced
     from pqd.tables import Table
@@ -42,7 +43,6 @@ def silent(stage: str, done: int = 0, total: int = 0) -> None:
     """Show nothing."""
 
 
-Answer = Decision | Released
 Versions = list[tuple[int, ...] | None]
 
 # Seconds to wait for another process that has paid for one of the same questions.
@@ -118,6 +118,13 @@ class Answers:
         """Return the answer of a question that is released."""
         found = self.drawn[question.key]
         if not isinstance(found, Released):
+            raise TypeError(question.id)
+        return found
+
+    def batched(self, question: Priced) -> Batched:
+        """Return the answers of a batch."""
+        found = self.drawn[question.key]
+        if not isinstance(found, Batched):
             raise TypeError(question.id)
         return found
 
@@ -292,11 +299,19 @@ def _reserved(
     )
 
 
-def _scanned(parts: Sequence[Part[Any]], bill: Bill, key: bytes) -> dict[str, Histogram]:
-    """Return the private histogram of each new question, one scan per synthetic table."""
-    found: dict[str, Histogram] = {}
+def _scanned(parts: Sequence[Part[Any]], bill: Bill, key: bytes) -> dict[str, Histogram | Cells]:
+    """Return what each new question is drawn from.
+
+    The private histograms take one scan per synthetic table, the cells of a batch one each.
+    """
+    found: dict[str, Histogram | Cells] = {}
     for part in parts:
-        new = {q.key: q for q in part.questions if bill.new.get(q.key) is q}
+        every = {q.key: q for q in part.questions if bill.new.get(q.key) is q}
+        for name, question in every.items():
+            if question.joint:
+                joint = Workload(question.joint, part.prepared.unit, key)
+                found[name] = part.engine.cells(part.private, part.prepared.schema, joint)
+        new = {name: question for name, question in every.items() if not question.joint}
         if new:
             tasks = tuple(question.task for question in new.values())
             workload = Workload(tasks, part.prepared.unit, key)

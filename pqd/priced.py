@@ -16,8 +16,8 @@ from pqd.expressions import folded
 from pqd.predicate import canonical
 
 if TYPE_CHECKING:
-    from deciders import Decision, Histogram, Noise
-    from deciders.estimates import Released
+    from deciders import Noise
+    from pqd.accounts import Answer
     from pqd.parameters import Terms
     from pqd.query import Query
     from pqd.workload import PrivacyUnit, Task
@@ -57,9 +57,14 @@ class Priced(ABC):
     def mechanism(self) -> tuple[str, list[str], str]:
         """Return the mechanism's id, what it is asked beside the histogram, and its parameters."""
 
+    @property
+    def joint(self) -> tuple[Task, ...]:
+        """The tasks whose rows are told apart together, as cells; none: a histogram of its own."""
+        return ()
+
     @abstractmethod
-    def draw(self, histogram: Histogram, noise: Noise) -> Decision | Released:
-        """Return the private output, ``terms.epsilon``-DP in the histogram's rows."""
+    def draw(self, histogram: Any, noise: Noise) -> Answer:  # noqa: ANN401 - or cells
+        """Return the private output, ``terms.epsilon``-DP in the rows of what was scanned."""
 
     def entry(self) -> dict[str, Any]:
         """Return what the ledger keeps of it in public."""

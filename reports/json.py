@@ -12,6 +12,7 @@ from reports.numbers import plain
 if TYPE_CHECKING:
     from reports.check import CheckReport
     from reports.comparison import CompareReport
+    from reports.release import ReleaseReport
 
 
 def report_dict(report: AuditReport) -> dict[str, Any]:
@@ -79,4 +80,14 @@ def compare_dict(report: "CompareReport") -> dict[str, Any]:
         "simulated": report.simulated,
         "tied": [list(names) for names in report.tied],
         **values,
+    }
+
+
+def release_dict(report: "ReleaseReport") -> dict[str, Any]:
+    """Return ``report`` as JSON values."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "release",
+        "spent_epsilon": plain(report.cost.epsilon),
+        **json_values(report),
     }

@@ -18,6 +18,7 @@ from pqd.cli.audit import audit
 from pqd.cli.check import check
 from pqd.cli.compare import compare
 from pqd.cli.plan import plan
+from pqd.cli.release import release
 from pqd.cli.spec import spec
 from reports.visible import visible
 
@@ -54,6 +55,7 @@ app.command(name="audit", no_args_is_help=True)(audit)
 app.command(name="plan", no_args_is_help=True)(plan)
 app.command(name="check", no_args_is_help=True)(check)
 app.command(name="compare", no_args_is_help=True)(compare)
+app.command(name="release", no_args_is_help=True)(release)
 app.command(name="spec", no_args_is_help=True)(spec)
 app.add_typer(ledger.app, name="ledger")
 

@@ -6,16 +6,17 @@ TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
 from deciders import Histogram, Lattice
 from pqd.engines.bitmaps import WORD, Words, matching
+from pqd.engines.cells import Cells, cells_sql, joined, keys_of
 from pqd.engines.frames import loosely_typed, readable
 from pqd.engines.gathering import Chunk, gatherer
 from pqd.engines.kinds import TESTS, kind_of
@@ -49,6 +50,8 @@ _MEDDLING = {
     *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
 }
 _FINEST = 2.0**50
+# What is gathered from a scan: histograms, or cells.
+Gathered = TypeVar("Gathered")
 
 
 class DuckDBEngine:
@@ -279,11 +282,33 @@ class DuckDBEngine:
         RunError
             If the scan breaks; the message says nothing of the content.
         """
+        return self._scanned(table, schema, workload, self._counted)
+
+    def cells(self, table: Table, schema: Schema, workload: Workload) -> Cells:
+        """Return how many rows have each combination of atoms and lattice place, in one scan.
+
+        Of one number at most, and where one row is one person.
+
+        Raises
+        ------
+        TableError, RunError
+            As ``histograms``.
+        """
+        return self._scanned(table, schema, workload, self._gathered)
+
+    def _scanned(
+        self,
+        table: Table,
+        schema: Schema,
+        workload: Workload,
+        gather: Callable[[str, Workload], Gathered],
+    ) -> Gathered:
+        """Return what is gathered from a scan, or an error that tells nothing of the content."""
         self.check(table, workload.columns)
         public = table.role == "synthetic"
         sql = scan_sql(self._source(table, schema, workload), workload)
         try:
-            return self._counted(sql, workload)
+            return gather(sql, workload)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0][:200] if public else None
         if reason:
@@ -329,6 +354,14 @@ class DuckDBEngine:
                 rows = matching(task.predicate, place, words) if task.predicate else None
                 gathering.add(chunk, rows)
         return tuple(gathering.histogram() for gathering in gatherers)
+
+    def _gathered(self, sql: str, workload: Workload) -> Cells:
+        keys = keys_of(workload)
+        cursor = self._connection.execute(cells_sql(sql, keys))
+        chunks = []
+        while len(frame := cursor.fetch_df_chunk(_CHUNK)):
+            chunks.append(frame)
+        return joined(chunks, keys)
 
 
 def _unreadable(table: Table) -> RunError:

@@ -1,0 +1,193 @@
+"""Classes of rows: what a batch of queries can tell apart, from public data alone.
+
+A row's *vector* says which atomic conditions hold of it.  Conditions that share a column make one
+factor; of each factor the vectors that the synthetic table shows are kept, and the one in which
+nothing holds.  Classes are the combinations of these, where no two are one to every query.
+
+A private row is mapped by itself: a factor's vector that is not kept counts as the one in which
+nothing holds.  So one row is one class, whatever the other rows are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sqlglot
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from deciders.errors import ParameterError
+from pqd.engines.bitmaps import WORD, matching
+from pqd.expressions import folded
+
+if TYPE_CHECKING:
+    from pqd.engines.gathering import Integers
+    from pqd.predicate import Atom
+    from pqd.workload import Workload
+
+Booleans = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+
+# The most combinations, and the most yes and no in a matrix of queries by combinations.
+MOST_COMBINATIONS, _LARGEST_MATRIX = 2**16, 2**24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factor:
+    """Atoms by their bits, and the vectors of them that are told apart; first comes all False."""
+
+    names: tuple[str, ...]
+    bits: tuple[int, ...]
+    vectors: Booleans
+
+    @classmethod
+    def of(cls, atoms: Sequence[Atom], bits: Iterable[int], shown: Booleans) -> Factor:
+        """Return the factor of the atoms at ``bits``, given vectors of all atoms."""
+        ordered = sorted(bits, key=lambda bit: atoms[bit].sql)
+        none = np.zeros((1, len(ordered)), np.bool_)
+        distinct = np.unique(np.concatenate((none, shown[:, ordered])), axis=0)
+        return cls(tuple(atoms[bit].sql for bit in ordered), tuple(ordered), distinct)
+
+    def places(self, vectors: Booleans) -> Integers:
+        """Return the place of each row's vector, 0 for one that is not kept."""
+        known = {vector.tobytes(): place for place, vector in enumerate(self.vectors)}
+        held = np.ascontiguousarray(vectors[:, list(self.bits)])
+        return np.array([known.get(vector.tobytes(), 0) for vector in held], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes, and which of them each query selects: ``matrix`` (queries, classes).
+
+    ``merged`` is the class of each combination of the factors' vectors, the last factor the
+    fastest.  ``whole`` says that all combinations of factors were kept.
+    """
+
+    factors: tuple[Factor, ...]
+    merged: Integers
+    matrix: Booleans
+    whole: bool
+
+    @classmethod
+    def of(cls, workload: Workload, words: Words) -> Classes:
+        """Return the classes for the tasks of ``workload``, given the synthetic table's words.
+
+        Raises
+        ------
+        ParameterError
+            If there are too many.
+        """
+        atoms, queries = workload.atoms, len(workload.tasks)
+        if not atoms:
+            matrix = np.ones((queries, 1), np.bool_)
+            return cls((), np.zeros(1, np.int64), matrix, whole=True)
+        shown = unpacked(np.unique(_runs(words)[0], axis=0), len(atoms))
+        factors = tuple(Factor.of(atoms, bits, shown) for bits in _connected(atoms))
+        most = min(MOST_COMBINATIONS, _LARGEST_MATRIX // queries)
+        whole = _size(factors) <= most
+        if not whole:
+            factors = (Factor.of(atoms, range(len(atoms)), shown),)
+        if _size(factors) > most:
+            raise ParameterError(
+                f"these {queries:,} queries tell {_size(factors):,} combinations of conditions "
+                f"apart on the synthetic table; at most {most:,} fit: ask fewer of them at once"
+            )
+        matrix = _matrix(workload, factors)
+        _, first, merged = np.unique(
+            np.packbits(matrix, axis=0), axis=1, return_index=True, return_inverse=True
+        )
+        return cls(factors, merged.reshape(-1).astype(np.int64), matrix[:, first], whole)
+
+    @property
+    def size(self) -> int:
+        """How many classes there are."""
+        return int(self.matrix.shape[1])
+
+    def of_words(self, words: Words) -> Integers:
+        """Return the class of each row of ``words``."""
+        distinct, inverse = _runs(words)
+        vectors = unpacked(distinct, sum(len(factor.bits) for factor in self.factors))
+        places = np.zeros(len(distinct), np.int64)
+        for factor in self.factors:
+            places = places * len(factor.vectors) + factor.places(vectors)
+        found: Integers = self.merged[places][inverse]
+        return found
+
+    @cached_property
+    def digest(self) -> str:
+        """What rows are told apart by, as a hash; it does not change with the order of atoms."""
+        hashed = hashlib.sha256(json.dumps([factor.names for factor in self.factors]).encode())
+        for factor in self.factors:
+            hashed.update(repr(factor.vectors.shape).encode() + factor.vectors.tobytes())
+        return hashed.hexdigest()
+
+
+def _runs(words: Words) -> tuple[Words, Integers]:
+    """Return one row of each run of rows that are alike, and the run of every row.
+
+    Cells come in order, so that there are few; the answer is right in any order.
+    """
+    first = np.ones(len(words), np.bool_)
+    np.any(words[1:] != words[:-1], axis=1, out=first[1:])
+    return words[first], np.cumsum(first) - 1
+
+
+def _size(factors: Sequence[Factor]) -> int:
+    return math.prod(len(factor.vectors) for factor in factors)
+
+
+def _matrix(workload: Workload, factors: Sequence[Factor]) -> Booleans:
+    """Return which combinations of the factors' vectors each task selects."""
+    places = np.unravel_index(np.arange(_size(factors)), [len(f.vectors) for f in factors])
+    vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
+    for factor, place in zip(factors, places, strict=True):
+        vectors[:, list(factor.bits)] = factor.vectors[place]
+    words = list(packed(vectors).T)
+    bits = {atom: bit for bit, atom in enumerate(workload.atoms)}
+    every = np.ones(len(vectors), np.bool_)
+    return np.stack(
+        [matching(t.predicate, bits, words) if t.predicate else every for t in workload.tasks]
+    )
+
+
+def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
+    """Return the bits of atoms in groups: atoms that share a column are in one group."""
+    groups: list[tuple[set[str], list[int]]] = []
+    for bit, atom in enumerate(atoms):
+        columns, bits = _columns(atom), [bit]
+        apart = []
+        for names, held in groups:
+            if names & columns:
+                columns, bits = columns | names, held + bits
+            else:
+                apart.append((names, held))
+        groups = [*apart, (columns, bits)]
+    return sorted((bits for _, bits in groups), key=lambda b: min(atoms[i].sql for i in b))
+
+
+def _columns(atom: Atom) -> set[str]:
+    """Return the columns of an atom; those that name none share the empty name."""
+    tree = sqlglot.parse_one(atom.sql, read="duckdb")
+    return {folded(column.name) for column in tree.find_all(exp.Column)} or {""}
+
+
+def packed(vectors: Booleans) -> Words:
+    """Return rows of yes and no as words of 64 bits, the first bit the lowest."""
+    rows, bits = vectors.shape
+    wide = np.zeros((rows, -(-bits // WORD) * WORD), np.bool_)
+    wide[:, :bits] = vectors
+    return np.packbits(wide, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def unpacked(words: Words, bits: int) -> Booleans:
+    """Return the first ``bits`` bits of each row of words."""
+    octets = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+    found: Booleans = np.unpackbits(octets, axis=1, bitorder="little")[:, :bits].astype(np.bool_)
+    return found

@@ -1,0 +1,255 @@
+"""A batch of COUNT or SUM queries as numerical queries (Qiu et al. 2022), and who answers them.
+
+All queries of a batch add up one number ``g``: 1 for COUNT, else on a public lattice.  They differ
+in which classes of rows they select (pqd/classes.py), so they are decomposable queries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deciders.batch.conditions import Subsets
+from deciders.batch.huang import Composition
+from deciders.batch.linear_noise import NoisyAnswers, NoisyClasses
+from deciders.batch.normalization import GlobalTruncation, Normalization
+from deciders.batch.numerical import Numerical
+from deciders.batch.numerical_queries import Decomposable
+from deciders.batch.signed import Signed
+from deciders.batch.universe import Bits, Rows, Universe, Whole
+from deciders.errors import ParameterError
+from deciders.noise import check_scale
+from pqd.accounts import Batched
+
+if TYPE_CHECKING:
+    from deciders import Lattice, Noise
+    from deciders.batch.numerical_queries import NumericalQueries
+    from deciders.batch.released import Mechanism
+    from pqd.classes import Classes
+    from pqd.engines.cells import Cells
+    from pqd.engines.gathering import Integers
+
+Maker = Callable[[Decomposable], "Mechanism"]
+MECHANISMS: dict[str, Maker] = {
+    NoisyAnswers.id: lambda queries: NoisyAnswers(queries=queries),
+    NoisyClasses.id: lambda queries: NoisyClasses(queries=queries),
+    Numerical.id: lambda queries: Numerical(queries=queries),
+    Normalization.id: lambda queries: Normalization(queries=queries),
+    GlobalTruncation.id: lambda queries: GlobalTruncation(queries=queries),
+    Composition.id: lambda queries: Composition(queries=queries),
+}
+# Composition draws for every query by itself, and these two once for each query or class.
+_MOST_COMPOSED, _MOST_DRAWN = 300, 3000
+_LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22
+# Multiplicative weights and what goes with them draw at no scale beyond this over epsilon.
+_WIDEST = 2**20
+_ONE = Whole(1, np.ones((1, 1), np.int64))
+
+
+class Plan(Protocol):
+    """One way to answer a batch, all of it public.  Conformers: Planned, RangePlan."""
+
+    @property
+    def id(self) -> str:
+        """The name of the mechanism."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """Everything that the answers are a function of, beside classes, lattice and epsilon."""
+        ...
+
+    @property
+    def runs(self) -> int:
+        """How often it is rehearsed."""
+        ...
+
+    @property
+    def note(self) -> str | None:
+        """What a reader should know of it beside its name; public."""
+        ...
+
+    def read(self, cells: Cells) -> Any:  # noqa: ANN401 - rows, or a histogram
+        """Return the rows as the mechanism sees them: one row is one row there, or none."""
+        ...
+
+    def release(self, rows: Any, epsilon: Fraction, noise: Noise) -> Batched:  # noqa: ANN401
+        """Return answers that are epsilon-DP in ``rows``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The queries of a batch as numerical queries, on each side of 0 that the lattice has."""
+
+    classes: Classes
+    lattice: Lattice | None
+
+    @property
+    def signed(self) -> bool:
+        """Whether values may be negative."""
+        return self.lattice is not None and self.lattice.lower < 0
+
+    @property
+    def top(self) -> int:
+        """The most that a row adds to an answer, in units."""
+        if self.lattice is None:
+            return 1
+        return max(abs(self.lattice.lower_units), abs(self.lattice.upper_units), 1)
+
+    def queries(self, sign: int = 1) -> Decomposable:
+        """Return the queries about ``g``, or about ``-g`` where that is positive.
+
+        Raises
+        ------
+        ParameterError
+            If the universe does not fit.
+        """
+        return Decomposable(Subsets(self.classes.matrix), self._universe(sign))
+
+    def _universe(self, sign: int) -> Universe:
+        classes, lattice = self.classes.size, self.lattice
+        if lattice is None:
+            return Whole(classes, _ONE.weights)
+        if self.signed:
+            upper = max(1, lattice.upper_units if sign > 0 else -lattice.lower_units)
+            if classes * (upper + 1) <= _LARGEST_WHOLE:
+                return Whole.up_to(classes, upper)
+        else:
+            upper = lattice.upper_units
+            if classes * lattice.points <= _LARGEST_WHOLE:
+                return Whole(classes, self._values(np.arange(lattice.points))[None])
+        reduced = Bits(classes, upper)
+        cells = classes * upper.bit_length()
+        if cells > _LARGEST_BITS:
+            raise ParameterError(
+                f"these queries tell {classes:,} classes of rows apart, and with the digits of up "
+                f"to {upper:,} units that makes {cells:,} cells; at most {_LARGEST_BITS:,} fit: "
+                "ask fewer queries at once, or give tighter bounds or a wider step (--bounds)"
+            )
+        return reduced
+
+    def _values(self, places: Integers) -> Integers:
+        """Return ``g`` in units at places on the lattice."""
+        if self.lattice is None:
+            return places + 1
+        found: Integers = self.lattice.lower_units + self.lattice.step_units * places
+        return found
+
+    def rows(self, cells: Cells) -> Rows:
+        """Return the class and the level of every row; a row without a value adds nothing."""
+        held = cells.places >= 0
+        classes, places = self.classes.of_words(cells.words[held]), cells.places[held]
+        dense = not self.signed and isinstance(self._universe(1), Whole)
+        levels = places if dense else self._values(places)
+        counts = cells.counts[held]
+        return Rows(np.repeat(classes, counts), np.repeat(levels, counts))
+
+    def truth(self, cells: Cells) -> Integers:
+        """Return the exact answers in units: not private, for the synthetic table only."""
+        held = cells.places >= 0
+        totals = np.zeros(self.classes.size, np.int64)
+        worth = self._values(cells.places[held]) * cells.counts[held]
+        np.add.at(totals, self.classes.of_words(cells.words[held]), worth)
+        found: Integers = self.classes.matrix.astype(np.int64) @ totals
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A mechanism for numerical queries on a problem."""
+
+    problem: Problem
+    mechanism: Mechanism
+
+    @classmethod
+    def of(cls, name: str, problem: Problem, epsilon: Fraction) -> Planned:
+        """Return the plan of a mechanism by its id.
+
+        Raises
+        ------
+        ParameterError
+            If the problem does not fit, or epsilon is too small for any noise.
+        """
+        # Here, in public: how wide the noise is may depend on the table, and must not be refused.
+        check_scale(max(_WIDEST, 4 * len(problem.classes.matrix) * problem.top) / epsilon)
+        make = MECHANISMS[name]
+        if problem.signed:
+            sides = (make(problem.queries(sign)) for sign in (1, -1))
+            return cls(problem, Signed(positive=next(sides), negative=next(sides)))
+        return cls(problem, make(problem.queries()))
+
+    @property
+    def runs(self) -> int:
+        """How often it is rehearsed: more often for few queries, and where that takes no time."""
+        drawn = self.id in {NoisyAnswers.id, NoisyClasses.id, Composition.id}
+        return max(8, 64 // len(self.problem.classes.matrix)) if drawn else 3
+
+    @property
+    def quick(self) -> bool:
+        """Whether it draws so little that ``auto`` may take it."""
+        queries, classes = self.problem.classes.matrix.shape
+        drawn = {NoisyAnswers.id: queries, NoisyClasses.id: classes}.get(self.id, 0)
+        return drawn <= _MOST_DRAWN and (self.id != Composition.id or queries <= _MOST_COMPOSED)
+
+    @property
+    def _sides(self) -> tuple[Mechanism, ...]:
+        found = self.mechanism
+        return (found.positive, found.negative) if isinstance(found, Signed) else (found,)
+
+    @property
+    def id(self) -> str:
+        """The name of the mechanism; the same on both sides of 0."""
+        return self._sides[0].id
+
+    @property
+    def description(self) -> str:
+        """The mechanism's parameters, on each side, and the kind of universe."""
+        return "; ".join(map(_described, self._sides))
+
+    @property
+    def note(self) -> None:
+        """Nothing."""
+        return
+
+    def read(self, cells: Cells) -> Rows:
+        """Return the rows: each that ``cells`` count is one, or none."""
+        return self.problem.rows(cells)
+
+    def release(self, rows: Rows, epsilon: Fraction, noise: Noise) -> Batched:
+        """Return epsilon-DP answers."""
+        released = self.mechanism.release(rows, epsilon, noise)
+        found = None if released.thresholds is None else tuple(map(int, released.thresholds))
+        return Batched(tuple(map(float, released.answers)), found, self._deviations(found, epsilon))
+
+    def _deviations(
+        self, thresholds: tuple[int, ...] | None, epsilon: Fraction
+    ) -> tuple[float, ...] | None:
+        """Return the standard deviations of the noise, None where it is not added to answers.
+
+        Composition adds Laplace noise of scale ``2 tau / share``; sides of 0 are independent.
+        """
+        sides = [m for m in self._sides if isinstance(m, (NoisyAnswers, NoisyClasses))]
+        if sides:
+            squares = sum(side.deviations(epsilon) ** 2 for side in sides)
+            return tuple(np.sqrt(squares).tolist())
+        if self.id != Composition.id or thresholds is None:
+            return None
+        queries = len(self.problem.classes.matrix)
+        per_unit = math.sqrt(2) * float(2 * queries / epsilon)
+        bounds = np.array(thresholds, np.float64).reshape(-1, queries)
+        return tuple((per_unit * np.sqrt((bounds**2).sum(axis=0))).tolist())
+
+
+def _described(mechanism: Any) -> str:  # noqa: ANN401 - any of the mechanisms
+    queries: NumericalQueries = mechanism.queries
+    kept = (
+        f"{f.name}={getattr(mechanism, f.name)!r}" for f in fields(mechanism) if f.name != "queries"
+    )
+    universe = getattr(queries, "universe", None)
+    return f"{mechanism.id}({', '.join(kept)}) on {type(universe).__name__}"

@@ -1,0 +1,172 @@
+"""Batches of range sums (Wu et al. 2019): SUM of one column over ranges of that same column.
+
+A row is then known by its value alone: its place on the public lattice, which also says which
+queries select it.  The conditions are evaluated once, on a public table of all lattice values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sqlglot
+from sqlglot import exp
+
+from deciders.batch.ranking import best
+from deciders.batch.sums import Buckets, RangeSums
+from deciders.errors import ParameterError
+from deciders.histogram import Histogram
+from deciders.noise import check_scale
+from pqd.accounts import Batched
+from pqd.engines.bitmaps import matching
+from pqd.engines.duckdb import DuckDBEngine
+from pqd.expressions import Kind, folded
+from pqd.tables import open_table
+
+if TYPE_CHECKING:
+    from deciders import Lattice, Noise
+    from deciders.batch.mechanisms import BatchMechanism
+    from deciders.histogram import Integers
+    from pqd.classes import Booleans
+    from pqd.engines.cells import Cells
+    from pqd.expressions import Schema
+    from pqd.workload import Workload
+
+RANGES = "ranges"
+_MOST_POINTS, _MOST_QUERIES = 2**20, 500
+# One bucket per lattice value up to the first; beyond that, about as many as the second.
+_MOST_BUCKETS, _BUCKETS = 2000, 1000
+_UNFIT = (
+    "the mechanism ranges is for SUM of a column with values >= 0 whose conditions are ranges of "
+    "that same column; name another one, or auto"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RangePlan:
+    """The best of Wu's mechanisms for one batch, judged by expected errors on public data."""
+
+    lattice: Lattice
+    mechanism: BatchMechanism
+
+    @property
+    def id(self) -> str:
+        """The name of the family."""
+        return RANGES
+
+    @property
+    def runs(self) -> int:
+        """How often it is rehearsed: more often for few queries."""
+        return max(5, 64 // len(self.mechanism.workload.ranges))
+
+    @property
+    def description(self) -> str:
+        """The mechanism, its truncation, its buckets and ranges."""
+        workload = self.mechanism.workload
+        parts = repr((workload.buckets.ends, workload.ranges)).encode()
+        digest = hashlib.sha256(parts).hexdigest()
+        return f"{self.mechanism.id}({self.mechanism.truncation!r}) on {digest}"
+
+    @property
+    def note(self) -> str:
+        """Which of the mechanisms it is, and what becomes of a value."""
+        ends = len(self.mechanism.workload.buckets.ends)
+        truncation = self.mechanism.truncation.id
+        text = f"ranges is {self.mechanism.id} with truncation {truncation} over {ends:,} buckets; "
+        text += "conditions are about values within the bounds"
+        if ends < self.lattice.points:
+            text += ", and a value counts as the upper end of its bucket"
+        return f"{text}."
+
+    def read(self, cells: Cells) -> Histogram:
+        """Return the values of all rows, in units; a row without a value is left out."""
+        held = cells.places >= 0
+        values = self.lattice.lower_units + self.lattice.step_units * cells.places[held]
+        return Histogram.weighted(values, cells.counts[held])
+
+    def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> Batched:
+        """Return epsilon-DP answers: a row is one value of the histogram."""
+        found = self.mechanism.release(rows, epsilon, noise)
+        return Batched(
+            tuple(map(float, found.answers)),
+            tuple(map(int, found.thresholds)),
+            tuple(map(float, found.deviations)),
+        )
+
+
+def ranges_of(workload: Workload, cells: Cells, schema: Schema, epsilon: Fraction) -> RangePlan:
+    """Return the plan of a batch, given the synthetic table's ``cells``.
+
+    Raises
+    ------
+    ParameterError
+        If the queries are no range sums, or their noise would be too large.
+    """
+    lattice = _lattice(workload)
+    selected = _selected(workload, lattice, schema)
+    ranges = [_range(places) for places in selected]
+    ends = _ends(lattice, ranges)
+    buckets = Buckets(tuple(int(lattice.lower_units + lattice.step_units * end) for end in ends))
+    held = [
+        (int(np.searchsorted(ends, start)), int(np.searchsorted(ends, stop - 1)) + 1)
+        for start, stop in ranges
+    ]
+    public = RangePlan(lattice, None).read(cells)  # type: ignore[arg-type]
+    plan = RangePlan(lattice, best(RangeSums(buckets, tuple(held)), public, epsilon))
+    check_scale(plan.mechanism.largest_scale(epsilon))
+    return plan
+
+
+def _lattice(workload: Workload) -> Lattice:
+    """Return the lattice of the one column that the batch is about."""
+    measured = workload.measured[0] if workload.measured else None
+    lattice = measured.lattice if measured else None
+    if measured is None or lattice is None or len(workload.tasks) > _MOST_QUERIES:
+        raise ParameterError(_UNFIT)
+    column = sqlglot.parse_one(measured.sql, read="duckdb")
+    mentioned = {folded(name) for name in workload.columns}
+    alone = isinstance(column, exp.Column) and mentioned == {folded(column.name)}
+    if not alone or lattice.lower < 0 or lattice.points > _MOST_POINTS:
+        raise ParameterError(_UNFIT)
+    return lattice
+
+
+def _selected(workload: Workload, lattice: Lattice, schema: Schema) -> list[Booleans]:
+    """Return, for each query, which lattice values it selects."""
+    import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
+
+    (name,) = workload.columns
+    # As the engine snaps: a value is what its place is worth, in doubles.
+    values = float(lattice.lower) + float(lattice.step) * np.arange(lattice.points)
+    engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
+    kinds = engine.schema(table, {folded(name)}, {name: Kind.NUMBER})
+    found = engine.cells(table, {**schema, **kinds}, workload)
+    order = np.argsort(found.places)
+    if not np.array_equal(found.places[order], np.arange(lattice.points)):
+        raise ParameterError(_UNFIT)
+    words = list(found.words[order].T)
+    bits = {atom: bit for bit, atom in enumerate(workload.atoms)}
+    every = np.ones(lattice.points, np.bool_)
+    return [matching(t.predicate, bits, words) if t.predicate else every for t in workload.tasks]
+
+
+def _range(places: Booleans) -> tuple[int, int]:
+    """Return the first place and the one after the last; refuse gaps and nothing."""
+    held = np.flatnonzero(places)
+    if not held.size or held[-1] - held[0] + 1 != held.size:
+        raise ParameterError(_UNFIT)
+    return int(held[0]), int(held[-1]) + 1
+
+
+def _ends(lattice: Lattice, ranges: list[tuple[int, int]]) -> Integers:
+    """Return the last place of each bucket: every place, else the cuts and even ones between."""
+    if lattice.points <= _MOST_BUCKETS:
+        return np.arange(lattice.points)
+    cuts = sorted({0, lattice.points - 1, *(x - 1 for pair in ranges for x in pair if x > 0)})
+    wide = max(1, lattice.points // _BUCKETS)
+    parts = [np.arange(high, low, -wide) for low, high in pairwise(cuts)]
+    return np.unique(np.concatenate([np.array(cuts), *parts]))

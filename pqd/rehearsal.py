@@ -1,0 +1,109 @@
+"""Which mechanism answers a batch: each is rehearsed on the synthetic table, which costs nothing.
+
+The choice must be the same whenever the same is asked, or a question that was paid for would not
+be found again.  So a rehearsal draws from the distribution of the noise at fixed points.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from fractions import Fraction
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from deciders.errors import ParameterError, PqdError
+from deciders.noise import check_scale
+from reports.numbers import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deciders.histogram import Integers
+    from pqd.engines.cells import Cells
+    from pqd.problem import Plan, Problem
+
+AUTO = "auto"
+
+
+class Rehearsal:
+    """Noise at points that are the same in every run: for public data only, never for a release."""
+
+    simulated = True
+
+    def __init__(self, run: int) -> None:
+        """Begin the points of one ``run``."""
+        self._run, self._place = run, count()
+
+    def _point(self) -> float:
+        """Return a number inside (0, 1)."""
+        name = f"{self._run} {next(self._place)}"
+        return (int.from_bytes(hashlib.sha256(name.encode()).digest()[:6]) + 0.5) / 2**48
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        """Return ``statistic`` and a difference of two geometric draws; refuse as others do."""
+        check_scale(scale)
+        size = float(scale)
+        first, second = (math.floor(-size * math.log(self._point())) for _ in range(2))
+        return statistic + first - second
+
+    def choose(self, logit: float) -> bool:
+        """Return True for the share ``1 / (1 + exp(-logit))`` of the points."""
+        point = self._point()
+        return math.log(point) - math.log1p(-point) < logit
+
+
+class Chosen(NamedTuple):
+    """The plan taken, why, and the mean error of every plan that was rehearsed, in units."""
+
+    plan: Plan
+    reason: str
+    errors: Mapping[str, float]
+
+
+def chosen(
+    plans: Mapping[str, Plan], problem: Problem, cells: Cells, epsilon: Fraction, unit: Fraction
+) -> Chosen:
+    """Return the plan with the least mean absolute error on the synthetic table's ``cells``.
+
+    A plan that is named is the only one.  ``unit`` is what a unit of the answers is worth.
+
+    Raises
+    ------
+    PqdError
+        If no plan fits: the first reason.
+    """
+    errors: dict[str, float] = {}
+    truth = problem.truth(cells)
+    # What a plan reads depends on its kind alone; it takes time with the rows.
+    rows: dict[type, Any] = {}
+    refusal: PqdError | None = None
+    for name, plan in plans.items():
+        if type(plan) not in rows:
+            rows[type(plan)] = plan.read(cells)
+        try:
+            errors[name] = _error(plan, rows[type(plan)], truth, epsilon)
+        except PqdError as error:
+            refusal = refusal or error
+    if not errors:
+        raise refusal or ParameterError("no mechanism fits these queries")
+    taken = min(errors, key=errors.__getitem__)
+    least = f"{number_text(errors[taken] * float(unit), 3)} on average"
+    if len(plans) == 1:
+        return Chosen(plans[taken], f"named by the caller; rehearsed, it errs by {least}", errors)
+    others = sorted((e, n) for n, e in errors.items() if n != taken)
+    against = ", ".join(f"{n} {number_text(e * float(unit), 3)}" for e, n in others)
+    rivals = f", against {against}" if against else ""
+    reason = f"rehearsed on the synthetic table, it errs least: by {least}{rivals}"
+    return Chosen(plans[taken], reason, errors)
+
+
+def _error(plan: Plan, rows: Any, truth: Integers, epsilon: Fraction) -> float:  # noqa: ANN401
+    """Return the mean absolute error over all queries and some runs."""
+    gaps = [
+        np.abs(np.array(plan.release(rows, epsilon, Rehearsal(run)).answers) - truth).mean()
+        for run in range(plan.runs)
+    ]
+    return float(np.mean(gaps))

@@ -1,0 +1,197 @@
+"""``pqd release``: private answers to a whole workload under one budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deciders import SecureNoise
+from pqd.asking import Answers, Part, Progress, Purse, answered, silent
+from pqd.auditor import cost_of, ledger_path, part_of
+from pqd.batch import Made, Member, asking, batches
+from pqd.errors import NothingSelectedError, ParameterError, QueryError
+from pqd.parameters import Terms
+from pqd.problem import MECHANISMS
+from pqd.queries import as_queries
+from pqd.questions import Asked
+from pqd.ranges import RANGES
+from pqd.rehearsal import AUTO
+from pqd.synthetics import Synthetics
+from pqd.tables import open_table
+from reports.numbers import plain
+from reports.release import ReleasedQuery, ReleaseReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deciders import Noise
+    from deciders.exact import Number
+    from pqd.accounts import Batched
+    from pqd.query import Query
+
+_UNRECORDED = (
+    "These answers were paid for but could not be written to the ledger; see that it is whole "
+    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
+)
+_UNSEEN = (
+    "A private row whose conditions on some columns combine as in no synthetic row counts as "
+    "meeting none of them."
+)
+
+
+def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
+    private: object,
+    synthetic: object,
+    queries: str | Query | Iterable[str | Query],
+    *,
+    epsilon: Number,
+    mechanism: str = AUTO,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    unit: str | None = None,
+) -> ReleaseReport:
+    """Answer a workload of COUNT and SUM queries on the private table, under one budget.
+
+    Parameters
+    ----------
+    private, synthetic
+        As for ``pqd.audit``: the synthetic table, and all other arguments, are public.
+    queries
+        One SQL text, several, or ``pqd.Query`` objects: COUNT(*), COUNT(column), SUM(expression).
+    epsilon
+        The budget of all queries together.
+    mechanism
+        ``"auto"`` (errs least on the synthetic table), or ``workload``, ``identity``,
+        ``numerical``, ``normalization``, ``global_truncation``, ``composition``, ``ranges``.
+    columns
+        Public facts of columns; what is not stated comes from the synthetic table.
+    ledger, fresh
+        As for ``pqd.audit``.
+    unit
+        Not yet: one row is one person.
+
+    Returns
+    -------
+    ReleaseReport
+        The answers drawn are ``report.cost.epsilon``-differentially private together: queries that
+        sum up one thing are one batch, whose mechanism is differentially private at the share of
+        epsilon that its number of queries is of all; shares add up.
+
+    Raises
+    ------
+    PqdError
+        As ``pqd.audit``.
+    """
+    if unit is not None:
+        raise ParameterError(
+            "a release counts rows, and one row is one person: it knows no --unit yet; reduce the "
+            "private table to one row per person, or use pqd audit, which takes --unit"
+        )
+    # A release has no tolerance; that field of the terms is not used.
+    terms = Terms.parse(tau=1, epsilon=epsilon, alpha=0.05, decider=mechanism, columns=columns)
+    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    asked = as_queries(queries)
+    return run_release(private, synthetic, asked, terms, SecureNoise(), purse=purse)
+
+
+def run_release(
+    private: object,
+    synthetic: object,
+    queries: tuple[Query, ...],
+    terms: Terms,
+    noise: Noise,
+    progress: Progress = silent,
+    *,
+    purse: Purse | None = None,
+) -> ReleaseReport:
+    """Release with ``noise``; see ``release``.  Without a purse no account is kept."""
+    _check(queries, terms)
+    progress("Reading the synthetic table")
+    public, secret = open_table(synthetic, "synthetic"), open_table(private, "private")
+    tables = Synthetics([public], secret)
+    part = part_of(tables, [Asked(query, terms) for query in queries], terms.facts, Member.of)
+    members = part.prepared.demand()
+    if not members:
+        raise NothingSelectedError("there is no query to answer")
+    progress("Rehearsing on the synthetic table")
+    made = batches(members, part, tables.tables[0], terms)
+    taken = tuple(one.batch for one in made)
+    drawn = Part(part.engine, part.private, asking(part, taken))
+    answers = answered([drawn], purse, noise, progress)
+    notes = [*part.prepared.notes, _UNSEEN, *_remarks(made)]
+    return ReleaseReport(
+        queries=tuple(_released(member, made, answers) for member in members),
+        batches=tuple(one.facts(replayed=one.batch.key in answers.bill.known) for one in made),
+        private=part.private.label,
+        synthetic=public.label,
+        epsilon=terms.epsilon or Fraction(0),
+        cost=cost_of(answers.bill, purse, None),
+        simulated=noise.simulated,
+        notes=(*notes, *([] if answers.recorded else [_UNRECORDED])),
+    )
+
+
+def _check(queries: Sequence[Query], terms: Terms) -> None:
+    """Refuse what no mechanism is for, before any table is read."""
+    names = [AUTO, *MECHANISMS, RANGES]
+    if terms.decider not in names:
+        known = ", ".join(names)
+        raise ParameterError(f"mechanism {terms.decider!r} is not known; use one of {known}")
+    for query in queries:
+        if query.aggregate not in {"COUNT", "SUM"}:
+            raise QueryError(
+                f"query {query.id}: a release answers COUNT(*), COUNT(column) and SUM(expression), "
+                f"not {query.aggregate}; ask pqd audit or pqd compare for it, or for a mean ask "
+                "its SUM and COUNT here",
+                query.sql,
+            )
+
+
+def _remarks(made: Sequence[Made]) -> Iterator[str]:
+    """Yield what else is public of the batches."""
+    for one in made:
+        name, note = one.batch.name, one.batch.plan.note
+        if note:
+            yield f"{name}: {note}"
+        elif not one.batch.classes.whole:
+            yield (
+                f"{name}: the conditions combine in too many ways to keep all; those that the "
+                "synthetic table shows are told apart, all columns together."
+            )
+
+
+def _released(member: Member, made: Sequence[Made], answers: Answers) -> ReleasedQuery:
+    """Return one query with its answer."""
+    one = next(each for each in made if each.measured == member.task.measured)
+    found, place = answers.batched(one.batch), one.places[member.asks]
+    query, scale = member.query, one.scale
+    low, high = _thresholds(found, place, len(one.places)) if one.measured else (None, None)
+    return ReleasedQuery(
+        id=query.id or "",
+        sql=query.sql,
+        aggregate=query.aggregate,
+        attribute=query.attribute,
+        where=query.where,
+        batch=one.batch.name,
+        q_synthetic=plain(member.synthetic),
+        # To whole units, which is what every answer about a table is made of.
+        answer=plain(round(found.answers[place]) * scale),
+        threshold=None if high is None else plain(high * scale),
+        lower_threshold=None if low is None else plain(-low * scale),
+        deviation=found.deviations[place] * float(scale) if found.deviations else None,
+        block=query.block,
+        group=query.group,
+    )
+
+
+def _thresholds(found: Batched, place: int, queries: int) -> tuple[int | None, int | None]:
+    """Return where the negative and the positive side of a query were truncated, in units."""
+    every = found.thresholds
+    if every is None:
+        return None, None
+    if len(every) == 1:
+        return None, every[0]
+    return (every[place + queries] if len(every) > queries else None), every[place]

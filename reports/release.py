@@ -1,0 +1,110 @@
+"""The model of ``pqd release``: private answers to a workload of COUNT and SUM queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.model import Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedQuery:
+    """One query and its private answer, in the query's own unit.
+
+    Only ``answer``, ``threshold``, ``lower_threshold`` and ``deviation`` depend on the private
+    table, through the release of the ``batch``.  Values beyond a threshold count as the threshold;
+    None for a count, or where there is none.  ``deviation`` is the standard deviation of the noise
+    around the sum so truncated, None where the theory gives none.  ``q_synthetic`` is the synthetic
+    table's answer.
+    """
+
+    id: str
+    sql: str
+    aggregate: str
+    attribute: str | None
+    where: str | None
+    batch: str
+    q_synthetic: int | float
+    answer: int | float
+    threshold: int | float | None = None
+    lower_threshold: int | float | None = None
+    deviation: float | None = None
+    block: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """A mechanism and its mean absolute error on the synthetic table, in the queries' unit."""
+
+    mechanism: str
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedBatch:
+    """Queries that were answered together: how, why so, and at which budget.
+
+    ``classes`` is how many kinds of rows the queries tell apart; ``rehearsed`` are the mechanisms
+    that could have answered, from public data.  ``replayed``: asked and paid for before.
+    """
+
+    name: str
+    queries: int
+    epsilon: Fraction
+    mechanism: str
+    reason: str
+    classes: int
+    rehearsed: tuple[Rehearsed, ...]
+    replayed: bool = False
+
+    @property
+    def error(self) -> float:
+        """The mean absolute error of the mechanism taken, on the synthetic table."""
+        return next(r.error for r in self.rehearsed if r.mechanism == self.mechanism)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseReport:
+    """Private answers to a workload: all that leaves a release about the private table."""
+
+    queries: tuple[ReleasedQuery, ...]
+    batches: tuple[ReleasedBatch, ...]
+    private: str
+    synthetic: str
+    epsilon: Fraction
+    cost: Cost
+    simulated: bool = False
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        from reports.json import release_dict  # noqa: PLC0415 - renderings import the model
+
+        return release_dict(self)
+
+    def to_json(self) -> str:
+        """Return the report as JSON text (docs/report-schema.md)."""
+        from reports.json import json_text  # noqa: PLC0415 - the same
+
+        return json_text(self.to_dict())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per query."""
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+        names = ReleasedQuery.__slots__
+        rows = [{name: getattr(query, name) for name in names} for query in self.queries]
+        return pd.DataFrame(rows, columns=list(names)).assign(simulated=self.simulated)
+
+    def __str__(self) -> str:
+        """Return the terminal report as plain text, 80 columns wide."""
+        from reports.release_terminal import TerminalRelease  # noqa: PLC0415 - the same
+        from reports.terminal import rendered_text  # noqa: PLC0415
+
+        return rendered_text(TerminalRelease(self), 80)

@@ -1,0 +1,423 @@
+"""``pqd release`` from end to end: what it says, what it costs, what it refuses, what it hides."""
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pqd
+from deciders import SimulatedNoise
+from pqd.accounts import Budget
+from pqd.asking import Purse
+from pqd.errors import BudgetError, ParameterError, PqdError, QueryError
+from pqd.ledger import Ledger
+from pqd.parameters import Terms
+from pqd.queries import as_queries
+from pqd.releaser import run_release
+from reports.release import ReleaseReport
+from reports.release_terminal import SIMULATED, TerminalRelease
+from reports.terminal import rendered_text
+
+Ran = tuple[int, str, str]
+Command = Callable[..., Ran]
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+PRIVATE, SYNTHETIC = (SAMPLES / f"census_{kind}.parquet" for kind in ("private", "synthetic"))
+QUERIES = [
+    "SELECT COUNT(*) FROM D WHERE age > 30",
+    "SELECT COUNT(*) FROM D GROUP BY job",
+    "SELECT COUNT(pay) FROM D WHERE job <> 'nurse'",
+    "SELECT SUM(pay) FROM D",
+    "SELECT SUM(pay) FROM D WHERE age > 30 AND job = 'cook'",
+    "SELECT SUM(debt) FROM D WHERE age > 30",
+]
+COLUMNS = {"debt": {"bounds": (-50, 50)}}
+
+
+def table(seed: int, rows: int = 600) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(0, 80, rows),
+            "pay": rng.integers(0, 9, rows),
+            "debt": rng.integers(-50, 51, rows),
+            "job": rng.choice(["cook", "smith", "nurse"], rows),
+        }
+    )
+
+
+COPY, SECRET = table(1), table(2)
+
+
+def released(private: object = SECRET, queries: Any = QUERIES, **options: Any) -> ReleaseReport:
+    given: dict[str, Any] = {"epsilon": 1, "columns": COLUMNS} | options
+    return pqd.release(private, COPY, queries, **given)
+
+
+def simulated(
+    private: object, noise: Any, mechanism: str = "auto", **options: Any
+) -> ReleaseReport:
+    terms = Terms.parse(tau=1, epsilon="0.5", alpha=0.05, decider=mechanism, columns=COLUMNS)
+    return run_release(private, COPY, as_queries(QUERIES), terms, noise, **options)
+
+
+RANGE_SUMS = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 9")]
+
+
+def truth(frame: pd.DataFrame) -> list[float]:
+    old = frame.age > 30
+    jobs = [int((frame.job == job).sum()) for job in ("cook", "nurse", "smith")]
+    counts = [int(old.sum()), *jobs, int((frame.job != "nurse").sum())]
+    cooks = frame.pay[old & (frame.job == "cook")].sum()
+    return [*counts, frame.pay.sum(), cooks, frame.debt[old].sum()]
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Path:
+    """Where the fixture of every test keeps the account."""
+    return tmp_path / "ledger.sqlite"
+
+
+def spent(path: Path) -> list[Fraction]:
+    if not path.exists():
+        return []
+    with closing(Ledger(path)) as ledger:
+        return [account.epsilon for account in ledger.accounts]
+
+
+# What it says -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "workload", "identity", "composition"])
+def test_answers_at_a_large_epsilon_are_the_truth(mechanism: str) -> None:
+    report = released(epsilon=10**6, mechanism=mechanism)
+    assert [query.answer for query in report.queries] == truth(SECRET)
+    assert {batch.name: batch.queries for batch in report.batches} == {
+        "COUNT": 5,
+        "SUM(pay)": 2,
+        "SUM(debt)": 1,
+    }
+    assert not report.simulated
+
+
+@pytest.mark.parametrize("mechanism", ["numerical", "normalization", "global_truncation"])
+def test_answers_of_multiplicative_weights_are_near_the_truth(mechanism: str) -> None:
+    report = released(epsilon=10**6, mechanism=mechanism)
+    for query, exact in zip(report.queries[:7], truth(SECRET), strict=False):
+        assert abs(query.answer - exact) < 150, query.id
+        assert query.deviation is None
+
+
+@pytest.mark.parametrize("sql", ["SELECT COUNT(*) FROM D", "SELECT SUM(pay) FROM D"])
+@pytest.mark.parametrize("mechanism", ["auto", "numerical", "global_truncation", "composition"])
+def test_a_query_without_a_condition(sql: str, mechanism: str) -> None:
+    (query,) = released(queries=sql, epsilon=10**6, mechanism=mechanism).queries
+    exact = len(SECRET) if "COUNT" in sql else SECRET.pay.sum()
+    assert abs(query.answer - exact) <= 0.3 * exact
+    assert run_release(
+        SECRET.iloc[:0],
+        COPY,
+        as_queries(sql),
+        Terms.parse(tau=1, epsilon=1, alpha=0.05, decider=mechanism),
+        SimulatedNoise(2),
+    ).queries
+
+
+def test_range_sums_have_their_own_mechanism() -> None:
+    report = released(queries=RANGE_SUMS, epsilon=10**6, mechanism="ranges")
+    pay = SECRET.pay
+    assert [q.answer for q in report.queries] == [
+        pay[pay > 3].sum(),
+        pay[pay <= 6].sum(),
+        pay.sum(),
+    ]
+    assert all(query.deviation is not None for query in report.queries)
+    assert any(note.startswith("SUM(pay): ranges is ") for note in report.notes)
+    assert "ranges" in {r.mechanism for r in released(queries=RANGE_SUMS).batches[0].rehearsed}
+
+
+def test_noise_is_as_large_as_the_report_says() -> None:
+    errors, deviations = [], []
+    for seed in range(40):
+        report = simulated(SECRET, SimulatedNoise(seed), "workload")
+        errors.append([q.answer - t for q, t in zip(report.queries, truth(SECRET), strict=True)])
+        deviations.append([query.deviation for query in report.queries])
+    ratio = np.std(np.array(errors), axis=0) / np.array(deviations[0], float)
+    assert (ratio > 0.6).all()
+    assert (ratio < 1.5).all()
+    assert all(each == deviations[0] for each in deviations)
+
+
+def test_the_report_in_all_its_forms() -> None:
+    report = released()
+    frame = report.to_frame()
+    assert frame["id"].tolist() == [query.id for query in report.queries]
+    assert frame["group"].dropna().tolist() == ["job = cook", "job = nurse", "job = smith"]
+    found = json.loads(report.to_json())
+    assert (found["kind"], found["spent_epsilon"]) == ("release", 1)
+    assert len(found["queries"]) == 8
+    for width in (20, 40, 80, 200):
+        text = rendered_text(TerminalRelease(report), width)
+        assert max(map(len, text.splitlines())) <= max(width, 26)
+        flat = " ".join(text.split())
+        assert all(query.id.split("[")[0] in flat for query in report.queries)
+    assert "One row counts as one person." in str(report)
+    assert SIMULATED not in str(report)
+
+
+def test_simulated_answers_are_stamped() -> None:
+    report = simulated(SECRET, SimulatedNoise(1))
+    assert SIMULATED in str(report)
+    assert json.loads(report.to_json())["simulated"] is True
+    assert report.to_frame()["simulated"].all()
+
+
+def test_the_schema_document_names_every_field() -> None:
+    words = (SAMPLES.parent / "docs" / "report-schema.md").read_text("utf-8")
+    found = released().to_dict()
+    for fields in (found, found["queries"][0], found["batches"][0]):
+        for name in fields:
+            assert name in words, name
+
+
+# What it costs ------------------------------------------------------------------------------------
+
+
+def test_the_cost_is_the_stated_epsilon_exactly(account: Path) -> None:
+    report = released(epsilon="1/3")
+    assert report.cost.epsilon == Fraction(1, 3)
+    assert [batch.epsilon for batch in report.batches] == [
+        Fraction(1, 3) * n / 8 for n in (5, 2, 1)
+    ]
+    assert spent(account) == [Fraction(1, 3)]
+
+
+def test_asked_again_it_costs_nothing_and_says_the_same(account: Path) -> None:
+    first = released()
+    renamed = [pqd.Query(sql, f"other{n}") for n, sql in enumerate(reversed(QUERIES))]
+    for again in (released(), released(queries=renamed)):
+        assert again.cost.epsilon == 0
+        assert all(batch.replayed for batch in again.batches)
+    answers = {query.sql: query.answer for query in first.queries}
+    assert {query.sql: query.answer for query in again.queries} == answers
+    assert [b.reason for b in released().batches] == [b.reason for b in first.batches]
+    assert spent(account) == [1]
+
+
+def test_what_else_is_asked_is_paid_for(account: Path) -> None:
+    released()
+    assert released(fresh=True).cost.epsilon == 1
+    assert released(epsilon="1/2").cost.epsilon == Fraction(1, 2)
+    named = released(mechanism="numerical")
+    assert named.cost.epsilon == 1
+    assert spent(account) == [Fraction(7, 2)]
+
+
+def test_auto_and_the_mechanism_that_it_takes_are_one_question() -> None:
+    sql = QUERIES[:2]
+    taken = released(queries=sql).batches[0].mechanism
+    assert released(queries=sql, mechanism=taken).cost.epsilon == 0
+
+
+def test_a_question_that_is_asked_twice_is_one() -> None:
+    report = released(queries=[QUERIES[0], QUERIES[0]])
+    assert report.batches[0].queries == 1
+    assert report.queries[0].answer == report.queries[1].answer
+
+
+def test_a_budget_that_does_not_reach_is_refused(account: Path) -> None:
+    with closing(Ledger(account)) as ledger:
+        ledger.set_limit(Budget(Fraction(1, 2)))
+    with pytest.raises(BudgetError, match="this run needs epsilon 1"):
+        released()
+    assert spent(account) == []
+
+
+def test_what_protects_persons_does_not_add_up_with_a_release(account: Path) -> None:
+    pqd.audit(SECRET, COPY, QUERIES[0], tau=5, epsilon=1, unit="job")
+    with pytest.raises(BudgetError, match="do not add up"):
+        released()
+    assert spent(account) == [1]
+
+
+def test_audit_and_release_share_an_account(account: Path) -> None:
+    pqd.audit(SECRET, COPY, QUERIES[0], tau=5, epsilon=1)
+    released()
+    assert spent(account) == [2]
+
+
+# What it refuses ----------------------------------------------------------------------------------
+
+
+REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
+    "an average": ({"queries": "SELECT AVG(pay) FROM D"}, QueryError, "ask its SUM and COUNT"),
+    "a distinct count": ({"queries": "SELECT COUNT(DISTINCT job) FROM D"}, QueryError, "pqd audit"),
+    "a mechanism": ({"mechanism": "magic"}, ParameterError, "auto, workload, identity, numerical"),
+    "a column": ({"queries": "SELECT SUM(pai) FROM D"}, PqdError, "pay"),
+    "a person": ({"unit": "job"}, ParameterError, "one row is one person"),
+    "no budget": ({"epsilon": 0}, ParameterError, "greater than 0"),
+    "too small a budget": ({"epsilon": "1e-11"}, ParameterError, "COUNT: the noise scale"),
+    "no query": ({"queries": []}, PqdError, "no quer"),
+    "no range sums": ({"mechanism": "ranges"}, ParameterError, "COUNT: the mechanism ranges is"),
+    "wide bounds": (
+        {"columns": {"debt": {"bounds": (0, 10**12)}}},
+        ParameterError,
+        "SUM\\(debt\\): the largest value",
+    ),
+}
+
+
+@pytest.mark.parametrize("label", REFUSED)
+def test_what_it_refuses_spends_nothing(label: str, account: Path) -> None:
+    options, kind, message = REFUSED[label]
+    with pytest.raises(kind, match=message):
+        released(**options)
+    assert spent(account) == []
+
+
+# What it hides ------------------------------------------------------------------------------------
+
+
+class Recorded:
+    """Noise that gives what was recorded, whatever the statistic."""
+
+    simulated = False
+
+    def __init__(self, values: Sequence[int], *, answer: bool) -> None:
+        self._values, self._answer, self._place = values, answer, count()
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        del statistic, scale
+        return self._values[next(self._place) % len(self._values)]
+
+    def choose(self, logit: float) -> bool:
+        del logit
+        return self._answer
+
+
+RECORDS: dict[str, Callable[[], Recorded]] = {
+    "near": lambda: Recorded([4, 2, 19, -3, 130, 7, 1, 0, 55], answer=True),
+    "below": lambda: Recorded([-(2**40)], answer=False),
+    "above": lambda: Recorded([2**40, 2**35 + 1], answer=True),
+}
+OTHERS = {
+    "many other rows": table(9, 3000).assign(job="spy", pay=7),
+    "no rows": SECRET.iloc[:0],
+    "nothing but NULL": SECRET.astype(object).where(np.zeros(SECRET.shape, dtype=bool), None),
+    "texts for numbers": SECRET.assign(age="zebra-canary", pay="?", debt="", job=7),
+    "extremes": SECRET.assign(age=np.inf, pay=1e308, debt=-1e308),
+}
+
+
+def said(report: ReleaseReport) -> tuple[str, ...]:
+    wide = rendered_text(TerminalRelease(report), 60)
+    return str(report), wide, report.to_json(), report.to_frame().to_csv()
+
+
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize(
+    "mechanism",
+    ["auto", "workload", "identity", "numerical", "normalization", "composition"],
+)
+def test_reports_do_not_depend_on_the_private_table(mechanism: str, record: str) -> None:
+    expected = said(simulated(SECRET, RECORDS[record](), mechanism))
+    for name, other in OTHERS.items():
+        assert said(simulated(other, RECORDS[record](), mechanism)) == expected, name
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_range_sums_do_not_depend_on_the_private_table(record: str) -> None:
+    terms = Terms.parse(tau=1, epsilon="0.5", alpha=0.05, decider="ranges")
+    told = {
+        said(run_release(private, COPY, as_queries(RANGE_SUMS), terms, RECORDS[record]()))
+        for private in (SECRET, *OTHERS.values())
+    }
+    assert len(told) == 1
+
+
+def test_reports_with_a_ledger_do_not_depend_on_the_private_table(tmp_path: Path) -> None:
+    reports = []
+    for number, private in enumerate((SECRET, OTHERS["many other rows"])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        purse = Purse(folder / "ledger.sqlite")
+        told = [said(simulated(private, RECORDS["near"](), purse=purse)) for _ in range(2)]
+        assert told[0] != told[1], "the second run is replayed"
+        reports.append(told)
+    assert reports[0] == reports[1]
+
+
+def test_without_noise_the_same_tables_do_differ() -> None:
+    class Absent:
+        simulated = False
+
+        def laplace(self, statistic: int, scale: Fraction) -> int:
+            del scale
+            return statistic
+
+        def choose(self, logit: float) -> bool:
+            return logit > 0
+
+    tables = (SECRET, OTHERS["many other rows"], OTHERS["no rows"])
+    for mechanism in ("auto", "numerical", "composition"):
+        assert len({said(simulated(t, Absent(), mechanism)) for t in tables}) == 3
+
+
+def test_a_category_that_the_copy_lacks_does_not_show() -> None:
+    private = SECRET.assign(job=["spy-canary", *SECRET.job[1:]])
+    report = released(private)
+    assert "canary" not in "".join(said(report))
+    assert len(report.queries) == 8
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+def test_the_command_answers_and_writes_json(command: Command, tmp_path: Path) -> None:
+    queries, target = tmp_path / "queries.sql", tmp_path / "report.json"
+    queries.write_text(
+        "-- id: women\nSELECT COUNT(*) FROM D WHERE sex = 'Female';\n"
+        "-- id: income\nSELECT SUM(inctot) FROM D WHERE age > 40;\n",
+        encoding="utf-8",
+    )
+    tables = [str(PRIVATE), str(SYNTHETIC), "--queries", str(queries), "--epsilon", "1"]
+    code, out, err = command("release", *tables, "--json", str(target))
+    assert (code, err) == (0, "")
+    assert "Spent epsilon 1 = 2 x 0.5 on census_private.parquet" in " ".join(out.split())
+    kept = json.loads(target.read_text("utf-8"))
+    code, out, _ = command("release", *tables, "--json", "-")
+    again = json.loads(out)
+    assert [q["answer"] for q in again["queries"]] == [q["answer"] for q in kept["queries"]]
+    assert (kept["spent_epsilon"], again["spent_epsilon"]) == (1, 0)
+    assert kept["queries"][1]["id"] == "income"
+
+
+def test_bins_make_many_queries(command: Command) -> None:
+    options = ["-q", "SELECT COUNT(*) FROM D", "--bins", "age=0:100:10", "--epsilon", "1"]
+    code, out, _ = command("release", str(PRIVATE), str(SYNTHETIC), *options, "--json", "-")
+    assert code == 0
+    assert json.loads(out)["batches"][0]["queries"] == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-q", "SELECT COUNT(*) FROM D"], "--epsilon is missing"),
+        (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--unit", "age"], "one row is one"),
+        (["-q", "SELECT MEDIAN(age) FROM D", "--epsilon", "1"], "a release answers COUNT"),
+        (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--json", "x.csv"], "like a table"),
+    ],
+)
+def test_mistakes_at_the_command_line(
+    command: Command, options: list[str], message: str, account: Path
+) -> None:
+    code, out, err = command("release", str(PRIVATE), str(SYNTHETIC), *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert spent(account) == []

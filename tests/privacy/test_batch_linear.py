@@ -1,0 +1,108 @@
+"""Noise on answers and on classes: the loss of every pair of neighbours, exactly, and two twins."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from deciders.batch.conditions import Subsets
+from deciders.batch.linear_noise import NoisyAnswers, NoisyClasses
+from deciders.batch.numerical_queries import Decomposable
+from deciders.batch.universe import Bits, Rows, Universe, Whole
+
+EPSILON = Fraction(1, 3)
+MATRIX = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0]], dtype=bool)
+WEIGHTS = np.array([[0, 1, 4], [0, 2, 3], [1, 1, 2], [5, 5, 9]])
+
+
+@dataclass
+class Recording:
+    """Noise that keeps what it was asked and adds nothing."""
+
+    simulated: bool = False
+    asked: list[tuple[int, Fraction]] = field(default_factory=list)
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        self.asked.append((statistic, scale))
+        return statistic
+
+    def choose(self, logit: float) -> bool:
+        raise AssertionError(logit)
+
+
+class TooQuiet(NoisyAnswers):
+    """Wrong: the largest value alone, as if a row took part in one query."""
+
+    @property
+    def norm(self) -> int:
+        return int(self.queries.universe.tops.max())
+
+
+class Quieter(NoisyClasses):
+    """Wrong: one unit."""
+
+    @property
+    def norm(self) -> int:
+        return 1
+
+
+Plan = NoisyAnswers | NoisyClasses
+UNIVERSES: list[Universe] = [Whole(4, WEIGHTS), Bits(4, 6), Whole(4, np.ones((1, 1), np.int64))]
+
+
+def rows(pairs: list[tuple[int, int]]) -> Rows:
+    held = np.array(pairs, np.int64).reshape(-1, 2)
+    return Rows(held[:, 0], held[:, 1])
+
+
+def worst_loss(plan: Plan) -> Fraction:
+    """Return the largest privacy loss over a table and every row that may be added to it."""
+    base = [(0, 1), (2, 2), (3, 0)]
+    losses = []
+    for extra in product(range(4), range(7)):
+        asked = []
+        for pairs in ([], base, [*base, extra], [extra]):
+            noise = Recording()
+            plan.release(rows(list(pairs)), EPSILON, noise)
+            asked.append(noise.asked)
+        for one, other in ((asked[0], asked[3]), (asked[1], asked[2])):
+            # The scales are public: the same on both.
+            assert [scale for _, scale in one] == [scale for _, scale in other]
+            pairs_of = zip(one, other, strict=True)
+            losses.append(sum((abs(a - b) / scale for (a, scale), (b, _) in pairs_of), Fraction(0)))
+    return max(losses)
+
+
+@pytest.mark.parametrize("universe", UNIVERSES)
+@pytest.mark.parametrize("kind", [NoisyAnswers, NoisyClasses])
+def test_no_row_costs_more_than_epsilon(kind: type[Plan], universe: Universe) -> None:
+    loss = worst_loss(kind(queries=Decomposable(Subsets(MATRIX), universe)))
+    assert 0 < loss <= EPSILON
+
+
+@pytest.mark.parametrize("kind", [TooQuiet, Quieter])
+def test_wrong_norms_are_caught(kind: type[Plan]) -> None:
+    assert worst_loss(kind(queries=Decomposable(Subsets(MATRIX), UNIVERSES[0]))) > EPSILON
+
+
+@pytest.mark.parametrize("kind", [NoisyAnswers, NoisyClasses])
+def test_answers_without_noise_are_exact(kind: type[Plan]) -> None:
+    rng = np.random.default_rng(4)
+    for universe in UNIVERSES:
+        queries = Decomposable(Subsets(MATRIX), universe)
+        table = Rows(rng.integers(0, 4, 50), rng.integers(0, 7, 50))
+        worth = universe.values(table)
+        expected = [int(worth[line[table.classes]].sum()) for line in MATRIX]
+        released = kind(queries=queries).release(table, EPSILON, Recording())
+        assert released.answers.tolist() == expected
+
+
+def test_a_batch_that_selects_nothing_is_answered_by_nothing_but_noise() -> None:
+    queries = Decomposable(Subsets(np.zeros((2, 4), bool)), UNIVERSES[0])
+    assert NoisyAnswers(queries=queries).norm == 1
+    assert NoisyAnswers(queries=queries).release(rows([]), 1, Recording()).answers.tolist() == [
+        0,
+        0,
+    ]
