@@ -231,10 +231,24 @@ def _made(
 
 
 def _plans(asked: str, problem: Problem, epsilon: Fraction) -> dict[str, Plan]:
-    """Return the plans to rehearse: the one that is named, or all that are quick enough."""
-    names = [asked] if asked in MECHANISMS else [] if asked == RANGES else list(MECHANISMS)
-    made = {name: Planned.of(name, problem, epsilon) for name in names}
-    return {name: plan for name, plan in made.items() if asked != AUTO or plan.quick}
+    """Return the plans to rehearse: the one that is named, or all that fit and are quick enough."""
+    if asked == RANGES:
+        return {}
+    if asked != AUTO:
+        return {asked: Planned.of(asked, problem, epsilon)}
+    made: dict[str, Plan] = {}
+    refusal: PqdError | None = None
+    for name in MECHANISMS:
+        try:
+            plan = Planned.of(name, problem, epsilon)
+        except PqdError as error:
+            refusal = refusal or error
+            continue
+        if plan.quick:
+            made[name] = plan
+    if refusal and not made:
+        raise refusal
+    return made
 
 
 def asking(part: Part[Member], batches: tuple[Batch, ...]) -> Prepared[Batch]:

@@ -67,13 +67,12 @@ class Classes:
     """The classes, and which of them each query selects: ``matrix`` (queries, classes).
 
     ``merged`` is the class of each combination of the factors' vectors, the last factor the
-    fastest.  ``whole`` says that all combinations of factors were kept.
+    fastest.
     """
 
     factors: tuple[Factor, ...]
     merged: Integers
     matrix: Booleans
-    whole: bool
 
     @classmethod
     def of(cls, workload: Workload, words: Words) -> Classes:
@@ -87,23 +86,21 @@ class Classes:
         atoms, queries = workload.atoms, len(workload.tasks)
         if not atoms:
             matrix = np.ones((queries, 1), np.bool_)
-            return cls((), np.zeros(1, np.int64), matrix, whole=True)
+            return cls((), np.zeros(1, np.int64), matrix)
         shown = unpacked(np.unique(_runs(words)[0], axis=0), len(atoms))
         factors = tuple(Factor.of(atoms, bits, shown) for bits in _connected(atoms))
         most = min(MOST_COMBINATIONS, _LARGEST_MATRIX // queries)
-        whole = _size(factors) <= most
-        if not whole:
-            factors = (Factor.of(atoms, range(len(atoms)), shown),)
         if _size(factors) > most:
             raise ParameterError(
-                f"these {queries:,} queries tell {_size(factors):,} combinations of conditions "
-                f"apart on the synthetic table; at most {most:,} fit: ask fewer of them at once"
+                f"the conditions of these {queries:,} queries can combine in {_size(factors):,} "
+                f"ways; at most {most:,} fit: ask queries about different columns in runs of "
+                "their own, or fewer at once"
             )
         matrix = _matrix(workload, factors)
         _, first, merged = np.unique(
             np.packbits(matrix, axis=0), axis=1, return_index=True, return_inverse=True
         )
-        return cls(factors, merged.reshape(-1).astype(np.int64), matrix[:, first], whole)
+        return cls(factors, merged.reshape(-1).astype(np.int64), matrix[:, first])
 
     @property
     def size(self) -> int:

@@ -48,6 +48,9 @@ _MOST_COMPOSED, _MOST_DRAWN = 300, 3000
 _LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22
 # Multiplicative weights and what goes with them draw at no scale beyond this over epsilon.
 _WIDEST = 2**20
+# Their selections allow for rounding by 1/1024, which holds while a noisy size is below 2^42.
+_IN_DOUBLES = {Numerical.id, Normalization.id, GlobalTruncation.id}
+_LEAST_IN_DOUBLES = Fraction(1, 2**26)
 _ONE = Whole(1, np.ones((1, 1), np.int64))
 
 
@@ -179,6 +182,11 @@ class Planned:
         # Here, in public: how wide the noise is may depend on the table, and must not be refused.
         check_scale(max(_WIDEST, 4 * len(problem.classes.matrix) * problem.top) / epsilon)
         make = MECHANISMS[name]
+        if name in _IN_DOUBLES and epsilon < _LEAST_IN_DOUBLES:
+            raise ParameterError(
+                f"{name} compares numbers in doubles, which at epsilon {float(epsilon):.1e} are "
+                "too coarse; use a larger epsilon, or workload or identity"
+            )
         if problem.signed:
             sides = (make(problem.queries(sign)) for sign in (1, -1))
             return cls(problem, Signed(positive=next(sides), negative=next(sides)))

@@ -140,8 +140,9 @@ def _selected(workload: Workload, lattice: Lattice, schema: Schema) -> list[Bool
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
     (name,) = workload.columns
-    # As the engine snaps: a value is what its place is worth, in doubles.
-    values = float(lattice.lower) + float(lattice.step) * np.arange(lattice.points)
+    # The double nearest to each lattice value, which is what a literal of that value reads as.
+    units = lattice.lower_units + lattice.step_units * np.arange(lattice.points)
+    values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
     kinds = engine.schema(table, {folded(name)}, {name: Kind.NUMBER})
     found = engine.cells(table, {**schema, **kinds}, workload)

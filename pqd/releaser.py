@@ -153,14 +153,8 @@ def _check(queries: Sequence[Query], terms: Terms) -> None:
 def _remarks(made: Sequence[Made]) -> Iterator[str]:
     """Yield what else is public of the batches."""
     for one in made:
-        name, note = one.batch.name, one.batch.plan.note
-        if note:
-            yield f"{name}: {note}"
-        elif not one.batch.classes.whole:
-            yield (
-                f"{name}: the conditions combine in too many ways to keep all; those that the "
-                "synthetic table shows are told apart, all columns together."
-            )
+        if note := one.batch.plan.note:
+            yield f"{one.batch.name}: {note}"
 
 
 def _released(member: Member, made: Sequence[Made], answers: Answers) -> ReleasedQuery:

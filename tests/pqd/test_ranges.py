@@ -60,6 +60,13 @@ def test_answers_at_a_huge_epsilon_are_the_truth(lattice: Lattice) -> None:
     assert len(plan.mechanism.workload.buckets.ends) == lattice.points
 
 
+def test_ends_at_decimals_are_the_doubles_that_literals_read_as() -> None:
+    tenths = pd.DataFrame({"pay": np.arange(0, 11).repeat(7) / 10})
+    conditions = [f"pay <= {k / 10}" for k in range(1, 10)] + ["pay BETWEEN 0.1 AND 0.6"]
+    _, _, truth, answers = planned(tenths, conditions, Lattice(0, 1, Fraction(1, 10)))
+    assert np.allclose(answers, truth, atol=0.5)
+
+
 def test_coarse_buckets_keep_every_cut_and_overstate_by_less_than_their_width() -> None:
     table = frame(2)
     lattice = Lattice(0, 100, Fraction(1, 100))
