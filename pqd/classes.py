@@ -1,8 +1,9 @@
 """Classes of rows: what a batch of queries can tell apart, from public data alone.
 
 A row's *vector* says which atomic conditions hold of it.  Conditions that share a column make one
-factor; of each factor the vectors that the synthetic table shows are kept, and the one in which
-nothing holds.  Classes are the combinations of these, where no two are one to every query.
+factor.  Where these compare one column with constants, all vectors that a row can have are known
+(pqd/possible.py); of any other factor those are kept that the synthetic table shows, and the one in
+which nothing holds.  Classes are the combinations of these, where no two are one to every query.
 
 A private row is mapped by itself: a factor's vector that is not kept counts as the one in which
 nothing holds.  So one row is one class, whatever the other rows are.
@@ -26,6 +27,7 @@ from sqlglot import exp
 from deciders.errors import ParameterError
 from pqd.engines.bitmaps import WORD, matching
 from pqd.expressions import folded
+from pqd.possible import combinations
 
 if TYPE_CHECKING:
     from pqd.engines.gathering import Integers
@@ -41,19 +43,26 @@ MOST_COMBINATIONS, _LARGEST_MATRIX = 2**16, 2**24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factor:
-    """Atoms by their bits, and the vectors of them that are told apart; first comes all False."""
+    """Atoms by their bits, and the vectors of them that are told apart; first comes all False.
+
+    ``complete``: no row can have another vector.
+    """
 
     names: tuple[str, ...]
     bits: tuple[int, ...]
     vectors: Booleans
+    complete: bool
 
     @classmethod
     def of(cls, atoms: Sequence[Atom], bits: Iterable[int], shown: Booleans) -> Factor:
         """Return the factor of the atoms at ``bits``, given vectors of all atoms."""
         ordered = sorted(bits, key=lambda bit: atoms[bit].sql)
         none = np.zeros((1, len(ordered)), np.bool_)
-        distinct = np.unique(np.concatenate((none, shown[:, ordered])), axis=0)
-        return cls(tuple(atoms[bit].sql for bit in ordered), tuple(ordered), distinct)
+        every = combinations([atoms[bit] for bit in ordered])
+        kept = shown[:, ordered] if every is None else every
+        distinct = np.unique(np.concatenate((none, kept)), axis=0)
+        names = tuple(atoms[bit].sql for bit in ordered)
+        return cls(names, tuple(ordered), distinct, every is not None)
 
     def places(self, vectors: Booleans) -> Integers:
         """Return the place of each row's vector, 0 for one that is not kept."""
@@ -106,6 +115,14 @@ class Classes:
     def size(self) -> int:
         """How many classes there are."""
         return int(self.matrix.shape[1])
+
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """Conditions that a private row may meet as no class does: it then counts as meeting none.
+
+        Empty where every row, whatever it holds, is in a class that is selected as it is.
+        """
+        return tuple(name for f in self.factors if not f.complete for name in f.names)
 
     def of_words(self, words: Words) -> Integers:
         """Return the class of each row of ``words``."""

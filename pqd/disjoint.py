@@ -6,7 +6,7 @@ missed costs budget only.  Everything here errs to that side: a predicate is ove
 column by column, and what is not recognised restricts nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -129,7 +129,7 @@ def describe(column: str, region: Region) -> str:
 
 def _swept(how: Literal["and", "or"], parts: Sequence[Admitted]) -> Admitted:
     """Return what all (and) or any (or) of ``parts`` admit; anything if types of values mix."""
-    if len({type(value) for part in parts for value, _ in part.cuts}) > 1:
+    if not _one_type(parts):
         return _ANYTHING
     least = len(parts) if how == "and" else 1
     depth = sum(part.start for part in parts)
@@ -148,22 +148,44 @@ def _swept(how: Literal["and", "or"], parts: Sequence[Admitted]) -> Admitted:
     return Admitted(sum(part.null for part in parts) >= least, start, tuple(cuts))
 
 
+def _one_type(parts: Iterable[Admitted]) -> bool:
+    """Say whether all cuts are at values of one type, which are in order."""
+    return len({type(value) for part in parts for value, _ in part.cuts}) <= 1
+
+
 class _Truth(NamedTuple):
-    """Where one condition on one column may be TRUE, and where it may be FALSE."""
+    """Where one condition on one column may be TRUE, and where it may be FALSE.
+
+    ``exact``: it is TRUE on all of these values, and FALSE on all of those.
+    """
 
     column: str
     true: Admitted
     false: Admitted
+    exact: bool = True
+
+
+def exactly(atom: Atom) -> tuple[str, Admitted] | None:
+    """Return the one column of a condition and just what it holds where the condition is TRUE.
+
+    None if the condition is not one whose meaning is known exactly.
+    """
+    truth = _read(atom.sql)
+    return (truth.column, truth.true) if truth and truth.exact else None
+
+
+def _constraints(sql: str) -> tuple[tuple[str, Admitted], ...]:
+    truth = _read(sql)
+    return ((truth.column, truth.true),) if truth else ()
 
 
 @lru_cache(maxsize=4096)
-def _constraints(sql: str) -> tuple[tuple[str, Admitted], ...]:
+def _read(sql: str) -> _Truth | None:
     try:
-        truth = _truth(sqlglot.condition(sql, dialect="duckdb"))
+        return _truth(sqlglot.condition(sql, dialect="duckdb"))
     except (ValueError, RecursionError, SqlglotError):
         # Not recognised, or nested too deeply to be read again.
-        return ()
-    return ((truth.column, truth.true),)
+        return None
 
 
 def _truth(node: exp.Expr) -> _Truth:
@@ -174,8 +196,8 @@ def _truth(node: exp.Expr) -> _Truth:
     if any(value for name, value in node.args.items() if name not in _ARGUMENTS):
         raise ValueError(node)
     if isinstance(node, exp.Not):
-        column, true, false = _truth(node.this)
-        return _Truth(column, false, true)
+        column, true, false, exact = _truth(node.this)
+        return _Truth(column, false, true, exact)
     if isinstance(node, exp.Between):
         column, ends = _column(node.this), ((exp.GTE, "low"), (exp.LTE, "high"))
         return _joined("and", [_compared(o, column, _constant(node.args[e])) for o, e in ends])
@@ -193,14 +215,16 @@ def _truth(node: exp.Expr) -> _Truth:
 def _joined(how: Literal["and", "or"], truths: Sequence[_Truth]) -> _Truth:
     """Return the truth of an AND or OR of conditions on one column."""
     false = _swept("or" if how == "and" else "and", [truth.false for truth in truths])
-    return _Truth(truths[0].column, _swept(how, [truth.true for truth in truths]), false)
+    # Where values of two types meet, nothing is known.
+    exact = all(truth.exact for truth in truths) and _one_type(truth.true for truth in truths)
+    return _Truth(truths[0].column, _swept(how, [truth.true for truth in truths]), false, exact)
 
 
 def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Truth:
     """Return the truth of ``column operator value``; a value of None is NULL."""
     if operator in _NEGATED:
-        _, true, false = _compared(_NEGATED[operator], column, value)
-        return _Truth(column, false, true)
+        _, true, false, exact = _compared(_NEGATED[operator], column, value)
+        return _Truth(column, false, true, exact)
     if operator in {exp.Is, exp.NullSafeEQ}:
         true = _NULL if value is None else _constants_only(value)
         return _Truth(column, true, Admitted(not true.null, not true.start, true.cuts))
@@ -209,11 +233,11 @@ def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Tr
         return _Truth(column, _NOTHING, _NOTHING)
     wild = isinstance(value, str) and not {"%", "_"}.isdisjoint(value)
     if operator is exp.ILike or (operator is exp.Like and wild):
-        return _Truth(column, _PRESENT, _PRESENT)
+        return _Truth(column, _PRESENT, _PRESENT, exact=False)
     if operator not in _HALF_LINES:
         true = _constants_only(value)
     elif isinstance(value, (str, bool)):
-        return _Truth(column, _PRESENT, _PRESENT)
+        return _Truth(column, _PRESENT, _PRESENT, exact=False)
     else:
         start, above = _HALF_LINES[operator]
         true = Admitted(null=False, start=start, cuts=((value, above),))

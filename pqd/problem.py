@@ -21,6 +21,7 @@ from deciders.batch.normalization import GlobalTruncation, Normalization
 from deciders.batch.numerical import Numerical
 from deciders.batch.numerical_queries import Decomposable
 from deciders.batch.signed import Signed
+from deciders.batch.tails import NoiseOf
 from deciders.batch.universe import Bits, Rows, Universe, Whole
 from deciders.errors import ParameterError
 from deciders.noise import check_scale
@@ -75,6 +76,10 @@ class Plan(Protocol):
     @property
     def note(self) -> str | None:
         """What a reader should know of it beside its name; public."""
+        ...
+
+    def noise(self, epsilon: Fraction) -> tuple[NoiseOf, ...] | None:
+        """Return how far each answer may be from the exact one, None where it depends on rows."""
         ...
 
     def read(self, cells: Cells) -> Any:  # noqa: ANN401 - rows, or a histogram
@@ -224,6 +229,19 @@ class Planned:
     def note(self) -> None:
         """Nothing."""
         return
+
+    def noise(self, epsilon: Fraction) -> tuple[NoiseOf, ...] | None:
+        """Return the noise of each answer where that is all that is wrong with it.
+
+        The sides of 0 add up, each taken at the larger scale of both: symmetric noise with one
+        peak reaches farther with every part that does, so tails stay upper bounds.
+        """
+        sides = [side for side in self._sides if isinstance(side, (NoisyAnswers, NoisyClasses))]
+        if not sides:
+            return None
+        scale = max(side.norm for side in sides) / epsilon
+        counts = np.sum([side.draws for side in sides], axis=0)
+        return tuple(NoiseOf(count, scale) for count in counts.tolist())
 
     def read(self, cells: Cells) -> Rows:
         """Return the rows: each that ``cells`` count is one, or none."""

@@ -82,6 +82,10 @@ class RangePlan:
             text += ", and a value counts as the upper end of its bucket"
         return f"{text}."
 
+    def noise(self, epsilon: Fraction) -> None:  # noqa: ARG002 - that of every plan
+        """Nothing: how much truncation and buckets take away depends on the rows."""
+        return
+
     def read(self, cells: Cells) -> Histogram:
         """Return the values of all rows, in units; a row without a value is left out."""
         held = cells.places >= 0

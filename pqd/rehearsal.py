@@ -21,7 +21,7 @@ from reports.numbers import number_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deciders.histogram import Integers
+    from deciders.laplace import Floats
     from pqd.engines.cells import Cells
     from pqd.problem import Plan, Problem
 
@@ -55,6 +55,27 @@ class Rehearsal:
         return math.log(point) - math.log1p(-point) < logit
 
 
+class Stage:
+    """The synthetic table, on which plans are rehearsed."""
+
+    def __init__(self, problem: Problem, cells: Cells, epsilon: Fraction) -> None:
+        """Keep the exact answers, which are public."""
+        self._cells, self._epsilon = cells, epsilon
+        self._truth = problem.truth(cells)
+        # What a plan reads depends on its kind alone; it takes time with the rows.
+        self._rows: dict[type, Any] = {}
+
+    def errors(self, plan: Plan, runs: int, first: int = 0) -> Floats:
+        """Return ``released - exact`` of (runs, queries), from the run ``first`` on."""
+        if type(plan) not in self._rows:
+            self._rows[type(plan)] = plan.read(self._cells)
+        rows = self._rows[type(plan)]
+        noises = (Rehearsal(run) for run in range(first, first + runs))
+        answers = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
+        found: Floats = np.array(answers, np.float64) - self._truth
+        return found
+
+
 class Chosen(NamedTuple):
     """The plan taken, why, and the mean error of every plan that was rehearsed, in units."""
 
@@ -76,15 +97,11 @@ def chosen(
         If no plan fits: the first reason.
     """
     errors: dict[str, float] = {}
-    truth = problem.truth(cells)
-    # What a plan reads depends on its kind alone; it takes time with the rows.
-    rows: dict[type, Any] = {}
+    stage = Stage(problem, cells, epsilon)
     refusal: PqdError | None = None
     for name, plan in plans.items():
-        if type(plan) not in rows:
-            rows[type(plan)] = plan.read(cells)
         try:
-            errors[name] = _error(plan, rows[type(plan)], truth, epsilon)
+            errors[name] = float(np.abs(stage.errors(plan, plan.runs)).mean())
         except PqdError as error:
             refusal = refusal or error
     if not errors:
@@ -98,12 +115,3 @@ def chosen(
     rivals = f", against {against}" if against else ""
     reason = f"rehearsed on the synthetic table, it errs least: by {least}{rivals}"
     return Chosen(plans[taken], reason, errors)
-
-
-def _error(plan: Plan, rows: Any, truth: Integers, epsilon: Fraction) -> float:  # noqa: ANN401
-    """Return the mean absolute error over all queries and some runs."""
-    gaps = [
-        np.abs(np.array(plan.release(rows, epsilon, Rehearsal(run)).answers) - truth).mean()
-        for run in range(plan.runs)
-    ]
-    return float(np.mean(gaps))

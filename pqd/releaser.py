@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
+from deciders.batch.tails import confidence
 from pqd.asking import Answers, Part, Progress, Purse, answered, silent
 from pqd.auditor import cost_of, ledger_path, part_of
 from pqd.batch import Made, Member, asking, batches
@@ -35,10 +36,6 @@ _UNRECORDED = (
     "These answers were paid for but could not be written to the ledger; see that it is whole "
     "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
 )
-_UNSEEN = (
-    "A private row whose conditions on some columns combine as in no synthetic row counts as "
-    "meeting none of them."
-)
 
 
 def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
@@ -48,6 +45,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     *,
     epsilon: Number,
     mechanism: str = AUTO,
+    alpha: Number = 0.05,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
     fresh: bool = False,
@@ -66,6 +64,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     mechanism
         ``"auto"`` (errs least on the synthetic table), or ``workload``, ``identity``,
         ``numerical``, ``normalization``, ``global_truncation``, ``composition``, ``ranges``.
+    alpha
+        One minus the level of the intervals ``low .. high`` of single answers.
     columns
         Public facts of columns; what is not stated comes from the synthetic table.
     ledger, fresh
@@ -91,7 +91,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
             "private table to one row per person, or use pqd audit, which takes --unit"
         )
     # A release has no tolerance; that field of the terms is not used.
-    terms = Terms.parse(tau=1, epsilon=epsilon, alpha=0.05, decider=mechanism, columns=columns)
+    terms = Terms.parse(tau=1, epsilon=epsilon, alpha=alpha, decider=mechanism, columns=columns)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     asked = as_queries(queries)
     return run_release(private, synthetic, asked, terms, SecureNoise(), purse=purse)
@@ -121,13 +121,14 @@ def run_release(
     taken = tuple(one.batch for one in made)
     drawn = Part(part.engine, part.private, asking(part, taken))
     answers = answered([drawn], purse, noise, progress)
-    notes = [*part.prepared.notes, _UNSEEN, *_remarks(made)]
+    notes = [*part.prepared.notes, *_remarks(made)]
     return ReleaseReport(
         queries=tuple(_released(member, made, answers) for member in members),
         batches=tuple(one.facts(replayed=one.batch.key in answers.bill.known) for one in made),
         private=part.private.label,
         synthetic=public.label,
         epsilon=terms.epsilon or Fraction(0),
+        alpha=terms.alpha,
         cost=cost_of(answers.bill, purse, None),
         simulated=noise.simulated,
         notes=(*notes, *([] if answers.recorded else [_UNRECORDED])),
@@ -155,6 +156,13 @@ def _remarks(made: Sequence[Made]) -> Iterator[str]:
     for one in made:
         if note := one.batch.plan.note:
             yield f"{one.batch.name}: {note}"
+        if unsure := one.batch.classes.unsure:
+            more = f" and {len(unsure) - 3:,} more" if len(unsure) > 3 else ""
+            yield (
+                f"{one.batch.name}: what can hold together of {', '.join(unsure[:3])}{more} is "
+                "known from synthetic rows alone; a private row that combines these otherwise "
+                "counts as meeting none of them."
+            )
 
 
 def _released(member: Member, made: Sequence[Made], answers: Answers) -> ReleasedQuery:
@@ -163,6 +171,9 @@ def _released(member: Member, made: Sequence[Made], answers: Answers) -> Release
     found, place = answers.batched(one.batch), one.places[member.asks]
     query, scale = member.query, one.scale
     low, high = _thresholds(found, place, len(one.places)) if one.measured else (None, None)
+    # To whole units, which is what every answer about a table is made of.
+    released = round(found.answers[place])
+    ends = _ends(one, place, released, member.terms.alpha)
     return ReleasedQuery(
         id=query.id or "",
         sql=query.sql,
@@ -171,14 +182,27 @@ def _released(member: Member, made: Sequence[Made], answers: Answers) -> Release
         where=query.where,
         batch=one.batch.name,
         q_synthetic=plain(member.synthetic),
-        # To whole units, which is what every answer about a table is made of.
-        answer=plain(round(found.answers[place]) * scale),
+        answer=plain(released * scale),
+        low=plain(ends[0] * scale) if ends else None,
+        high=plain(ends[1] * scale) if ends else None,
         threshold=None if high is None else plain(high * scale),
         lower_threshold=None if low is None else plain(-low * scale),
         deviation=found.deviations[place] * float(scale) if found.deviations else None,
         block=query.block,
         group=query.group,
     )
+
+
+def _ends(one: Made, place: int, released: int, alpha: Number) -> tuple[int, int] | None:
+    """Return ends that hold the exact answer, in units, None where the noise is not all."""
+    noise = one.batch.plan.noise(one.batch.epsilon)
+    if noise is None:
+        return None
+    low, high = confidence(noise[place], released, alpha)
+    lattice = one.measured.lattice if one.measured else None
+    # No count is below 0, and no sum of values that are not negative.
+    floor = 0 if lattice is None or lattice.lower >= 0 else low
+    return max(low, floor), max(high, floor)
 
 
 def _thresholds(found: Batched, place: int, queries: int) -> tuple[int | None, int | None]:

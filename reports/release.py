@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from reports.rendered import Rendered
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -16,11 +18,12 @@ if TYPE_CHECKING:
 class ReleasedQuery:
     """One query and its private answer, in the query's own unit.
 
-    Only ``answer``, ``threshold``, ``lower_threshold`` and ``deviation`` depend on the private
-    table, through the release of the ``batch``.  Values beyond a threshold count as the threshold;
-    None for a count, or where there is none.  ``deviation`` is the standard deviation of the noise
-    around the sum so truncated, None where the theory gives none.  ``q_synthetic`` is the synthetic
-    table's answer.
+    Only ``answer``, ``low``, ``high``, ``threshold``, ``lower_threshold`` and ``deviation`` depend
+    on the private table, through the release of the ``batch``.  The exact answer lies in
+    ``low .. high`` with probability ``1 - alpha``; None where the theory gives no such ends.
+    Values beyond a threshold count as the threshold; None for a count, or where there is none.
+    ``deviation`` is the standard deviation of the noise around the sum so truncated, None where the
+    theory gives none.  ``q_synthetic`` is the synthetic table's answer.
     """
 
     id: str
@@ -31,6 +34,8 @@ class ReleasedQuery:
     batch: str
     q_synthetic: int | float
     answer: int | float
+    low: int | float | None = None
+    high: int | float | None = None
     threshold: int | float | None = None
     lower_threshold: int | float | None = None
     deviation: float | None = None
@@ -70,7 +75,7 @@ class ReleasedBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseReport:
+class ReleaseReport(Rendered):
     """Private answers to a workload: all that leaves a release about the private table."""
 
     queries: tuple[ReleasedQuery, ...]
@@ -78,6 +83,7 @@ class ReleaseReport:
     private: str
     synthetic: str
     epsilon: Fraction
+    alpha: Fraction
     cost: Cost
     simulated: bool = False
     notes: tuple[str, ...] = ()
@@ -87,12 +93,6 @@ class ReleaseReport:
         from reports.json import release_dict  # noqa: PLC0415 - renderings import the model
 
         return release_dict(self)
-
-    def to_json(self) -> str:
-        """Return the report as JSON text (docs/report-schema.md)."""
-        from reports.json import json_text  # noqa: PLC0415 - the same
-
-        return json_text(self.to_dict())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per query."""

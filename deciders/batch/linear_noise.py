@@ -52,10 +52,14 @@ class NoisyAnswers:
         drawn = [noise.laplace(value, scale) for value in exact.tolist()]
         return Release(np.array(drawn, np.float64))
 
+    @property
+    def draws(self) -> Integers:
+        """How many draws of noise each answer holds: one."""
+        return np.ones(self.queries.size, np.int64)
+
     def deviations(self, epsilon: Number) -> Floats:
         """Return the standard deviation of each answer."""
-        scale: Fraction = self.norm / budget_of(epsilon)
-        return np.full(self.queries.size, np.sqrt(laplace_variance(scale)))
+        return _deviations(self.draws, self.norm / budget_of(epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +87,18 @@ class NoisyClasses:
         sums = self.queries.conditions.sums(np.array(drawn, np.float64)[:, None])
         return Release(sums[:, 0])
 
+    @property
+    def draws(self) -> Integers:
+        """How many draws of noise each answer holds: one for each class that it adds up."""
+        conditions = self.queries.conditions
+        found: Integers = conditions.sums(np.ones((conditions.classes, 1), np.int64))[:, 0]
+        return found
+
     def deviations(self, epsilon: Number) -> Floats:
         """Return the standard deviation of each answer."""
-        scale: Fraction = self.norm / budget_of(epsilon)
-        conditions = self.queries.conditions
-        selected = conditions.sums(np.ones((conditions.classes, 1)))[:, 0]
-        found: Floats = np.sqrt(selected * laplace_variance(scale))
-        return found
+        return _deviations(self.draws, self.norm / budget_of(epsilon))
+
+
+def _deviations(draws: Integers, scale: Fraction) -> Floats:
+    found: Floats = np.sqrt(draws * laplace_variance(scale))
+    return found

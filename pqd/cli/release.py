@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
+
+if TYPE_CHECKING:
+    from pqd.cli.options import AnyReport
 
 
 def release(
@@ -35,6 +38,8 @@ def release(
     ledger: options.LedgerFile = None,
     fresh: options.Fresh = False,
     json: options.Json = None,
+    markdown: options.Markdown = None,
+    html: options.Html = None,
     unit: Annotated[str | None, typer.Option(metavar="COLUMN", hidden=True)] = None,
 ) -> None:
     """Answer COUNT and SUM queries on the private table, as many as you like, under ONE budget.
@@ -51,7 +56,8 @@ def release(
             "a release counts rows, and one row is one person: it knows no --unit yet; reduce the "
             "private table to one row per person, or use pqd audit, which takes --unit"
         )
-    options.check_target(json, private, synthetic, *options.named(queries, ledger))
+    targets = options.targets(json=json, markdown=markdown, html=html)
+    targets.check(private, synthetic, *options.named(queries, ledger))
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
@@ -75,10 +81,9 @@ def release(
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
         report = run_release(private, synthetic, asked, terms, noise, show, purse=purse)
-    if json != "-":
+    if not targets.takes_stdout:
         from reports.release_terminal import TerminalRelease
 
         options.show(TerminalRelease(report))
     # Last, so that an answer is seen even where this fails.
-    if json is not None:
-        options.write(report.to_json(), json)
+    targets.write(cast("AnyReport", report))
