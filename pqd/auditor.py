@@ -17,6 +17,7 @@ from pqd.parameters import Terms, privacy_unit
 from pqd.preparation import Made, Maker, prepare
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question, asks
+from pqd.shares import Sharing, check_mode, waits
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from reports.model import AuditReport, Cost, Shared, Verdict
@@ -46,6 +47,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
+    batch: str | None = None,
     detailed: bool = False,
 ) -> AuditReport:
     """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
@@ -61,7 +63,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
         answer.
     epsilon
-        Privacy budget per query; the report shows the total.
+        Privacy budget per query; with ``batch`` that of all queries together.
     alpha
         The error probability that the caller accepts: the level of the p-value and of the
         effectiveness thresholds.
@@ -79,6 +81,11 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     unit, max_rows
         A column of the private table: all rows with one value are one person, of whom at most
         ``max_rows`` count (COUNT and SUM count a person once).  By default one row is one person.
+    batch
+        Share ``epsilon`` among all queries: ``"alone"`` (each by itself), the id of a mechanism
+        that answers COUNT or SUM queries together (``workload``, ``identity``, ``numerical``,
+        ``normalization``, ``global_truncation``, ``composition``, ``ranges``), or ``"auto"``
+        (whichever errs least on public data).
     detailed
         Also give every decider's operating characteristic and needed epsilon; it costs time only.
 
@@ -106,9 +113,8 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     )
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     people = privacy_unit(unit, max_rows)
-    return run(
-        private, synthetic, as_queries(queries), terms, SecureNoise(), purse=purse, unit=people
-    )
+    asked, noise = as_queries(queries), SecureNoise()
+    return run(private, synthetic, asked, terms, noise, purse=purse, unit=people, batch=batch)
 
 
 def ledger_path(
@@ -136,13 +142,21 @@ def run(  # noqa: PLR0913 - those of an audit, read
     *,
     purse: Purse | None = None,
     unit: PrivacyUnit | None = None,
+    batch: str | None = None,
 ) -> AuditReport:
     """Answer ``queries`` with ``noise``; see ``audit``.  Without a purse no account is kept."""
     progress("Reading the synthetic table")
     public, secret = open_table(synthetic, "synthetic"), open_table(private, "private")
-    part = part_of(
-        Synthetics([public], secret), [Asked(q, terms) for q in queries], terms.facts, asks, unit
-    )
+    tables = Synthetics([public], secret)
+    if batch is None:
+        part = part_of(tables, [Asked(q, terms) for q in queries], terms.facts, asks, unit)
+    else:
+        asked = [Asked(query, replace(terms, epsilon=None)) for query in queries]
+        waiting = part_of(tables, asked, terms.facts, waits, unit)
+        waiting.prepared.demand()
+        progress("Weighing what to ask together")
+        sharing = Sharing(terms.epsilon or Fraction(1), check_mode(batch))
+        (part,) = sharing.among([(waiting, tables.tables[0])])
     part.prepared.demand()
     answers = answered([part], purse, noise, progress)
     notes = part.prepared.notes if answers.recorded else (*part.prepared.notes, UNRECORDED)
@@ -183,7 +197,8 @@ def verdicts_of(
     """Return a verdict per question; one that stands in ``shown`` already counts as replayed."""
     verdicts = []
     for question in part.prepared.questions:
-        replayed = question.key in answers.bill.known or question.key in shown
+        known = all(drawn.key in answers.bill.known for drawn in question.draws)
+        replayed = known or question.key in shown
         verdicts.append(_verdict(question, answers, synthetic, noise, replayed=replayed))
         if not question.settled:
             shown.add(question.key)
@@ -193,7 +208,7 @@ def verdicts_of(
 def _verdict(
     question: Question, answers: Answers, synthetic: str, noise: Noise, *, replayed: bool
 ) -> Verdict:
-    facts, scale, decision = question.facts(), question.scale, answers.decision(question)
+    facts, scale, decision = question.facts(), question.scale, question.decided(answers)
     p_value = decision.p_value
     if question.settled:
         facts["reason"] = "no table within the bounds can answer otherwise"

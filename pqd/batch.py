@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from deciders import answer
 from pqd.classes import Classes
 from pqd.errors import PqdError
 from pqd.predicate import canonical
-from pqd.preparation import Prepared
 from pqd.priced import Priced
 from pqd.problem import MECHANISMS, Plan, Planned, Problem
-from pqd.questions import Asked, measured_on
 from pqd.ranges import RANGES, ranges_of
-from pqd.rehearsal import AUTO, Chosen, chosen
+from pqd.rehearsal import AUTO
 from pqd.workload import Workload
-from reports.release import Rehearsed, ReleasedBatch
 
 if TYPE_CHECKING:
-    from deciders import Histogram, Noise
+    from deciders import Noise
     from pqd.accounts import Batched
     from pqd.asking import Part
     from pqd.engines.cells import Cells
     from pqd.parameters import Terms
     from pqd.query import Query
     from pqd.tables import Table
-    from pqd.workload import Measured, PrivacyUnit, Task
+    from pqd.workload import Task
+
+
+def selection(task: Task) -> str:
+    """Return which rows a task selects, as text that is the same for the same predicate."""
+    return canonical(task.predicate) if task.predicate else ""
+
+
+def name_of(query: Query) -> str:
+    """Return what a batch is called: what its queries sum up."""
+    return f"SUM({query.attribute})" if query.aggregate == "SUM" else "COUNT"
 
 
 # Without slots, so that the key is hashed once.
@@ -74,6 +81,11 @@ class Batch(Priced):
         """Whatever rows are read: no batch is charged together with another."""
         return
 
+    @property
+    def places(self) -> dict[str, int]:
+        """The place among the answers of each selection of rows."""
+        return {selection(task): place for place, task in enumerate(self.tasks)}
+
     def mechanism(self) -> tuple[str, list[str], str]:
         """Return what is asked of the cells, as ``Priced.mechanism`` says."""
         return self.plan.id, ["batch", str(self.epsilon)], self.plan.description
@@ -93,7 +105,7 @@ class Batch(Priced):
         measured = self.task.measured
         lattice = measured.lattice if measured else None
         facts = (
-            [canonical(task.predicate) if task.predicate else "" for task in self.tasks],
+            list(map(selection, self.tasks)),
             measured.sql if measured else "",
             list(map(str, (lattice.lower, lattice.upper, lattice.step))) if lattice else None,
             self.kinds,
@@ -103,131 +115,94 @@ class Batch(Priced):
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One query made ready; it is drawn as part of a batch."""
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Begin the message of a refusal with ``name``."""
+    try:
+        yield
+    except PqdError as error:
+        error.args = (f"{name}: {error}",)
+        raise
 
-    query: Query
-    terms: Terms
-    task: Task
-    kinds: tuple[tuple[str, str], ...]
-    scale: Fraction
-    synthetic: Fraction
 
-    @classmethod
-    def of(
-        cls,
-        asked: Asked,
-        task: Task,
-        columns: tuple[tuple[str, str], ...],
-        _unit: PrivacyUnit | None,
-        found: tuple[Histogram, ...],
-    ) -> Member:
-        """Return the member, given the histogram of the one synthetic table."""
-        query = asked.query
-        scale = measured_on(query, task)[1]
-        centre = answer(query.aggregate, found[0]) or Fraction(0)
-        return cls(query, asked.terms, task, columns, scale, centre * scale)
+class Asking(Protocol):
+    """A query made ready, as a batch needs it.  Conformers: Member, Question."""
 
     @property
-    def draws(self) -> tuple[Priced, ...]:
-        """Nothing by itself."""
-        return ()
+    def query(self) -> Query:
+        """The query."""
+        ...
 
     @property
-    def asks(self) -> str:
-        """Which rows it selects: members of one batch that select the same are one question."""
-        return canonical(self.task.predicate) if self.task.predicate else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A batch, and how its mechanism was chosen."""
-
-    batch: Batch
-    choice: Chosen
-    scale: Fraction
+    def terms(self) -> Terms:
+        """The terms on which it is asked."""
+        ...
 
     @property
-    def measured(self) -> Measured | None:
-        """What is summed up; None for a count."""
-        return self.batch.task.measured
+    def task(self) -> Task:
+        """What the engine must do for it."""
+        ...
 
     @property
-    def places(self) -> dict[str, int]:
-        """The place of each question among the answers."""
-        tasks = enumerate(self.batch.tasks)
-        return {canonical(t.predicate) if t.predicate else "": place for place, t in tasks}
+    def kinds(self) -> tuple[tuple[str, str], ...]:
+        """The kinds of the columns that it reads."""
+        ...
 
-    def facts(self, *, replayed: bool) -> ReleasedBatch:
-        """Return what a report says of it."""
-        scale = float(self.scale)
-        return ReleasedBatch(
-            name=self.batch.name,
-            queries=len(self.batch.tasks),
-            epsilon=self.batch.epsilon,
-            mechanism=self.batch.plan.id,
-            reason=self.choice.reason,
-            classes=self.batch.classes.size,
-            rehearsed=tuple(Rehearsed(n, e * scale) for n, e in self.choice.errors.items()),
-            replayed=replayed,
+
+class Public:
+    """What is public of queries that sum up one thing and may be answered together.
+
+    Raises
+    ------
+    PqdError
+        If they tell too many classes of rows apart.
+    """
+
+    def __init__(
+        self, asked: Sequence[Asking], part: Part[Any], synthetic: Table, epsilon: Fraction
+    ) -> None:
+        """Count the synthetic table's cells."""
+        self.asked, self.epsilon, self._schema = asked, epsilon, part.prepared.schema
+        self._workload = Workload(tuple(one.task for one in asked))
+        self.cells = part.engine.cells(synthetic, self._schema, self._workload)
+        self.classes = Classes.of(self._workload, self.cells.words)
+        measured = asked[0].task.measured
+        self.problem = Problem(self.classes, measured.lattice if measured else None)
+
+    def plans(self, mechanism: str) -> dict[str, Plan]:
+        """Return the plan of a mechanism, or for ``auto`` all that fit and are quick enough.
+
+        Raises
+        ------
+        PqdError
+            If none fits: the first reason.
+        """
+        plans = _plans(mechanism, self.problem, self.epsilon)
+        if mechanism in {AUTO, RANGES}:
+            try:
+                found = ranges_of(self._workload, self.cells, self._schema, self.epsilon)
+                plans[RANGES] = found
+            except PqdError:
+                if mechanism == RANGES:
+                    raise
+        return plans
+
+    def batch(self, name: str, plan: Plan) -> Batch:
+        """Return the batch of all of them, answered as ``plan`` says."""
+        first = self.asked[0]
+        return Batch(
+            query=first.query,
+            terms=first.terms,
+            task=first.task,
+            kinds=tuple(sorted({pair for one in self.asked for pair in one.kinds})),
+            unit=None,
+            name=name,
+            sql=tuple(one.query.sql for one in self.asked),
+            tasks=self._workload.tasks,
+            classes=self.classes,
+            plan=plan,
+            epsilon=self.epsilon,
         )
-
-
-def batches(
-    members: Sequence[Member], part: Part[Member], synthetic: Table, terms: Terms
-) -> list[Made]:
-    """Return a batch for each thing that is summed up, at its share of epsilon."""
-    groups: dict[Measured | None, dict[str, Member]] = {}
-    for member in members:
-        groups.setdefault(member.task.measured, {}).setdefault(member.asks, member)
-    whole = sum(map(len, groups.values()))
-    epsilon = terms.epsilon or Fraction(1)
-    made = []
-    for measured, asked in groups.items():
-        # In an order of their own: asked in another order, they are the same batch.
-        ordered = [asked[text] for text in sorted(asked)]
-        name = f"SUM({ordered[0].query.attribute})" if measured else "COUNT"
-        try:
-            made.append(_made(name, ordered, part, synthetic, epsilon * len(asked) / whole))
-        except PqdError as error:
-            error.args = (f"{name}: {error}",)
-            raise
-    return made
-
-
-def _made(
-    name: str, members: Sequence[Member], part: Part[Member], synthetic: Table, epsilon: Fraction
-) -> Made:
-    first, tasks = members[0], tuple(member.task for member in members)
-    workload = Workload(tasks)
-    cells = part.engine.cells(synthetic, part.prepared.schema, workload)
-    classes = Classes.of(workload, cells.words)
-    lattice = first.task.measured.lattice if first.task.measured else None
-    problem = Problem(classes, lattice)
-    plans = _plans(first.terms.decider, problem, epsilon)
-    if first.terms.decider in {AUTO, RANGES}:
-        try:
-            plans[RANGES] = ranges_of(workload, cells, part.prepared.schema, epsilon)
-        except PqdError:
-            if first.terms.decider == RANGES:
-                raise
-    choice = chosen(plans, problem, cells, epsilon, first.scale)
-    kinds = tuple(sorted({pair for member in members for pair in member.kinds}))
-    batch = Batch(
-        query=first.query,
-        terms=first.terms,
-        task=first.task,
-        kinds=kinds,
-        unit=None,
-        name=name,
-        sql=tuple(member.query.sql for member in members),
-        tasks=tasks,
-        classes=classes,
-        plan=choice.plan,
-        epsilon=epsilon,
-    )
-    return Made(batch, choice, first.scale)
 
 
 def _plans(asked: str, problem: Problem, epsilon: Fraction) -> dict[str, Plan]:
@@ -249,9 +224,3 @@ def _plans(asked: str, problem: Problem, epsilon: Fraction) -> dict[str, Plan]:
     if refusal and not made:
         raise refusal
     return made
-
-
-def asking(part: Part[Member], batches: tuple[Batch, ...]) -> Prepared[Batch]:
-    """Return the same preparation, with batches for questions."""
-    prepared = part.prepared
-    return Prepared(batches, (), prepared.schema, None, prepared.notes)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol, cast
 
 from deciders import (
     DECIDERS,
@@ -29,6 +30,15 @@ AUTO, PAPER = "auto", "paper"
 GAPS = tuple(Fraction(step, 8) for step in range(21))
 
 
+class Named(Protocol):
+    """What decides: a decider, or a batch that answers several queries."""
+
+    @property
+    def id(self) -> str:
+        """Its name in reports."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A decider that fits the query, and what it is worth on public data (lattice units).
@@ -37,7 +47,7 @@ class Candidate:
     asked for.
     """
 
-    decider: Decider
+    decider: Named
     threshold: Threshold | None = None
     published: float | None = None
     rates: ErrorRates | None = None
@@ -55,8 +65,8 @@ class Choice:
 
     @property
     def decider(self) -> Decider:
-        """The decider taken."""
-        return self.taken.decider
+        """The decider taken, where the query is decided by itself."""
+        return cast("Decider", self.taken.decider)
 
 
 def choose(
@@ -86,9 +96,9 @@ def choose(
         name, reason = wanted, "named by the caller"
     taken = next(c for c in candidates if c.decider.id == name)
     if taken.needed is None and taken.rates and taken.rates.worst > terms.alpha:
-        taken = replace(
-            taken, needed=needed_epsilon(taken.decider, synthetic, interval, terms.alpha)
-        )
+        decider = next(decider for decider in fitting if decider.id == name)
+        needed = needed_epsilon(decider, synthetic, interval, terms.alpha)
+        taken = replace(taken, needed=needed)
         candidates = tuple(taken if c.decider.id == name else c for c in candidates)
     return Choice(taken, reason, candidates)
 

@@ -83,8 +83,11 @@ class Priced(ABC):
         A person who counts once, or by one total, changes the histogram as one row does; one who
         counts by ``max_rows`` rows changes it by that many (group privacy).
         """
-        if self.settled:
-            return Fraction(0)
+        return Fraction(0) if self.settled else self.largest
+
+    @property
+    def largest(self) -> Fraction:
+        """What the answer costs by itself unless it is settled."""
         return self._rows * (self.terms.epsilon or Fraction(0))
 
     @property

@@ -18,6 +18,7 @@ from reports.numbers import plain
 
 if TYPE_CHECKING:
     from deciders import Decision, Histogram, Noise
+    from pqd.asking import Answers
     from pqd.parameters import Terms
     from pqd.query import Query
     from pqd.workload import PrivacyUnit, Task
@@ -63,6 +64,10 @@ class Question(Priced):
         """Decide."""
         epsilon = self.terms.epsilon or Fraction(1)
         return self.choice.decider.decide(histogram, self.interval, epsilon, noise)
+
+    def decided(self, answers: Answers) -> Decision:
+        """Return the verdict among the answers of a run."""
+        return answers.decision(self)
 
     def entry(self) -> dict[str, Any]:
         """Return what the ledger keeps of it in public."""

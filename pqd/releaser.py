@@ -11,8 +11,8 @@ from deciders import SecureNoise
 from deciders.batch.tails import confidence
 from pqd.asking import Answers, Part, Progress, Purse, answered, silent
 from pqd.auditor import cost_of, ledger_path, part_of
-from pqd.batch import Made, Member, asking, batches
 from pqd.errors import NothingSelectedError, ParameterError, QueryError
+from pqd.members import Made, Member, asking, batches
 from pqd.parameters import Terms
 from pqd.problem import MECHANISMS
 from pqd.queries import as_queries

@@ -162,6 +162,15 @@ def confidence(errors: NoiseOf, released: int, alpha: Number) -> tuple[int, int]
     return released - reach, released + reach
 
 
-def mean_worst(found: Sequence[ErrorRates]) -> float:
+class Worst(Protocol):
+    """What a verdict is worth.  Conformers: ErrorRates, reports' CandidateFacts."""
+
+    @property
+    def worst(self) -> float:
+        """The larger of its error probabilities."""
+        ...
+
+
+def mean_worst(found: Sequence[Worst]) -> float:
     """Return the share of verdicts to be expected wrong where every query is at its worst gap."""
     return sum(each.worst for each in found) / len(found)

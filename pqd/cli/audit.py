@@ -19,13 +19,26 @@ def audit(
     queries: options.QueryFile = None,
     tau: options.Tau = None,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="EPSILON", help="Privacy budget per query, such as 0.25.")
+        str | None,
+        typer.Option(
+            metavar="EPSILON",
+            help="Privacy budget per query, such as 0.25; with --batch, of all queries together.",
+        ),
     ] = None,
     alpha: options.Alpha = "0.05",
     decider: options.DeciderName = "auto",
     bounds: options.Bounds = None,
     type_: options.Types = None,
     bins: options.Bins = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Share EPSILON among all queries: auto (whichever errs least on the synthetic "
+            "table), alone (each by itself), or COUNTs and SUMs together by workload, identity, "
+            "numerical, normalization, global_truncation, composition or ranges.",
+        ),
+    ] = None,
     unit: options.Unit = None,
     max_rows: options.MaxRows = "1",
     ledger: options.LedgerFile = None,
@@ -38,7 +51,8 @@ def audit(
     """Decide, per query, whether the synthetic answer is within TAU of the private one.
 
     Spends EPSILON per query on the private table, once for queries that no row can take part in
-    two of (GROUP BY, bins). What was asked before is replayed from the ledger and costs nothing.
+    two of (GROUP BY, bins). With --batch it spends EPSILON in all, and says how it shared it. What
+    was asked before is replayed from the ledger and costs nothing.
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help
@@ -46,6 +60,10 @@ def audit(
         raise ParameterError("--epsilon is missing; give it a value such as 0.25 (see pqd plan)")
     from pqd.parameters import privacy_unit
 
+    if batch is not None:
+        from pqd.shares import check_mode
+
+        check_mode(batch)
     targets = options.targets(json=json, markdown=markdown, html=html)
     targets.check(private, synthetic, *options.named(queries, ledger))
     people = privacy_unit(unit, max_rows)
@@ -70,7 +88,9 @@ def audit(
     asked = options.selected(query, queries, bins)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
-        report = run(private, synthetic, asked, terms, noise, show, purse=purse, unit=people)
+        report = run(
+            private, synthetic, asked, terms, noise, show, purse=purse, unit=people, batch=batch
+        )
     if not targets.takes_stdout:
         from reports.terminal import TerminalReport
 

@@ -1,0 +1,143 @@
+"""Questions that a batch answers: verdicts from released answers (Patwa 2023, Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from deciders.batch.tails import Errors, accept, decided, mean_worst, rates, threshold
+from deciders.batch.tails import Rehearsed as RehearsedErrors
+from pqd.batch import Batch, Public, selection
+from pqd.dispatch import GAPS, Candidate
+from pqd.questions import Question
+from pqd.rehearsal import Stage
+
+if TYPE_CHECKING:
+    from deciders import Decision
+    from deciders.effectiveness import ErrorRates
+    from pqd.asking import Answers
+    from pqd.priced import Priced
+    from pqd.problem import Plan
+
+# Rehearsals of a plan whose errors no theory gives: a few to see whether it may win, then more.
+_FEW, _ENOUGH = 4, 20
+
+
+@dataclass(frozen=True)
+class Together(Question):
+    """A question that is drawn and paid for with all others of its batch."""
+
+    batch: Batch
+    errors: Errors
+
+    @property
+    def draws(self) -> tuple[Priced, ...]:
+        """The batch."""
+        return (self.batch,)
+
+    @property
+    def settled(self) -> bool:
+        """No batch is answered without noise."""
+        return False
+
+    @property
+    def cost(self) -> Fraction:
+        """What the batch costs, whole: its answers cannot be bought one by one."""
+        return self.batch.cost
+
+    def mechanism(self) -> tuple[str, list[str], str]:
+        """Return what tells it apart from others of the batch."""
+        ends = [str(self.interval.lower), str(self.interval.upper)]
+        return self.choice.taken.decider.id, [self.batch.key, *ends], self.batch.plan.description
+
+    def decided(self, answers: Answers) -> Decision:
+        """Say whether the released answer lies inside the interval: post-processing."""
+        released = answers.batched(self.batch).answers[self.batch.places[selection(self.task)]]
+        return decided(self.errors, round(released), self.interval)
+
+
+class Joint(NamedTuple):
+    """One way to answer some questions together, and what it is worth on public data.
+
+    ``errors`` and ``rates`` are one per question; ``score`` is the share of verdicts to be expected
+    wrong where every query is at the worse of both gaps.
+    """
+
+    name: str
+    batch: Batch
+    errors: tuple[Errors, ...]
+    rates: tuple[ErrorRates, ...]
+    score: float
+
+    def question(self, place: int, asked: Question, reason: str, *others: Candidate) -> Together:
+        """Return a question that this answers; ``others`` could have."""
+        taken = self.candidate(place, asked)
+        choice = replace(asked.choice, taken=taken, reason=reason, candidates=(taken, *others))
+        values = {field.name: getattr(asked, field.name) for field in fields(Question)}
+        errors = self.errors[place]
+        return Together(**{**values, "choice": choice}, batch=self.batch, errors=errors)
+
+    def candidate(self, place: int, asked: Question) -> Candidate:
+        """Return what it is worth to one question."""
+        errors, tau = self.errors[place], asked.interval.tau
+        curve = tuple(_chance(errors, gap, tau) for gap in GAPS) if asked.terms.detailed else None
+        least = threshold(errors, asked.terms.alpha)
+        return Candidate(self, least, rates=self.rates[place], curve=curve)
+
+    @property
+    def id(self) -> str:
+        """The name that reports give it."""
+        return f"{self.name}_batch"
+
+
+def _chance(errors: Errors, gap: Fraction, tau: Fraction) -> float:
+    """Return Pr[yes] at a true gap, a multiple of tau: the worse side."""
+    off = round(gap * tau)
+    return (min if gap < 1 else max)(accept(errors, off, tau), accept(errors, -off, tau))
+
+
+def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str) -> list[Joint]:
+    """Return the ways to answer ``asked`` together, the best first.
+
+    Raises
+    ------
+    PqdError
+        If none fits.
+    """
+    stage = Stage(public.problem, public.cells, public.epsilon)
+    plans = public.plans(mechanism)
+    found: list[Joint] = []
+    # Those of known noise first: the others are rehearsed at length if they may be better.
+    for plan in sorted(plans.values(), key=lambda plan: plan.noise(public.epsilon) is None):
+        best = min((joint.score for joint in found), default=1.0)
+        found.append(_joint(public, name, plan, asked, stage, best))
+    return sorted(found, key=lambda joint: round(joint.score, 9))
+
+
+def _joint(
+    public: Public, name: str, plan: Plan, asked: Sequence[Question], stage: Stage, best: float
+) -> Joint:
+    batch = public.batch(name, plan)
+    places = [batch.places[selection(one.task)] for one in asked]
+    every: Sequence[Errors] | None = plan.noise(public.epsilon)
+    if every is None:
+        every = _rehearsed(plan, stage, places, [one.interval.tau for one in asked], best)
+    errors = tuple(every[place] for place in places)
+    found = tuple(rates(e, one.interval.tau) for e, one in zip(errors, asked, strict=True))
+    return Joint(plan.id, batch, errors, found, mean_worst(found))
+
+
+def _rehearsed(
+    plan: Plan, stage: Stage, places: Sequence[int], taus: Sequence[Fraction], best: float
+) -> list[RehearsedErrors]:
+    """Return what each answer erred by, in more runs if after a few it may be the best yet."""
+    drawn = stage.errors(plan, _FEW)
+    wrong = [abs(drawn[:, place]) >= float(tau) for place, tau in zip(places, taus, strict=True)]
+    if sum(each.mean() for each in wrong) / len(wrong) < best:
+        more = stage.errors(plan, _ENOUGH - _FEW, first=_FEW)
+        drawn = np.concatenate((drawn, more))
+    return [RehearsedErrors(tuple(column)) for column in drawn.T.tolist()]
