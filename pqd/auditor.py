@@ -13,11 +13,12 @@ from pqd.asking import Answers, Bill, Part, Progress, Purse, answered, silent
 from pqd.dispatch import AUTO
 from pqd.errors import LedgerError
 from pqd.ledger import FILE_NAME, LEDGER_VARIABLE
+from pqd.modes import check_mode
 from pqd.parameters import Terms, privacy_unit
 from pqd.preparation import Made, Maker, prepare
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question, asks
-from pqd.shares import Sharing, check_mode, waits
+from pqd.shares import Beside, Sharing, shared, waits
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from reports.model import AuditReport, Cost, Shared, Verdict
@@ -156,7 +157,7 @@ def run(  # noqa: PLR0913 - those of an audit, read
         waiting.prepared.demand()
         progress("Weighing what to ask together")
         sharing = Sharing(terms.epsilon or Fraction(1), check_mode(batch))
-        (part,) = sharing.among([(waiting, tables.tables[0])])
+        (part,) = shared([Beside(waiting, tables.tables[0])], sharing)
     part.prepared.demand()
     answers = answered([part], purse, noise, progress)
     notes = part.prepared.notes if answers.recorded else (*part.prepared.notes, UNRECORDED)

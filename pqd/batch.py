@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pqd.classes import Classes
+from pqd.dispatch import AUTO
 from pqd.errors import PqdError
+from pqd.modes import RANGES
 from pqd.predicate import canonical
 from pqd.priced import Priced
 from pqd.problem import MECHANISMS, Plan, Planned, Problem
-from pqd.ranges import RANGES, ranges_of
-from pqd.rehearsal import AUTO
+from pqd.ranges import ranges_of
 from pqd.workload import Workload
 
 if TYPE_CHECKING:

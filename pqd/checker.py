@@ -19,7 +19,8 @@ from pqd.gates import broken, judged, planned
 from pqd.groups import Bins
 from pqd.parameters import Terms, parse_columns, privacy_unit
 from pqd.query import Key, Query
-from pqd.questions import Asked, asks
+from pqd.questions import Asked
+from pqd.shares import Beside, Sharing, shared, waits
 from pqd.spec import Check, Source, Spec, read_spec
 from pqd.synthetics import Synthetics
 from pqd.tables import Role, Table, open_table
@@ -184,13 +185,17 @@ class _Run:
         self._facts = parse_columns(spec.columns)
         self._queries = [query for check in spec.checks for query in _queries(check, check.id)]
         progress("Reading the synthetic tables")
-        self._parts = {
+        found = {
             name: part
             for name in dict.fromkeys(piece.synthetic for piece in self._pieces)
             for part in self._part(name)
         }
+        sharing = Sharing(*spec.batch) if spec.batch else None
+        self._parts = dict(zip(found, shared(list(found.values()), sharing), strict=True))
+        for part in self._parts.values():
+            self._note_refused(part)
 
-    def _part(self, name: str) -> Iterator[Part[Question]]:
+    def _part(self, name: str) -> Iterator[Beside]:
         """Yield what is asked against one synthetic table, if it can be read and anything is."""
         pieces = [piece for piece in self._pieces if piece.synthetic == name]
         asked = [one for piece in pieces for one in self._asked(piece)]
@@ -199,22 +204,19 @@ class _Run:
         try:
             with _unexpanded(self._spec):
                 synthetic = _opened(self._spec.synthetic[name], "synthetic")
-                part = part_of(
-                    Synthetics([synthetic], self._private),
-                    asked,
-                    self._facts,
-                    asks,
-                    self._unit,
-                    self._queries,
-                )
+                tables = Synthetics([synthetic], self._private)
+                part = part_of(tables, asked, self._facts, waits, self._unit, self._queries)
         except PqdError as error:
             self._broken.update(dict.fromkeys((piece.id for piece in pieces), error))
             return
+        yield Beside(part, tables.tables[0])
+
+    def _note_refused(self, part: Part[Question]) -> None:
+        """Note the checks that cannot be decided."""
         for query, refusal in part.prepared.refused:
             if query.group:
                 refusal.args = (f"{query.group}: {refusal}",)
             self._broken.setdefault(query.block or query.id or "", refusal)
-        yield part
 
     def _asked(self, piece: _Piece) -> list[Asked]:
         """Return the queries of one check, on its terms."""

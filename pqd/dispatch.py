@@ -95,7 +95,8 @@ def choose(
     else:
         name, reason = wanted, "named by the caller"
     taken = next(c for c in candidates if c.decider.id == name)
-    if taken.needed is None and taken.rates and taken.rates.worst > terms.alpha:
+    low = taken.rates is not None and taken.rates.worst > terms.alpha
+    if low and taken.needed is None and not terms.brief:
         decider = next(decider for decider in fitting if decider.id == name)
         needed = needed_epsilon(decider, synthetic, interval, terms.alpha)
         taken = replace(taken, needed=needed)
@@ -124,6 +125,8 @@ def _evaluated(
 ) -> Candidate:
     if terms.epsilon is None:
         return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
+    if terms.brief:
+        return Candidate(decider, rates=error_rates(decider, synthetic, interval, terms.epsilon))
     needed = curve = None
     if terms.planning or terms.detailed:
         needed = needed_epsilon(decider, synthetic, interval, terms.alpha)

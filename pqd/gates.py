@@ -63,11 +63,15 @@ def broken(check: Check, name: str, error: PqdError) -> CheckEntry:
 
 def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) -> CheckEntry:
     """Return the entry of a check that was only planned: its cost by itself, and its worth."""
-    new = [q for q in questions if bill.new.get(q.key) is q]
+    drawn = list({id(draw): draw for q in questions for draw in q.draws}.values())
+    new = [draw for draw in drawn if bill.new.get(draw.key) is draw]
     if new:
-        alone = price(grouped([q.share for q in new]))
-        parts = [f"epsilon {epsilon_text(alone.epsilon)} by itself"]
-    elif any(q.key in bill.new for q in questions):
+        alone = price(grouped([draw.share for draw in new]))
+        joint = any(draw.joint for draw in new)
+        parts = [
+            f"epsilon {epsilon_text(alone.epsilon)} {'with its batch' if joint else 'by itself'}"
+        ]
+    elif any(draw.key in bill.new for draw in drawn):
         parts = ["costs nothing: another check asks the same"]
     else:
         settled = all(q.settled for q in questions)
@@ -82,7 +86,7 @@ def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) 
         parts.append(f"epsilon {budget_text(needed)} would do" if needed else "raise tau")
     else:
         parts.append("decidable")
-    parts.append(f"by {', '.join(sorted({q.choice.decider.id for q in questions}))}")
+    parts.append(f"by {', '.join(sorted({q.choice.taken.decider.id for q in questions}))}")
     return _entry(check, name, "planned", "pass", "; ".join(parts))
 
 

@@ -62,8 +62,9 @@ Facts = Mapping[str, ColumnFacts]
 class Terms:
     """What the caller asks for: tolerance, budget per query, level, decider, column facts.
 
-    ``epsilon`` is None in a plan that has no budget yet.  ``planning`` asks for every
-    decider's needed epsilon, ``detailed`` for its operating characteristic too: time, no privacy.
+    ``epsilon`` is None in a plan that has no budget yet, and for a query that shares one.
+    ``planning`` asks for every decider's needed epsilon, ``detailed`` for its operating
+    characteristic too, ``brief`` for its error rates alone: time, no privacy.
     """
 
     tolerance: Tolerance
@@ -73,6 +74,7 @@ class Terms:
     facts: Facts
     detailed: bool = False
     planning: bool = False
+    brief: bool = False
 
     @classmethod
     def parse(

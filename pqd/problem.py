@@ -240,8 +240,10 @@ class Planned:
         if not sides:
             return None
         scale = max(side.norm for side in sides) / epsilon
-        counts = np.sum([side.draws for side in sides], axis=0)
-        return tuple(NoiseOf(count, scale) for count in counts.tolist())
+        counts = np.sum([side.draws for side in sides], axis=0).tolist()
+        # One of each: a sum's distribution is found when it is first asked for.
+        noise = {count: NoiseOf(count, scale) for count in counts}
+        return tuple(noise[count] for count in counts)
 
     def read(self, cells: Cells) -> Rows:
         """Return the rows: each that ``cells`` count is one, or none."""

@@ -25,6 +25,7 @@ from pqd.accounts import Batched
 from pqd.engines.bitmaps import matching
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.expressions import Kind, folded
+from pqd.modes import RANGES
 from pqd.tables import open_table
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from pqd.expressions import Schema
     from pqd.workload import Workload
 
-RANGES = "ranges"
 _MOST_POINTS, _MOST_QUERIES = 2**20, 500
 # One bucket per lattice value up to the first; beyond that, about as many as the second.
 _MOST_BUCKETS, _BUCKETS = 2000, 1000

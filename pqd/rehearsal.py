@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pqd.engines.cells import Cells
     from pqd.problem import Plan, Problem
 
-AUTO = "auto"
-
 
 class Rehearsal:
     """Noise at points that are the same in every run: for public data only, never for a release."""

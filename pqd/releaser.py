@@ -11,14 +11,13 @@ from deciders import SecureNoise
 from deciders.batch.tails import confidence
 from pqd.asking import Answers, Part, Progress, Purse, answered, silent
 from pqd.auditor import cost_of, ledger_path, part_of
+from pqd.dispatch import AUTO
 from pqd.errors import NothingSelectedError, ParameterError, QueryError
 from pqd.members import Made, Member, asking, batches
+from pqd.modes import TOGETHER
 from pqd.parameters import Terms
-from pqd.problem import MECHANISMS
 from pqd.queries import as_queries
 from pqd.questions import Asked
-from pqd.ranges import RANGES
-from pqd.rehearsal import AUTO
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from reports.numbers import plain
@@ -137,7 +136,7 @@ def run_release(
 
 def _check(queries: Sequence[Query], terms: Terms) -> None:
     """Refuse what no mechanism is for, before any table is read."""
-    names = [AUTO, *MECHANISMS, RANGES]
+    names = [AUTO, *TOGETHER]
     if terms.decider not in names:
         known = ", ".join(names)
         raise ParameterError(f"mechanism {terms.decider!r} is not known; use one of {known}")

@@ -16,12 +16,11 @@ from deciders.errors import ParameterError
 from pqd.asking import Part
 from pqd.batch import Public, name_of, naming, selection
 from pqd.composition import grouped, price
+from pqd.dispatch import AUTO
 from pqd.errors import PqdError
+from pqd.modes import ALONE, RANGES
 from pqd.preparation import Prepared
-from pqd.problem import MECHANISMS
 from pqd.questions import Asked, Question, asks
-from pqd.ranges import RANGES
-from pqd.rehearsal import AUTO
 from pqd.together import Joint, Together, joints
 from reports.numbers import epsilon_text
 from reports.words import share_text
@@ -34,9 +33,10 @@ if TYPE_CHECKING:
     from pqd.tables import Table
     from pqd.workload import PrivacyUnit, Task
 
-ALONE = "alone"
-MODES = (AUTO, ALONE, *MECHANISMS, RANGES)
 _SUMMED = ("COUNT", "SUM")
+# A question is shown what the best of the batches would be worth to it.
+_SHOWN = 3
+_TOGETHER = "all queries of its batch together err least so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Waiting:
         """Nothing as yet."""
         return ()
 
-    def at(self, epsilon: Fraction) -> Question:
+    def at(self, epsilon: Fraction, *, brief: bool = False) -> Question:
         """Return the question at a budget of its own."""
-        terms = replace(self.asked.terms, epsilon=epsilon)
+        terms = replace(self.asked.terms, epsilon=epsilon, brief=brief)
         asked = Asked(self.query, terms)
         return asks(asked, self.task, self.columns, self.unit, self.found)
 
@@ -78,13 +78,6 @@ def waits(
     return make(asked, task, columns, unit, found)
 
 
-def check_mode(mode: str) -> str:
-    """Return the name of a way to share a budget; ParameterError if there is no such way."""
-    if mode not in MODES:
-        raise ParameterError(f"there is no batch {mode!r}; use one of {', '.join(MODES)}")
-    return mode
-
-
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """A budget for all queries of a run that have none of their own, and how it is shared out.
@@ -98,25 +91,33 @@ class Sharing:
     epsilon: Fraction
     mode: str = AUTO
 
-    def among(
-        self, parts: Sequence[tuple[Part[Question | Waiting], Table]]
-    ) -> list[Part[Question]]:
-        """Return the parts, each beside its synthetic table, with every query made a question.
 
-        What cannot be one is among the refused of its part, which also notes how it shares.
+class Beside(NamedTuple):
+    """What is asked of the private table, and the synthetic one that it is compared with."""
 
-        Raises
-        ------
-        PqdError
-            If a mechanism that is named does not fit.
-        """
-        waiting = sum(isinstance(q, Waiting) for part, _ in parts for q in part.prepared.questions)
-        sharers = [_Sharers(part, self.epsilon / max(1, waiting)) for part, _ in parts]
-        whole = sum(sharer.number for sharer in sharers)
-        for sharer, (part, table) in zip(sharers, parts, strict=True):
-            if sharer.number:
-                sharer.share(part, table, self.epsilon * sharer.number / whole, self.mode)
-        return [sharer.result(part) for sharer, (part, _) in zip(sharers, parts, strict=True)]
+    part: Part[Question | Waiting]
+    table: Table
+
+
+def shared(parts: Sequence[Beside], sharing: Sharing | None) -> list[Part[Question]]:
+    """Return the parts with every query made a question, those that wait at their shares.
+
+    What cannot be one is among the refused of its part, which also notes how it shares.  Without a
+    ``sharing`` no query may wait.
+
+    Raises
+    ------
+    PqdError
+        If a mechanism that is named does not fit.
+    """
+    waiting = sum(isinstance(q, Waiting) for part, _ in parts for q in part.prepared.questions)
+    epsilon = sharing.epsilon if sharing else Fraction(0)
+    sharers = [_Sharers(part, epsilon / max(1, waiting)) for part, _ in parts]
+    whole = sum(sharer.number for sharer in sharers)
+    for sharer, beside in zip(sharers, parts, strict=True):
+        if sharing and sharer.number:
+            sharer.share(beside, epsilon * sharer.number / whole, sharing.mode)
+    return [sharer.result(part) for sharer, (part, _) in zip(sharers, parts, strict=True)]
 
 
 class _Sharers:
@@ -133,7 +134,7 @@ class _Sharers:
                 self._done[place] = made
                 continue
             try:
-                question = made.at(epsilon)
+                question = made.at(epsilon, brief=True)
             except PqdError as error:
                 self._refused.append((made.query, error))
                 continue
@@ -147,14 +148,12 @@ class _Sharers:
         """How many different questions are still to be paid for."""
         return len(_distinct(one.question for one in self._left.values()))
 
-    def share(
-        self, part: Part[Question | Waiting], table: Table, epsilon: Fraction, mode: str
-    ) -> None:
+    def share(self, beside: Beside, epsilon: Fraction, mode: str) -> None:
         """Share ``epsilon`` out: to batches first, what is left to questions alone."""
         each = epsilon / self.number
         rivals: dict[int, tuple[Candidate, ...]] = {}
         for name, places in self._families().items():
-            family = _Family(name, [self._left[place] for place in places], part, table, each)
+            family = _Family(name, [self._left[place] for place in places], beside, each)
             if found := family.weighed(mode):
                 self._notes.append(found.note)
                 # Those of a batch have theirs already.
@@ -194,10 +193,10 @@ class _One(NamedTuple):
     waiting: Waiting
     question: Question
 
-    def at(self, epsilon: Fraction) -> Question:
+    def at(self, epsilon: Fraction, *, brief: bool) -> Question:
         """Return the question at another budget."""
-        same = self.question.terms.epsilon == epsilon
-        return self.question if same else self.waiting.at(epsilon)
+        same = brief and self.question.terms.epsilon == epsilon
+        return self.question if same else self.waiting.at(epsilon, brief=brief)
 
 
 class _Weighed(NamedTuple):
@@ -214,8 +213,7 @@ class _Family:
 
     name: str
     ones: list[_One]
-    part: Part[Question | Waiting]
-    table: Table
+    beside: Beside
     each: Fraction
 
     def weighed(self, mode: str) -> _Weighed | None:
@@ -230,23 +228,21 @@ class _Family:
         except PqdError as error:
             if mode != AUTO:
                 raise
-            return _Weighed(f"{shared}, each by itself: {error}", [], [])
-        single = _alone(self.ones, epsilon)
+            return _Weighed(f"{shared}, each by itself. {error}", [], [])
+        single = _alone(self.ones, epsilon, brief=True)
         alone = mean_worst([question.taken for question in single])
-        wins = mode != AUTO or round(found[0].score, 6) < round(alone, 6)
+        wins = mode != AUTO or round(found[0].score, 3) < round(alone, 3)
         scores = [("each by itself", alone), *((f"by {j.name}", j.score) for j in found)]
         scores.insert(0, scores.pop(int(wins)))
         note = f"{shared}, answered {'together ' if wins else ''}{_compared(scores)}"
         if not wins:
-            return _Weighed(note, self._candidates(found), [])
-        others = self._candidates(found[1:])
+            return _Weighed(note, self._candidates(found[:_SHOWN]), [])
+        others = self._candidates(found[1:_SHOWN])
         return _Weighed(
             note,
             [],
             [
-                found[0].question(
-                    place, question, _compared(scores), *others[place], question.choice.taken
-                )
+                found[0].question(place, question, _TOGETHER, *others[place], question.choice.taken)
                 for place, question in enumerate(single)
             ],
         )
@@ -263,7 +259,7 @@ class _Family:
         # In an order of their own: asked in another order, they are the same batch.
         distinct = {selection(question.task): question for question in asked}
         ordered = [distinct[text] for text in sorted(distinct)]
-        public = Public(ordered, self.part, self.table, epsilon)
+        public = Public(ordered, *self.beside, epsilon)
         if public.classes.unsure and mode != RANGES:
             if mode == AUTO:
                 mode = RANGES
@@ -284,10 +280,13 @@ class _Family:
 
 
 def _compared(scores: Sequence[tuple[str, float]]) -> str:
-    """Return what the first way is worth against the others."""
+    """Return what the first way is worth against the best of the others."""
     (taken, least), *others = [(name, share_text(score)) for name, score in scores]
-    against = ", ".join(f"{score} {name}" for name, score in others)
-    return f"{taken}: at its worst {least} of verdicts wrong on public data, against {against}"
+    against = ", ".join(f"{score} {name}" for name, score in others[:_SHOWN])
+    return (
+        f"{taken}. At the worst gaps, on public data, {least} of such verdicts would be wrong, "
+        f"against {against}."
+    )
 
 
 def _distinct(questions: Iterable[Question]) -> list[Question]:
@@ -295,14 +294,14 @@ def _distinct(questions: Iterable[Question]) -> list[Question]:
     return list({question.key: question for question in questions}.values())
 
 
-def _alone(ones: Sequence[_One], epsilon: Fraction) -> list[Question]:
+def _alone(ones: Sequence[_One], epsilon: Fraction, *, brief: bool = False) -> list[Question]:
     """Return questions that cost at most ``epsilon`` in all, each at as much as the others."""
     if not ones:
         return []
     questions = [one.question for one in ones]
     for weigh in (_weight, _whole):
         each = epsilon / weigh(_distinct(questions))
-        questions = [one.at(each) for one in ones]
+        questions = [one.at(each, brief=brief) for one in ones]
         # Another budget may bring another decider, which changes what costs nothing.
         if _weight(_distinct(questions)) * each <= epsilon:
             break

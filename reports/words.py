@@ -106,7 +106,8 @@ def decider_sentence(verdict: Verdict) -> str:
 
 def thresholds_sentence(candidates: tuple[CandidateFacts, ...]) -> str:
     """Return the threshold of every decider that fits."""
-    parts = (f"{c.decider} {threshold_text(c.tau_min)}" for c in candidates)
+    known = (c for c in candidates if c.tau_min is not None)
+    parts = (f"{c.decider} {threshold_text(c.tau_min)}" for c in known)
     return "least tau by decider: " + ", ".join(parts)
 
 

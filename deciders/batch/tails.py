@@ -117,8 +117,7 @@ class Rehearsed:
 
 def accept(errors: Errors, gap: int, tau: Fraction) -> float:
     """Return ``Pr[yes]`` where the exact answer is ``gap`` units off a whole synthetic one."""
-    low, high = whole_span(Interval.around(-gap, tau))
-    return errors.inside(low, high)
+    return errors.inside(math.floor(-tau) + 1 - gap, math.ceil(tau) - gap)
 
 
 def rates(errors: Errors, tau: Fraction) -> ErrorRates:

@@ -61,7 +61,7 @@ def audit(
     from pqd.parameters import privacy_unit
 
     if batch is not None:
-        from pqd.shares import check_mode
+        from pqd.modes import check_mode
 
         check_mode(batch)
     targets = options.targets(json=json, markdown=markdown, html=html)

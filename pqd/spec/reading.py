@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from deciders.exact import Number, exact
+from pqd.dispatch import AUTO
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.parameters import parse_columns, privacy_unit
 from pqd.spec.forms import nearest, printable, shown
 from pqd.spec.lines import Places
-from pqd.spec.schema import DEFAULTS, SECTION, SOMEWHERE
+from pqd.spec.schema import DEFAULTS, SECTION, SHARED, SOMEWHERE
 from pqd.spec.tables import Problem, Tables, Values, header
 from pqd.spec.text import UnreadableError, read_toml
 
@@ -51,13 +52,14 @@ class Check:
     """One ``[[check]]`` with its defaults filled in; ``line`` is that of its header, from 1.
 
     ``tau`` is as written, for ``Terms.parse``; ``synthetic`` has the names of the tables to check.
-    ``keys`` holds a tuple for each key where several columns are grouped.
+    ``keys`` holds a tuple for each key where several columns are grouped; ``epsilon`` is None where
+    the check shares that of ``[batch]``.
     """
 
     id: str
     sql: str
     tau: Number
-    epsilon: Fraction
+    epsilon: Fraction | None
     alpha: Fraction
     decider: str
     expect: Literal["close", "far"]
@@ -74,6 +76,7 @@ class Spec:
     """A spec file as read; what is None is not stated.
 
     ``epsilon`` and ``delta`` are the most that the private table may ever spend in its ledger.
+    ``batch`` is the budget that checks share which have none of their own, and how.
     """
 
     path: Path
@@ -82,6 +85,7 @@ class Spec:
     ledger: Source | None
     epsilon: Fraction | None
     delta: Fraction
+    batch: tuple[Fraction, str] | None
     unit: str | None
     max_rows: int | None
     columns: dict[str, dict[str, Any]]
@@ -130,7 +134,8 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     private = files.source(tables.one("private"), ("private",))
     ledger = files.source(tables.one("ledger"), ("ledger",))
     budget, privacy = tables.one("budget"), _privacy(tables)
-    columns, checks = _columns(tables), list(_checks(tables, tuple(synthetic)))
+    columns, batch = _columns(tables), _batch(tables)
+    checks = list(_checks(tables, tuple(synthetic)))
     if tables.problems or private is None:
         if not checks:
             tables.check_present("check")
@@ -147,6 +152,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         ledger=ledger,
         epsilon=budget.get("epsilon"),
         delta=budget.get("delta", Fraction(0)),
+        batch=batch,
         unit=privacy.get("unit"),
         max_rows=privacy.get("max_rows"),
         columns=columns,
@@ -206,6 +212,17 @@ def _privacy(tables: Tables) -> Values:
     return values
 
 
+def _batch(tables: Tables) -> tuple[Fraction, str] | None:
+    """Return the budget that checks share; note one that no check can take part in."""
+    values, defaults = tables.one("batch"), tables.data.get("defaults")
+    if "batch" in tables.data and isinstance(defaults, dict) and "epsilon" in defaults:
+        text = "[defaults] gives every check an epsilon of its own, so none shares that of [batch]"
+        tables.add(("batch",), f"{text}; leave one of them out")
+    if "epsilon" not in values:
+        return None
+    return values["epsilon"], values.get("mechanism", AUTO)
+
+
 def _columns(tables: Tables) -> dict[str, dict[str, Any]]:
     """Return the facts of columns, once the library has accepted them."""
     columns = {}
@@ -221,6 +238,7 @@ def _columns(tables: Tables) -> dict[str, dict[str, Any]]:
 def _checks(tables: Tables, synthetic: tuple[str, ...]) -> Iterator[Values]:
     """Yield the fields of each check; those with a problem lack some."""
     general: Values = {**DEFAULTS, "synthetic": synthetic, "bins": None, "keys": None}
+    general["epsilon"] = None
     general["alpha"] = exact(DEFAULTS["alpha"])
     shared = tables.one("defaults")
     _check_synthetic(tables, SECTION["defaults"].header, ("defaults",), shared, synthetic)
@@ -243,9 +261,13 @@ def _check_terms(tables: Tables, label: str, where: tuple[str, int]) -> None:
     if not isinstance(own, dict):
         return
     for name in SOMEWHERE:
+        if SHARED.get(name) in tables.data:
+            continue
         if name not in own and not (isinstance(shared, dict) and name in shared):
             example = SECTION["check"].key[name].example
-            tables.add(where, f"{label} has no {name}; add {example} to it or to [defaults]")
+            others = f", or {SECTION[SHARED[name]].example} for all" if name in SHARED else ""
+            text = f"{label} has no {name}; add {example} to it or to [defaults]{others}"
+            tables.add(where, text)
 
 
 def _check_synthetic(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from deciders import DECIDERS
 from pqd.dispatch import AUTO, PAPER
 from pqd.expressions import Kind
+from pqd.modes import MODES
 from pqd.spec.forms import (
     ALPHA,
     BINS,
@@ -69,6 +70,23 @@ def _path(what: str, example: str) -> Key:
     doc = f"{what}, relative to this file; ${{NAME}} is taken from the environment."
     return Key("path", TEXT, doc, f'path = "{example}"', required=True)
 
+
+_BATCH = (
+    Key(
+        "epsilon",
+        BUDGET,
+        "Privacy budget that all checks without one of their own share.",
+        "epsilon = 1",
+        required=True,
+    ),
+    Key(
+        "mechanism",
+        one_of(*MODES),
+        "auto (whichever errs least on public data), alone (each check by itself at its share), "
+        "or what answers COUNT and SUM checks together.",
+        default=AUTO,
+    ),
+)
 
 # What [defaults] may give for every check.
 _SHARED = (
@@ -136,6 +154,13 @@ SECTIONS = (
         ),
     ),
     Section(
+        "batch",
+        "[batch]",
+        "One budget for all checks that have none of their own.",
+        _BATCH,
+        example="[batch]",
+    ),
+    Section(
         "ledger",
         "[ledger]",
         "Where spending is kept on record.",
@@ -194,6 +219,8 @@ SECTIONS = (
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs these, from itself or from [defaults].
 SOMEWHERE = ("tau", "epsilon")
+# With [batch] a check needs no epsilon.
+SHARED = {"epsilon": "batch"}
 DEFAULTS = {key.name: key.default for key in _SHARED if key.default is not None}
 
 
@@ -245,5 +272,6 @@ def _somewhere(name: str) -> dict[str, Any]:
         "anyOf": [
             {"properties": {"defaults": {"required": [name]}}, "required": ["defaults"]},
             {"properties": {"check": {"items": {"required": [name]}}}},
+            *([{"required": [SHARED[name]]}] if name in SHARED else []),
         ]
     }

@@ -1,0 +1,17 @@
+"""The names of the ways to share one budget among queries."""
+
+from deciders.errors import ParameterError
+from pqd.dispatch import AUTO
+from pqd.problem import MECHANISMS
+
+ALONE, RANGES = "alone", "ranges"
+# What answers queries together, and how else they may share a budget.
+TOGETHER = (*MECHANISMS, RANGES)
+MODES = (AUTO, ALONE, *TOGETHER)
+
+
+def check_mode(mode: str) -> str:
+    """Return the name of a way to share a budget; ParameterError if there is no such way."""
+    if mode not in MODES:
+        raise ParameterError(f"there is no batch {mode!r}; use one of {', '.join(MODES)}")
+    return mode
