@@ -83,7 +83,12 @@ class Chain:
             if not path.stat().st_size:
                 raise LedgerError(self._told("is empty: it was cut off; restore it from a copy"))
             self._connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait, isolation_level=None
+                f"{path.absolute().as_uri()}?mode=rw",
+                uri=True,
+                timeout=wait,
+                isolation_level=None,
+                # One thread uses it, but the garbage collector may let go of it in another.
+                check_same_thread=False,
             )
             mark = self._one("PRAGMA application_id"), self._one("PRAGMA user_version")
             if mark != (_MARK, _FORMAT):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import pqd.cli
 from deciders import Histogram, Lattice
@@ -17,6 +18,10 @@ from pqd.tables import open_table
 from pqd.workload import Measured, Task, Workload
 
 Ran = tuple[int, str, str]
+
+# How long an example takes depends on what else the machine does: no test may fail by it.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,6 +51,9 @@ def command(
             pqd.cli.main()
         captured = capsys.readouterr()
         code = stopped.value.code
+        # Else its frames, and the ledger that they opened, wait for the collector, which may run
+        # in another thread: there SQLite refuses to close it.
+        del stopped
         return (code if isinstance(code, int) else 0), captured.out, captured.err
 
     return run
@@ -63,7 +71,8 @@ def process() -> Callable[..., Ran]:
             env=kept | environment,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            # Ends what hangs: a busy machine may take many times the usual second or four.
+            timeout=300,
             check=False,
         )
         return done.returncode, done.stdout, done.stderr

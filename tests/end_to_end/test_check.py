@@ -57,7 +57,8 @@ def test_undecided_means_what_the_check_says(
     stated: str, code: int, tmp_path: Path, command: Command
 ) -> None:
     change = 'on_undecided = "warn"', f'on_undecided = "{stated}"'
-    spec = edited(tmp_path, "audit-undecided", change)
+    # At the sample's alpha two runs in a million are decided; at this one two in 10^12.
+    spec = edited(tmp_path, "audit-undecided", change, ("alpha = 0.000001", "alpha = 1e-12"))
     found, out, _ = command("check", str(spec))
     assert found == code
     assert "undecided: leans" in out
@@ -167,7 +168,8 @@ def test_a_broken_check_costs_nothing(
 def test_a_dry_run_of_nothing_but_broken_checks(
     tmp_path: Path, command: Command, ledger: Path
 ) -> None:
-    assert command("check", sample("audit-undecided"))[0] == 0
+    # One run in a million is decided, and fails: here it need only be charged.
+    assert command("check", sample("audit-undecided"))[0] in {0, 1}
     assert ledger.exists()
     spec = edited(tmp_path, "audit-undecided", ("COUNT(*)", "COUNTS(*)"))
     code, out, err = command("check", str(spec), "--dry-run")

@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,7 +135,16 @@ def tried(folder: Path, text: str) -> None:
             assert not ledger.exists()
     # What the input itself holds, or declares to be synthetic, is no secret.
     if not declared_public(text):
-        assert not any(canary in said for canary in CANARIES if canary not in text)
+        assert not any(named(canary, said) for canary in CANARIES if canary not in text)
+
+
+def named(canary: str, said: str) -> bool:
+    """Whether a canary is said, not merely digits of a longer number.
+
+    A report holds dozens of probabilities of 16 digits, and has six given ones in a row by chance
+    in up to one test run of a thousand.
+    """
+    return re.search(rf"(?<!\d)(?<!\d\.){re.escape(canary)}(?!\d)", said) is not None
 
 
 def declared_public(text: str) -> bool:

@@ -28,7 +28,7 @@ def python(*arguments: str, cwd: Path) -> None:
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,6 +6,7 @@ import random
 import shutil
 import sqlite3
 import stat
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -70,6 +71,9 @@ def refused(path: Path) -> str:
             read(path)
         messages.add(str(caught.value))
         assert caught.value.exit_code == 3
+    # Else its frames, and their connection, wait for the collector, which may run in another
+    # thread: there SQLite refuses to close it.
+    del caught
     (message,) = messages
     assert str(path) in message
     assert message.endswith("Nothing was spent.")
@@ -447,3 +451,19 @@ def test_a_full_disk(log: Path) -> None:
         with chain.writing():
             chain.append({"n": 0, "pad": "x" * 5000})
         assert len(read(log)[0]) == ENTRIES + 1
+
+
+def test_another_thread_may_let_go_of_it(log: Path) -> None:
+    """The garbage collector runs in whatever thread it likes."""
+    chain, raised = Chain(log), list[Exception]()
+
+    def let_go() -> None:
+        try:
+            chain.close()
+        except sqlite3.Error as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=let_go)
+    thread.start()
+    thread.join()
+    assert not raised
