@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reports.comparison import ComparedQuery, CompareReport, Standing
     from reports.model import AuditReport
     from reports.plan import PlanReport
+    from reports.release import ReleaseReport
 
 STANDINGS = ("trusted", "not trusted", "undecided")
 KINDS = {"marginals": "baseline: independent marginals", "bootstrap": "baseline: resampled rows"}
@@ -92,6 +93,28 @@ def compare_headline(report: CompareReport) -> tuple[str, str]:
     else:
         title = f"{visible(first.candidate)} is the best of {counted(len(ranked), 'candidate')}"
         lead += " It is established that it is better than each of the others."
+    return title, lead
+
+
+def release_headline(report: ReleaseReport) -> tuple[str, str]:
+    """Return how many answers there are for which budget, and how far they can be off."""
+    total = len(report.queries)
+    if not total:
+        return "No query was answered", "There is nothing to tell."
+    title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.epsilon)}"
+    lead = "It is noisy; " if total == 1 else "Each is noisy; "
+    held = f"the exact answer with probability {number_text(100 * (1 - report.alpha), 4)} %."
+    bounded = sum(query.low is not None for query in report.queries)
+    if bounded == total:
+        lead += f"the interval beside it holds {held}"
+    elif bounded:
+        lead += (
+            f"{bounded:,} of them {'has' if bounded == 1 else 'have'} an interval that holds {held}"
+        )
+    else:
+        lead += "no theory gives an interval here, only a rehearsal tells how far it may be off."
+    if all(batch.replayed for batch in report.batches):
+        lead += " All of this was paid for before."
     return title, lead
 
 

@@ -12,14 +12,14 @@ from reports.pages.check import check_context
 from reports.pages.compare import compare_context
 from reports.pages.frame import page
 from reports.pages.plan import plan_context
+from reports.pages.release import release_context
+from reports.release import ReleaseReport
 
 if TYPE_CHECKING:
-    from reports.plan import PlanReport
+    from reports.rendered import Report
 
 
-def html_text(
-    report: AuditReport | CheckReport | CompareReport | PlanReport, command: str | None = None
-) -> str:
+def html_text(report: Report, command: str | None = None) -> str:
     """Return ``report`` as a page of HTML; whatever it quotes is text there, never a tag.
 
     Parameters
@@ -40,4 +40,6 @@ def html_text(
         return page("check.html.j2", **check_context(report, command))
     if isinstance(report, CompareReport):
         return page("compare.html.j2", **compare_context(report, command))
+    if isinstance(report, ReleaseReport):
+        return page("release.html.j2", **release_context(report, command))
     return page("plan.html.j2", **plan_context(report, command))

@@ -21,14 +21,16 @@ from reports.check_words import (
 from reports.comparison import CompareReport
 from reports.markdown_compare import compare_parts
 from reports.markdown_queries import audit_parts, plan_parts
+from reports.markdown_release import release_parts
 from reports.markup import code, folded, items, markdown, table, verbatim
 from reports.model import AuditReport
+from reports.release import ReleaseReport
 from reports.terminal import SIMULATED
 from reports.visible import visible
 
 if TYPE_CHECKING:
     from reports.check import CheckEntry
-    from reports.plan import PlanReport
+    from reports.rendered import Report
 
 _COLUMNS = (
     ("check", "---"),
@@ -40,7 +42,7 @@ _COLUMNS = (
 )
 
 
-def markdown_text(report: AuditReport | CheckReport | CompareReport | PlanReport) -> str:
+def markdown_text(report: Report) -> str:
     """Return ``report`` as GitHub-flavoured Markdown: what matters first, all else folded."""
     if isinstance(report, AuditReport):
         parts = audit_parts(report)
@@ -48,6 +50,8 @@ def markdown_text(report: AuditReport | CheckReport | CompareReport | PlanReport
         parts = _parts(report)
     elif isinstance(report, CompareReport):
         parts = compare_parts(report)
+    elif isinstance(report, ReleaseReport):
+        parts = release_parts(report)
     else:
         parts = plan_parts(report)
     return "\n\n".join(parts) + "\n"

@@ -10,17 +10,33 @@ from reports.check import CheckReport
 from reports.check_words import badge, counts_sentence, message_head, result, row, worst_first
 from reports.compare_words import SYMBOLS, cell_sign, percent, rank_text, tie_sentences
 from reports.comparison import CompareReport
-from reports.headlines import audit_headline, compare_headline, plan_headline
+from reports.headlines import (
+    audit_headline,
+    compare_headline,
+    gap_text,
+    plan_headline,
+    release_headline,
+)
 from reports.model import AuditReport
-from reports.numbers import number_text
+from reports.numbers import epsilon_text, number_text
 from reports.pages.check import KINDS
 from reports.pages.frame import fragment
 from reports.pages.query import WORDS, verdict_cells
+from reports.release import ReleaseReport
+from reports.release_terminal import SIMULATED as SIMULATED_ANSWERS
+from reports.release_words import (
+    difference,
+    error_text,
+    interval_text,
+    level_text,
+    noise_text,
+)
 from reports.terminal import SIMULATED
 from reports.words import budget_text, threshold_text
 
 if TYPE_CHECKING:
     from reports.plan import PlanReport
+    from reports.rendered import Report
 
 # A notebook is no place for hundreds of rows; to_html and to_frame have them all.
 _MOST = 60
@@ -46,9 +62,10 @@ class _Table:
         return max(0, len(self.rows) - _MOST)
 
 
-def notebook_html(report: AuditReport | CheckReport | CompareReport | PlanReport) -> str:
+def notebook_html(report: Report) -> str:
     """Return ``report`` as a piece of HTML for a notebook's cell."""
     lines: list[str] = []
+    stamp = SIMULATED_ANSWERS if isinstance(report, ReleaseReport) else SIMULATED
     if isinstance(report, AuditReport):
         kind, (title, lead), tables = "audit", audit_headline(report), [_audit(report)]
     elif isinstance(report, CheckReport):
@@ -61,6 +78,8 @@ def notebook_html(report: AuditReport | CheckReport | CompareReport | PlanReport
     elif isinstance(report, CompareReport):
         kind, (title, lead), tables = "compare", compare_headline(report), [*_compare(report)]
         lines = list(tie_sentences(report))
+    elif isinstance(report, ReleaseReport):
+        kind, (title, lead), tables = "release", release_headline(report), [*_release(report)]
     else:
         kind, (title, lead), tables = "plan", plan_headline(report), [_plan(report)]
     return fragment(
@@ -68,7 +87,7 @@ def notebook_html(report: AuditReport | CheckReport | CompareReport | PlanReport
         kind=kind,
         title=title,
         lead=lead,
-        stamp=SIMULATED if getattr(report, "simulated", False) else "",
+        stamp=stamp if getattr(report, "simulated", False) else "",
         lines=lines,
         tables=[table for table in tables if table.rows],
     )
@@ -145,6 +164,35 @@ def _compare(report: CompareReport) -> Iterator[_Table]:
         simulated = " SIMULATED" if query.simulated else ""
         rows.append([(f"{query.id}{simulated}", "name"), *marked])
     yield _Table((("query", ""), *((name, "") for name in names)), rows)
+
+
+def _release(report: ReleaseReport) -> Iterator[_Table]:
+    simulated = " SIMULATED" if report.simulated else ""
+    answers = [
+        [
+            (f"{query.id}{simulated}", "name"),
+            (number_text(query.answer), "number"),
+            (interval_text(query), "number"),
+            (noise_text(query), "number"),
+            (number_text(query.q_synthetic), "number"),
+            (gap_text(difference(query)), "number"),
+        ]
+        for query in report.queries
+    ]
+    titles = ("private answer", f"{level_text(report.alpha)} interval", "noise")
+    yield _Table((("query", ""), *_numbers((*titles, "synthetic answer", "difference"))), answers)
+    batches = [
+        [
+            (f"{batch.name}{' (replayed)' if batch.replayed else ''}", "name"),
+            (f"{batch.queries:,}", "number"),
+            (epsilon_text(batch.epsilon), "number"),
+            (error_text(batch.error), "number"),
+            (batch.mechanism, ""),
+        ]
+        for batch in report.batches
+    ]
+    titles = ("queries", "epsilon", "mean error, rehearsed")
+    yield _Table((("batch", ""), *_numbers(titles), ("mechanism", "")), batches)
 
 
 def _numbers(titles: Sequence[str]) -> Iterator[Marked]:

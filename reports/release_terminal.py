@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from reports.headlines import counted
 from reports.numbers import epsilon_text, number_text
+from reports.release_words import (
+    batch_sentence,
+    interval_text,
+    level_text,
+    noise_text,
+    tables_text,
+    truncation_text,
+)
 from reports.terminal import indented, wrapped
 from reports.visible import visible
 from reports.words import cost_sentences, question
@@ -40,23 +49,19 @@ class TerminalRelease:
                 if query.batch == batch.name:
                     yield from _query(query, console, width, sign)
             yield Text()
-        tables = f"{visible(report.private)}; the classes of rows come from "
-        tables += visible(report.synthetic)
-        for sentence in (*cost_sentences(report.cost, tables), *report.notes):
+        for sentence in (*_reading(report), *report.notes):
             yield from wrapped(Text(visible(sentence)), console, width)
 
 
 def _batch(batch: ReleasedBatch, console: Console, width: int) -> Iterator[Text]:
     """Yield what is said of all queries of a batch."""
-    number = "1 query" if batch.queries == 1 else f"{batch.queries:,} queries"
+    number = counted(batch.queries, "query", "queries")
     head = Text.assemble((visible(batch.name), "bold"))
     head.append(f"   {number} together at epsilon {epsilon_text(batch.epsilon)}")
     if batch.replayed:
         head.append("   replayed, paid for before")
     yield from wrapped(head, console, width)
-    classes = "1 class" if batch.classes == 1 else f"{batch.classes:,} classes"
-    text = f"answered by {batch.mechanism} on {classes} of rows: {batch.reason}"
-    yield from indented(Text(visible(text), style="dim"), console, width)
+    yield from indented(Text(visible(batch_sentence(batch)), style="dim"), console, width)
 
 
 def _query(query: ReleasedQuery, console: Console, width: int, sign: str) -> Iterator[Text]:
@@ -66,16 +71,24 @@ def _query(query: ReleasedQuery, console: Console, width: int, sign: str) -> Ite
     line.append(f"  {asked}", style="default")
     yield from wrapped(line, console, width)
     answer = Text(number_text(query.answer), style="bold green")
+    if within := interval_text(query, ".."):
+        answer.append(f"   {within}", style="default")
     for part in _facts(query, sign):
         answer.append(f"; {part}", style="default")
     yield from indented(answer, console, width)
 
 
 def _facts(query: ReleasedQuery, sign: str) -> Iterator[str]:
-    if query.deviation is not None:
-        yield f"noise {sign}{number_text(query.deviation, 3)} (standard deviation)"
-    if query.threshold is not None:
-        below = query.lower_threshold
-        low = "" if below is None else f"below {number_text(below)} or "
-        yield f"values {low}above {number_text(query.threshold)} count as that"
+    # An interval says more than a deviation.
+    if query.low is None and (noise := noise_text(query, sign)):
+        yield f"noise {noise} (standard deviation)"
+    if cut := truncation_text(query):
+        yield cut
     yield f"synthetic {number_text(query.q_synthetic)}"
+
+
+def _reading(report: ReleaseReport) -> Iterator[str]:
+    if any(query.low is not None for query in report.queries):
+        level = level_text(report.alpha)
+        yield f"low .. high holds the exact answer with probability {level}, each by itself."
+    yield from cost_sentences(report.cost, tables_text(report))

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from reports.comparison import CompareReport
     from reports.model import AuditReport, QueryFacts
     from reports.plan import PlanReport
+    from reports.release import ReleaseReport
 
-    Report: TypeAlias = AuditReport | CheckReport | CompareReport | PlanReport
+    Report: TypeAlias = AuditReport | CheckReport | CompareReport | PlanReport | ReleaseReport
 
 
 class Rendered(ABC):
-    """Mix-in of the reports of audit, plan, check and compare."""
+    """Mix-in of the reports of audit, plan, check, compare and release."""
 
     __slots__ = ()
 

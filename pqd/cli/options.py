@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from reports.comparison import CompareReport
     from reports.model import AuditReport
     from reports.plan import PlanReport
+    from reports.release import ReleaseReport
 
-    AnyReport = AuditReport | CheckReport | CompareReport | PlanReport
+    AnyReport = AuditReport | CheckReport | CompareReport | PlanReport | ReleaseReport
 
 # What a report is never written to, whether or not it is a table of this run.
 _TABLES = {".csv", ".tsv", ".parquet", ".gz"}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
-
-if TYPE_CHECKING:
-    from pqd.cli.options import AnyReport
 
 
 def release(
@@ -32,6 +29,12 @@ def release(
             "normalization, global_truncation, composition, ranges.",
         ),
     ] = "auto",
+    alpha: Annotated[
+        str,
+        typer.Option(
+            metavar="ALPHA", help="An interval low .. high misses the answer with this probability."
+        ),
+    ] = "0.05",
     bounds: options.Bounds = None,
     type_: options.Types = None,
     bins: options.Bins = None,
@@ -71,7 +74,7 @@ def release(
     terms = options.terms_of(
         tau="1",
         epsilon=epsilon,
-        alpha="0.05",
+        alpha=alpha,
         decider=mechanism,
         bounds=bounds,
         types=type_,
@@ -86,4 +89,4 @@ def release(
 
         options.show(TerminalRelease(report))
     # Last, so that an answer is seen even where this fails.
-    targets.write(cast("AnyReport", report))
+    targets.write(report)

@@ -19,9 +19,11 @@ from pathlib import Path
 import pytest
 
 from reports.html import html_text
+from tests.reports import release_reports
 from tests.reports.audit_reports import AUDIT, PLAN, audit_of, many_groups
 from tests.reports.check_reports import BASED
 from tests.reports.compare_reports import GROUPED, LARGE
+from tests.reports.release_reports import RELEASE
 
 DRIVER = Path(__file__).with_name("drive.mjs")
 COMMAND = "pqd audit private.csv copy.csv --queries many.sql --tau 5% --epsilon 0.25"
@@ -34,6 +36,10 @@ PAGES = {
     "check": html_text(BASED, COMMAND),
     "compare": html_text(replace(LARGE, queries=LARGE.queries[:20]), COMMAND),
     "compare-groups": html_text(GROUPED, COMMAND),
+    "release": html_text(RELEASE, COMMAND),
+    "release-simulated": html_text(release_reports.SIMULATED, COMMAND),
+    "release-large": html_text(release_reports.LARGE, COMMAND),
+    "release-empty": html_text(release_reports.EMPTY, COMMAND),
 }
 # What a broken page must be caught for.
 TWINS = {

@@ -398,6 +398,28 @@ def test_the_command_answers_and_writes_json(command: Command, tmp_path: Path) -
     assert kept["queries"][1]["id"] == "income"
 
 
+def test_the_command_writes_a_page_and_a_summary(command: Command, tmp_path: Path) -> None:
+    page, summary = tmp_path / "report.html", tmp_path / "report.md"
+    asked = ["-q", "SELECT COUNT(*) FROM D GROUP BY sex", "--epsilon", "1"]
+    targets = ["--html", str(page), "--markdown", str(summary)]
+    code, out, err = command("release", str(PRIVATE), str(SYNTHETIC), *asked, *targets)
+    assert (code, err) == (0, "")
+    assert "Spent epsilon 1 on census_private.parquet" in " ".join(out.split())
+    text = page.read_text("utf-8")
+    assert "<title>2 private answers for epsilon 1: pqd release</title>" in text
+    assert "pqd release " in text.partition('id="again"')[2].replace(
+        '</span> <span class="word">', " "
+    )
+    assert summary.read_text("utf-8").startswith(
+        "## pqd release: 2 private answers for epsilon 1\n"
+    )
+    for kind, start in (("--html", "<!DOCTYPE html>"), ("--markdown", "## pqd release")):
+        code, out, _ = command("release", str(PRIVATE), str(SYNTHETIC), *asked, kind, "-")
+        assert code == 0
+        assert out.startswith(start)
+        assert "All of this was paid for before." in out
+
+
 def test_bins_make_many_queries(command: Command) -> None:
     options = ["-q", "SELECT COUNT(*) FROM D", "--bins", "age=0:100:10", "--epsilon", "1"]
     code, out, _ = command("release", str(PRIVATE), str(SYNTHETIC), *options, "--json", "-")
@@ -412,6 +434,12 @@ def test_bins_make_many_queries(command: Command) -> None:
         (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--unit", "age"], "one row is one"),
         (["-q", "SELECT MEDIAN(age) FROM D", "--epsilon", "1"], "a release answers COUNT"),
         (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--json", "x.csv"], "like a table"),
+        (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--html", "x.csv"], "like a table"),
+        (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--markdown", "no/x.md"], "no such"),
+        (
+            ["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--html", "-", "--json", "-"],
+            "same place",
+        ),
     ],
 )
 def test_mistakes_at_the_command_line(

@@ -19,8 +19,9 @@ from reports.html import html_text
 from reports.model import AuditReport
 from reports.pages import frame
 from reports.plan import PlanReport
+from reports.release import ReleaseReport
 from reports.visible import visible
-from tests.reports import audit_reports, check_reports, compare_reports
+from tests.reports import audit_reports, check_reports, compare_reports, release_reports
 from tests.reports.audit_reports import (
     AUDIT,
     AUDITS,
@@ -34,16 +35,18 @@ from tests.reports.audit_reports import (
 from tests.reports.check_reports import BASED, YES, hostile
 from tests.reports.compare_reports import GROUPED, LARGE, SMALL
 from tests.reports.pages import Page, contrast, digest, themes
+from tests.reports.release_reports import RELEASE
 
-Report = AuditReport | CheckReport | CompareReport | PlanReport
+Report = AuditReport | CheckReport | CompareReport | PlanReport | ReleaseReport
 REPORTS: tuple[Report, ...] = (
-    *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS,
+    *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,
 )  # fmt: skip
 QUOTING: dict[str, Callable[[str], Report]] = {
     "audit": quoting_audit,
     "plan": quoting_plan,
     "check": check_reports.quoting,
     "compare": compare_reports.quoting,
+    "release": release_reports.quoting,
 }
 SCRIPT = "</script><script>alert(1)</script>"
 
@@ -134,7 +137,9 @@ def test_a_changed_script_is_not_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "report", [AUDIT, PLAN, BASED, SMALL], ids=["audit", "plan", "check", "compare"]
+    "report",
+    [AUDIT, PLAN, BASED, SMALL, RELEASE],
+    ids=["audit", "plan", "check", "compare", "release"],
 )
 def test_without_a_script_all_is_there_and_no_control_is(report: Report) -> None:
     text = html_text(report, "pqd again --and again")
@@ -151,13 +156,15 @@ def test_without_a_command_there_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "simulated", [audit_reports.SIMULATED, check_reports.SIMULATED, compare_reports.SIMULATED]
-)
-def test_simulation_is_stamped_at_the_top_and_at_each_verdict(simulated: Report) -> None:
+    ("simulated", "what"),
+    [(audit_reports.SIMULATED, "verdicts"), (check_reports.SIMULATED, "verdicts"),
+     (compare_reports.SIMULATED, "verdicts"), (release_reports.SIMULATED, "answers")],
+)  # fmt: skip
+def test_simulation_is_stamped_at_the_top_and_at_each_verdict(simulated: Report, what: str) -> None:
     text = html_text(simulated)
-    assert "SIMULATED: these verdicts come from seeded noise" in text.partition("<section")[0]
+    assert f"SIMULATED: these {what} come from seeded noise" in text.partition("<section")[0]
     assert text.count(">SIMULATED<") >= 3
-    for report in (AUDIT, BASED, SMALL, PLAN):
+    for report in (AUDIT, BASED, SMALL, PLAN, RELEASE):
         assert "SIMULATED" not in html_text(report)
 
 
@@ -291,7 +298,7 @@ def test_every_colour_can_be_read() -> None:
 @pytest.mark.parametrize(
     "name",
     ["page.css", "page.js", "macros.html.j2", "notebook.html.j2", "reading.html.j2"]
-    + [f"{kind}.html.j2" for kind in ("base", "audit", "plan", "check", "compare")],
+    + [f"{kind}.html.j2" for kind in ("base", "audit", "plan", "check", "compare", "release")],
 )
 def test_templates_travel_with_the_package(name: str) -> None:
     assert importlib.resources.files("reports").joinpath("templates", name).is_file()

@@ -11,17 +11,19 @@ from hypothesis import given, settings
 
 import reports.markup
 from reports.markdown import markdown_text
-from tests.reports import audit_reports, compare_reports
+from tests.reports import audit_reports, compare_reports, release_reports
 from tests.reports.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
 from tests.reports.check_reports import hostile
 from tests.reports.compare_reports import LARGE
+from tests.reports.release_reports import MANY, RELEASE
 from tests.reports.test_check_markup import read
 
-ALL: tuple[Any, ...] = (*AUDITS, *PLANS, *compare_reports.REPORTS)
+ALL: tuple[Any, ...] = (*AUDITS, *PLANS, *compare_reports.REPORTS, *release_reports.REPORTS)
 QUOTING: dict[str, Callable[[str], Any]] = {
     "audit": audit_reports.quoting_audit,
     "plan": audit_reports.quoting_plan,
     "compare": compare_reports.quoting,
+    "release": release_reports.quoting,
 }
 TAGS = {
     "h2", "p", "code", "strong", "table", "thead", "tbody", "tr", "th", "td", "details",
@@ -97,7 +99,33 @@ def test_a_comparison_has_the_leaderboard_first_and_the_table_folded() -> None:
     assert rest.count("| <code>q") >= 60
 
 
-@pytest.mark.parametrize("report", [audit_reports.SIMULATED, compare_reports.SIMULATED])
-def test_simulation_is_stamped(report: Any) -> None:
-    assert "**SIMULATED: these verdicts come from seeded noise" in markdown_text(report)
-    assert "SIMULATED" not in markdown_text(AUDIT) + markdown_text(LARGE)
+def test_a_release_has_answers_first_and_groups_folded() -> None:
+    text = markdown_text(RELEASE)
+    first, _, rest = text.partition("<details>")
+    assert first.startswith("## pqd release: 20 private answers for epsilon 1\n")
+    assert "15 of them have an interval that holds the exact answer with probability 95 %" in first
+    assert "| <code>c1</code> | **137** | 106 to 168 | ±15.8 | 144 | -7 |  |" in first
+    assert "| values above 131,072 count as 131,072 |" in first
+    assert "marst &#61;" not in first
+    assert rest.startswith("\n<summary><code>by-marst</code>: 5 groups</summary>")
+    assert "| <code>COUNT</code> | 15 | 0.75 | <code>workload</code> | 12.4 |" in rest
+    assert "- by-marst: COUNT(&#42;) per group\n" in rest
+    assert "truncation" not in markdown_text(release_reports.BOUNDED)
+
+
+def test_many_answers_are_folded_and_cut_where_a_comment_ends() -> None:
+    text = markdown_text(MANY)
+    assert text.partition("<details>")[0].count("\n| <code>") == 20
+    shown = text.partition("<summary>How they were answered")[0].count("\n| <code>")
+    assert f"and {1100 - shown:,} more: the page and the JSON report have all of them" in text
+    assert shown > 200
+
+
+@pytest.mark.parametrize(
+    ("report", "what"),
+    [(audit_reports.SIMULATED, "verdicts"), (compare_reports.SIMULATED, "verdicts"),
+     (release_reports.SIMULATED, "answers")],
+)  # fmt: skip
+def test_simulation_is_stamped(report: Any, what: str) -> None:
+    assert f"**SIMULATED: these {what} come from seeded noise" in markdown_text(report)
+    assert "SIMULATED" not in markdown_text(AUDIT) + markdown_text(LARGE) + markdown_text(RELEASE)

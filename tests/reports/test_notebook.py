@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.reports import audit_reports, check_reports, compare_reports
+from tests.reports import audit_reports, check_reports, compare_reports, release_reports
 from tests.reports.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
 from tests.reports.check_reports import BASED
 from tests.reports.pages import Page, contrast
 
-ALL: tuple[Any, ...] = (*AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS)
+ALL: tuple[Any, ...] = (
+    *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,
+)  # fmt: skip
 SCRIPT = "</style></td><script>alert(1)</script>"
 
 
@@ -32,18 +34,20 @@ def test_a_fragment_is_no_page_and_runs_nothing(number: int) -> None:
 @pytest.mark.parametrize(
     "quoting",
     [audit_reports.quoting_audit, audit_reports.quoting_plan, check_reports.quoting,
-     compare_reports.quoting],
+     compare_reports.quoting, release_reports.quoting],
 )  # fmt: skip
 def test_hostile_text_stays_text(quoting: Callable[[str], Any]) -> None:
     assert Page(quoting(SCRIPT)._repr_html_()).tags == Page(quoting("x")._repr_html_()).tags
 
 
 @pytest.mark.parametrize(
-    "report", [audit_reports.SIMULATED, check_reports.SIMULATED, compare_reports.SIMULATED]
-)
-def test_simulation_is_stamped(report: Any) -> None:
+    ("report", "what"),
+    [(audit_reports.SIMULATED, "verdicts"), (check_reports.SIMULATED, "verdicts"),
+     (compare_reports.SIMULATED, "verdicts"), (release_reports.SIMULATED, "answers")],
+)  # fmt: skip
+def test_simulation_is_stamped(report: Any, what: str) -> None:
     text = report._repr_html_()
-    assert "SIMULATED: these verdicts come from seeded noise" in text
+    assert f"SIMULATED: these {what} come from seeded noise" in text
     assert text.count("SIMULATED") >= 4
 
 
@@ -54,6 +58,9 @@ def test_a_fragment_has_the_summary_and_the_table() -> None:
     assert "LOW" in PLAN._repr_html_()
     assert "KNOWN" in BASED._repr_html_()
     assert "tree comes first" in compare_reports.LARGE._repr_html_()
+    text = release_reports.RELEASE._repr_html_()
+    assert "20 private answers for epsilon 1" in text
+    assert '<td class="pqd-number">106 to 168</td>' in text
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:
@@ -79,7 +86,7 @@ def test_a_check_is_a_frame_with_a_row_per_verdict() -> None:
     assert check_reports.report_of().to_frame().empty
 
 
-@pytest.mark.parametrize("report", [AUDIT, PLAN, BASED, compare_reports.SMALL])
+@pytest.mark.parametrize("report", [AUDIT, PLAN, BASED, compare_reports.SMALL, release_reports.ONE])
 def test_methods_give_what_the_renderings_give(report: Any) -> None:
     assert "pqd again" in report.to_html("pqd again").replace('</span> <span class="word">', " ")
     assert report.to_markdown().startswith("## pqd ")
