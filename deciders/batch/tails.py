@@ -22,8 +22,8 @@ from deciders.exact import Number, as_float, probability
 from deciders.interval import Interval
 from deciders.laplace import Floats, as_probability
 
-# What is lost of a tail, and on how many places a sum is held at most.
-_LOST, _PLACES = 1e-12, 2**18
+# What is lost of a tail, in all and by rounding per draw; on how many places a sum is held at most.
+_LOST, _ROUNDED, _PLACES = 1e-12, 1e-15, 2**18
 _FARTHEST = 2**60
 
 
@@ -39,8 +39,9 @@ class Errors(Protocol):
 class NoiseOf:
     """The sum of ``count`` draws of discrete Laplace noise of ``scale``, whatever the table is.
 
-    A tail is never below the truth, so it is a p-value: exact for one draw, and to 1e-12 for a sum
-    that fits into 2^18 places; a wider one is rounded up to multiples of a grain, draw by draw.
+    A tail is never below the truth, so it is a p-value: exact for one draw, and to 1e-12 and 1e-15
+    per draw for a sum that fits into 2^18 places; a wider one is rounded up to multiples of a
+    grain, draw by draw.
     """
 
     count: int
@@ -84,7 +85,8 @@ class NoiseOf:
         single[grains[:-1] % length] = above[:-1] - above[1:]
         summed = np.fft.irfft(np.fft.rfft(single) ** self.count, length)
         chances = np.maximum(np.concatenate((summed[-reach:], summed[: reach + 1])), 0.0)
-        tails = np.concatenate((np.cumsum(chances[::-1])[::-1], [0.0])) + _LOST
+        tails = np.concatenate((np.cumsum(chances[::-1])[::-1], [0.0]))
+        tails += _LOST + self.count * _ROUNDED
         return grain, reach, np.minimum(tails, 1.0)
 
     @property

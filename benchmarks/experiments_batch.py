@@ -1,0 +1,203 @@
+"""Verdicts on a workload of 100 range sums under one budget: alone, at epsilon/N, or as a batch.
+
+    python benchmarks/experiments_batch.py PRIVATE SYNTHETIC --epsilon 1 --trials 100
+
+PRIVATE and SYNTHETIC are the Adult table and a copy of it.  For every way to spend one epsilon on
+100 queries ``|SUM on PRIVATE - SUM on SYNTHETIC| < tau`` are printed: the wrong verdicts to be
+expected at the worst gaps, on public data (what ``--batch auto`` goes by), and of ``--trials`` runs
+the wrong outcomes, those among them that a report would not call undecided, and the undecided ones;
+then seconds to prepare.  Noise is seeded: simulation.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from deciders import Decision, SimulatedNoise
+from deciders.batch.tails import decided, mean_worst
+from deciders.errors import PqdError
+from pqd.auditor import part_of
+from pqd.batch import selection
+from pqd.modes import ALONE, TOGETHER
+from pqd.parameters import Terms
+from pqd.query import Query
+from pqd.questions import Asked, Question
+from pqd.shares import Beside, Sharing, Waiting, shared, waits
+from pqd.synthetics import Synthetics
+from pqd.tables import open_table
+from pqd.together import Together
+from pqd.workload import Workload
+
+if TYPE_CHECKING:
+    from pqd.asking import Part
+
+QUERIES = 100
+DECIDERS = ("lm_sum", "r2t_sum", "svt_sum", "inv_sum")
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Sums of one column over random ranges of a column, both of whole numbers."""
+
+    measure: str
+    column: str
+    lowest: int
+    highest: int
+
+    def queries(self) -> Iterator[Query]:
+        """Yield the queries, the same in every run."""
+        rng = np.random.default_rng(7)
+        for number in range(QUERIES):
+            low, high = sorted(rng.integers(self.lowest, self.highest + 1, 2).tolist())
+            where = f'"{self.column}" BETWEEN {low} AND {high}'
+            yield Query(f'SELECT SUM("{self.measure}") FROM D WHERE {where}', f"r{number}")
+
+
+WORKLOADS = (
+    Ranges("hours-per-week", "age", 17, 90),
+    Ranges("capital-loss", "age", 17, 90),
+    Ranges("hours-per-week", "hours-per-week", 1, 99),
+)
+
+
+class Line(NamedTuple):
+    """What one way comes to; shares of the verdicts."""
+
+    name: str
+    public: float
+    wrong: float
+    misled: float
+    undecided: float
+    seconds: float
+
+
+def main() -> None:
+    """Print a table for each workload and tolerance."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("private")
+    parser.add_argument("synthetic")
+    parser.add_argument("--epsilon", default="1")
+    parser.add_argument("--trials", type=int, default=100)
+    given = parser.parse_args()
+    for workload in WORKLOADS:
+        for tau in ("5%", "20%"):
+            experiment = Experiment(workload, tau, given.private, given.synthetic, given.trials)
+            title = f'SUM("{workload.measure}") over {QUERIES} ranges of "{workload.column}"'
+            print(f"\n#### {title}, tau {tau}, epsilon {given.epsilon} in all\n")
+            print(f"Truly within tolerance: {experiment.true.mean():.0%} of the queries.\n")
+            print("| way | expected | wrong | misled | undecided | seconds |")
+            print("| --- | ---: | ---: | ---: | ---: | ---: |")
+            for line in experiment.lines(Fraction(given.epsilon)):
+                shares = " | ".join("" if np.isnan(x) else f"{100 * x:.1f} %" for x in line[1:5])
+                print(f"| {line.name} | {shares} | {line.seconds:.1f} |", flush=True)
+
+
+class Experiment:
+    """One workload at one tolerance, and the truth."""
+
+    def __init__(
+        self, workload: Ranges, tau: str, private: str, synthetic: str, trials: int
+    ) -> None:
+        """Read both tables; the true answers are known here alone."""
+        self._trials = trials
+        terms = Terms.parse(tau=tau, epsilon=None, alpha=0.05)
+        self._tables = Synthetics(
+            [open_table(synthetic, "synthetic")], open_table(private, "private")
+        )
+        asked = [Asked(query, terms) for query in workload.queries()]
+        self._part: Part[Question | Waiting] = part_of(self._tables, asked, {}, waits)
+        waiting = [one for one in self._part.prepared.demand() if isinstance(one, Waiting)]
+        self._waiting = waiting
+        tasks = Workload(tuple(one.task for one in waiting))
+        part = self._part
+        self._private = part.engine.histograms(part.private, part.prepared.schema, tasks)
+        questions = [one.at(Fraction(1), brief=True) for one in waiting]
+        self.true = np.array(
+            [
+                question.interval.contains(int((h.values * h.counts).sum()))
+                for question, h in zip(questions, self._private, strict=True)
+            ]
+        )
+
+    def lines(self, epsilon: Fraction) -> Iterator[Line]:
+        """Yield what every way comes to, then what auto takes."""
+        for name in DECIDERS:
+            yield self._each(name, epsilon / QUERIES)
+        for mode in (ALONE, *TOGETHER, "auto"):
+            try:
+                yield self._shared(mode, epsilon)
+            except PqdError:
+                continue
+
+    def _each(self, name: str, epsilon: Fraction) -> Line:
+        """Ask each query of the decider ``name`` at its part of the budget."""
+        start = time.perf_counter()
+        asked = [_by(one, name).at(epsilon, brief=True) for one in self._waiting]
+        seconds = time.perf_counter() - start
+        return self._line(f"{name} at epsilon/{QUERIES}", asked, self._alone(asked), seconds)
+
+    def _shared(self, mode: str, epsilon: Fraction) -> Line:
+        start = time.perf_counter()
+        beside = Beside(self._part, self._tables.tables[0])
+        (part,) = shared([beside], Sharing(epsilon, mode))
+        questions = list(part.prepared.demand())
+        seconds = time.perf_counter() - start
+        first = questions[0]
+        name = f"batch: {mode}"
+        if mode == "auto":
+            name = f"auto: {first.choice.taken.decider.id}"
+        drawn = self._together(questions) if isinstance(first, Together) else self._alone(questions)
+        return self._line(name, questions, drawn, seconds)
+
+    def _alone(self, questions: Sequence[Question]) -> list[list[Decision]]:
+        pairs = list(zip(questions, self._private, strict=True))
+        noises = [SimulatedNoise(trial) for trial in range(self._trials)]
+        return [[question.draw(table, noise) for question, table in pairs] for noise in noises]
+
+    def _together(self, questions: Sequence[Question]) -> list[list[Decision]]:
+        """Draw the batch; rows are read once."""
+        asked = [question for question in questions if isinstance(question, Together)]
+        batch, part = asked[0].batch, self._part
+        cells = part.engine.cells(part.private, part.prepared.schema, Workload(batch.joint))
+        release = partial(batch.plan.release, batch.plan.read(cells), batch.epsilon)
+        found = []
+        for trial in range(self._trials):
+            answers = release(SimulatedNoise(trial)).answers
+            places = [batch.places[selection(one.task)] for one in asked]
+            pairs = zip(asked, places, strict=True)
+            found.append([decided(q.errors, round(answers[p]), q.interval) for q, p in pairs])
+        return found
+
+    def _line(
+        self, name: str, questions: Sequence[Question], drawn: list[list[Decision]], seconds: float
+    ) -> Line:
+        wrong = np.array([[d.outcome for d in run] for run in drawn]) != self.true
+        unsure = np.array(
+            [
+                [
+                    question.taken.worst > question.terms.alpha
+                    if decision.p_value is None
+                    else decision.p_value > question.terms.alpha
+                    for question, decision in zip(questions, run, strict=True)
+                ]
+                for run in drawn
+            ]
+        )
+        public = mean_worst([question.taken for question in questions])
+        misled = float((wrong & ~unsure).mean())
+        return Line(name, public, float(wrong.mean()), misled, float(unsure.mean()), seconds)
+
+
+def _by(one: Waiting, decider: str) -> Waiting:
+    """Return the query as asked of a decider by its name."""
+    return replace(one, asked=Asked(one.query, replace(one.asked.terms, decider=decider)))
+
+
+if __name__ == "__main__":
+    main()
