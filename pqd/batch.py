@@ -83,6 +83,11 @@ class Batch(Priced):
         return
 
     @property
+    def workload(self) -> Workload:
+        """What the engine scans for it."""
+        return Workload(self.tasks)
+
+    @property
     def places(self) -> dict[str, int]:
         """The place among the answers of each selection of rows."""
         return {selection(task): place for place, task in enumerate(self.tasks)}

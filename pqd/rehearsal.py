@@ -81,6 +81,11 @@ class Chosen(NamedTuple):
     reason: str
     errors: Mapping[str, float]
 
+    @property
+    def error(self) -> float:
+        """That of the plan taken."""
+        return self.errors[self.plan.id]
+
 
 def chosen(
     plans: Mapping[str, Plan], problem: Problem, cells: Cells, epsilon: Fraction, unit: Fraction

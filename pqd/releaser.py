@@ -11,8 +11,9 @@ from deciders import SecureNoise
 from deciders.batch.tails import confidence
 from pqd.asking import Answers, Part, Progress, Purse, answered, silent
 from pqd.auditor import cost_of, ledger_path, part_of
+from pqd.corrected import corrected
 from pqd.dispatch import AUTO
-from pqd.errors import NothingSelectedError, ParameterError, QueryError
+from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.members import Made, Member, asking, batches
 from pqd.modes import TOGETHER
 from pqd.parameters import Terms
@@ -20,6 +21,7 @@ from pqd.queries import as_queries
 from pqd.questions import Asked
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
+from pqd.writing import check_new, write_frame
 from reports.numbers import plain
 from reports.release import ReleasedQuery, ReleaseReport
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from deciders.exact import Number
     from pqd.accounts import Batched
     from pqd.query import Query
+    from pqd.tables import Table
 
 _UNRECORDED = (
     "These answers were paid for but could not be written to the ledger; see that it is whole "
@@ -49,6 +52,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     ledger: str | Path | None = None,
     fresh: bool = False,
     unit: str | None = None,
+    table: str | Path | None = None,
 ) -> ReleaseReport:
     """Answer a workload of COUNT and SUM queries on the private table, under one budget.
 
@@ -71,6 +75,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         As for ``pqd.audit``.
     unit
         Not yet: one row is one person.
+    table
+        A new file (``.parquet`` or ``.csv``) for rows of the synthetic table drawn anew, so that
+        they answer the queries as was released: post-processing, at no further cost.
 
     Returns
     -------
@@ -93,10 +100,11 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     terms = Terms.parse(tau=1, epsilon=epsilon, alpha=alpha, decider=mechanism, columns=columns)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     asked = as_queries(queries)
-    return run_release(private, synthetic, asked, terms, SecureNoise(), purse=purse)
+    target = None if table is None else check_new(table)
+    return run_release(private, synthetic, asked, terms, SecureNoise(), purse=purse, table=target)
 
 
-def run_release(
+def run_release(  # noqa: PLR0913 - those of a release, read
     private: object,
     synthetic: object,
     queries: tuple[Query, ...],
@@ -105,6 +113,7 @@ def run_release(
     progress: Progress = silent,
     *,
     purse: Purse | None = None,
+    table: Path | None = None,
 ) -> ReleaseReport:
     """Release with ``noise``; see ``release``.  Without a purse no account is kept."""
     _check(queries, terms)
@@ -121,6 +130,10 @@ def run_release(
     drawn = Part(part.engine, part.private, asking(part, taken))
     answers = answered([drawn], purse, noise, progress)
     notes = [*part.prepared.notes, *_remarks(made)]
+    notes += [] if answers.recorded else [_UNRECORDED]
+    if table is not None:
+        progress("Drawing the table")
+        notes.append(_drawn(part, tables.tables[0], made, answers, table))
     return ReleaseReport(
         queries=tuple(_released(member, made, answers) for member in members),
         batches=tuple(one.facts(replayed=one.batch.key in answers.bill.known) for one in made),
@@ -130,8 +143,20 @@ def run_release(
         alpha=terms.alpha,
         cost=cost_of(answers.bill, purse, None),
         simulated=noise.simulated,
-        notes=(*notes, *([] if answers.recorded else [_UNRECORDED])),
+        notes=tuple(notes),
     )
+
+
+def _drawn(
+    part: Part[Member], synthetic: Table, made: Sequence[Made], answers: Answers, table: Path
+) -> str:
+    """Write the corrected copy and say what it is; a failure is told, since all is paid for."""
+    found = corrected(part.engine, synthetic, part.prepared.schema, made, answers)
+    try:
+        write_frame(found.frame, table)
+    except RunError as error:
+        return f"{error}. Asked again, the answers cost nothing."
+    return f"{table.name}: {found.note}"
 
 
 def _check(queries: Sequence[Query], terms: Terms) -> None:

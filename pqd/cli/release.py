@@ -40,6 +40,14 @@ def release(
     bins: options.Bins = None,
     ledger: options.LedgerFile = None,
     fresh: options.Fresh = False,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write rows of the synthetic table, drawn anew so that they answer as was "
+            "released: a new .parquet or .csv file.",
+        ),
+    ] = None,
     json: options.Json = None,
     markdown: options.Markdown = None,
     html: options.Html = None,
@@ -61,6 +69,9 @@ def release(
         )
     targets = options.targets(json=json, markdown=markdown, html=html)
     targets.check(private, synthetic, *options.named(queries, ledger))
+    from pqd.writing import check_new
+
+    target = None if table is None else check_new(table)
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
@@ -83,7 +94,9 @@ def release(
     asked = options.selected(query, queries, bins)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
-        report = run_release(private, synthetic, asked, terms, noise, show, purse=purse)
+        report = run_release(
+            private, synthetic, asked, terms, noise, show, purse=purse, table=target
+        )
     if not targets.takes_stdout:
         from reports.release_terminal import TerminalRelease
 

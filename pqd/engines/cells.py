@@ -65,3 +65,13 @@ def joined(chunks: Sequence["pd.DataFrame"], keys: Sequence[str]) -> Cells:
     order = np.lexsort((places, *words))
     packed = np.stack(words, axis=1) if words else np.empty((counts.size, 0), np.uint64)
     return Cells(packed[order], places[order], counts[order])
+
+
+def listed(rows: "pd.DataFrame", keys: Sequence[str]) -> Cells:
+    """Return every row as a cell of its own, in the order of ``rows``."""
+    words = [rows[name].to_numpy().astype(np.uint64) for name in keys if name != "v0"]
+    places = np.zeros(len(rows), np.int64)
+    if "v0" in keys:
+        places = rows["v0"].to_numpy().astype(np.int64)
+    packed = np.stack(words, axis=1) if words else np.empty((len(rows), 0), np.uint64)
+    return Cells(packed, places, np.ones(len(rows), np.int64))

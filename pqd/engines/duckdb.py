@@ -16,8 +16,8 @@ import duckdb
 
 from deciders import Histogram, Lattice
 from pqd.engines.bitmaps import WORD, Words, matching
-from pqd.engines.cells import Cells, cells_sql, joined, keys_of
-from pqd.engines.frames import loosely_typed, readable
+from pqd.engines.cells import Cells, cells_sql, joined, keys_of, listed
+from pqd.engines.frames import loosely_typed, numbered, readable
 from pqd.engines.gathering import Chunk, gatherer
 from pqd.engines.kinds import TESTS, kind_of
 from pqd.engines.sql import (
@@ -295,6 +295,18 @@ class DuckDBEngine:
             As ``histograms``.
         """
         return self._scanned(table, schema, workload, self._gathered)
+
+    def each(self, schema: Schema, workload: Workload) -> Cells:
+        """Return atoms and lattice place of each row of the synthetic table, in its order."""
+        typed = typed_sql(_LOADED, schema, {name: name for name in workload.columns})
+        rows = self._connection.execute(scan_sql(typed, workload)).df()
+        return listed(rows, keys_of(workload))
+
+    def frame(self, table: Table) -> "pd.DataFrame":
+        """Return all columns of the synthetic table, its rows in their order."""
+        self._register(table, table.columns)
+        frame: pd.DataFrame = self._connection.execute(f"SELECT * FROM {table.relation}").df()
+        return numbered(frame) if table.textual else frame
 
     def _scanned(
         self,

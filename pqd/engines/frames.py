@@ -6,7 +6,10 @@ cell, and are cast to their public kind like those of a CSV.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Kinds of pandas columns that the engine guesses the type of, or cannot hold all values of.
 _LOOSE = (
@@ -88,3 +91,16 @@ def _lasting(cell: object) -> bool:
         return all(_lasting(part) for pair in cell.items() for part in pair)
     home = type(cell).__module__.partition(".")[0]
     return cell is None or isinstance(cell, _PLAIN) or home in _LASTING
+
+
+def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a public frame of texts, with columns that are numbers throughout read as numbers."""
+    import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
+
+    columns = {}
+    for name in frame.columns:
+        try:
+            columns[name] = pd.to_numeric(frame[name])
+        except (ValueError, TypeError):
+            columns[name] = frame[name]
+    return pd.DataFrame(columns)

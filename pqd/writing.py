@@ -1,0 +1,58 @@
+"""Tables that pqd makes: public ones, written to new files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pqd.errors import ParameterError, RunError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SUFFIXES = (".parquet", ".csv")
+
+
+def check_new(path: str | Path) -> Path:
+    """Return where a table is to be written, before anything is spent.
+
+    Raises
+    ------
+    ParameterError
+        Unless it can be made there, ends in .parquet or .csv, and is not there yet: no table is
+        ever overwritten.
+    """
+    found = Path(path)
+    try:
+        there, able = found.exists() or found.is_symlink(), found.absolute().parent.is_dir()
+    except (OSError, ValueError):
+        there, able = False, False
+    if found.suffix.lower() not in _SUFFIXES:
+        raise ParameterError(f"the table {found} must end in .parquet or .csv")
+    if there:
+        raise ParameterError(f"{found} exists, and no table is overwritten; name a new file")
+    if not able:
+        raise ParameterError(f"the table {found} cannot be made: there is no such folder")
+    return found
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """Write ``frame`` as the file's name says.
+
+    Raises
+    ------
+    RunError
+        If it cannot be written.
+    """
+    import duckdb  # noqa: PLC0415 - a heavy import that only this needs
+
+    try:
+        if path.suffix.lower() == ".csv":
+            frame.to_csv(path, index=False)
+        else:
+            with duckdb.connect(":memory:") as connection:
+                connection.from_df(frame).write_parquet(str(path))
+    except (OSError, duckdb.Error):
+        raise RunError(
+            f"the table {path} was not written; see to the disk and the folder"
+        ) from None
