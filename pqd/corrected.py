@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from pqd.members import Made
     from pqd.tables import Table
 
-# Noise counts for so little against the answers that only contradictions show it.
+# The copy counts for so little against the answers that it decides only what they leave open.
 _TRUST = 0.01
-_SWEEPS, _LEAST, _MOST_WORK = 200, 5, 2_000_000_000
-# A row's weight changes by a factor e at most in one step, and the fit ends at so small a change.
-_LONGEST, _SETTLED = 1.0, 1e-4
+# The fit ends when all answers are met to this share of their noise, or after so many steps, in
+# each of which a weight changes by a factor of exp(3) at most.
+_CLOSE, _STEPS, _HALVINGS, _LONGEST = 0.01, 50, 30, 3.0
+_FEWEST, _MOST_WORK = 10, 300_000_000
 _SEED = 20190630
 
 
@@ -127,45 +128,87 @@ def _linear(one: Made, rows: Cells, first: Integers, found: Batched) -> Linear:
 def fitted(parts: Sequence[Linear], counts: Floats) -> Floats:
     """Return the weight of a row of each kind, of which there are ``counts``.
 
-    Coordinate ascent on the concave dual, each step a guarded Newton step: with multipliers m the
-    weights are ``exp(sum_i m_i f_i)``, and at the optimum an answer is met but for
-    ``trust spread_i^2 m_i``.
+    Newton's method on the concave dual: with multipliers m the weights are
+    ``exp(sum_i m_i f_i)``, and at the optimum an answer is met but for ``trust spread_i^2 m_i``.
     """
-    numbers = counts.copy()
-    steps = [_Steps(part, numbers) for part in parts]
-    work = sum(each.work for each in steps)
-    for _ in range(max(_LEAST, min(_SWEEPS, _MOST_WORK // max(1, work)))):
-        if max(each.sweep() for each in steps) < _SETTLED:
+    system = _System(parts, counts)
+    multipliers, numbers = np.zeros(system.answers.size), counts
+    for _ in range(_STEPS):
+        slope = system.slope(multipliers, numbers)
+        if (np.abs(slope) <= _CLOSE * system.spread).all():
             break
+        step = system.newton(slope, numbers)
+        step *= min(1.0, _LONGEST / max(np.abs(system.spread_out(step)).max(initial=0.0), 1e-300))
+        value, gain = system.value(multipliers, numbers), float(slope @ step)
+        for _ in range(_HALVINGS):
+            there = system.numbers(multipliers + step)
+            if system.value(multipliers + step, there) >= value + 1e-4 * gain:
+                break
+            step, gain = step / 2, gain / 2
+        multipliers, numbers = multipliers + step, there
     found: Floats = numbers / counts
     return found
 
 
-class _Steps:
-    """The multipliers of some answers, and the numbers of rows, which they change in place."""
+class _System:
+    """All answers as one sparse matrix over kinds of rows, and the dual of the fit."""
 
-    def __init__(self, part: Linear, numbers: Floats) -> None:
-        self._part, self._numbers = part, numbers
-        self._kinds = [np.flatnonzero(selected & (part.worth != 0)) for selected in part.selected]
-        self._multipliers = np.zeros(part.answers.size)
-        self.work = sum(kinds.size for kinds in self._kinds)
+    def __init__(self, parts: Sequence[Linear], counts: Floats) -> None:
+        held = [np.nonzero(part.selected & (part.worth != 0)) for part in parts]
+        firsts = np.cumsum([0, *(part.answers.size for part in parts)])
+        places = (place + first for (place, _), first in zip(held, firsts, strict=False))
+        worths = (part.worth[kinds] for part, (_, kinds) in zip(parts, held, strict=True))
+        self._counts, self._places = counts, np.concatenate(list(places))
+        self._kinds = np.concatenate([kinds for _, kinds in held])
+        self._worth = np.concatenate(list(worths))
+        self.answers = np.concatenate([part.answers for part in parts])
+        self.spread = np.concatenate([part.spread for part in parts])
+        self._ridge = _TRUST * self.spread**2
 
-    def sweep(self) -> float:
-        """Move every multiplier; return the largest change of a weight, as a logarithm."""
-        return max((self._step(place) for place in range(len(self._kinds))), default=0.0)
+    def sums(self, numbers: Floats) -> Floats:
+        """Return the answers of a table with so many rows of each kind."""
+        added = self._worth * numbers[self._kinds]
+        found: Floats = np.bincount(self._places, added, self.answers.size).astype(np.float64)
+        return found
 
-    def _step(self, place: int) -> float:
-        kinds = self._kinds[place]
-        if not kinds.size:
-            return 0.0
-        worth, now = self._part.worth[kinds], self._numbers[kinds]
-        ridge = _TRUST * self._part.spread[place] ** 2
-        slope = self._part.answers[place] - worth @ now - ridge * self._multipliers[place]
-        most = _LONGEST / np.abs(worth).max()
-        step = min(max(slope / (worth**2 @ now + ridge), -most), most)
-        self._multipliers[place] += step
-        self._numbers[kinds] = now * np.exp(step * worth)
-        return float(abs(step) / most)
+    def spread_out(self, multipliers: Floats) -> Floats:
+        """Return the logarithm of the weight of each kind."""
+        added = self._worth * multipliers[self._places]
+        found: Floats = np.bincount(self._kinds, added, self._counts.size).astype(np.float64)
+        return found
+
+    def numbers(self, multipliers: Floats) -> Floats:
+        """Return how many rows of each kind there are at these multipliers."""
+        found: Floats = self._counts * np.exp(np.minimum(self.spread_out(multipliers), 700))
+        return found
+
+    def value(self, multipliers: Floats, numbers: Floats) -> float:
+        """Return the dual, which the multipliers are to make as large as possible."""
+        ridge = (self._ridge * multipliers**2).sum() / 2
+        return float(self.answers @ multipliers - numbers.sum() - ridge)
+
+    def slope(self, multipliers: Floats, numbers: Floats) -> Floats:
+        """Return the gradient of the dual."""
+        found: Floats = self.answers - self.sums(numbers) - self._ridge * multipliers
+        return found
+
+    def newton(self, slope: Floats, numbers: Floats) -> Floats:
+        """Return Newton's step, by conjugate gradients with a diagonal preconditioner."""
+        squares = self._worth**2 * numbers[self._kinds]
+        diagonal = np.bincount(self._places, squares, slope.size) + self._ridge
+        step, rest = np.zeros(slope.size), slope.copy()
+        toward = rest / diagonal
+        size = float(rest @ toward)
+        enough = size * 1e-8
+        for _ in range(max(_FEWEST, min(slope.size, _MOST_WORK // max(1, self._kinds.size)))):
+            if size <= enough:
+                break
+            moved = self.sums(numbers * self.spread_out(toward)) + self._ridge * toward
+            ahead = size / float(toward @ moved)
+            step, rest = step + ahead * toward, rest - ahead * moved
+            before, size = size, float(rest @ (rest / diagonal))
+            toward = rest / diagonal + size / before * toward
+        return step
 
 
 def drawn_rows(weights: Floats) -> Integers:

@@ -24,8 +24,9 @@ def check_new(path: str | Path) -> Path:
     """
     found = Path(path)
     try:
-        there, able = found.exists() or found.is_symlink(), found.absolute().parent.is_dir()
-    except (OSError, ValueError):
+        there = found.resolve().exists() or found.is_symlink()
+        able = found.absolute().parent.is_dir()
+    except (OSError, RuntimeError, ValueError):
         there, able = False, False
     if found.suffix.lower() not in _SUFFIXES:
         raise ParameterError(f"the table {found} must end in .parquet or .csv")
