@@ -85,7 +85,8 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     batch
         Share ``epsilon`` among all queries: ``"alone"`` (each by itself), the id of a mechanism
         that answers COUNT or SUM queries together (``workload``, ``identity``, ``numerical``,
-        ``normalization``, ``global_truncation``, ``composition``, ``ranges``), or ``"auto"``
+        ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
+        ``composition``, ``ranges``), or ``"auto"``
         (whichever errs least on public data).
     detailed
         Also give every decider's operating characteristic and needed epsilon; it costs time only.

@@ -24,6 +24,7 @@ import sqlglot
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from deciders.batch.conditions import Intervals
 from deciders.errors import ParameterError
 from pqd.engines.bitmaps import WORD, matching
 from pqd.expressions import folded
@@ -45,13 +46,19 @@ MOST_COMBINATIONS, _LARGEST_MATRIX = 2**16, 2**24
 class Factor:
     """Atoms by their bits, and the vectors of them that are told apart; first comes all False.
 
-    ``complete``: no row can have another vector.
+    ``line`` is where each comes along the one column that they are about; None if there is none,
+    and a row may then have a vector that is not here.
     """
 
     names: tuple[str, ...]
     bits: tuple[int, ...]
     vectors: Booleans
-    complete: bool
+    line: Integers | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether no row can have another vector."""
+        return self.line is not None
 
     @classmethod
     def of(cls, atoms: Sequence[Atom], bits: Iterable[int], shown: Booleans) -> Factor:
@@ -60,9 +67,13 @@ class Factor:
         none = np.zeros((1, len(ordered)), np.bool_)
         every = combinations([atoms[bit] for bit in ordered])
         kept = shown[:, ordered] if every is None else every
-        distinct = np.unique(np.concatenate((none, kept)), axis=0)
-        names = tuple(atoms[bit].sql for bit in ordered)
-        return cls(names, tuple(ordered), distinct, every is not None)
+        together = np.concatenate((none, kept))
+        distinct, places = np.unique(together, axis=0, return_inverse=True)
+        names, line = tuple(atoms[bit].sql for bit in ordered), None
+        if every is not None:
+            line = np.full(len(distinct), len(together))
+            np.minimum.at(line, places.reshape(-1)[1:], np.arange(len(every)))
+        return cls(names, tuple(ordered), distinct, line)
 
     def places(self, vectors: Booleans) -> Integers:
         """Return the place of each row's vector, 0 for one that is not kept."""
@@ -76,7 +87,7 @@ class Classes:
     """The classes, and which of them each query selects: ``matrix`` (queries, classes).
 
     ``merged`` is the class of each combination of the factors' vectors, the last factor the
-    fastest.
+    fastest.  Where all conditions compare one column with constants, classes are in its order.
     """
 
     factors: tuple[Factor, ...]
@@ -109,12 +120,30 @@ class Classes:
         _, first, merged = np.unique(
             np.packbits(matrix, axis=0), axis=1, return_index=True, return_inverse=True
         )
-        return cls(factors, merged.reshape(-1).astype(np.int64), matrix[:, first])
+        found = cls(factors, merged.reshape(-1).astype(np.int64), matrix[:, first])
+        lines = [factor.line for factor in factors]
+        return found if len(lines) != 1 or lines[0] is None else found.along(lines[0])
+
+    def along(self, line: Integers) -> Classes:
+        """Return the classes in the order of ``line``, which says where each combination comes."""
+        where = np.full(self.size, line.max() + 1)
+        np.minimum.at(where, self.merged, line)
+        order = np.argsort(where)
+        return Classes(self.factors, np.argsort(order)[self.merged], self.matrix[:, order])
 
     @property
     def size(self) -> int:
         """How many classes there are."""
         return int(self.matrix.shape[1])
+
+    @property
+    def intervals(self) -> Intervals | None:
+        """Return the queries as intervals of the classes, None if they are not."""
+        inside = np.diff(self.matrix.astype(np.int8), axis=1, prepend=0, append=0)
+        if not (np.count_nonzero(inside, axis=1) == 2).all():
+            return None
+        first, last = inside.argmax(axis=1), inside.argmin(axis=1) - 1
+        return Intervals(self.size, first, last)
 
     @property
     def unsure(self) -> tuple[str, ...]:

@@ -23,7 +23,8 @@ def combinations(atoms: Sequence[Atom]) -> Booleans | None:
     -------
     array of shape (combinations, atoms), or None
         Whatever a row holds, its combination is among these (a few that no row can have may be,
-        too): between two neighbours of all constants mentioned no condition changes.  None where
+        too): between two neighbours of all constants mentioned no condition changes.  They are
+        in the order of the column's values, each where it comes first, NULL last.  None where
         the atoms are not comparisons of one and the same column with constants of one type.
     """
     read = [exactly(atom) for atom in atoms]
@@ -41,4 +42,5 @@ def combinations(atoms: Sequence[Atom]) -> Booleans | None:
         turns[[order[cut] for cut in values.cuts]] = 1
         found[:-1, place] = (np.cumsum(turns) + values.start) % 2 == 1
         found[-1, place] = values.null
-    return np.unique(found, axis=0)
+    first = np.unique(found, axis=0, return_index=True)[1]
+    return found[np.sort(first)]

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deciders.batch.conditions import Subsets
+from deciders.batch.conditions import Ranges, Subsets
 from deciders.batch.huang import Composition
 from deciders.batch.linear_noise import NoisyAnswers, NoisyClasses
 from deciders.batch.normalization import GlobalTruncation, Normalization
-from deciders.batch.numerical import Numerical
+from deciders.batch.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.numerical_queries import Decomposable
+from deciders.batch.ranges import RangeMechanism
 from deciders.batch.signed import Signed
 from deciders.batch.tails import NoiseOf
 from deciders.batch.universe import Bits, Rows, Universe, Whole
@@ -43,14 +44,18 @@ MECHANISMS: dict[str, Maker] = {
     Normalization.id: lambda queries: Normalization(queries=queries),
     GlobalTruncation.id: lambda queries: GlobalTruncation(queries=queries),
     Composition.id: lambda queries: Composition(queries=queries),
+    NumericalInTwoSteps.id: lambda queries: NumericalInTwoSteps(queries=queries),
+    RangeMechanism.id: lambda queries: RangeMechanism(queries=queries),
 }
 # Composition draws for every query by itself, and these two once for each query or class.
-_MOST_COMPOSED, _MOST_DRAWN = 300, 3000
+_MOST_COMPOSED, _MOST_DRAWN = 300, 10_000
+# Dyadic intervals over the classes have at most so many layers.
+_MOST_LAYERS = 20
 _LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22
 # Multiplicative weights and what goes with them draw at no scale beyond this over epsilon.
 _WIDEST = 2**20
 # Their selections allow for rounding by 1/1024, which holds while a noisy size is below 2^42.
-_IN_DOUBLES = {Numerical.id, Normalization.id, GlobalTruncation.id}
+_IN_DOUBLES = {Numerical.id, NumericalInTwoSteps.id, Normalization.id, GlobalTruncation.id}
 _LEAST_IN_DOUBLES = Fraction(1, 2**26)
 _ONE = Whole(1, np.ones((1, 1), np.int64))
 
@@ -120,6 +125,22 @@ class Problem:
         """
         return Decomposable(Subsets(self.classes.matrix), self._universe(sign))
 
+    def ranges(self, sign: int = 1) -> Decomposable:
+        """Return the same as intervals of one column.
+
+        Raises
+        ------
+        ParameterError
+            If they are not, or the universe does not fit.
+        """
+        intervals = self.classes.intervals
+        if intervals is None:
+            raise ParameterError(
+                "the mechanism dyadic is for queries that each select one range of one and the "
+                "same column, compared with constants; name another one, or auto"
+            )
+        return Decomposable(Ranges((intervals,)), self._universe(sign))
+
     def _universe(self, sign: int) -> Universe:
         classes, lattice = self.classes.size, self.lattice
         if lattice is None:
@@ -185,17 +206,19 @@ class Planned:
             If the problem does not fit, or epsilon is too small for any noise.
         """
         # Here, in public: how wide the noise is may depend on the table, and must not be refused.
-        check_scale(max(_WIDEST, 4 * len(problem.classes.matrix) * problem.top) / epsilon)
+        widest = 4 * max(len(problem.classes.matrix), _MOST_LAYERS) * problem.top
+        check_scale(max(_WIDEST, widest) / epsilon)
         make = MECHANISMS[name]
+        asked = problem.ranges if name == RangeMechanism.id else problem.queries
         if name in _IN_DOUBLES and epsilon < _LEAST_IN_DOUBLES:
             raise ParameterError(
                 f"{name} compares numbers in doubles, which at epsilon {float(epsilon):.1e} are "
                 "too coarse; use a larger epsilon, or workload or identity"
             )
         if problem.signed:
-            sides = (make(problem.queries(sign)) for sign in (1, -1))
+            sides = (make(asked(sign)) for sign in (1, -1))
             return cls(problem, Signed(positive=next(sides), negative=next(sides)))
-        return cls(problem, make(problem.queries()))
+        return cls(problem, make(asked()))
 
     @property
     def runs(self) -> int:
@@ -205,10 +228,16 @@ class Planned:
 
     @property
     def quick(self) -> bool:
-        """Whether it draws so little that ``auto`` may take it."""
+        """Whether it draws so little that ``auto`` may take it.
+
+        Two steps of multiplicative weights never erred less than one (docs/experiments.md).
+        """
         queries, classes = self.problem.classes.matrix.shape
-        drawn = {NoisyAnswers.id: queries, NoisyClasses.id: classes}.get(self.id, 0)
-        return drawn <= _MOST_DRAWN and (self.id != Composition.id or queries <= _MOST_COMPOSED)
+        layered = 4 * classes * self.problem.top.bit_length()
+        drawn = {NoisyAnswers.id: queries, NoisyClasses.id: classes, RangeMechanism.id: layered}
+        few = drawn.get(self.id, 0) <= _MOST_DRAWN
+        composed = self.id == Composition.id and queries > _MOST_COMPOSED
+        return few and not composed and self.id != NumericalInTwoSteps.id
 
     @property
     def _sides(self) -> tuple[Mechanism, ...]:

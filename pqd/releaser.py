@@ -66,7 +66,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         The budget of all queries together.
     mechanism
         ``"auto"`` (errs least on the synthetic table), or ``workload``, ``identity``,
-        ``numerical``, ``normalization``, ``global_truncation``, ``composition``, ``ranges``.
+        ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
+        ``global_truncation``, ``composition``, ``ranges``.
     alpha
         One minus the level of the intervals ``low .. high`` of single answers.
     columns

@@ -77,7 +77,7 @@ class RangeMechanism:
     queries: Decomposable
     base: int = 1
 
-    id: ClassVar[str] = "ranges"
+    id: ClassVar[str] = "dyadic"
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless the conditions are intervals of one attribute."""

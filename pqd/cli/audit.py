@@ -36,7 +36,8 @@ def audit(
             metavar="HOW",
             help="Share EPSILON among all queries: auto (whichever errs least on the synthetic "
             "table), alone (each by itself), or COUNTs and SUMs together by workload, identity, "
-            "numerical, normalization, global_truncation, composition or ranges.",
+            "numerical, numerical_two, dyadic, normalization, global_truncation, composition or "
+            "ranges.",
         ),
     ] = None,
     unit: options.Unit = None,

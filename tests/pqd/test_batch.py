@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deciders import Decision, Lattice
+from deciders import Decision, Lattice, SimulatedNoise
 from deciders.batch.universe import Bits, Whole
 from deciders.estimates import Released
 from pqd import classes as classes_module
@@ -152,13 +152,50 @@ def test_factors_make_combinations_that_no_synthetic_row_shows() -> None:
     assert problem.truth(scanned.cells()).tolist() == [2, 1, 1]
 
 
-def test_a_private_category_counts_as_meeting_no_condition_of_its_factor() -> None:
+def test_plain_conditions_are_right_of_values_that_no_synthetic_row_shows() -> None:
     public = pd.DataFrame({"age": [20, 50], "job": ["cook", "smith"]})
-    secret = public.assign(job="spy")
-    conditions = ("age > 30", "job <> 'cook'", "job <> 'cook' AND job <> 'smith'")
+    secret = public.assign(job=pd.Series(["spy", None], dtype=object))
+    conditions = ("age > 30", "job <> 'cook'", "job <> 'cook' AND job <> 'smith'", "job IS NULL")
     scanned = Scanned(public, secret, *counting(*conditions))
-    # Both conditions on job hold of a spy, which no synthetic row shows.
+    classes = scanned.problem().classes
+    assert scanned.problem().truth(scanned.cells()).tolist() == [1, 1, 1, 1]
+    assert classes.unsure == ()
+
+
+def test_a_private_value_under_like_counts_as_meeting_no_condition_of_its_factor() -> None:
+    public = pd.DataFrame({"age": [20, 50], "job": ["cook", "smith"]})
+    secret = public.assign(job="nurse")
+    patterns = ("job NOT LIKE 'c%'", "job NOT LIKE 's%'")
+    scanned = Scanned(public, secret, *counting("age > 30", patterns[0], " AND ".join(patterns)))
+    # Both conditions on job hold of a nurse, which no synthetic row shows.
     assert scanned.problem().truth(scanned.cells()).tolist() == [1, 0, 0]
+    classes = scanned.problem().classes
+    assert [len(factor.names) for factor in classes.factors] == [1, 2]
+    assert classes.unsure == tuple(f"NOT (\"job\" LIKE '{letter}%')" for letter in "cs")
+
+
+def test_one_condition_that_is_not_plain_makes_its_whole_factor_unsure() -> None:
+    frame = table(0)
+    scanned = Scanned(frame, frame, *counting(*CONDITIONS))
+    names = " ".join(scanned.problem().classes.unsure)
+    # "age = pay" joins what is asked of either, "1 = 1" is about no column.
+    for part in ('"age" > ', '"age" = "pay"', "LIKE 'a%'", "\"home\" = 'c'", "1.0e0 = 1.0e0"):
+        assert part in names
+    assert '"job"' not in names
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_plain_conditions_are_right_of_any_private_table(seed: int) -> None:
+    plain = {
+        sql: rule for sql, rule in CONDITIONS.items() if "LIKE" not in sql and "pay" not in sql
+    }
+    secret = table(seed + 30).assign(age=lambda d: d.age * 3 - 60)
+    secret.loc[::7, "job"] = "spy"
+    secret.loc[::5, "home"] = None
+    # Two rows of the synthetic table show next to nothing.
+    scanned = Scanned(table(seed).iloc[:2], secret, *counting(*plain))
+    expected = [int(rule(secret).sum()) for rule in plain.values()]
+    assert scanned.problem().truth(scanned.cells()).tolist() == expected
 
 
 def test_too_many_combinations_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,12 +266,54 @@ def test_the_choice_is_the_same_every_time_and_says_why() -> None:
     frame = table(5)
     scanned = Scanned(frame, frame, *counting(*CONDITIONS))
     problem, cells = scanned.problem(), scanned.cells(private=False)
-    plans = {name: Planned.of(name, problem, Fraction(1)) for name in MECHANISMS}
+    general = [name for name in MECHANISMS if name != "dyadic"]
+    plans = {name: Planned.of(name, problem, Fraction(1)) for name in general}
     first, again = (chosen(plans, problem, cells, Fraction(1), Fraction(1)) for _ in range(2))
     assert (first.reason, first.errors) == (again.reason, again.errors)
     assert first.plan is plans[min(first.errors, key=first.errors.__getitem__)]
-    assert set(first.errors) == set(MECHANISMS)
+    assert set(first.errors) == set(general)
     assert "rehearsed on the synthetic table, it errs least: by " in first.reason
+
+
+RANGES = ("age > 30", "age BETWEEN 20 AND 60", "age < 0", "age >= 50 AND age < 51", "age < 40")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_classes_of_ranges_are_in_the_order_of_their_column(order: int) -> None:
+    frame = table(6)
+    classes = Scanned(frame, frame, *counting(*RANGES[::order])).problem().classes
+    intervals = classes.intervals
+    assert intervals is not None
+    for row, first, last in zip(classes.matrix, intervals.first, intervals.last, strict=True):
+        assert np.flatnonzero(row).tolist() == list(range(first, last + 1))
+
+
+@pytest.mark.parametrize("sums", [False, True])
+def test_dyadic_answers_ranges_of_one_column(sums: bool) -> None:
+    public, secret = table(7), table(8)
+    conditions = [c for c in RANGES if c != "age < 0"]
+    what = "SUM(pay)" if sums else "COUNT(*)"
+    queries = [f"SELECT {what} FROM D WHERE {condition}" for condition in conditions]
+    scanned = Scanned(public, secret, *queries)
+    problem = scanned.problem(LATTICE if sums else None)
+    plan = Planned.of("dyadic", problem, Fraction(10**9))
+    released = plan.release(plan.read(scanned.cells()), Fraction(10**9), SimulatedNoise(1))
+    assert np.allclose(released.answers, problem.truth(scanned.cells()), atol=0.01)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        ("age > 30", "job = 'cook'"),
+        ("age < 20 OR age > 60", "age > 30"),
+        ("age > 30", "age > 30 AND age < 20"),
+    ],
+)
+def test_dyadic_refuses_what_are_no_ranges(conditions: tuple[str, ...]) -> None:
+    frame = table(9)
+    problem = Scanned(frame, frame, *counting(*conditions)).problem()
+    with pytest.raises(ParameterError, match="dyadic is for queries that each select one range"):
+        Planned.of("dyadic", problem, Fraction(1))
 
 
 def test_the_points_of_a_rehearsal_follow_the_laws_of_the_noise() -> None:

@@ -230,7 +230,7 @@ def test_ids() -> None:
         "composition",
         "numerical",
         "numerical_two",
-        "ranges",
+        "dyadic",
         "within_radius",
     }
 
