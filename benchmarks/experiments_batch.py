@@ -28,10 +28,11 @@ from pqd.modes import ALONE, TOGETHER
 from pqd.parameters import Terms
 from pqd.query import Query
 from pqd.questions import Asked, Question
-from pqd.shares import Beside, Sharing, Waiting, shared, waits
+from pqd.shares import Sharing, shared
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from pqd.together import Together
+from pqd.waiting import Beside, Waiting, waits
 from pqd.workload import Workload
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from pqd.parameters import Terms, privacy_unit
 from pqd.preparation import Made, Maker, prepare
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question, asks
-from pqd.shares import Beside, Sharing, shared, waits
+from pqd.shares import Sharing, shared
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
+from pqd.waiting import Beside, waits
 from reports.model import AuditReport, Cost, Shared, Verdict
 from reports.numbers import plain
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from deciders import SecureNoise
 from pqd.accounts import Budget
 from pqd.asking import Answers, Part, Purse, answered, billed, silent
-from pqd.auditor import UNRECORDED, cost_of, ledger_path, part_of, verdicts_of
+from pqd.auditor import UNRECORDED, cost_of, part_of, verdicts_of
 from pqd.baseline import against, read_baseline
 from pqd.errors import NothingSelectedError, PqdError
 from pqd.gates import broken, judged, planned
@@ -20,10 +19,11 @@ from pqd.groups import Bins
 from pqd.parameters import Terms, parse_columns, privacy_unit
 from pqd.query import Key, Query
 from pqd.questions import Asked
-from pqd.shares import Beside, Sharing, shared, waits
-from pqd.spec import Check, Source, Spec, read_spec
+from pqd.shares import Sharing, shared
+from pqd.sources import label_of, opened, place_of_ledger, unexpanded
+from pqd.spec import Check, Spec, read_spec
 from pqd.synthetics import Synthetics
-from pqd.tables import Role, Table, open_table
+from pqd.waiting import Beside, waits
 from reports.check import CheckEntry, CheckReport
 from reports.model import Cost
 
@@ -102,7 +102,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
 ) -> CheckReport:
     """Run the checks of ``spec`` with ``noise``; see ``check``."""
     before = read_baseline(baseline) if baseline else None
-    with _unexpanded(spec):
+    with unexpanded(spec):
         path = place_of_ledger(spec, ledger)
         run = _Run(spec, only, progress, detailed=detailed)
         # The name that the spec gives it may hide another.
@@ -110,37 +110,6 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         purse = Purse(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
         report = run.planned(purse) if dry_run else run.decided(purse, noise)
     return report if before is None else against(report, before, Path(str(baseline)).name)
-
-
-def place_of_ledger(spec: Spec, stated: str | Path | None = None) -> Path:
-    """Return where the ledger lies: as stated, as PQD_LEDGER or the spec says, or by the table.
-
-    The variable comes before the spec: who may change the spec may not choose the account.
-    """
-    return ledger_path(spec.private.path, stated, spec.ledger.path if spec.ledger else None)
-
-
-@contextmanager
-def _unexpanded(spec: Spec) -> Iterator[None]:
-    """Keep what ``${NAME}`` stands for out of messages: a path is shown as it is written."""
-    try:
-        yield
-    except PqdError as error:
-        text = str(error)
-        sources = [spec.private, *spec.synthetic.values(), *([spec.ledger] if spec.ledger else [])]
-        for source in sources:
-            for path in _spellings(source.path):
-                text = text.replace(path, source.written)
-        error.args = (text,)
-        raise
-
-
-def _spellings(path: Path) -> list[str]:
-    """Return how messages may name a path, longest first."""
-    found = {str(path), str(path.absolute())}
-    with suppress(OSError, RuntimeError, ValueError):
-        found.add(str(path.resolve()))
-    return sorted(found, key=len, reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +150,7 @@ class _Run:
         self._pieces = _selected(spec, only)
         self._broken: dict[str, PqdError] = {}
         self._unit = privacy_unit(spec.unit, spec.max_rows or 1)
-        self._private = _opened(spec.private, "private")
+        self._private = opened(spec.private, "private")
         self._facts = parse_columns(spec.columns)
         self._queries = [query for check in spec.checks for query in _queries(check, check.id)]
         progress("Reading the synthetic tables")
@@ -202,8 +171,8 @@ class _Run:
         if not asked:
             return
         try:
-            with _unexpanded(self._spec):
-                synthetic = _opened(self._spec.synthetic[name], "synthetic")
+            with unexpanded(self._spec):
+                synthetic = opened(self._spec.synthetic[name], "synthetic")
                 tables = Synthetics([synthetic], self._private)
                 part = part_of(tables, asked, self._facts, waits, self._unit, self._queries)
         except PqdError as error:
@@ -269,7 +238,7 @@ class _Run:
         found: dict[str, list[Verdict]] = {}
         shown: set[str] = set()
         for name, part in self._parts.items():
-            label = _label(self._spec.synthetic[name])
+            label = label_of(self._spec.synthetic[name])
             for verdict in verdicts_of(part, label, answers, noise, shown):
                 found.setdefault(verdict.block or verdict.id, []).append(verdict)
         return found
@@ -309,12 +278,3 @@ def keys_of(check: Check) -> tuple[Key, ...] | None:
     if check.keys is None:
         return None
     return tuple(key if isinstance(key, tuple) else (key,) for key in check.keys)
-
-
-def _opened(source: Source, role: Role) -> Table:
-    """Open a table; it is called by the name that the spec gives it."""
-    return replace(open_table(source.path, role), label=_label(source))
-
-
-def _label(source: Source) -> str:
-    return Path(source.written).name

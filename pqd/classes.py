@@ -66,6 +66,9 @@ class Factor:
         ordered = sorted(bits, key=lambda bit: atoms[bit].sql)
         none = np.zeros((1, len(ordered)), np.bool_)
         every = combinations([atoms[bit] for bit in ordered])
+        if not any(map(_columns, (atoms[bit] for bit in ordered))):
+            # Constant conditions: all rows are alike.
+            every = shown[:1, ordered]
         kept = shown[:, ordered] if every is None else every
         together = np.concatenate((none, kept))
         distinct, places = np.unique(together, axis=0, return_inverse=True)
@@ -204,7 +207,8 @@ def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
     """Return the bits of atoms in groups: atoms that share a column are in one group."""
     groups: list[tuple[set[str], list[int]]] = []
     for bit, atom in enumerate(atoms):
-        columns, bits = _columns(atom), [bit]
+        # Those that name none share the empty name.
+        columns, bits = _columns(atom) or {""}, [bit]
         apart = []
         for names, held in groups:
             if names & columns:
@@ -216,9 +220,9 @@ def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
 
 
 def _columns(atom: Atom) -> set[str]:
-    """Return the columns of an atom; those that name none share the empty name."""
+    """Return the columns of an atom."""
     tree = sqlglot.parse_one(atom.sql, read="duckdb")
-    return {folded(column.name) for column in tree.find_all(exp.Column)} or {""}
+    return {folded(column.name) for column in tree.find_all(exp.Column)}
 
 
 def packed(vectors: Booleans) -> Words:

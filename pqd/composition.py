@@ -40,11 +40,15 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one question costs by itself; ``region`` is None where rows do not bound its share."""
+    """What one question costs by itself; ``region`` is None where rows do not bound its share.
+
+    Only questions of one ``company`` are put into one group, where a share was set by that.
+    """
 
     name: str
     epsilon: Fraction
     region: Region | None
+    company: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,8 @@ class _Gathering:
 
     def takes(self, cost: Cost) -> bool:
         """Take ``cost`` if it is disjoint from every member."""
-        region = cost.region
-        if region is None or self.costs[0].region is None:
+        region, first = cost.region, self.costs[0]
+        if region is None or first.region is None or cost.company != first.company:
             return False
         unions = {
             column: united(union, region[column])

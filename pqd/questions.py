@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from deciders import Interval, Lattice, answer, applicable
 from deciders.aggregates import HALF
 from deciders.noise import check_scale
+from pqd.composition import Cost
 from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import QueryError
 from pqd.priced import Priced
@@ -41,7 +42,8 @@ class Question(Priced):
     """One query made decidable: interval, lattice and decider, all from public data.
 
     ``answer`` and ``tau`` are in the query's own unit; ``interval`` is in lattice units, of which
-    each is ``scale`` of the query's own.
+    each is ``scale`` of the query's own.  Where questions share a budget, those that are charged
+    once have one ``company``.
     """
 
     scale: Fraction
@@ -49,6 +51,12 @@ class Question(Priced):
     tau: Fraction
     interval: Interval
     choice: Choice
+    company: str = ""
+
+    @property
+    def share(self) -> Cost:
+        """What it takes part in the price of a run with."""
+        return Cost(self.id, self.cost, self.region, self.company)
 
     @property
     def settled(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
-from deciders.batch.tails import confidence
+from deciders.batch.tails import reach
 from pqd.asking import Answers, Part, Progress, Purse, answered, silent
 from pqd.auditor import cost_of, ledger_path, part_of
 from pqd.corrected import corrected
@@ -17,6 +17,7 @@ from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunErro
 from pqd.members import Made, Member, asking, batches
 from pqd.modes import TOGETHER
 from pqd.parameters import Terms
+from pqd.predicate import atoms
 from pqd.queries import as_queries
 from pqd.questions import Asked
 from pqd.synthetics import Synthetics
@@ -129,6 +130,8 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     made = batches(members, part, tables.tables[0], terms)
     taken = tuple(one.batch for one in made)
     drawn = Part(part.engine, part.private, asking(part, taken))
+    # Before the charge: what may take long, or fail, must not come after it.
+    reaches = {one.batch.name: _reaches(one, terms.alpha) for one in made}
     answers = answered([drawn], purse, noise, progress)
     notes = [*part.prepared.notes, *_remarks(made)]
     notes += [] if answers.recorded else [_UNRECORDED]
@@ -136,7 +139,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         progress("Drawing the table")
         notes.append(_drawn(part, tables.tables[0], made, answers, table))
     return ReleaseReport(
-        queries=tuple(_released(member, made, answers) for member in members),
+        queries=tuple(_released(member, made, answers, reaches) for member in members),
         batches=tuple(one.facts(replayed=one.batch.key in answers.bill.known) for one in made),
         private=part.private.label,
         synthetic=public.label,
@@ -190,7 +193,13 @@ def _remarks(made: Sequence[Made]) -> Iterator[str]:
             )
 
 
-def _released(member: Member, made: Sequence[Made], answers: Answers) -> ReleasedQuery:
+# How far the noise of each answer of a batch reaches, in units; None where that is not known.
+Reaches = tuple[int | None, ...]
+
+
+def _released(
+    member: Member, made: Sequence[Made], answers: Answers, reaches: Mapping[str, Reaches]
+) -> ReleasedQuery:
     """Return one query with its answer."""
     one = next(each for each in made if each.measured == member.task.measured)
     found, place = answers.batched(one.batch), one.places[member.asks]
@@ -198,7 +207,7 @@ def _released(member: Member, made: Sequence[Made], answers: Answers) -> Release
     low, high = _thresholds(found, place, len(one.places)) if one.measured else (None, None)
     # To whole units, which is what every answer about a table is made of.
     released = round(found.answers[place])
-    ends = _ends(one, place, released, member.terms.alpha)
+    ends = _ends(one, released, reaches[one.batch.name][place])
     return ReleasedQuery(
         id=query.id or "",
         sql=query.sql,
@@ -218,13 +227,26 @@ def _released(member: Member, made: Sequence[Made], answers: Answers) -> Release
     )
 
 
-def _ends(one: Made, place: int, released: int, alpha: Number) -> tuple[int, int] | None:
-    """Return ends that hold the exact answer, in units, None where the noise is not all."""
-    noise = one.batch.plan.noise(one.batch.epsilon)
+def _reaches(one: Made, alpha: Number) -> Reaches:
+    """Return how far noise reaches but with chance ``alpha``, where it is all that is wrong."""
+    batch, noise = one.batch, one.batch.plan.noise(one.batch.epsilon)
     if noise is None:
+        return (None,) * len(batch.tasks)
+    unsure, known = set(batch.classes.unsure), {law: reach(law, alpha) for law in set(noise)}
+    met = (
+        set() if t.predicate is None else {a.sql for a in atoms(t.predicate)} for t in batch.tasks
+    )
+    return tuple(
+        None if names & unsure else known[law] for names, law in zip(met, noise, strict=True)
+    )
+
+
+def _ends(one: Made, released: int, reach: int | None) -> tuple[int, int] | None:
+    """Return ends that hold the exact answer, in units."""
+    if reach is None:
         return None
-    low, high = confidence(noise[place], released, alpha)
     lattice = one.measured.lattice if one.measured else None
+    low, high = released - reach, released + reach
     # No count is below 0, and no sum of values that are not negative.
     floor = 0 if lattice is None or lattice.lower >= 0 else low
     return max(low, floor), max(high, floor)

@@ -68,11 +68,15 @@ class Table:
 def open_table(source: object, role: Role) -> Table:
     """Recognise ``source`` (a path or a frame) as the ``role`` table; nothing is read but names.
 
+    A table that was opened before is returned as it is.
+
     Raises
     ------
     TableError
         If there is no such file, its format is not known, or its header is unusable.
     """
+    if isinstance(source, Table):
+        return source
     if isinstance(source, (str, Path)):
         return _file(Path(source), role)
     module = type(source).__module__.partition(".")[0]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FEW, _ENOUGH = 4, 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Together(Question):
     """A question that is drawn and paid for with all others of its batch."""
 

@@ -22,8 +22,8 @@ from deciders.exact import Number, as_float, probability
 from deciders.interval import Interval
 from deciders.laplace import Floats, as_probability
 
-# What is lost of a tail, in all and by rounding per draw; on how many places a sum is held at most.
-_LOST, _ROUNDED, _PLACES = 1e-12, 1e-15, 2**18
+# More than what a tail of any size loses by rounding.
+_ROUNDED_UP = 1 + 1e-8
 _FARTHEST = 2**60
 
 
@@ -37,22 +37,31 @@ class Errors(Protocol):
 
 @dataclass(frozen=True)
 class NoiseOf:
-    """The sum of ``count`` draws of discrete Laplace noise of ``scale``, whatever the table is.
-
-    A tail is never below the truth, so it is a p-value: exact for one draw, and to 1e-12 and 1e-15
-    per draw for a sum that fits into 2^18 places; a wider one is rounded up to multiples of a
-    grain, draw by draw.
-    """
+    """The sum of ``count`` draws of discrete Laplace noise of ``scale``, whatever the table is."""
 
     count: int
     scale: Fraction
 
     def at_least(self, x: int) -> float:
-        """Return ``Pr[sum >= x]``, rounded up; by symmetry also ``Pr[sum <= -x]``."""
-        if self.count == 1:
-            return as_probability(upper_tail(x, self.scale))
-        grain, reach, tails = self._held
-        return float(tails[min(max(-(-x // grain) + reach, 0), tails.size - 1)])
+        """Return ``Pr[sum >= x]``, by symmetry also ``Pr[sum <= -x]``; rounded up by 1e-8."""
+        tail = self._tail(x) if x > 0 else 1 - self._tail(1 - x)
+        return as_probability(tail * _ROUNDED_UP)
+
+    def _tail(self, x: int) -> float:
+        """Return ``Pr[sum >= x]`` for ``x > 0``.
+
+        A sum is the difference of two counts of failures before success number ``count``, where a
+        failure has chance ``a = exp(-1/scale)``.  It is ``>= x`` where the successes before failure
+        x, and those before as many more failures as the second count, are fewer than ``count``
+        together: a sum of positive terms (docs/theory.md, Theorem B2).
+        """
+        if self.count <= 1:
+            return upper_tail(x, self.scale) if self.count else 0.0
+        rate, places = 1 / as_float(self.scale), np.arange(1, self.count)
+        # The chance of j successes before failure x, from that of j - 1.
+        ratios = np.log((places - 1.0 + x) / places) + math.log(-math.expm1(-rate))
+        logs = np.concatenate(([0.0], np.cumsum(ratios))) - x * rate
+        return float(np.exp(logs) @ self._fewer[::-1])
 
     def inside(self, first: int, beyond: int) -> float:
         """Return ``Pr[first <= sum < beyond]``, from the side where the tails are small."""
@@ -65,41 +74,22 @@ class NoiseOf:
         return as_probability(1 - self.at_least(beyond) - self.at_least(1 - first))
 
     @cached_property
-    def _held(self) -> tuple[int, int, Floats]:
-        """Return grain, reach and ``Pr[rounded sum >= (place - reach) grains]``.
+    def _fewer(self) -> Floats:
+        """Return ``Pr[successes <= j]`` for ``j < count``, before as many failures as a count.
 
-        A draw rounded up is at least ``j`` grains if it is above ``j - 1`` of them.  The
-        distribution of the sum is a power on a circle that it does not go around.
+        Their generating function is ``((1 - (1 - a) z) / (1 + a - z))^count``, whose logarithmic
+        derivative gives each chance from the two before; ratios, since the first may underflow.
         """
-        farthest = self._farthest
-        grain = -(-farthest // _PLACES)
-        # Rounding up adds less than a grain per draw.
-        reach = -(-farthest // grain) + (self.count if grain > 1 else 0)
-        length = 1 << (2 * reach + 1).bit_length()
-        rate, grains = 1 / as_float(self.scale), np.arange(-reach, reach + 2)
-        least_share = 1 / (1 + math.exp(-rate))
-        right = least_share * np.exp(-rate * (1 + grain * np.maximum(grains - 1, 0)))
-        left = 1 - least_share * np.exp(-rate * grain * np.maximum(1 - grains, 0))
-        above = np.where(grains >= 1, right, left)
-        single = np.zeros(length)
-        single[grains[:-1] % length] = above[:-1] - above[1:]
-        summed = np.fft.irfft(np.fft.rfft(single) ** self.count, length)
-        chances = np.maximum(np.concatenate((summed[-reach:], summed[: reach + 1])), 0.0)
-        tails = np.concatenate((np.cumsum(chances[::-1])[::-1], [0.0]))
-        tails += _LOST + self.count * _ROUNDED
-        return grain, reach, np.minimum(tails, 1.0)
-
-    @property
-    def _farthest(self) -> int:
-        """How far the sum reaches but for 1e-15, by Chernoff's bound.
-
-        The moment ``E exp(tilt draw / scale)`` is at most ``1 / (1 - tilt^2)``, that of continuous
-        Laplace noise: ``cosh(tilt u) - 1 <= tilt^2 (cosh u - 1)``, term by term of the series.
-        """
-        away = 35.0
-        tilt = min(0.5, math.sqrt(away / self.count))
-        scales = (away - self.count * math.log1p(-(tilt**2))) / tilt
-        return math.ceil(scales * as_float(self.scale)) + 1
+        rate = 1 / as_float(self.scale)
+        a, b = math.exp(-rate), -math.expm1(-rate)
+        ratio, logs = 0.0, np.empty(self.count)
+        logs[0] = -self.count * math.log1p(a)
+        for j in range(self.count - 1):
+            before = b * (j - 1) / ratio if j else 0.0
+            ratio = ((1 + b * (1 + a)) * j + self.count * a * a - before) / ((1 + a) * (j + 1))
+            logs[j + 1] = logs[j] + (math.log(ratio) if ratio > 0 else -math.inf)
+        found: Floats = np.minimum(np.cumsum(np.exp(logs)), 1.0)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +146,12 @@ def decided(errors: Errors, released: int, interval: Interval) -> Decision:
     return Decision(yes, min(1.0, 2 * min(either)))
 
 
-def confidence(errors: NoiseOf, released: int, alpha: Number) -> tuple[int, int]:
-    """Return ends that hold the exact answer with probability at least ``1 - alpha``."""
+def reach(errors: NoiseOf, alpha: Number) -> int:
+    """Return how far from the released answer the exact one lies with probability ``1 - alpha``."""
     level = float(probability(alpha, "alpha"))
-    reach = least(lambda far: 2 * errors.at_least(far + 1) <= level, _FARTHEST) or _FARTHEST
-    return released - reach, released + reach
+    # Looked for are the least whole numbers from 1 on.
+    beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST)
+    return _FARTHEST if beyond is None else beyond - 1
 
 
 class Worst(Protocol):
@@ -173,5 +164,8 @@ class Worst(Protocol):
 
 
 def mean_worst(found: Sequence[Worst]) -> float:
-    """Return the share of verdicts to be expected wrong where every query is at its worst gap."""
-    return sum(each.worst for each in found) / len(found)
+    """Return the share of verdicts to be expected wrong where every query is at its worst gap.
+
+    One that is beyond deciding counts as a coin: whether it always says no, or errs either way.
+    """
+    return math.fsum(min(each.worst, 0.5) for each in found) / len(found)

@@ -94,7 +94,7 @@ def check(
 
 
 def _check_targets(targets: Sequence[outputs.Output], spec: Spec, ledger: Path | None) -> None:
-    from pqd.checker import place_of_ledger
+    from pqd.sources import place_of_ledger
 
     tables = (spec.private, *spec.synthetic.values())
     outputs.check(targets, *(table.path for table in tables), place_of_ledger(spec, ledger))

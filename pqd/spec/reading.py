@@ -72,6 +72,17 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Publication:
+    """What ``[release]`` says: a file of queries, a synthetic table's name, and the terms."""
+
+    queries: Source
+    synthetic: str
+    epsilon: Fraction
+    mechanism: str
+    alpha: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A spec file as read; what is None is not stated.
 
@@ -86,6 +97,7 @@ class Spec:
     epsilon: Fraction | None
     delta: Fraction
     batch: tuple[Fraction, str] | None
+    release: Publication | None
     unit: str | None
     max_rows: int | None
     columns: dict[str, dict[str, Any]]
@@ -118,7 +130,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         If the file cannot be read or anything in it is wrong; no message holds a value of
         ``environ``.
     NothingSelectedError
-        If all is well but there is no check.
+        If all is well but there is no check and no release.
     """
     path = Path(path)
     try:
@@ -135,12 +147,13 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     ledger = files.source(tables.one("ledger"), ("ledger",))
     budget, privacy = tables.one("budget"), _privacy(tables)
     columns, batch = _columns(tables), _batch(tables)
+    publication = _publication(tables, files, tuple(synthetic))
     checks = list(_checks(tables, tuple(synthetic)))
     if tables.problems or private is None:
         if not checks:
             tables.check_present("check")
         raise SpecError(path.name, tables.problems)
-    if not checks:
+    if not checks and not publication:
         raise NothingSelectedError(
             f"{printable(path.name)} has no [[check]], so there is nothing to do; "
             'add [[check]] with id = "rows", sql = "SELECT COUNT(*) FROM D"'
@@ -153,6 +166,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         epsilon=budget.get("epsilon"),
         delta=budget.get("delta", Fraction(0)),
         batch=batch,
+        release=publication,
         unit=privacy.get("unit"),
         max_rows=privacy.get("max_rows"),
         columns=columns,
@@ -168,15 +182,15 @@ class _Files:
     folder: Path
     environ: Mapping[str, str] = field(repr=False)
 
-    def source(self, values: Values, where: Where) -> Source | None:
-        """Return the file of a table with a path; None if there is none or it has a problem."""
-        written = values.get("path")
+    def source(self, values: Values, where: Where, key: str = "path") -> Source | None:
+        """Return the file that ``key`` names; None if there is none or it has a problem."""
+        written = values.get(key)
         if written is None:
             return None
         try:
             return Source(self.folder / self._expanded(written), written)
         except ParameterError as error:
-            self.tables.add((*where, "path"), f"path = {shown(written)}: {error}")
+            self.tables.add((*where, key), f"{key} = {shown(written)}: {error}")
             return None
 
     def _expanded(self, written: str) -> str:
@@ -221,6 +235,24 @@ def _batch(tables: Tables) -> tuple[Fraction, str] | None:
     if "epsilon" not in values:
         return None
     return values["epsilon"], values.get("mechanism", AUTO)
+
+
+def _publication(tables: Tables, files: _Files, synthetic: tuple[str, ...]) -> Publication | None:
+    """Return what is to be released, None if nothing is or something is wrong with it."""
+    values = tables.one("release")
+    if "synthetic" in values:
+        named = {"synthetic": (values["synthetic"],)}
+        _check_synthetic(tables, SECTION["release"].header, ("release",), named, synthetic)
+    queries = files.source(values, ("release",), "queries")
+    if queries is None or "epsilon" not in values or not synthetic:
+        return None
+    return Publication(
+        queries,
+        values.get("synthetic", synthetic[0]),
+        values["epsilon"],
+        values.get("mechanism", AUTO),
+        values.get("alpha", exact(DEFAULTS["alpha"])),
+    )
 
 
 def _columns(tables: Tables) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from deciders import DECIDERS
 from pqd.dispatch import AUTO, PAPER
 from pqd.expressions import Kind
-from pqd.modes import MODES
+from pqd.modes import MODES, TOGETHER
 from pqd.spec.forms import (
     ALPHA,
     BINS,
@@ -159,6 +159,36 @@ SECTIONS = (
         "One budget for all checks that have none of their own.",
         _BATCH,
         example="[batch]",
+    ),
+    Section(
+        "release",
+        "[release]",
+        "What `pqd release` answers: COUNT and SUM queries under one budget.",
+        (
+            Key(
+                "epsilon",
+                BUDGET,
+                "Privacy budget of all answers together.",
+                "epsilon = 1",
+                required=True,
+            ),
+            Key(
+                "queries",
+                TEXT,
+                "A file of queries (.sql or .csv), relative to this file.",
+                'queries = "queries.sql"',
+                required=True,
+            ),
+            Key(
+                "mechanism",
+                one_of(AUTO, *TOGETHER),
+                "auto (errs least on the synthetic table), or what answers them.",
+                default=AUTO,
+            ),
+            Key("alpha", ALPHA, "What an interval misses the answer with.", default=0.05),
+            Key("synthetic", TEXT, "Name of the synthetic table; the first if left out."),
+        ),
+        example="[release]",
     ),
     Section(
         "ledger",

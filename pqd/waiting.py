@@ -1,0 +1,189 @@
+"""Queries that wait for their share of a budget, and what they cost if each is asked alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from pqd.asking import Part
+from pqd.composition import grouped, price
+from pqd.errors import PqdError
+from pqd.preparation import Prepared
+from pqd.questions import Asked, Question, asks
+
+if TYPE_CHECKING:
+    from deciders import Histogram
+    from pqd.dispatch import Candidate
+    from pqd.priced import Priced
+    from pqd.query import Query
+    from pqd.tables import Table
+    from pqd.workload import PrivacyUnit, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A query whose share of the budget is not known yet, and what makes it a question."""
+
+    asked: Asked
+    task: Task
+    columns: tuple[tuple[str, str], ...]
+    unit: PrivacyUnit | None
+    found: tuple[Histogram, ...]
+
+    @property
+    def query(self) -> Query:
+        """The query, or one group of it."""
+        return self.asked.query
+
+    @property
+    def draws(self) -> tuple[Priced, ...]:
+        """Nothing as yet."""
+        return ()
+
+    def at(self, epsilon: Fraction, *, brief: bool = False) -> Question:
+        """Return the question at a budget of its own."""
+        terms = replace(self.asked.terms, epsilon=epsilon, brief=brief)
+        asked = Asked(self.query, terms)
+        return asks(asked, self.task, self.columns, self.unit, self.found)
+
+
+def waits(
+    asked: Asked,
+    task: Task,
+    columns: tuple[tuple[str, str], ...],
+    unit: PrivacyUnit | None,
+    found: tuple[Histogram, ...],
+) -> Question | Waiting:
+    """Return the question of a query with a budget of its own, or keep what shares one."""
+    make = Waiting if asked.terms.epsilon is None else asks
+    return make(asked, task, columns, unit, found)
+
+
+class Beside(NamedTuple):
+    """What is asked of the private table, and the synthetic one that it is compared with."""
+
+    part: Part[Question | Waiting]
+    table: Table
+
+
+class One(NamedTuple):
+    """A query that shares, and the question that it would be by itself."""
+
+    waiting: Waiting
+    question: Question
+
+    def at(self, epsilon: Fraction, *, brief: bool) -> Question:
+        """Return the question at another budget."""
+        same = brief and self.question.terms.epsilon == epsilon
+        return self.question if same else self.waiting.at(epsilon, brief=brief)
+
+
+class Sharers:
+    """The queries of one part that share a budget, and what has become of each.
+
+    ``left`` are those without a share yet, by place and in an order that is the same whatever the
+    order of the queries; ``done`` are the others; ``notes`` say how they share; ``rivals`` are what
+    else could decide a question, by place.
+    """
+
+    def __init__(self, part: Part[Question | Waiting], epsilon: Fraction) -> None:
+        """Ask each at ``epsilon``, to see what is refused or costs nothing."""
+        self._part = part
+        self.done: dict[int, Question] = {}
+        self.notes: list[str] = []
+        self._refused: list[tuple[Query, PqdError]] = []
+        left: dict[int, One] = {}
+        for place, made in enumerate(part.prepared.questions):
+            if isinstance(made, Question):
+                self.done[place] = made
+                continue
+            try:
+                one = One(made, made.at(epsilon, brief=True))
+                if one.question.settled:
+                    self.done[place] = made.at(epsilon)
+                else:
+                    left[place] = one
+            except PqdError as error:
+                self._refused.append((made.query, error))
+        # A block that cannot be decided whole is not paid for in part.
+        broken = {query.block for query, _ in self._refused if query.block}
+        self.done = {p: q for p, q in self.done.items() if q.query.block not in broken}
+        kept = [(p, one) for p, one in left.items() if one.waiting.query.block not in broken]
+        self.left = dict(sorted(kept, key=lambda pair: pair[1].question.key))
+        self._shared = set(self.left)
+        self.rivals: dict[int, tuple[Candidate, ...]] = {}
+
+    @property
+    def number(self) -> int:
+        """How many different questions are still to be paid for."""
+        return len(distinct(one.question for one in self.left.values()))
+
+    def settle(self, questions: dict[int, Question]) -> None:
+        """Take ``questions`` for their places."""
+        self.done |= questions
+        self.left = {place: one for place, one in self.left.items() if place not in questions}
+
+    @property
+    def price(self) -> Fraction:
+        """What those that share cost together, if none of them is known already."""
+        draws = (draw for place in self._shared for draw in self.done[place].draws)
+        costs = [draw.share for draw in {draw.key: draw for draw in draws}.values()]
+        return price(grouped([cost for cost in costs if cost.epsilon])).epsilon
+
+    def _shown(self, place: int) -> Question:
+        """Return a question with all that could decide it."""
+        question = self.done[place]
+        candidates = (*question.choice.candidates, *self.rivals.get(place, ()))
+        return replace(question, choice=replace(question.choice, candidates=candidates))
+
+    def part(self) -> Part[Question]:
+        """Return the part with its questions in order."""
+        prepared = self._part.prepared
+        made = Prepared(
+            tuple(self._shown(place) for place in sorted(self.done)),
+            (*prepared.refused, *self._refused),
+            prepared.schema,
+            prepared.unit,
+            (*prepared.notes, *self.notes),
+        )
+        return Part(self._part.engine, self._part.private, made)
+
+
+def alone(ones: Sequence[One], epsilon: Fraction, *, brief: bool = False) -> list[Question]:
+    """Return questions that cost at most ``epsilon`` in all, each at as much as the others.
+
+    Their groups are marked: fewer questions, or others beside them, never cost more for it.
+    """
+    if not ones:
+        return []
+    questions = [one.question for one in ones]
+    for weigh in (_weight, _whole):
+        each = epsilon / weigh(distinct(questions))
+        questions = [one.at(each, brief=brief) for one in ones]
+        # Another budget may bring another decider, which changes what costs nothing.
+        if _weight(distinct(questions)) * each <= epsilon:
+            break
+    costs = [replace(question.share, name=question.key) for question in distinct(questions)]
+    company = {
+        key: str(number) for number, group in enumerate(grouped(costs)) for key in group.names
+    }
+    return [replace(question, company=company[question.key]) for question in questions]
+
+
+def distinct(questions: Iterable[Question]) -> list[Question]:
+    """Return the questions, each but once."""
+    return list({question.key: question for question in questions}.values())
+
+
+def _weight(questions: Sequence[Question]) -> Fraction:
+    """Return what questions cost together, as a multiple of the budget of each."""
+    each = questions[0].terms.epsilon or Fraction(1)
+    return price(grouped([question.share for question in questions])).epsilon / each
+
+
+def _whole(questions: Sequence[Question]) -> Fraction:
+    """Return the same if nothing were disjoint and nothing settled."""
+    each = questions[0].terms.epsilon or Fraction(1)
+    return sum((question.largest for question in questions), Fraction(0)) / each
