@@ -123,6 +123,8 @@ class _Piece:
 
 def _selected(spec: Spec, only: Sequence[str]) -> list[_Piece]:
     """Return the checks to run; ``only`` names them by the spec's id or by the report's."""
+    if not spec.checks:
+        raise NothingSelectedError(f"{spec.path.name} has no [[check]], so there is nothing to do")
     several = len(spec.synthetic) > 1
     pieces = [
         _Piece(check, name, f"{check.id}@{name}" if several else check.id)

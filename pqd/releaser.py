@@ -93,17 +93,22 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     PqdError
         As ``pqd.audit``.
     """
-    if unit is not None:
-        raise ParameterError(
-            "a release counts rows, and one row is one person: it knows no --unit yet; reduce the "
-            "private table to one row per person, or use pqd audit, which takes --unit"
-        )
+    check_unit(unit)
     # A release has no tolerance; that field of the terms is not used.
     terms = Terms.parse(tau=1, epsilon=epsilon, alpha=alpha, decider=mechanism, columns=columns)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     asked = as_queries(queries)
     target = None if table is None else check_new(table)
     return run_release(private, synthetic, asked, terms, SecureNoise(), purse=purse, table=target)
+
+
+def check_unit(unit: str | None) -> None:
+    """Refuse a privacy unit: a release counts rows."""
+    if unit is not None:
+        raise ParameterError(
+            "a release counts rows, and one row is one person: it knows no unit yet; reduce the "
+            "private table to one row per person, or use pqd audit, which takes --unit"
+        )
 
 
 def run_release(  # noqa: PLR0913 - those of a release, read

@@ -31,7 +31,9 @@ def unexpanded(spec: Spec) -> Iterator[None]:
         yield
     except PqdError as error:
         text = str(error)
-        sources = [spec.private, *spec.synthetic.values(), *([spec.ledger] if spec.ledger else [])]
+        sources = [spec.private, *spec.synthetic.values()]
+        sources += [spec.ledger] if spec.ledger else []
+        sources += [spec.release.queries] if spec.release else []
         for source in sources:
             for path in _spellings(source.path):
                 text = text.replace(path, source.written)

@@ -268,6 +268,14 @@ def check_target(target: str | None, *inputs: str) -> None:
         raise ParameterError(f"{target} is an input of this run, or a ledger; write elsewhere")
 
 
+def check_new_table(path: str | None) -> None:
+    """Refuse a table that cannot be made, before anything is spent."""
+    if path is not None:
+        from pqd.writing import check_new
+
+        check_new(path)
+
+
 def usable(path: Path) -> Path:
     """Return ``path``, or refuse one that the system cannot follow (a loop, too long, a NUL)."""
     try:

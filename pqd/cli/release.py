@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
 
+if TYPE_CHECKING:
+    from pqd.parameters import Terms
+    from pqd.query import Query
+    from reports.release import ReleaseReport
+
 
 def release(
     private: Annotated[
-        str, typer.Argument(help="The private table: .csv, .tsv or .parquet.", show_default=False)
+        str,
+        typer.Argument(
+            help="The private table: .csv, .tsv or .parquet. Or a spec alone, such as audit.toml, "
+            "whose [release] says all.",
+            show_default=False,
+        ),
     ],
-    synthetic: options.Synthetic,
+    synthetic: Annotated[
+        str | None, typer.Argument(help="The synthetic copy, taken as public.", show_default=False)
+    ] = None,
     query: options.QueryTexts = None,
     queries: options.QueryFile = None,
     epsilon: Annotated[
@@ -60,18 +73,54 @@ def release(
 
     Example: pqd release private.csv copy.csv --queries queries.sql --epsilon 1
     """
-    if not epsilon:
-        raise ParameterError("--epsilon is missing; give it a value such as 1")
-    if unit is not None:
-        raise ParameterError(
-            "a release counts rows, and one row is one person: it knows no --unit yet; reduce the "
-            "private table to one row per person, or use pqd audit, which takes --unit"
-        )
+    options.check_new_table(table)
     targets = options.targets(json=json, markdown=markdown, html=html)
-    targets.check(private, synthetic, *options.named(queries, ledger))
-    from pqd.writing import check_new
+    if synthetic is None:
+        stated = query or queries or epsilon or bounds or type_ or bins or unit
+        if Path(private).suffix.lower() != ".toml" or stated:
+            raise ParameterError(
+                "the synthetic table is missing; give PRIVATE SYNTHETIC and options, or a spec "
+                "alone, such as pqd release audit.toml, whose [release] says all"
+            )
+        report = _of_spec(Path(private), targets, ledger, table, fresh=fresh)
+    else:
+        targets.check(private, synthetic, *options.named(queries, ledger))
+        if not epsilon:
+            raise ParameterError("--epsilon is missing; give it a value such as 1")
+        if unit is not None:
+            from pqd.releaser import check_unit
 
-    target = None if table is None else check_new(table)
+            check_unit(unit)
+        # A release has no tolerance; that field of the terms is not used.
+        terms = options.terms_of(
+            tau="1",
+            epsilon=epsilon,
+            alpha=alpha,
+            decider=mechanism,
+            bounds=bounds,
+            types=type_,
+            detailed=False,
+        )
+        asked = options.selected(query, queries, bins)
+        report = _of_tables(private, synthetic, asked, terms, ledger, table, fresh=fresh)
+    if not targets.takes_stdout:
+        from reports.release_terminal import TerminalRelease
+
+        options.show(TerminalRelease(report))
+    # Last, so that an answer is seen even where this fails.
+    targets.write(report)
+
+
+def _of_tables(
+    private: str,
+    synthetic: str,
+    asked: tuple[Query, ...],
+    terms: Terms,
+    ledger: Path | None,
+    table: str | None,
+    *,
+    fresh: bool,
+) -> ReleaseReport:
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
@@ -81,25 +130,32 @@ def release(
     from pqd.cli.progress import progress
     from pqd.releaser import run_release
 
-    # A release has no tolerance; that field of the terms is not used.
-    terms = options.terms_of(
-        tau="1",
-        epsilon=epsilon,
-        alpha=alpha,
-        decider=mechanism,
-        bounds=bounds,
-        types=type_,
-        detailed=False,
-    )
-    asked = options.selected(query, queries, bins)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    target = Path(table) if table else None
     with progress() as show:
-        report = run_release(
-            private, synthetic, asked, terms, noise, show, purse=purse, table=target
-        )
-    if not targets.takes_stdout:
-        from reports.release_terminal import TerminalRelease
+        return run_release(private, synthetic, asked, terms, noise, show, purse=purse, table=target)
 
-        options.show(TerminalRelease(report))
-    # Last, so that an answer is seen even where this fails.
-    targets.write(report)
+
+def _of_spec(
+    path: Path, targets: options.Targets, ledger: Path | None, table: str | None, *, fresh: bool
+) -> ReleaseReport:
+    from pqd.sources import place_of_ledger
+    from pqd.spec import read_spec
+
+    spec = read_spec(path)
+    named = (
+        spec.private,
+        *spec.synthetic.values(),
+        *([spec.release.queries] if spec.release else []),
+    )
+    places = (path, *(one.path for one in named), place_of_ledger(spec, ledger))
+    targets.check(*map(str, places))
+    from deciders import SecureNoise
+
+    noise = SecureNoise()
+    from pqd.cli.progress import progress
+    from pqd.publisher import run_publication
+
+    target = Path(table) if table else None
+    with progress() as show:
+        return run_publication(spec, noise, show, ledger=ledger, fresh=fresh, table=target)

@@ -150,13 +150,13 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     publication = _publication(tables, files, tuple(synthetic))
     checks = list(_checks(tables, tuple(synthetic)))
     if tables.problems or private is None:
-        if not checks:
+        if not checks and "release" not in data:
             tables.check_present("check")
         raise SpecError(path.name, tables.problems)
     if not checks and not publication:
         raise NothingSelectedError(
-            f"{printable(path.name)} has no [[check]], so there is nothing to do; "
-            'add [[check]] with id = "rows", sql = "SELECT COUNT(*) FROM D"'
+            f"{printable(path.name)} has no [[check]] and no [release], so there is nothing to "
+            'do; add [[check]] with id = "rows", sql = "SELECT COUNT(*) FROM D"'
         )
     return Spec(
         path=path,

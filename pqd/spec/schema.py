@@ -266,7 +266,8 @@ def json_schema() -> dict[str, Any]:
         "description": "What `pqd check` compares on a synthetic and a private table.",
         "type": "object",
         "properties": {section.name: _section(section) for section in SECTIONS},
-        "required": [section.name for section in SECTIONS if section.required],
+        "required": [s.name for s in SECTIONS if s.required and s.name != "check"],
+        "anyOf": [{"required": ["check"]}, {"required": ["release"]}],
         "additionalProperties": False,
         "allOf": [_somewhere(name) for name in SOMEWHERE],
     }
