@@ -37,7 +37,6 @@ _TRUST = 0.01
 # each of which a weight changes by a factor of exp(3) at most.
 _CLOSE, _STEPS, _HALVINGS, _LONGEST = 0.01, 50, 30, 3.0
 _FEWEST, _MOST_WORK = 10, 300_000_000
-_SEED = 20190630
 
 
 class Corrected(NamedTuple):
@@ -218,6 +217,5 @@ def drawn_rows(weights: Floats) -> Integers:
     """
     total = max(1, round(float(weights.sum())))
     ends = np.cumsum(weights) * (total / weights.sum())
-    start = np.random.default_rng(_SEED).random()
-    found = np.searchsorted(ends, start + np.arange(total), side="right")
+    found = np.searchsorted(ends, 0.5 + np.arange(total), side="right")
     return np.minimum(found, weights.size - 1).astype(np.int64)

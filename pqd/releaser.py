@@ -13,6 +13,7 @@ from pqd.asking import Answers, Part, Progress, Purse, answered, silent
 from pqd.auditor import cost_of, ledger_path, part_of
 from pqd.corrected import corrected
 from pqd.dispatch import AUTO
+from pqd.engines.writing import check_new, write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.members import Made, Member, asking, batches
 from pqd.modes import TOGETHER
@@ -22,7 +23,6 @@ from pqd.queries import as_queries
 from pqd.questions import Asked
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
-from pqd.writing import check_new, write_frame
 from reports.numbers import plain
 from reports.release import ReleasedQuery, ReleaseReport
 

@@ -85,7 +85,7 @@ class NoiseOf:
         ratio, logs = 0.0, np.empty(self.count)
         logs[0] = -self.count * math.log1p(a)
         for j in range(self.count - 1):
-            before = b * (j - 1) / ratio if j else 0.0
+            before = b * (j - 1) / ratio if ratio else 0.0
             ratio = ((1 + b * (1 + a)) * j + self.count * a * a - before) / ((1 + a) * (j + 1))
             logs[j + 1] = logs[j] + (math.log(ratio) if ratio > 0 else -math.inf)
         found: Floats = np.minimum(np.cumsum(np.exp(logs)), 1.0)

@@ -271,7 +271,7 @@ def check_target(target: str | None, *inputs: str) -> None:
 def check_new_table(path: str | None) -> None:
     """Refuse a table that cannot be made, before anything is spent."""
     if path is not None:
-        from pqd.writing import check_new
+        from pqd.engines.writing import check_new
 
         check_new(path)
 

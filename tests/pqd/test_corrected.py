@@ -10,12 +10,12 @@ from deciders import SimulatedNoise
 from pqd.corrected import Linear, drawn_rows, fitted
 from pqd.engines.cells import listed
 from pqd.engines.duckdb import DuckDBEngine
+from pqd.engines.writing import check_new, write_frame
 from pqd.errors import ParameterError, RunError
 from pqd.parameters import Terms
 from pqd.query import Query
 from pqd.releaser import run_release
 from pqd.tables import open_table
-from pqd.writing import check_new, write_frame
 
 QUERIES = (
     "SELECT COUNT(*) FROM D",

@@ -1,0 +1,614 @@
+"""``pqd audit --batch`` and ``[batch]`` of a spec: what they say, cost, refuse and hide."""
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pqd
+from deciders import SimulatedNoise
+from pqd.accounts import Budget
+from pqd.auditor import run
+from pqd.checker import run_check
+from pqd.errors import BudgetError, ParameterError
+from pqd.ledger import Ledger
+from pqd.modes import MODES
+from pqd.parameters import Terms
+from pqd.queries import as_queries
+from pqd.spec import SpecError, read_spec
+from reports import AuditReport
+from reports.terminal import TerminalReport, rendered_text
+
+Ran = tuple[int, str, str]
+Command = Callable[..., Ran]
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+TABLES = [SAMPLES / f"census_{kind}.parquet" for kind in ("private", "synthetic")]
+ROWS = 3000
+# Each query in SQL and in pandas.
+CENSUS: dict[str, Callable[[pd.DataFrame], float]] = {
+    "SELECT COUNT(*) FROM D WHERE age > 64": lambda d: (d.age > 64).sum(),
+    "SELECT COUNT(*) FROM D WHERE age > 64 AND sex = 'Female'": lambda d: (
+        (d.age > 64) & (d.sex == "Female")
+    ).sum(),
+    "SELECT COUNT(*) FROM D WHERE age BETWEEN 20 AND 39": lambda d: d.age.between(20, 39).sum(),
+    "SELECT COUNT(*) FROM D WHERE sex <> 'Male' AND NOT workly = 'Yes'": lambda d: (
+        (d.sex != "Male") & (d.workly != "Yes")
+    ).sum(),
+    "SELECT SUM(age) FROM D WHERE sex = 'Male'": lambda d: d.age[d.sex == "Male"].sum(),
+    "SELECT SUM(age) FROM D WHERE race = 'White' AND sex = 'Male'": lambda d: d.age[
+        (d.sex == "Male") & (d.race == "White")
+    ].sum(),
+    "SELECT AVG(age) FROM D WHERE workly = 'Yes'": lambda d: d.age[d.workly == "Yes"].mean(),
+}
+
+
+@pytest.fixture(scope="module")
+def census() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The first rows of the sample tables, which answer sooner."""
+    private, synthetic = (pd.read_parquet(path).iloc[:ROWS] for path in TABLES)
+    return private, synthetic
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Path:
+    """Where the fixture of every test keeps the account."""
+    return tmp_path / "ledger.sqlite"
+
+
+def spent(path: Path) -> list[Fraction]:
+    if not path.exists():
+        return []
+    with closing(Ledger(path)) as ledger:
+        return [account.epsilon for account in ledger.accounts]
+
+
+def table(seed: int, rows: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(0, 80, rows),
+            "pay": rng.integers(0, 9, rows),
+            "job": rng.choice(["cook", "smith", "nurse"], rows),
+        }
+    )
+
+
+COPY, SECRET = table(1), table(2)
+NESTED = [f"SELECT COUNT(*) FROM D WHERE age > {age}" for age in range(10, 70, 10)]
+MIXED = [
+    *NESTED[:3],
+    "SELECT COUNT(*) FROM D GROUP BY job",
+    "SELECT SUM(pay) FROM D",
+    "SELECT SUM(pay) FROM D WHERE age > 30 AND job = 'cook'",
+    "SELECT MEDIAN(age) FROM D",
+]
+
+
+def audited(queries: Any = MIXED, **options: Any) -> AuditReport:
+    given: dict[str, Any] = {"tau": 20, "epsilon": 1, "batch": "identity"} | options
+    private, synthetic = given.pop("private", SECRET), given.pop("synthetic", COPY)
+    return pqd.audit(private, synthetic, queries, **given)
+
+
+def simulated(
+    private: object,
+    noise: Any,
+    batch: str = "auto",
+    queries: Any = MIXED,
+    *,
+    detailed: bool = False,
+) -> AuditReport:
+    terms = Terms.parse(tau=20, epsilon="0.5", alpha=0.05, detailed=detailed)
+    return run(private, COPY, as_queries(queries), terms, noise, batch=batch)
+
+
+def drawn(report: AuditReport) -> list[tuple[Any, ...]]:
+    return [(v.sql, v.group, v.outcome, v.p_value) for v in report.verdicts]
+
+
+# What it says -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", ["auto", "alone", "workload", "identity", "composition"])
+def test_verdicts_at_a_large_epsilon_are_the_truth(
+    batch: str, census: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
+    private, synthetic = census
+    given = {"private": private, "synthetic": synthetic, "batch": batch, "tau": "3%"}
+    report = audited(list(CENSUS), epsilon=10**7, **given)
+    expected = []
+    for rule in CENSUS.values():
+        here, there = float(rule(private)), float(rule(synthetic))
+        assert abs(abs(here - there) - 0.03 * there) > 1e-3, "no answer lies on an end"
+        expected.append("yes" if abs(here - there) < 0.03 * there else "no")
+    assert set(expected) == {"yes", "no"}
+    assert [v.outcome for v in report.verdicts] == expected
+    assert report.spent == 10**7
+    assert all(v.standing != "undecided" for v in report.verdicts)
+    if batch in {"workload", "identity"}:
+        ways = [f"{batch}_batch"] * 6 + ["inv_mean"]
+        assert [v.decider for v in report.verdicts] == ways
+        assert all((v.p_value or 0) < 1e-11 for v in report.verdicts)
+
+
+@pytest.mark.parametrize("batch", ["numerical", "normalization", "global_truncation"])
+def test_multiplicative_weights_tell_wide_gaps(batch: str) -> None:
+    """They are never exact, so the answers are far off here, or right."""
+    near, far = COPY, pd.concat([COPY] * 5, ignore_index=True)
+    for private, outcome in ((near, "yes"), (far, "no")):
+        report = audited(NESTED[:3], private=private, batch=batch, tau=150, epsilon=10**6)
+        assert [v.outcome for v in report.verdicts] == [outcome] * 3
+        assert {v.decider for v in report.verdicts} == {f"{batch}_batch"}
+        assert all(v.p_value is None and v.conclusive is None for v in report.verdicts)
+
+
+def test_range_sums_have_a_batch_of_their_own() -> None:
+    sums = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 8")]
+    report = audited(sums, batch="ranges", epsilon=10**7)
+    pay, copy = SECRET.pay, COPY.pay
+    gaps = [pay[pay > 3].sum() - copy[copy > 3].sum(), pay[pay <= 6].sum() - copy[copy <= 6].sum()]
+    gaps.append(pay.sum() - copy.sum())
+    expected = ["yes" if abs(gap) < 20 else "no" for gap in gaps]
+    assert [verdict.outcome for verdict in report.verdicts] == expected
+    assert {v.decider for v in report.verdicts} == {"ranges_batch"}
+
+
+def test_the_command_says_how_it_shared(command: Command, account: Path) -> None:
+    queries = [part for sql in list(CENSUS)[:4] for part in ("-q", sql)]
+    asked = ["audit", *map(str, TABLES), *queries, "--tau", "10%", "--epsilon", "0.5"]
+    code, out, err = command(*asked, "--batch", "identity")
+    assert (code, err) == (0, "")
+    words = " ".join(out.split())
+    assert "COUNT: 4 queries" in words
+    assert "answered together by identity" in words
+    assert "identity_batch" in words
+    assert spent(account) == [Fraction(1, 2)]
+    code, out, err = command(*asked, "--batch", "identity", "--json", "-")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["spent_epsilon"] == 0
+    assert all(v["replayed"] for v in report["verdicts"])
+    assert spent(account) == [Fraction(1, 2)]
+
+
+def test_the_shape_of_a_verdict_of_a_batch() -> None:
+    report = json.loads(audited(MIXED, epsilon="0.7").to_json())
+    assert report["spent_epsilon"] == pytest.approx(0.7)
+    assert len(report["verdicts"]) == 9
+    for verdict in report["verdicts"][:8]:
+        assert verdict["decider"] == "identity_batch"
+        assert verdict["outcome"] in {"yes", "no"}
+        assert 0 <= verdict["p_value"] <= 1
+        assert verdict["margin"] is None
+        assert verdict["conclusive"] == (verdict["p_value"] <= 0.05)
+        ways = [candidate["decider"] for candidate in verdict["candidates"]]
+        assert ways[0] == "identity_batch"
+        assert ways[-1] == ("inv_sum" if verdict["aggregate"] == "SUM" else "inv_count")
+        chosen = verdict["candidates"][0]
+        assert chosen["tau_min"] == verdict["tau_min"] > 0
+        assert chosen["tau_min_exact"] is True
+        assert 0 <= chosen["false_no"] <= 1
+        assert 0 <= chosen["false_yes"] <= 1
+    shares = [verdict["epsilon"] for verdict in report["verdicts"]]
+    assert shares == pytest.approx([0.7 * 6 / 9] * 6 + [0.7 * 2 / 9] * 2 + [0.7 / 9])
+    assert report["verdicts"][8]["decider"].startswith("inv_")
+    assert sum("answered together by identity" in note for note in report["notes"]) == 2
+
+
+def test_auto_shows_every_query_what_else_could_have_answered() -> None:
+    report = json.loads(audited(MIXED, batch="auto").to_json())
+    for verdict in report["verdicts"][:8]:
+        ways = [candidate["decider"] for candidate in verdict["candidates"]]
+        assert verdict["decider"] in ways
+        assert any(way.endswith("_batch") for way in ways)
+        assert any(way.startswith("inv_") for way in ways)
+        assert len(set(ways)) == len(ways)
+
+
+@pytest.mark.parametrize(
+    ("batch", "detailed"),
+    [("auto", True), ("identity", True), ("identity", False), ("numerical", True)],
+)
+def test_every_rendering_takes_them(batch: str, *, detailed: bool) -> None:
+    queries = [MIXED[0], *MIXED[3:6]]
+    report = simulated(SECRET, SimulatedNoise(5), batch, queries, detailed=detailed)
+    for width in (40, 200):
+        assert rendered_text(TerminalReport(report, verbose=True), width)
+    for text in (report.to_html("pqd"), report.to_markdown(), report._repr_html_()):
+        assert len(text) > 500
+    assert len(report.to_frame()) == 6
+
+
+def test_simulated_verdicts_are_stamped() -> None:
+    for batch in ("alone", "identity"):
+        report = simulated(SECRET, SimulatedNoise(1), batch)
+        assert report.simulated
+        assert all(v.simulated for v in report.verdicts)
+        for text in (str(report), report.to_html("pqd"), report.to_markdown()):
+            assert "SIMULATED" in text
+        assert all(v["simulated"] for v in json.loads(report.to_json())["verdicts"])
+
+
+# What it costs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", ["auto", "alone", "workload"])
+def test_asked_again_it_costs_nothing_and_says_the_same(batch: str, account: Path) -> None:
+    first = audited(batch=batch, epsilon="1/3")
+    assert first.spent == Fraction(1, 3)
+    assert spent(account) == [Fraction(1, 3)]
+    before = account.read_bytes()
+    again = audited(batch=batch, epsilon="1/3")
+    backwards = audited(MIXED[::-1], batch=batch, epsilon="1/3")
+    for second in (again, backwards):
+        assert second.spent == 0
+        assert all(v.replayed for v in second.verdicts)
+    assert drawn(again) == drawn(first)
+    assert sorted(drawn(backwards), key=str) == sorted(drawn(first), key=str)
+    assert account.read_bytes() == before
+
+
+def test_a_part_of_a_batch_is_another_question(account: Path) -> None:
+    audited(NESTED)
+    fewer = audited(NESTED[:-1])
+    assert fewer.spent == 1
+    assert not any(v.replayed for v in fewer.verdicts)
+    assert spent(account) == [2]
+
+
+def test_another_tolerance_is_read_from_the_same_release(account: Path) -> None:
+    first = audited(NESTED, tau=20, epsilon=10**6)
+    other = audited(NESTED, tau=1, epsilon=10**6)
+    assert other.spent == 0
+    assert all(v.replayed for v in other.verdicts)
+    assert [v.outcome for v in first.verdicts] != [v.outcome for v in other.verdicts]
+    assert spent(account) == [10**6]
+
+
+def test_fresh_pays_again(account: Path) -> None:
+    audited(NESTED)
+    assert audited(NESTED, fresh=True).spent == 1
+    assert audited(NESTED).spent == 0
+    assert spent(account) == [2]
+
+
+def test_a_query_twice_in_one_run_is_answered_once() -> None:
+    report = audited([NESTED[0], NESTED[1], NESTED[0]])
+    first, _, third = report.verdicts
+    assert (first.outcome, first.p_value) == (third.outcome, third.p_value)
+    assert report.spent == 1
+
+
+def test_a_budget_that_does_not_reach_is_refused_whole(command: Command, account: Path) -> None:
+    with closing(Ledger(account)) as ledger:
+        ledger.set_limit(Budget(Fraction(1, 2)))
+    for batch in ("auto", "alone", "identity"):
+        with pytest.raises(BudgetError, match="this run needs epsilon 1"):
+            audited(batch=batch)
+    queries = ["-q", NESTED[0].replace("D", "x"), "-q", next(iter(CENSUS))]
+    asked = ["audit", *map(str, TABLES), *queries, "--tau", "5%", "--epsilon", "0.6"]
+    code, out, err = command(*asked, "--batch", "workload")
+    assert (code, out) == (4, "")
+    assert "this run needs epsilon 0.6; of 0.5" in err
+    assert "Nothing was spent." in err
+    assert spent(account) == []
+
+
+def test_what_is_known_already_does_not_make_the_rest_dearer(account: Path) -> None:
+    """All cost the stated epsilon; a part of them can cost no more."""
+    rules = ["k IN (4)", "k IN (1)", "k IN (3, 4)", "k IN (1, 2)", "k IN (2, 3)"]
+    chain = [f"SELECT COUNT(*) FROM D WHERE {rule}" for rule in rules]
+    private, copy = (pd.DataFrame({"k": np.arange(n) % 6}) for n in (300, 360))
+    given: dict[str, Any] = {"tau": 5, "batch": "alone"}
+    other = account.with_name("other.sqlite")
+    whole = pqd.audit(private, copy, chain, epsilon=1, ledger=other, **given)
+    assert whole.spent == 1
+    share = whole.verdicts[0].epsilon
+    pqd.audit(private, copy, chain[0], tau=5, epsilon=share)
+    rest = pqd.audit(private, copy, chain, epsilon=1, **given)
+    assert [v.replayed for v in rest.verdicts] == [True, False, False, False, False]
+    assert rest.spent <= 1
+
+
+# What it refuses ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--batch", "magic"], "there is no batch 'magic'; use one of auto, alone, workload"),
+        (["--batch", "inv_count"], "there is no batch 'inv_count'"),
+        (["--batch", ""], "there is no batch ''"),
+        (["--batch", "ranges"], "COUNT: the mechanism ranges is"),
+    ],
+)
+def test_mistakes_at_the_command_line(
+    command: Command, account: Path, options: list[str], message: str
+) -> None:
+    asked = ["audit", *map(str, TABLES), "-q", next(iter(CENSUS)), "--tau", "5%", "--epsilon", "1"]
+    code, out, err = command(*asked, *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not account.exists()
+
+
+def test_a_batch_shares_an_epsilon(command: Command, account: Path) -> None:
+    asked = ["audit", *map(str, TABLES), "-q", next(iter(CENSUS)), "--tau", "5%"]
+    code, out, err = command(*asked, "--batch", "auto")
+    assert (code, out) == (2, "")
+    assert "--epsilon is missing" in err
+    assert not account.exists()
+
+
+def test_mistakes_in_python_spend_nothing(account: Path) -> None:
+    pattern = "SELECT COUNT(*) FROM D WHERE job LIKE '%oo%'"
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"batch": "magic"}, "there is no batch 'magic'"),
+        ({"queries": [*NESTED, pattern]}, "cannot be told in public"),
+        ({"epsilon": 0}, "greater than 0"),
+        ({"tau": "much"}, "much"),
+    ]
+    for options, message in wrong:
+        with pytest.raises(ParameterError, match=message):
+            audited(**options)
+    assert not account.exists()
+    assert audited([*NESTED, pattern], batch="auto").spent == 1
+
+
+def test_the_help_names_every_way(command: Command) -> None:
+    code, out, _ = command("audit", "--help")
+    assert code == 0
+    for mode in MODES:
+        assert mode in out
+        assert mode in (pqd.audit.__doc__ or "")
+
+
+# What it hides ------------------------------------------------------------------------------------
+
+
+class Recorded:
+    """Noise that gives what was recorded, whatever the statistic."""
+
+    simulated = False
+
+    def __init__(self, values: Sequence[int], *, answer: bool) -> None:
+        self._values, self._answer, self._place = values, answer, count()
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        del statistic, scale
+        return self._values[next(self._place) % len(self._values)]
+
+    def choose(self, logit: float) -> bool:
+        del logit
+        return self._answer
+
+
+class Absent:
+    """The wrong noise: none at all."""
+
+    simulated = False
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        del scale
+        return statistic
+
+    def choose(self, logit: float) -> bool:
+        return logit > 0
+
+
+RECORDS: dict[str, Callable[[], Recorded]] = {
+    "near": lambda: Recorded([300, 2, 119, -3, 130, 250, 1, 0, 55], answer=True),
+    "below": lambda: Recorded([-(2**40)], answer=False),
+}
+OTHERS = {
+    "many other rows": table(9, 2000).assign(job="spy", pay=7),
+    "no rows": SECRET.iloc[:0],
+    "nothing but NULL": SECRET.astype(object).where(np.zeros(SECRET.shape, dtype=bool), None),
+    "texts for numbers": SECRET.assign(age="zebra-canary", pay="?", job=7),
+    "extremes": SECRET.assign(age=np.inf, pay=1e308),
+}
+
+
+def said(report: AuditReport, *, pages: bool = False) -> tuple[str, ...]:
+    verbose = rendered_text(TerminalReport(report, verbose=True), 60)
+    told = (str(report), report.to_json(), verbose, report.to_frame().to_csv())
+    if not pages:
+        return told
+    return (*told, report.to_html("pqd"), report.to_markdown(), report._repr_html_())
+
+
+SWAPPED = [(batch, "near") for batch in ("auto", "alone", "workload", "identity", "numerical")]
+
+
+@pytest.mark.parametrize(("batch", "record"), [*SWAPPED, ("identity", "below")])
+def test_reports_do_not_depend_on_the_private_table(batch: str, record: str) -> None:
+    queries = [MIXED[0], *MIXED[3:5]]
+    pages = record == "near"
+    expected = said(simulated(SECRET, RECORDS[record](), batch, queries), pages=pages)
+    # Some rehearse at every run, which takes a while.
+    names = OTHERS if batch in {"alone", "identity"} else ("many other rows", "extremes")
+    for name in names:
+        found = said(simulated(OTHERS[name], RECORDS[record](), batch, queries), pages=pages)
+        assert found == expected, name
+
+
+def test_without_noise_the_same_tables_do_differ() -> None:
+    tables = (SECRET, OTHERS["many other rows"], OTHERS["no rows"])
+    assert len({said(simulated(table, Absent(), "identity")) for table in tables}) == 3
+
+
+# Specs --------------------------------------------------------------------------------------------
+
+SPEC = """
+[private]
+path = "private.parquet"
+[synthetic.copy]
+path = "copy.parquet"
+[batch]
+epsilon = "3/5"
+mechanism = "identity"
+[defaults]
+tau = 30
+[[check]]
+id = "old"
+sql = "SELECT COUNT(*) FROM D WHERE age > 40"
+[[check]]
+id = "jobs"
+sql = "SELECT job, COUNT(*) FROM D GROUP BY job"
+[[check]]
+id = "middle"
+sql = "SELECT MEDIAN(age) FROM D"
+[[check]]
+id = "own"
+sql = "SELECT COUNT(*) FROM D WHERE age > 20"
+epsilon = "1/4"
+"""
+
+
+def spec(folder: Path, *changes: tuple[str, str], private: pd.DataFrame = SECRET) -> Path:
+    folder.mkdir(exist_ok=True)
+    text = SPEC
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    private.to_parquet(folder / "private.parquet")
+    COPY.to_parquet(folder / "copy.parquet")
+    (folder / "audit.toml").write_text(text, encoding="utf-8")
+    return folder / "audit.toml"
+
+
+def test_a_dry_run_a_run_and_a_replay(tmp_path: Path, account: Path) -> None:
+    path = spec(tmp_path)
+    cost = Fraction(3, 5) + Fraction(1, 4)
+    dry = pqd.check(path, dry_run=True)
+    assert dry.cost.epsilon == cost
+    assert not account.exists()
+    said = {entry.id: entry.message for entry in dry.entries}
+    assert "epsilon 0.48 with its batch" in said["old"]
+    assert "by identity_batch" in said["old"]
+    assert "epsilon 0.48 with its batch" in said["jobs"]
+    assert "epsilon 0.12 by itself" in said["middle"]
+    assert "epsilon 0.25 by itself" in said["own"]
+    first = pqd.check(path)
+    assert first.cost.epsilon == cost
+    assert spent(account) == [cost]
+    assert [len(entry.verdicts) for entry in first.entries] == [1, 3, 1, 1]
+    ways = [entry.verdicts[0].decider for entry in first.entries]
+    assert ways[:2] == ["identity_batch"] * 2
+    assert not any(way.endswith("_batch") for way in ways[2:])
+    assert any("COUNT: 4 queries" in note for note in first.notes)
+    again = pqd.check(path)
+    assert again.cost.epsilon == 0
+    for one, other in zip(first.entries, again.entries, strict=True):
+        assert (one.status, one.message) == (other.status, other.message)
+        assert all(v.replayed for v in other.verdicts)
+    assert "known already" in pqd.check(path, dry_run=True).entries[0].message
+    assert spent(account) == [cost]
+
+
+def test_a_spec_at_a_large_epsilon_says_the_truth(tmp_path: Path) -> None:
+    for number, mode in enumerate(("identity", "workload", "alone", "auto")):
+        changes = ('"3/5"', "1000000"), ('mechanism = "identity"', f'mechanism = "{mode}"')
+        report = pqd.check(spec(tmp_path / str(number), *changes, ('epsilon = "1/4"', "")))
+        gaps: list[float] = [(SECRET.age > 40).sum() - (COPY.age > 40).sum()]
+        gaps.append(max(abs(SECRET.job.value_counts() - COPY.job.value_counts())))
+        gaps += [SECRET.age.median() - COPY.age.median()]
+        gaps += [(SECRET.age > 20).sum() - (COPY.age > 20).sum()]
+        expected = ["as expected" if abs(gap) < 30 else "not as expected" for gap in gaps]
+        assert [entry.status for entry in report.entries] == expected
+
+
+def test_a_mechanism_is_chosen_where_none_is_named(tmp_path: Path) -> None:
+    report = pqd.check(spec(tmp_path, ('mechanism = "identity"\n', "")))
+    assert report.cost.epsilon == Fraction(17, 20)
+
+
+def test_chosen_checks_share_the_whole(tmp_path: Path, account: Path) -> None:
+    report = pqd.check(spec(tmp_path), only=["old", "middle"])
+    assert [entry.verdicts[0].epsilon for entry in report.entries] == [Fraction(3, 10)] * 2
+    assert spent(account) == [Fraction(3, 5)]
+
+
+def test_a_broken_check_takes_no_share(tmp_path: Path) -> None:
+    report = pqd.check(spec(tmp_path, ("MEDIAN(age)", "MEDIAN(aeg)")))
+    assert [entry.gate for entry in report.entries][2] == "error"
+    assert report.entries[0].verdicts[0].epsilon == Fraction(3, 5)
+    assert report.cost.epsilon == Fraction(17, 20)
+
+
+def test_a_mechanism_that_does_not_fit_is_refused(command: Command, tmp_path: Path) -> None:
+    for number, (before, after) in enumerate(
+        [('"identity"', '"ranges"'), ("age > 40", "job LIKE '%oo%'")]
+    ):
+        folder = tmp_path / str(number)
+        path = spec(folder, (before, after))
+        code, out, err = command("check", str(path))
+        assert (code, out) == (2, "")
+        assert "COUNT: " in err
+        assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_a_budget_for_all_and_one_for_each_are_refused(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("tau = 30", "tau = 30\nepsilon = 1"))
+    line = path.read_text(encoding="utf-8").splitlines().index("[batch]") + 1
+    with pytest.raises(SpecError, match=r"\[defaults\] gives every check an epsilon") as caught:
+        read_spec(path)
+    assert f"audit.toml, line {line}: " in str(caught.value)
+
+
+def test_a_missing_epsilon_says_that_a_batch_would_do(tmp_path: Path) -> None:
+    path = spec(tmp_path, ('[batch]\nepsilon = "3/5"\nmechanism = "identity"\n', ""))
+    with pytest.raises(SpecError, match=r"add epsilon = 0.25 .*, or \[batch\] for all") as caught:
+        read_spec(path)
+    assert str(caught.value).count("has no epsilon") == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('epsilon = "3/5"\n', "", r"\[batch\] has no epsilon|epsilon"),
+        ('"3/5"', "0", "epsilon"),
+        ('"identity"', '"magic"', "mechanism"),
+        ("mechanism =", "mechanim =", "mechanism"),
+    ],
+)
+def test_a_wrong_batch_is_refused_with_its_line(
+    tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    path = spec(tmp_path, (before, after))
+    with pytest.raises(SpecError, match=message) as caught:
+        read_spec(path)
+    assert all(5 <= (problem.line or 0) <= 8 for problem in caught.value.problems)
+
+
+def test_reports_of_a_check_do_not_depend_on_the_private_table(tmp_path: Path) -> None:
+    told = set()
+    for number, private in enumerate((SECRET, OTHERS["many other rows"], OTHERS["no rows"])):
+        path = spec(tmp_path / str(number), private=private)
+        ledger = path.with_name("ledger.sqlite")
+        report = run_check(read_spec(path), RECORDS["near"](), ledger=ledger, detailed=True)
+        told.add((str(report), report.to_json(), report.to_html("pqd"), report.to_markdown()))
+    assert len(told) == 1
+
+
+def test_simulated_checks_are_stamped(tmp_path: Path) -> None:
+    report = run_check(read_spec(spec(tmp_path)), SimulatedNoise(3))
+    assert all(v.simulated for entry in report.entries for v in entry.verdicts)
+    assert "SIMULATED" in str(report)
+
+
+def test_terms_are_those_of_the_checks(tmp_path: Path) -> None:
+    """A check of its own tolerance and level is judged by these, from the release of all."""
+    path = spec(tmp_path, ('id = "old"\n', 'id = "old"\ntau = "500%"\nalpha = 0.2\n'))
+    report = run_check(read_spec(path), SimulatedNoise(3))
+    (verdict,) = report.entries[0].verdicts
+    assert verdict.tau == 5 * (COPY.age > 40).sum()
+    assert verdict.alpha == Fraction(1, 5)
+    assert (verdict.outcome, verdict.standing) == ("yes", "trusted")

@@ -1,0 +1,242 @@
+"""Verdicts from a batch: a function of the release alone, and no row costs a run more than epsilon.
+
+The loss of a whole audit is computed exactly: noise that only keeps what it was asked tells how far
+one row moves each statistic, in scales.  Wrong programs are run through the same checks.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from deciders import SimulatedNoise
+from deciders.batch.linear_noise import NoisyAnswers, NoisyClasses
+from pqd.accounts import Batched, _answer, written
+from pqd.asking import Answers, Bill, Part, Purse, answered
+from pqd.auditor import part_of, run
+from pqd.batch import Batch
+from pqd.composition import Charge
+from pqd.ledger import Ledger
+from pqd.parameters import Terms
+from pqd.problem import Planned
+from pqd.queries import as_queries
+from pqd.questions import Asked, Question
+from pqd.shares import Sharing, shared
+from pqd.synthetics import Synthetics
+from pqd.tables import open_table
+from pqd.together import Together
+from pqd.waiting import Beside, waits
+
+EPSILON = Fraction(2, 3)
+COLUMNS = {"pay": {"bounds": (0, 8)}, "debt": {"bounds": (-5, 9)}}
+QUERIES = [
+    "SELECT COUNT(*) FROM D WHERE age > 20",
+    "SELECT COUNT(*) FROM D WHERE age > 40 AND job = 'cook'",
+    "SELECT COUNT(*) FROM D WHERE job <> 'nurse' OR age IS NULL",
+    "SELECT SUM(pay) FROM D WHERE age > 30",
+    "SELECT SUM(pay) FROM D",
+    "SELECT SUM(debt) FROM D WHERE job = 'cook'",
+    "SELECT SUM(debt) FROM D WHERE age > 30",
+]
+
+
+def table(seed: int, rows: int = 300) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(0, 80, rows),
+            "pay": rng.integers(0, 9, rows),
+            "debt": rng.integers(-5, 10, rows),
+            "job": rng.choice(["cook", "smith", "nurse"], rows),
+        }
+    )
+
+
+COPY, SECRET = table(1), table(2)
+# Rows that may be added, some as no other row is.
+EXTRAS: list[dict[str, Any]] = [
+    {"age": 50, "pay": 8, "debt": 9, "job": "cook"},
+    {"age": 70, "pay": 8, "debt": -5, "job": "smith"},
+    {"age": None, "pay": None, "debt": 3, "job": None},
+    {"age": 1e300, "pay": 1e300, "debt": -1e300, "job": "spy"},
+]
+
+
+def terms(tau: object = 40) -> Terms:
+    return Terms.parse(tau=str(tau), epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
+
+
+def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> Part[Question]:
+    opened = open_table(COPY, "synthetic"), open_table(private, "private")
+    waiting = replace(terms(tau), epsilon=None)
+    asked = [Asked(query, waiting) for query in as_queries(QUERIES)]
+    part = part_of(Synthetics([opened[0]], opened[1]), asked, waiting.facts, waits)
+    (found,) = shared([Beside(part, opened[0])], Sharing(EPSILON, mode))
+    return found
+
+
+# What a run costs ---------------------------------------------------------------------------------
+
+
+@dataclass
+class Recording:
+    """Noise that keeps what it was asked and adds nothing."""
+
+    simulated: bool = False
+    asked: list[tuple[int, Fraction]] = field(default_factory=list)
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        self.asked.append((statistic, scale))
+        return statistic
+
+    def choose(self, logit: float) -> bool:
+        raise AssertionError(logit)
+
+
+def asked(private: pd.DataFrame, mode: str) -> list[tuple[int, Fraction]]:
+    noise = Recording()
+    run(private, COPY, as_queries(QUERIES), terms(), noise, batch=mode)
+    return noise.asked
+
+
+def worst_loss(mode: str) -> Fraction:
+    """Return the largest privacy loss of a whole audit over some rows that may be added."""
+    here = asked(SECRET, mode)
+    losses = []
+    for extra in EXTRAS:
+        there = asked(pd.concat([SECRET, pd.DataFrame([extra])], ignore_index=True), mode)
+        # The scales are public: the same on both.
+        assert [scale for _, scale in here] == [scale for _, scale in there]
+        both = zip(here, there, strict=True)
+        losses.append(sum((abs(a - b) / scale for (a, scale), (b, _) in both), Fraction(0)))
+    return max(losses)
+
+
+@pytest.mark.parametrize("mode", ["alone", "workload", "identity"])
+def test_no_row_costs_an_audit_more_than_epsilon(mode: str) -> None:
+    loss = worst_loss(mode)
+    assert EPSILON / 4 < loss <= EPSILON
+
+
+def halved(kind: type[NoisyAnswers | NoisyClasses]) -> property:
+    norm: Callable[[Any], int] = vars(kind)["norm"].fget
+    return property(lambda self: max(1, norm(self) // 2))
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("workload", NoisyAnswers), ("identity", NoisyClasses)])
+def test_half_a_norm_is_caught(
+    mode: str, kind: type[NoisyAnswers | NoisyClasses], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kind, "norm", halved(kind))
+    assert worst_loss(mode) > EPSILON
+
+
+def test_a_whole_budget_for_each_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong: each batch is charged at its share and drawn at the budget of all."""
+    release = Planned.release
+
+    def whole(self: Planned, rows: Any, epsilon: Fraction, noise: Any) -> Batched:
+        del epsilon
+        return release(self, rows, EPSILON, noise)
+
+    monkeypatch.setattr(Planned, "release", whole)
+    assert worst_loss("workload") > EPSILON
+
+
+# What verdicts are a function of ------------------------------------------------------------------
+
+
+def verdicts(part: Part[Question], drawn: Answers) -> list[tuple[bool, float | None]]:
+    found = [question.decided(drawn) for question in part.prepared.questions]
+    return [(decision.outcome, decision.p_value) for decision in found]
+
+
+def answers(part: Part[Question], released: dict[str, Batched]) -> Answers:
+    """Return these as if they had been drawn."""
+    del part
+    return Answers(released, Bill({}, (), Charge(), {}))
+
+
+def batches(part: Part[Question]) -> list[Batch]:
+    found = {draw.key: draw for draw in part.questions}
+    assert all(isinstance(draw, Batch) for draw in found.values())
+    return [draw for draw in found.values() if isinstance(draw, Batch)]
+
+
+@pytest.mark.parametrize("mode", ["workload", "identity", "numerical"])
+def test_verdicts_are_a_function_of_the_release(mode: str) -> None:
+    """Two private tables, one release: the questions of either read the same from it."""
+    part = made(mode)
+    drawn = answered([part], None, SimulatedNoise(4))
+    stored = {batch.key: _answer(written(drawn.batched(batch))) for batch in batches(part)}
+    assert all(isinstance(one, Batched) for one in stored.values())
+    for other in (part, made(mode, SECRET.iloc[:0]), made(mode, table(9, 900).assign(job="spy"))):
+        assert [batch.key for batch in batches(other)] == list(stored)
+        assert verdicts(other, Answers(stored, drawn.bill)) == verdicts(part, drawn)
+
+
+def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "own.sqlite"
+    asked = as_queries(QUERIES)
+    first = run(
+        SECRET, COPY, asked, terms(), SimulatedNoise(8), purse=Purse(path), batch="identity"
+    )
+    part = made("identity")
+    with closing(Ledger(path)) as ledger:
+        (account,) = ledger.accounts
+        stored = {key: a for key, a in account.answers.items() if isinstance(a, Batched)}
+    assert len(stored) == 3
+    found = [(v.outcome == "yes", v.p_value) for v in first.verdicts]
+    assert verdicts(part, answers(part, stored)) == found
+    # Noise is not asked again.
+    again = run(SECRET, COPY, asked, terms(), Recording(), purse=Purse(path), batch="identity")
+    assert [(v.outcome == "yes", v.p_value) for v in again.verdicts] == found
+    assert again.spent == 0
+
+
+RULES: Sequence[Callable[[pd.DataFrame], float]] = (
+    lambda d: (d.age > 20).sum(),
+    lambda d: ((d.age > 40) & (d.job == "cook")).sum(),
+    lambda d: (d.job != "nurse").sum(),
+    lambda d: d.pay[d.age > 30].sum(),
+    lambda d: d.pay.sum(),
+    lambda d: d.debt[d.job == "cook"].sum(),
+    lambda d: d.debt[d.age > 30].sum(),
+)
+
+
+def mistaken(part: Part[Question], tau: int) -> list[str]:
+    """Return the queries whose verdict from exact answers is not the truth by pandas."""
+    drawn = answered([part], None, Recording())
+    wrong = []
+    for question, rule in zip(part.prepared.questions, RULES, strict=True):
+        truth = abs(float(rule(SECRET)) - float(rule(COPY))) < tau
+        if question.decided(drawn).outcome != truth:
+            wrong.append(question.query.sql)
+    return wrong
+
+
+@pytest.mark.parametrize("mode", ["workload", "identity"])
+@pytest.mark.parametrize("tau", [3, 12, 40, 150])
+def test_every_query_reads_its_own_answer(mode: str, tau: int) -> None:
+    assert mistaken(made(mode, tau=tau), tau) == []
+
+
+def test_permuted_places_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong: the answer of another query of the batch."""
+    part = made("identity", tau=12)
+    assert all(isinstance(question, Together) for question in part.prepared.questions)
+    right: Callable[[Batch], dict[str, int]] = vars(Batch)["places"].fget
+
+    def permuted(self: Batch) -> dict[str, int]:
+        found = right(self)
+        return {name: (place + 1) % len(found) for name, place in found.items()}
+
+    monkeypatch.setattr(Batch, "places", property(permuted))
+    assert mistaken(part, 12)

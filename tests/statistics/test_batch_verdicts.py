@@ -1,0 +1,123 @@
+"""P-values of a batch's verdicts in simulated runs, at answers where a verdict is just wrong.
+
+A wrong claim with a p-value up to alpha may come no more often than alpha; a twin that takes the
+noise for smaller than it is must be convicted.
+"""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from deciders import Interval, SimulatedNoise
+from deciders.batch.tails import NoiseOf
+from pqd.accounts import Batched
+from pqd.asking import Answers, Bill, Part
+from pqd.auditor import part_of
+from pqd.batch import Batch, selection
+from pqd.composition import Charge
+from pqd.parameters import Terms
+from pqd.queries import as_queries
+from pqd.questions import Asked, Question
+from pqd.shares import Sharing, shared
+from pqd.synthetics import Synthetics
+from pqd.tables import open_table
+from pqd.together import Together
+from pqd.waiting import Beside, waits
+from pqd.workload import Workload
+
+RUNS, LIMIT = 1000, 5.0
+ALPHAS = (0.01, 0.05, 0.2)
+COUNTS = [
+    "SELECT COUNT(*) FROM D WHERE age > 20",
+    "SELECT COUNT(*) FROM D WHERE age > 60",
+    "SELECT COUNT(*) FROM D WHERE job <> 'cook' AND age BETWEEN 10 AND 50",
+]
+SUMS = [
+    "SELECT SUM(debt) FROM D WHERE job = 'cook'",
+    "SELECT SUM(debt) FROM D WHERE age > 30 AND age < 70",
+]
+
+
+def table(seed: int, rows: int = 200) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(0, 80, rows),
+            "debt": rng.integers(-5, 10, rows),
+            "job": rng.choice(["cook", "smith", "nurse"], rows),
+        }
+    )
+
+
+def made(queries: list[str], mode: str) -> Part[Question]:
+    opened = open_table(table(1), "synthetic"), open_table(table(2), "private")
+    columns = {"debt": {"bounds": (-5, 9)}}
+    terms = Terms.parse(tau=30, epsilon=None, alpha=0.05, columns=columns)
+    asked = [Asked(query, terms) for query in as_queries(queries)]
+    part = part_of(Synthetics([opened[0]], opened[1]), asked, terms.facts, waits)
+    (found,) = shared([Beside(part, opened[0])], Sharing(Fraction(4, 5), mode))
+    return found
+
+
+def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) -> dict[str, float]:
+    """Return, by kind of claim and alpha, how many standard errors above alpha it was wrong.
+
+    The intervals are such that the exact answer is the last one inside, or the first one outside.
+    ``factor`` is what p-values take the noise for, as a multiple of its scale.
+    """
+    part = made(queries, mode)
+    (batch,) = {draw.key: draw for draw in part.questions}.values()
+    assert isinstance(batch, Batch)
+    cells = part.engine.cells(part.private, part.prepared.schema, Workload(batch.tasks))
+    exact = batch.plan.problem.truth(cells)  # type: ignore[attr-defined]
+    rows, noise = batch.plan.read(cells), SimulatedNoise(6)
+    drawn = [batch.plan.release(rows, batch.epsilon, noise) for _ in range(RUNS)]
+    found: dict[str, float] = {}
+    for question in part.prepared.questions:
+        assert isinstance(question, Together)
+        assert isinstance(question.errors, NoiseOf)
+        errors = NoiseOf(question.errors.count, question.errors.scale * factor)
+        truth = int(exact[batch.places[selection(question.task)]])
+        wide = math.ceil(12 * errors.scale * math.sqrt(errors.count))
+        claims = {
+            "yes from above": Interval(truth - 2 * wide, truth),
+            "yes from below": Interval(truth, truth + 2 * wide),
+            "no at an end": Interval(truth - 1, truth + 2 * wide),
+            "no in a narrow one": Interval(truth - 1, truth + 1),
+        }
+        for claim, interval in claims.items():
+            one = replace(question, interval=interval, errors=errors)
+            false = claim.startswith("yes")
+            assert interval.contains(truth) != false
+            decided = [one.decided(answers(batch, each)) for each in drawn]
+            p_values = [d.p_value if d.outcome == false else 1.0 for d in decided]
+            for alpha in ALPHAS:
+                often = sum((p or 0.0) <= alpha for p in p_values) / RUNS
+                error = math.sqrt(alpha * (1 - alpha) / RUNS)
+                name = f"{claim} {alpha}"
+                found[name] = max(found.get(name, -math.inf), (often - alpha) / error)
+    return found
+
+
+def answers(batch: Batch, released: Batched) -> Answers:
+    return Answers({batch.key: released}, Bill({}, (), Charge(), {}))
+
+
+@pytest.mark.parametrize("mode", ["workload", "identity"])
+@pytest.mark.parametrize("queries", [COUNTS, SUMS], ids=["counts", "sums"])
+def test_wrong_verdicts_are_as_rare_as_their_p_values_say(queries: list[str], mode: str) -> None:
+    found = wrong_shares(queries, mode)
+    assert max(found.values()) < LIMIT, found
+    # A yes at an end of a wide interval is as often wrong as it may be.
+    nearest = [found[f"yes from {side} {a}"] for side in ("above", "below") for a in ALPHAS]
+    assert max(nearest) > -LIMIT
+
+
+@pytest.mark.parametrize("mode", ["workload", "identity"])
+def test_noise_taken_for_smaller_is_rejected(mode: str) -> None:
+    found = wrong_shares(COUNTS, mode, Fraction(7, 10))
+    assert max(found.values()) > LIMIT
