@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SUMMED = ("COUNT", "SUM")
 # A question is shown what the best of the batches would be worth to it.
 _SHOWN = 3
-_TOGETHER = "all queries of its batch together err least so"
+_BEST, _NAMED = "answered with the others of its batch, which errs least", "named by the caller"
 
 
 def into_batches(sharers: Sharers, beside: Beside, each: Fraction, mode: str) -> bool:
@@ -106,15 +106,16 @@ class _Family:
             return _Weighed(f"{shared} each by itself. {error}")
         single = alone(self.ones, self._epsilon, brief=True)
         score = mean_worst([question.taken for question in single])
-        wins = mode != AUTO or round(found[0].score, 3) < round(score, 3)
+        wins = mode != AUTO or found[0].rank < round(score, 3)
         scores = [(f"by {joint.name}", joint.score) for joint in found]
         scores.insert(int(wins), ("each by itself", score))
         note = f"{shared} {'together ' if wins else ''}{_compared(scores)}"
         if not wins:
             return _Weighed(note, rivals=self._candidates(found[:_SHOWN]))
         others = self._candidates(found[1:_SHOWN])
+        reason = _BEST if mode == AUTO else _NAMED
         questions = [
-            found[0].question(place, question, _TOGETHER, *others[place], question.choice.taken)
+            found[0].question(place, question, reason, *others[place], question.choice.taken)
             for place, question in enumerate(single)
         ]
         return _Weighed(note, questions)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from deciders.batch.tails import Errors, accept, decided, mean_worst, rates, threshold
+from deciders.batch.tails import Errors, NoiseOf, accept, decided, mean_worst, rates, threshold
 from deciders.batch.tails import Rehearsed as RehearsedErrors
 from pqd.batch import Batch, Public, selection
 from pqd.dispatch import GAPS, Candidate
@@ -73,6 +73,12 @@ class Joint(NamedTuple):
     rates: tuple[ErrorRates, ...]
     score: float
 
+    @property
+    def rank(self) -> float:
+        """The score by which it is chosen: twice, where no p-value tells how far to trust it."""
+        known = all(isinstance(errors, NoiseOf) for errors in self.errors)
+        return round(self.score if known else 2 * self.score, 3)
+
     def question(self, place: int, asked: Question, reason: str, *others: Candidate) -> Together:
         """Return a question that this answers; ``others`` could have."""
         taken = self.candidate(place, asked)
@@ -115,7 +121,7 @@ def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str)
     for plan in sorted(plans.values(), key=lambda plan: plan.noise(public.epsilon) is None):
         best = min((joint.score for joint in found), default=1.0)
         found.append(_joint(public, name, plan, asked, stage, best))
-    return sorted(found, key=lambda joint: round(joint.score, 9))
+    return sorted(found, key=lambda joint: joint.rank)
 
 
 def _joint(
