@@ -37,6 +37,8 @@ _TRUST = 0.01
 # each of which a weight changes by a factor of exp(3) at most.
 _CLOSE, _STEPS, _HALVINGS, _LONGEST = 0.01, 50, 30, 3.0
 _FEWEST, _MOST_WORK = 10, 300_000_000
+# A table is at most so many times as long as the copy, whatever the noise says.
+_MOST_TIMES = 10
 
 
 class Corrected(NamedTuple):
@@ -213,9 +215,10 @@ class _System:
 def drawn_rows(weights: Floats) -> Integers:
     """Return places of rows, each as often as its weight says but for less than one.
 
-    Systematic sampling: as many as the weights add up to, at least 1, at equal steps along them.
+    Systematic sampling: as many as the weights add up to, from 1 to ten times as many as there
+    are, at equal steps along them.
     """
-    total = max(1, round(float(weights.sum())))
+    total = round(min(max(1.0, float(weights.sum())), float(_MOST_TIMES * weights.size)))
     ends = np.cumsum(weights) * (total / weights.sum())
     found = np.searchsorted(ends, 0.5 + np.arange(total), side="right")
     return np.minimum(found, weights.size - 1).astype(np.int64)

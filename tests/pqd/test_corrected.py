@@ -133,6 +133,7 @@ def test_rows_are_drawn_as_often_as_their_weights_say() -> None:
     times = np.bincount(drawn, minlength=1000)
     assert (np.abs(times - weights * drawn.size / weights.sum()) < 1).all()
     assert drawn_rows(np.full(3, 1e-9)).size == 1
+    assert np.bincount(drawn_rows(np.full(3, 1e12))).tolist() == [10, 10, 10]
 
 
 def test_listed_rows_are_cells_of_one() -> None:
