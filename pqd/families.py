@@ -95,23 +95,24 @@ class _Family:
 
     def weighed(self, mode: str) -> _Weighed:
         """Weigh the ways to answer them."""
-        number = f"{len(self.ones):,} {'query' if len(self.ones) == 1 else 'queries'}"
-        shared = f"{self.name}: {number} at epsilon {epsilon_text(self._epsilon)} in all, answered"
+        number = f"{self.name}: {len(self.ones):,} {'query' if len(self.ones) == 1 else 'queries'}"
         try:
             with naming(self.name):
                 found = self._joints(mode)
         except PqdError as error:
             if mode != AUTO:
                 raise
-            return _Weighed(f"{shared} each by itself. {error}")
+            return _Weighed(f"{number}, each by itself. {error}")
         single = alone(self.ones, self._epsilon, brief=True)
         score = mean_worst([question.taken for question in single])
         wins = mode != AUTO or found[0].rank < round(score, 3)
         scores = [(f"by {joint.name}", joint.score) for joint in found]
         scores.insert(int(wins), ("each by itself", score))
-        note = f"{shared} {'together ' if wins else ''}{_compared(scores)}"
         if not wins:
-            return _Weighed(note, rivals=self._candidates(found[:_SHOWN]))
+            rivals = self._candidates(found[:_SHOWN])
+            return _Weighed(f"{number}, {_compared(scores)}", rivals=rivals)
+        whole = f"epsilon {epsilon_text(self._epsilon)} in all"
+        note = f"{number} at {whole}, answered together {_compared(scores)}"
         others = self._candidates(found[1:_SHOWN])
         reason = _BEST if mode == AUTO else _NAMED
         questions = [
@@ -156,9 +157,8 @@ def _untold(unsure: Sequence[str]) -> str:
     """Return why these conditions, with others on their columns, are not for a batch."""
     strange = [name for name in unsure if exactly(Atom(name)) is None]
     return (
-        f"what a private row meets of {(strange or unsure)[0]} and the other conditions on its "
-        "columns cannot be told in public, as a batch must: it takes comparisons of one column "
-        "with constants"
+        f"no batch takes {(strange or unsure)[0]}, only comparisons of one column with constants; "
+        "leave such queries out, or use alone"
     )
 
 
@@ -167,6 +167,6 @@ def _compared(scores: Sequence[tuple[str, float]]) -> str:
     (taken, least), *others = [(name, share_text(score)) for name, score in scores]
     against = ", ".join(f"{score} {name}" for name, score in others[:_SHOWN])
     return (
-        f"{taken}. At the worst gaps, on public data, {least} of such verdicts would be wrong, "
-        f"against {against}."
+        f"{taken}. At the worst gaps, on public data, {least} of such verdicts would be wrong "
+        f"(none counts for more than a coin), against {against}."
     )

@@ -60,6 +60,7 @@ class Stage:
         """Keep the exact answers, which are public."""
         self._cells, self._epsilon = cells, epsilon
         self._truth = problem.truth(cells)
+        self.size = float(np.abs(self._truth).mean())
         # What a plan reads depends on its kind alone; it takes time with the rows.
         self._rows: dict[type, Any] = {}
 
@@ -75,11 +76,15 @@ class Stage:
 
 
 class Chosen(NamedTuple):
-    """The plan taken, why, and the mean error of every plan that was rehearsed, in units."""
+    """The plan taken, why, and the mean error of every plan that was rehearsed, in units.
+
+    ``size`` is the mean size of the synthetic table's answers.
+    """
 
     plan: Plan
     reason: str
     errors: Mapping[str, float]
+    size: float
 
     @property
     def error(self) -> float:
@@ -112,9 +117,11 @@ def chosen(
     taken = min(errors, key=errors.__getitem__)
     least = f"{number_text(errors[taken] * float(unit), 3)} on average"
     if len(plans) == 1:
-        return Chosen(plans[taken], f"named by the caller; rehearsed, it errs by {least}", errors)
+        return Chosen(
+            plans[taken], f"named by the caller; rehearsed, it errs by {least}", errors, stage.size
+        )
     others = sorted((e, n) for n, e in errors.items() if n != taken)
     against = ", ".join(f"{n} {number_text(e * float(unit), 3)}" for e, n in others)
     rivals = f", against {against}" if against else ""
     reason = f"rehearsed on the synthetic table, it errs least: by {least}{rivals}"
-    return Chosen(plans[taken], reason, errors)
+    return Chosen(plans[taken], reason, errors, stage.size)

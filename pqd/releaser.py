@@ -187,6 +187,11 @@ def _check(queries: Sequence[Query], terms: Terms) -> None:
 def _remarks(made: Sequence[Made]) -> Iterator[str]:
     """Yield what else is public of the batches."""
     for one in made:
+        if one.choice.error >= one.choice.size / 2 > 0:
+            yield (
+                f"{one.batch.name}: rehearsed, the answers err by half their size or more: at this "
+                "epsilon they say little; ask fewer queries, or raise epsilon."
+            )
         if note := one.batch.plan.note:
             yield f"{one.batch.name}: {note}"
         if unsure := one.batch.classes.unsure:

@@ -12,6 +12,7 @@ from pqd.dispatch import AUTO
 from pqd.families import into_batches
 from pqd.modes import TOGETHER
 from pqd.waiting import Beside, Sharers, Waiting, alone
+from reports.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.asking import Part
@@ -54,8 +55,8 @@ def shared(parts: Sequence[Beside], sharing: Sharing | None) -> list[Part[Questi
         ]
         if sharing.mode in TOGETHER and not any(batched):
             raise ParameterError(
-                f"{sharing.mode} answers COUNT and SUM queries together, on tables where one row "
-                "is one person and no decider is named; there is none of them here: use alone"
+                f"{sharing.mode} answers COUNT and SUM queries together, without a unit and "
+                "without a named decider; these are none, so use alone"
             )
         for each in sharers:
             asked_alone(each, epsilon / number)
@@ -69,3 +70,9 @@ def asked_alone(sharers: Sharers, each: Fraction) -> None:
     ones = sharers.left
     found = alone(list(ones.values()), each * sharers.number)
     sharers.settle(dict(zip(ones, found, strict=True)))
+    if found:
+        number = f"{len(found):,} {'query' if len(found) == 1 else 'queries'}"
+        sharers.notes.append(
+            f"{number} asked alone, each at epsilon {epsilon_text(found[0].terms.epsilon or 0)}; "
+            "an epsilon that would do is such a share."
+        )

@@ -129,9 +129,9 @@ def threshold(errors: Errors, alpha: Number) -> Threshold:
 def decided(errors: Errors, released: int, interval: Interval) -> Decision:
     """Return the verdict on ``interval`` from the released answer, in units.
 
-    The p-value, where the noise is known, is as in estimates/estimator.py: for *within* the larger
-    of the chances that an answer just beyond either end is released so far inside, for *outside*
-    twice the smaller of those that one at either end is released so far beyond.
+    The p-value, where the noise is known: for *within* the larger of the chances that an answer
+    just beyond either end is released so far inside; for *outside* the chance that an answer at an
+    end is released so far beyond that end, or as far beyond the other (docs/theory.md, Theorem B1).
     """
     low, high = whole_span(interval)
     yes = low <= released < high
@@ -142,8 +142,9 @@ def decided(errors: Errors, released: int, interval: Interval) -> Decision:
         return Decision(yes, max(beyond))
     if low >= high:
         return Decision(yes, 0.0)
-    either = errors.at_least(low - released), errors.at_least(released - high + 1)
-    return Decision(yes, min(1.0, 2 * min(either)))
+    beyond_one = max(low - released, released - high + 1)
+    far = errors.at_least(beyond_one), errors.at_least(beyond_one + high - 1 - low)
+    return Decision(yes, min(1.0, sum(far)))
 
 
 def reach(errors: NoiseOf, alpha: Number) -> int:

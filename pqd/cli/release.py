@@ -80,7 +80,8 @@ def release(
         if Path(private).suffix.lower() != ".toml" or stated:
             raise ParameterError(
                 "the synthetic table is missing; give PRIVATE SYNTHETIC and options, or a spec "
-                "alone, such as pqd release audit.toml, whose [release] says all"
+                "alone, such as pqd release audit.toml, whose [release] says all (queries, "
+                "epsilon, mechanism)"
             )
         report = _of_spec(Path(private), targets, ledger, table, fresh=fresh)
     else:

@@ -351,7 +351,7 @@ def test_mistakes_in_python_spend_nothing(account: Path) -> None:
     pattern = "SELECT COUNT(*) FROM D WHERE job LIKE '%oo%'"
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"batch": "magic"}, "there is no batch 'magic'"),
-        ({"queries": [*NESTED, pattern]}, "cannot be told in public"),
+        ({"queries": [*NESTED, pattern]}, "no batch takes"),
         ({"epsilon": 0}, "greater than 0"),
         ({"tau": "much"}, "much"),
     ]

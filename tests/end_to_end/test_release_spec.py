@@ -170,3 +170,12 @@ def test_a_table_that_cannot_be_made_is_refused_before(
     assert (code, out) == (2, "")
     assert "the table" in err
     assert not spec.with_name("own.sqlite").exists()
+
+
+@pytest.mark.parametrize(("epsilon", "little"), [("2", False), ("0.0001", True)])
+def test_answers_that_say_little_are_called_so(
+    epsilon: str, little: bool, spec: Path, command: Command
+) -> None:
+    code, out, _ = command("release", edited(spec, "epsilon = 2", f"epsilon = {epsilon}"))
+    assert code == 0
+    assert ("at this epsilon they say little" in " ".join(out.split())) == little
