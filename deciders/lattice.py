@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deciders.errors import ParameterError
 from deciders.exact import Number, exact, positive
 
@@ -71,3 +74,8 @@ class Lattice:
     def step_units(self) -> int:
         """``step`` in units."""
         return int(self.step / self.unit)
+
+    def units_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values at ``places``, of which the lowest value is 0, in units."""
+        found: NDArray[np.int64] = self.lower_units + self.step_units * places
+        return found

@@ -87,7 +87,7 @@ class Batch(Priced):
         """What the engine scans for it."""
         return Workload(self.tasks)
 
-    @property
+    @cached_property
     def places(self) -> dict[str, int]:
         """The place among the answers of each selection of rows."""
         return {selection(task): place for place, task in enumerate(self.tasks)}

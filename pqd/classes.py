@@ -26,7 +26,7 @@ from sqlglot import exp
 
 from deciders.batch.conditions import Intervals
 from deciders.errors import ParameterError
-from pqd.engines.bitmaps import WORD, matching
+from pqd.engines.bitmaps import WORD, selections
 from pqd.expressions import folded
 from pqd.possible import combinations
 
@@ -195,12 +195,7 @@ def _matrix(workload: Workload, factors: Sequence[Factor]) -> Booleans:
     vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
     for factor, place in zip(factors, places, strict=True):
         vectors[:, list(factor.bits)] = factor.vectors[place]
-    words = list(packed(vectors).T)
-    bits = {atom: bit for bit, atom in enumerate(workload.atoms)}
-    every = np.ones(len(vectors), np.bool_)
-    return np.stack(
-        [matching(t.predicate, bits, words) if t.predicate else every for t in workload.tasks]
-    )
+    return np.stack(selections(workload, list(packed(vectors).T), len(vectors)))
 
 
 def _connected(atoms: Sequence[Atom]) -> list[list[int]]:

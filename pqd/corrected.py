@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pqd.engines.bitmaps import matching
+from pqd.engines.bitmaps import selections
 from reports.numbers import number_text
 
 if TYPE_CHECKING:
@@ -109,17 +109,12 @@ def _linear(one: Made, rows: Cells, first: Integers, found: Batched) -> Linear:
     """Return a batch and its answers, over kinds of rows of which each ``first`` is one."""
     batch, places = one.batch, rows.places[first]
     words = [word[first] for word in rows.words.T]
-    bits = {atom: bit for bit, atom in enumerate(batch.workload.atoms)}
-    every = np.ones(first.size, np.bool_)
     lattice = one.measured.lattice if one.measured else None
     worth = np.ones(first.size)
     if lattice is not None:
-        values = lattice.lower_units + lattice.step_units * places
-        worth = np.where(places < 0, 0, values).astype(np.float64)
+        worth = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)
     return Linear(
-        np.stack(
-            [matching(t.predicate, bits, words) if t.predicate else every for t in batch.tasks]
-        ),
+        np.stack(selections(batch.workload, words, first.size)),
         worth,
         np.round(np.array(found.answers)),
         np.maximum(np.array(found.deviations or [one.choice.error] * len(batch.tasks)), 1.0),

@@ -165,10 +165,7 @@ class Problem:
 
     def _values(self, places: Integers) -> Integers:
         """Return ``g`` in units at places on the lattice."""
-        if self.lattice is None:
-            return places + 1
-        found: Integers = self.lattice.lower_units + self.lattice.step_units * places
-        return found
+        return places + 1 if self.lattice is None else self.lattice.units_at(places)
 
     def rows(self, cells: Cells) -> Rows:
         """Return the class and the level of every row; a row without a value adds nothing."""

@@ -22,7 +22,7 @@ from deciders.errors import ParameterError
 from deciders.histogram import Histogram
 from deciders.noise import check_scale
 from pqd.accounts import Batched
-from pqd.engines.bitmaps import matching
+from pqd.engines.bitmaps import selections
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.expressions import Kind, folded
 from pqd.modes import RANGES
@@ -89,7 +89,7 @@ class RangePlan:
     def read(self, cells: Cells) -> Histogram:
         """Return the values of all rows, in units; a row without a value is left out."""
         held = cells.places >= 0
-        values = self.lattice.lower_units + self.lattice.step_units * cells.places[held]
+        values = self.lattice.units_at(cells.places[held])
         return Histogram.weighted(values, cells.counts[held])
 
     def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> Batched:
@@ -114,7 +114,7 @@ def ranges_of(workload: Workload, cells: Cells, schema: Schema, epsilon: Fractio
     selected = _selected(workload, lattice, schema)
     ranges = [_range(places) for places in selected]
     ends = _ends(lattice, ranges)
-    buckets = Buckets(tuple(int(lattice.lower_units + lattice.step_units * end) for end in ends))
+    buckets = Buckets(tuple(lattice.units_at(ends).tolist()))
     held = [
         (int(np.searchsorted(ends, start)), int(np.searchsorted(ends, stop - 1)) + 1)
         for start, stop in ranges
@@ -145,7 +145,7 @@ def _selected(workload: Workload, lattice: Lattice, schema: Schema) -> list[Bool
 
     (name,) = workload.columns
     # The double nearest to each lattice value, which is what a literal of that value reads as.
-    units = lattice.lower_units + lattice.step_units * np.arange(lattice.points)
+    units = lattice.units_at(np.arange(lattice.points))
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
     kinds = engine.schema(table, {folded(name)}, {name: Kind.NUMBER})
@@ -153,10 +153,7 @@ def _selected(workload: Workload, lattice: Lattice, schema: Schema) -> list[Bool
     order = np.argsort(found.places)
     if not np.array_equal(found.places[order], np.arange(lattice.points)):
         raise ParameterError(_UNFIT)
-    words = list(found.words[order].T)
-    bits = {atom: bit for bit, atom in enumerate(workload.atoms)}
-    every = np.ones(lattice.points, np.bool_)
-    return [matching(t.predicate, bits, words) if t.predicate else every for t in workload.tasks]
+    return selections(workload, list(found.words[order].T), lattice.points)
 
 
 def _range(places: Booleans) -> tuple[int, int]:

@@ -115,23 +115,27 @@ def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str)
         If none fits.
     """
     stage = Stage(public.problem, public.cells, public.epsilon)
-    plans = public.plans(mechanism)
+    plans = [(plan, plan.noise(public.epsilon)) for plan in public.plans(mechanism).values()]
     found: list[Joint] = []
     # Those of known noise first: the others are rehearsed at length if they may be better.
-    for plan in sorted(plans.values(), key=lambda plan: plan.noise(public.epsilon) is None):
+    for plan, noise in sorted(plans, key=lambda pair: pair[1] is None):
+        batch = public.batch(name, plan)
         best = min((joint.score for joint in found), default=1.0)
-        found.append(_joint(public, name, plan, asked, stage, best))
+        found.append(_joint(batch, asked, noise, stage, best))
     return sorted(found, key=lambda joint: joint.rank)
 
 
 def _joint(
-    public: Public, name: str, plan: Plan, asked: Sequence[Question], stage: Stage, best: float
+    batch: Batch,
+    asked: Sequence[Question],
+    noise: Sequence[Errors] | None,
+    stage: Stage,
+    best: float,
 ) -> Joint:
-    batch = public.batch(name, plan)
-    places = [batch.places[selection(one.task)] for one in asked]
-    every: Sequence[Errors] | None = plan.noise(public.epsilon)
-    if every is None:
-        every = _rehearsed(plan, stage, places, [one.interval.tau for one in asked], best)
+    plan, answers = batch.plan, batch.places
+    places = [answers[selection(one.task)] for one in asked]
+    taus = [one.interval.tau for one in asked]
+    every = noise or _rehearsed(plan, stage, places, taus, best)
     errors = tuple(every[place] for place in places)
     found = tuple(rates(e, one.interval.tau) for e, one in zip(errors, asked, strict=True))
     return Joint(plan.id, batch, errors, found, mean_worst(found))

@@ -268,12 +268,13 @@ def check_target(target: str | None, *inputs: str) -> None:
         raise ParameterError(f"{target} is an input of this run, or a ledger; write elsewhere")
 
 
-def check_new_table(path: str | None) -> None:
-    """Refuse a table that cannot be made, before anything is spent."""
-    if path is not None:
-        from pqd.engines.writing import check_new
+def new_table(path: str | None) -> Path | None:
+    """Return where a table is to be made, or refuse it, before anything is spent."""
+    if path is None:
+        return None
+    from pqd.engines.writing import check_new
 
-        check_new(path)
+    return check_new(path)
 
 
 def usable(path: Path) -> Path:

@@ -73,7 +73,7 @@ def release(
 
     Example: pqd release private.csv copy.csv --queries queries.sql --epsilon 1
     """
-    options.check_new_table(table)
+    target = options.new_table(table)
     targets = options.targets(json=json, markdown=markdown, html=html)
     if synthetic is None:
         stated = query or queries or epsilon or bounds or type_ or bins or unit
@@ -83,7 +83,7 @@ def release(
                 "alone, such as pqd release audit.toml, whose [release] says all (queries, "
                 "epsilon, mechanism)"
             )
-        report = _of_spec(Path(private), targets, ledger, table, fresh=fresh)
+        report = _of_spec(Path(private), targets, ledger, target, fresh=fresh)
     else:
         targets.check(private, synthetic, *options.named(queries, ledger))
         if not epsilon:
@@ -103,7 +103,7 @@ def release(
             detailed=False,
         )
         asked = options.selected(query, queries, bins)
-        report = _of_tables(private, synthetic, asked, terms, ledger, table, fresh=fresh)
+        report = _of_tables(private, synthetic, asked, terms, ledger, target, fresh=fresh)
     if not targets.takes_stdout:
         from reports.release_terminal import TerminalRelease
 
@@ -118,7 +118,7 @@ def _of_tables(
     asked: tuple[Query, ...],
     terms: Terms,
     ledger: Path | None,
-    table: str | None,
+    table: Path | None,
     *,
     fresh: bool,
 ) -> ReleaseReport:
@@ -132,13 +132,12 @@ def _of_tables(
     from pqd.releaser import run_release
 
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
-    target = Path(table) if table else None
     with progress() as show:
-        return run_release(private, synthetic, asked, terms, noise, show, purse=purse, table=target)
+        return run_release(private, synthetic, asked, terms, noise, show, purse=purse, table=table)
 
 
 def _of_spec(
-    path: Path, targets: options.Targets, ledger: Path | None, table: str | None, *, fresh: bool
+    path: Path, targets: options.Targets, ledger: Path | None, table: Path | None, *, fresh: bool
 ) -> ReleaseReport:
     from pqd.sources import place_of_ledger
     from pqd.spec import read_spec
@@ -157,6 +156,5 @@ def _of_spec(
     from pqd.cli.progress import progress
     from pqd.publisher import run_publication
 
-    target = Path(table) if table else None
     with progress() as show:
-        return run_publication(spec, noise, show, ledger=ledger, fresh=fresh, table=target)
+        return run_publication(spec, noise, show, ledger=ledger, fresh=fresh, table=table)

@@ -1,11 +1,15 @@
 """Predicates over packed atoms: 64 conditions of a row in one unsigned word."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqd.predicate import Atom, Predicate
+
+if TYPE_CHECKING:
+    from pqd.workload import Workload
 
 WORD = 64
 
@@ -28,6 +32,14 @@ def matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> R
     for group in groups[1:]:
         join(rows, group, out=rows)
     return rows
+
+
+def selections(workload: "Workload", words: Words, size: int) -> list[Rows]:
+    """Return, for each task, which of ``size`` rows it selects: all without a predicate."""
+    place = {atom: bit for bit, atom in enumerate(workload.atoms)}
+    every = np.ones(size, np.bool_)
+    predicates = (task.predicate for task in workload.tasks)
+    return [matching(p, place, words) if p else every for p in predicates]
 
 
 def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:

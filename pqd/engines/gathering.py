@@ -156,4 +156,4 @@ def _on(lattice: Lattice | None, places: Histogram) -> Histogram:
     """Return the histogram, in lattice units, of places on the lattice."""
     if lattice is None:
         return places
-    return Histogram(lattice.lower_units + lattice.step_units * places.values, places.counts)
+    return Histogram(lattice.units_at(places.values), places.counts)

@@ -6,7 +6,7 @@ one row moves each statistic, in scales.  Wrong programs are run through the sam
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from pqd.together import Together
 from pqd.waiting import Beside, waits
+from tests.privacy.test_batch_linear import Recording
 
 EPSILON = Fraction(2, 3)
 COLUMNS = {"pay": {"bounds": (0, 8)}, "debt": {"bounds": (-5, 9)}}
@@ -82,21 +83,6 @@ def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> Part[Qu
 
 
 # What a run costs ---------------------------------------------------------------------------------
-
-
-@dataclass
-class Recording:
-    """Noise that keeps what it was asked and adds nothing."""
-
-    simulated: bool = False
-    asked: list[tuple[int, Fraction]] = field(default_factory=list)
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        self.asked.append((statistic, scale))
-        return statistic
-
-    def choose(self, logit: float) -> bool:
-        raise AssertionError(logit)
 
 
 def asked(private: pd.DataFrame, mode: str) -> list[tuple[int, Fraction]]:
@@ -232,7 +218,7 @@ def test_permuted_places_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong: the answer of another query of the batch."""
     part = made("identity", tau=12)
     assert all(isinstance(question, Together) for question in part.prepared.questions)
-    right: Callable[[Batch], dict[str, int]] = vars(Batch)["places"].fget
+    right: Callable[[Batch], dict[str, int]] = vars(Batch)["places"].func
 
     def permuted(self: Batch) -> dict[str, int]:
         found = right(self)
