@@ -1,10 +1,9 @@
 """``pqd audit --batch`` and ``[batch]`` of a spec: what they say, cost, refuse and hide."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,8 @@ from pqd.queries import as_queries
 from pqd.spec import SpecError, read_spec
 from reports import AuditReport
 from reports.terminal import TerminalReport, rendered_text
+from tests.end_to_end.noises import Absent, Recorded
+from tests.end_to_end.test_release import spent
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
@@ -60,13 +61,6 @@ def census() -> tuple[pd.DataFrame, pd.DataFrame]:
 def account(tmp_path: Path) -> Path:
     """Where the fixture of every test keeps the account."""
     return tmp_path / "ledger.sqlite"
-
-
-def spent(path: Path) -> list[Fraction]:
-    if not path.exists():
-        return []
-    with closing(Ledger(path)) as ledger:
-        return [account.epsilon for account in ledger.accounts]
 
 
 def table(seed: int, rows: int = 400) -> pd.DataFrame:
@@ -371,36 +365,6 @@ def test_the_help_names_every_way(command: Command) -> None:
 
 
 # What it hides ------------------------------------------------------------------------------------
-
-
-class Recorded:
-    """Noise that gives what was recorded, whatever the statistic."""
-
-    simulated = False
-
-    def __init__(self, values: Sequence[int], *, answer: bool) -> None:
-        self._values, self._answer, self._place = values, answer, count()
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del statistic, scale
-        return self._values[next(self._place) % len(self._values)]
-
-    def choose(self, logit: float) -> bool:
-        del logit
-        return self._answer
-
-
-class Absent:
-    """The wrong noise: none at all."""
-
-    simulated = False
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del scale
-        return statistic
-
-    def choose(self, logit: float) -> bool:
-        return logit > 0
 
 
 RECORDS: dict[str, Callable[[], Recorded]] = {

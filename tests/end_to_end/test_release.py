@@ -1,10 +1,9 @@
 """``pqd release`` from end to end: what it says, what it costs, what it refuses, what it hides."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from pqd.releaser import run_release
 from reports.release import ReleaseReport
 from reports.release_terminal import SIMULATED, TerminalRelease
 from reports.terminal import rendered_text
+from tests.end_to_end.noises import Absent, Recorded
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
@@ -284,23 +284,6 @@ def test_what_it_refuses_spends_nothing(label: str, account: Path) -> None:
 # What it hides ------------------------------------------------------------------------------------
 
 
-class Recorded:
-    """Noise that gives what was recorded, whatever the statistic."""
-
-    simulated = False
-
-    def __init__(self, values: Sequence[int], *, answer: bool) -> None:
-        self._values, self._answer, self._place = values, answer, count()
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del statistic, scale
-        return self._values[next(self._place) % len(self._values)]
-
-    def choose(self, logit: float) -> bool:
-        del logit
-        return self._answer
-
-
 RECORDS: dict[str, Callable[[], Recorded]] = {
     "near": lambda: Recorded([4, 2, 19, -3, 130, 7, 1, 0, 55], answer=True),
     "below": lambda: Recorded([-(2**40)], answer=False),
@@ -354,16 +337,6 @@ def test_reports_with_a_ledger_do_not_depend_on_the_private_table(tmp_path: Path
 
 
 def test_without_noise_the_same_tables_do_differ() -> None:
-    class Absent:
-        simulated = False
-
-        def laplace(self, statistic: int, scale: Fraction) -> int:
-            del scale
-            return statistic
-
-        def choose(self, logit: float) -> bool:
-            return logit > 0
-
     tables = (SECRET, OTHERS["many other rows"], OTHERS["no rows"])
     for mechanism in ("auto", "numerical", "composition"):
         assert len({said(simulated(t, Absent(), mechanism)) for t in tables}) == 3

@@ -16,6 +16,7 @@ from pqd.asking import Part
 from pqd.auditor import part_of
 from pqd.members import Made, Member, batches
 from pqd.parameters import Terms
+from pqd.problem import Planned
 from pqd.queries import as_queries
 from pqd.questions import Asked
 from pqd.releaser import run_release
@@ -23,6 +24,8 @@ from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from pqd.workload import Workload
 from reports.release import ReleasedQuery, ReleaseReport
+from tests.end_to_end.test_release import table
+from tests.statistics.test_batch_sums import Scaled
 
 RUNS, LIMIT = 400, 5.0
 QUERIES: dict[str, Callable[[pd.DataFrame], float]] = {
@@ -37,19 +40,7 @@ QUERIES: dict[str, Callable[[pd.DataFrame], float]] = {
 COLUMNS = {"age": {"bounds": (0, 100)}, "pay": {"bounds": (0, 8)}, "debt": {"bounds": (-50, 50)}}
 
 
-def table(seed: int, rows: int = 300) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(0, 80, rows),
-            "pay": rng.integers(0, 9, rows),
-            "debt": rng.integers(-50, 51, rows),
-            "job": rng.choice(["cook", "smith", "nurse"], rows),
-        }
-    )
-
-
-COPY, SECRET = table(1), table(2)
+COPY, SECRET = table(1, 300), table(2, 300)
 
 
 def released(
@@ -106,7 +97,8 @@ def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> t
     found: list[float] = []
     for one in made:
         cells = part.engine.cells(part.private, part.prepared.schema, Workload(one.batch.tasks))
-        exact = one.batch.plan.problem.truth(cells).tolist()  # type: ignore[attr-defined]
+        assert isinstance(one.batch.plan, Planned)
+        exact = one.batch.plan.problem.truth(cells).tolist()
         rows = one.batch.plan.read(cells)
         drawn = [one.batch.plan.release(rows, one.batch.epsilon, noise) for _ in range(RUNS)]
         answers = np.array([released.answers for released in drawn])
@@ -119,17 +111,6 @@ def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> t
             found.append((missed.mean() - level) / math.sqrt(level * (1 - level) / RUNS))
     assert len(found) == len(QUERIES)
     return max(found), min(found)
-
-
-class Scaled(SimulatedNoise):
-    """Noise whose every scale is wrong by one factor."""
-
-    def __init__(self, rng: int, factor: Fraction) -> None:
-        super().__init__(rng)
-        self._factor = factor
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        return super().laplace(statistic, scale * self._factor)
 
 
 @pytest.mark.parametrize("mechanism", ["workload", "identity"])

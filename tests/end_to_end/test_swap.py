@@ -5,7 +5,6 @@ Noise is replaced by a record of what it gave, so whatever still differs did not
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from pqd.spec import read_spec
 from reports import AuditReport
 from reports.check import CheckReport
 from reports.terminal import TerminalReport, rendered_text
+from tests.end_to_end.noises import Absent, Recorded
 
 SYNTHETIC = pd.DataFrame(
     {
@@ -68,37 +68,7 @@ def private_tables() -> dict[str, pd.DataFrame]:
 PRIVATE = private_tables()
 
 
-class Recorded:
-    """Noise that gives what was recorded, whatever the statistic."""
-
-    simulated = False
-
-    def __init__(self, value: int, *, answer: bool) -> None:
-        self._value, self._answer = value, answer
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del statistic, scale
-        return self._value
-
-    def choose(self, logit: float) -> bool:
-        del logit
-        return self._answer
-
-
-class Absent:
-    """The wrong noise: none at all."""
-
-    simulated = False
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del scale
-        return statistic
-
-    def choose(self, logit: float) -> bool:
-        return logit > 0
-
-
-RECORDS = {"near": Recorded(3, answer=True), "far below": Recorded(-(2**50), answer=False)}
+RECORDS = {"near": Recorded([3], answer=True), "far below": Recorded([-(2**50)], answer=False)}
 
 
 def terms(decider: str = "auto", columns: Mapping[str, Any] | None = None) -> Terms:

@@ -4,8 +4,6 @@ Noise is replaced by a record of what it gave, so whatever still differs did not
 """
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from reports.comparison import CompareReport
 from reports.html import html_text
 from reports.markdown import markdown_text
 from reports.terminal import rendered_text
+from tests.end_to_end.noises import Absent, Recorded
 
 FIRST = pd.DataFrame(
     {
@@ -73,36 +72,6 @@ def private_tables() -> dict[str, pd.DataFrame]:
 
 
 PRIVATE = private_tables()
-
-
-class Recorded:
-    """Noise that gives what was recorded, whatever the statistic."""
-
-    simulated = False
-
-    def __init__(self, values: Sequence[int], *, answer: bool) -> None:
-        self._values, self._answer, self._place = values, answer, count()
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del statistic, scale
-        return self._values[next(self._place) % len(self._values)]
-
-    def choose(self, logit: float) -> bool:
-        del logit
-        return self._answer
-
-
-class Absent:
-    """The wrong noise: none at all."""
-
-    simulated = False
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del scale
-        return statistic
-
-    def choose(self, logit: float) -> bool:
-        return logit > 0
 
 
 # A new one per run, since it goes on through what was recorded.

@@ -21,7 +21,7 @@ from pqd.query import Query
 from pqd.workload import PrivacyUnit
 from reports import AuditReport
 from reports.terminal import TerminalReport, rendered_text
-from tests.end_to_end.test_swap import Absent, Recorded
+from tests.end_to_end.noises import Absent, Recorded
 
 CANARY = "zebra-canary"
 SYNTHETIC = pd.DataFrame(
@@ -66,7 +66,7 @@ def private_tables() -> dict[str, pd.DataFrame]:
 
 
 PRIVATE = private_tables()
-RECORDS = {"near": Recorded(3, answer=True), "far below": Recorded(-(2**50), answer=False)}
+RECORDS = {"near": Recorded([3], answer=True), "far below": Recorded([-(2**50)], answer=False)}
 FACTS: dict[str, dict[str, Any]] = {
     "age": {"bounds": (0, 99)},
     "capital-gain": {"bounds": (0, 10), "step": "0.25"},

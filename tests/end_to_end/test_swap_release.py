@@ -1,13 +1,12 @@
 """Two private tables, one noisy outcome: not one byte of a release's page or summary may differ."""
 
-from typing import Any
-
 import pytest
 
 from reports.html import html_text
 from reports.markdown import markdown_text
 from reports.notebook import notebook_html
 from reports.release import ReleaseReport
+from tests.end_to_end.noises import Absent
 from tests.end_to_end.test_release import OTHERS, RECORDS, SECRET, simulated
 
 
@@ -25,16 +24,6 @@ def test_pages_do_not_depend_on_the_private_table(mechanism: str, record: str) -
 
 @pytest.mark.parametrize("rendering", range(3))
 def test_without_noise_each_of_them_does_differ(rendering: int) -> None:
-    class Absent:
-        simulated = False
-
-        def laplace(self, statistic: int, scale: Any) -> int:
-            del scale
-            return statistic
-
-        def choose(self, logit: float) -> bool:
-            return logit > 0
-
     tables = (SECRET, OTHERS["many other rows"], OTHERS["no rows"])
     told = {said(simulated(table, Absent(), "workload"))[rendering] for table in tables}
     assert len(told) == 3
