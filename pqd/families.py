@@ -105,7 +105,7 @@ class _Family:
             return _Weighed(f"{number}, each by itself. {error}")
         single = alone(self.ones, self._epsilon, brief=True)
         score = mean_worst([question.taken for question in single])
-        wins = mode != AUTO or found[0].rank < round(score, 3)
+        wins = mode != AUTO or round(found[0].score, 3) < round(score, 3)
         scores = [(f"by {joint.name}", joint.score) for joint in found]
         scores.insert(int(wins), ("each by itself", score))
         if not wins:
@@ -138,11 +138,6 @@ class _Family:
         unsure = public.classes.unsure
         if not unsure or mode == RANGES:
             return joints(public, self.name, asked, mode)
-        if mode == AUTO:
-            try:
-                return joints(public, self.name, asked, RANGES)
-            except PqdError:
-                pass
         raise ParameterError(_untold(unsure))
 
     def _candidates(self, found: Sequence[Joint]) -> list[tuple[Candidate, ...]]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from deciders.batch.tails import Errors, NoiseOf, accept, decided, mean_worst, rates, threshold
+from deciders.batch.tails import Errors, accept, decided, mean_worst, rates, threshold
 from deciders.batch.tails import Rehearsed as RehearsedErrors
 from pqd.batch import Batch, Public, selection
-from pqd.dispatch import GAPS, Candidate
+from pqd.dispatch import AUTO, GAPS, Candidate
+from pqd.errors import ParameterError
 from pqd.questions import Question
 from pqd.rehearsal import Stage
 
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from pqd.priced import Priced
     from pqd.problem import Plan
 
-# Rehearsals of a plan whose errors no theory gives: a few to see whether it may win, then more.
-_FEW, _ENOUGH = 4, 20
+# Rehearsals of a plan whose errors no theory gives.
+_RUNS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +72,6 @@ class Joint(NamedTuple):
     rates: tuple[ErrorRates, ...]
     score: float
 
-    @property
-    def rank(self) -> float:
-        """The score by which it is chosen: twice, where no p-value tells how far to trust it."""
-        known = all(isinstance(errors, NoiseOf) for errors in self.errors)
-        return round(self.score if known else 2 * self.score, 3)
-
     def question(self, place: int, asked: Question, reason: str, *others: Candidate) -> Together:
         """Return a question that this answers; ``others`` could have."""
         taken = self.candidate(place, asked)
@@ -109,6 +102,8 @@ def _chance(errors: Errors, gap: Fraction, tau: Fraction) -> float:
 def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str) -> list[Joint]:
     """Return the ways to answer ``asked`` together, the best first.
 
+    Under ``auto`` those of known noise alone: no other gives its verdicts a p-value.
+
     Raises
     ------
     PqdError
@@ -116,38 +111,23 @@ def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str)
     """
     stage = Stage(public.problem, public.cells, public.epsilon)
     plans = [(plan, plan.noise(public.epsilon)) for plan in public.plans(mechanism).values()]
-    found: list[Joint] = []
-    # Those of known noise first: the others are rehearsed at length if they may be better.
-    for plan, noise in sorted(plans, key=lambda pair: pair[1] is None):
-        batch = public.batch(name, plan)
-        best = min((joint.score for joint in found), default=1.0)
-        found.append(_joint(batch, asked, noise, stage, best))
-    return sorted(found, key=lambda joint: joint.rank)
+    if mechanism == AUTO:
+        plans = [pair for pair in plans if pair[1] is not None]
+        if not plans:
+            raise ParameterError("no mechanism that fits gives p-values")
+    found = [_joint(public.batch(name, plan), asked, noise, stage) for plan, noise in plans]
+    return sorted(found, key=lambda joint: joint.score)
 
 
 def _joint(
-    batch: Batch,
-    asked: Sequence[Question],
-    noise: Sequence[Errors] | None,
-    stage: Stage,
-    best: float,
+    batch: Batch, asked: Sequence[Question], noise: Sequence[Errors] | None, stage: Stage
 ) -> Joint:
-    plan, answers = batch.plan, batch.places
-    places = [answers[selection(one.task)] for one in asked]
-    taus = [one.interval.tau for one in asked]
-    every = noise or _rehearsed(plan, stage, places, taus, best)
-    errors = tuple(every[place] for place in places)
+    every = noise or _rehearsed(batch.plan, stage)
+    errors = tuple(every[batch.places[selection(one.task)]] for one in asked)
     found = tuple(rates(e, one.interval.tau) for e, one in zip(errors, asked, strict=True))
-    return Joint(plan.id, batch, errors, found, mean_worst(found))
+    return Joint(batch.plan.id, batch, errors, found, mean_worst(found))
 
 
-def _rehearsed(
-    plan: Plan, stage: Stage, places: Sequence[int], taus: Sequence[Fraction], best: float
-) -> list[RehearsedErrors]:
-    """Return what each answer erred by, in more runs if after a few it may be the best yet."""
-    drawn = stage.errors(plan, _FEW)
-    wrong = [abs(drawn[:, place]) >= float(tau) for place, tau in zip(places, taus, strict=True)]
-    if sum(each.mean() for each in wrong) / len(wrong) < best:
-        more = stage.errors(plan, _ENOUGH - _FEW, first=_FEW)
-        drawn = np.concatenate((drawn, more))
-    return [RehearsedErrors(tuple(column)) for column in drawn.T.tolist()]
+def _rehearsed(plan: Plan, stage: Stage) -> list[RehearsedErrors]:
+    """Return what each answer erred by."""
+    return [RehearsedErrors(tuple(drawn)) for drawn in stage.errors(plan, _RUNS).T.tolist()]

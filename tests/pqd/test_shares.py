@@ -463,6 +463,23 @@ def test_range_sums_are_answered_by_ranges() -> None:
     assert total(parts) == EPSILON
 
 
+def test_auto_never_takes_a_batch_without_p_values() -> None:
+    """Where one errs least by far on the copy, it is for those who name it."""
+    asked = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 8")]
+    given: dict[str, Any] = {
+        "tau": 300,
+        "epsilon": Fraction(1),
+        "columns": {"pay": {"bounds": (0, 800)}},
+    }
+    named = questions(made(*asked, mode="global_truncation", **given))
+    taken = questions(made(*asked, **given))
+    score, other = (mean_worst([q.taken for q in found]) for found in (named, taken))
+    assert 2 * score < other
+    for question in taken:
+        shown = {candidate.decider.id for candidate in question.choice.candidates}
+        assert not shown & {f"{name}_batch" for name in TOGETHER[2:]}
+
+
 def test_too_small_a_budget_for_a_batch_is_refused_and_passed_over_by_auto() -> None:
     least = Fraction(1, 10**11)
     with pytest.raises(ParameterError, match="COUNT: the noise scale would be"):
