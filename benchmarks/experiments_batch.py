@@ -25,7 +25,7 @@ from deciders.errors import PqdError
 from pqd.auditor import part_of
 from pqd.batch import selection
 from pqd.modes import ALONE, TOGETHER
-from pqd.parameters import Terms
+from pqd.parameters import Wanted
 from pqd.query import Query
 from pqd.questions import Asked, Question
 from pqd.shares import Sharing, shared
@@ -107,7 +107,7 @@ class Experiment:
     ) -> None:
         """Read both tables; the true answers are known here alone."""
         self._trials = trials
-        terms = Terms.parse(tau=tau, epsilon=None, alpha=0.05)
+        terms = Wanted.of(tau=tau, alpha=0.05)
         self._tables = Synthetics(
             [open_table(synthetic, "synthetic")], open_table(private, "private")
         )

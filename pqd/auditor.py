@@ -154,11 +154,11 @@ def run(  # noqa: PLR0913 - those of an audit, read
     if batch is None:
         part = part_of(tables, [Asked(q, terms) for q in queries], terms.facts, asks, unit)
     else:
-        asked = [Asked(query, replace(terms, epsilon=None)) for query in queries]
+        asked = [Asked(query, terms.wanted) for query in queries]
         waiting = part_of(tables, asked, terms.facts, waits, unit)
         waiting.prepared.demand()
         progress("Weighing what to ask together")
-        sharing = Sharing(terms.epsilon or Fraction(1), check_mode(batch))
+        sharing = Sharing(terms.epsilon, check_mode(batch))
         (part,) = shared([Beside(waiting, tables.tables[0])], sharing)
     part.prepared.demand()
     answers = answered([part], purse, noise, progress)

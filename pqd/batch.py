@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pqd.accounts import Batched
     from pqd.asking import Part
     from pqd.engines.cells import Cells
-    from pqd.parameters import Terms
+    from pqd.parameters import Wanted
     from pqd.query import Query
     from pqd.tables import Table
     from pqd.workload import Task
@@ -45,9 +45,9 @@ def name_of(query: Query) -> str:
 # Without slots, so that the key is hashed once.
 @dataclass(frozen=True, eq=False)
 class Batch(Priced):
-    """Queries that one mechanism answers together, at ``epsilon``: what is drawn and paid for.
+    """Queries that one mechanism answers together: what is drawn and paid for.
 
-    ``query`` and ``task`` are the first of them.
+    ``query`` and ``task`` are the first of them; ``terms`` have the budget of all.
     """
 
     name: str
@@ -55,7 +55,6 @@ class Batch(Priced):
     tasks: tuple[Task, ...]
     classes: Classes
     plan: Plan
-    epsilon: Fraction
 
     @property
     def id(self) -> str:
@@ -140,7 +139,7 @@ class Asking(Protocol):
         ...
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> Wanted:
         """The terms on which it is asked."""
         ...
 
@@ -198,7 +197,7 @@ class Public:
         first = self.asked[0]
         return Batch(
             query=first.query,
-            terms=first.terms,
+            terms=first.terms.at(self.epsilon),
             task=first.task,
             kinds=tuple(sorted({pair for one in self.asked for pair in one.kinds})),
             unit=None,
@@ -207,7 +206,6 @@ class Public:
             tasks=self._workload.tasks,
             classes=self.classes,
             plan=plan,
-            epsilon=self.epsilon,
         )
 
 

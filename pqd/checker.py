@@ -16,7 +16,7 @@ from pqd.baseline import against, read_baseline
 from pqd.errors import NothingSelectedError, PqdError
 from pqd.gates import broken, judged, planned
 from pqd.groups import Bins
-from pqd.parameters import Terms, parse_columns, privacy_unit
+from pqd.parameters import Wanted, parse_columns, privacy_unit
 from pqd.query import Key, Query
 from pqd.questions import Asked
 from pqd.shares import Sharing, shared
@@ -193,13 +193,14 @@ class _Run:
         """Return the queries of one check, on its terms."""
         check = piece.check
         try:
-            terms = Terms.parse(
+            terms = Wanted.of(
                 tau=check.tau,
-                epsilon=check.epsilon,
                 alpha=check.alpha,
                 decider=check.decider,
                 detailed=self._detailed,
             )
+            if check.epsilon is not None:
+                terms = terms.at(check.epsilon)
             query = Query(check.sql, piece.id, keys=keys_of(check))
             binned = Bins.parse(check.bins).of(query) if check.bins else (query,)
         except PqdError as error:

@@ -218,7 +218,7 @@ class _Run:
         first = billed([marginals], purse, self._progress).charge
         contests = self._contests()
         settled = [c for c in contests.prepared.questions if c.release.settled]
-        more = sum((contest.terms.epsilon or Fraction(0) for contest in settled), Fraction(0))
+        more = sum((contest.terms.epsilon for contest in settled), Fraction(0))
         after = replace(first, epsilon=first.epsilon + more)
         billed([contests], purse, self._progress, after=after)
 
@@ -241,7 +241,7 @@ class _Run:
         return columns_of(tables, names, kinds(self._rules.terms.facts, tables.columns))
 
     def _marginals(self, columns: Sequence[Column], epsilon: Fraction) -> Part[Marginal]:
-        terms = replace(self._rules.terms, epsilon=epsilon / max(1, len(columns)))
+        terms = self._rules.terms.at(epsilon / max(1, len(columns)))
         asked = [Asked(query, terms) for column in columns for query in column.queries]
         part = self._part(asked, counting)
         part.prepared.demand()

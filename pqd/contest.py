@@ -64,7 +64,7 @@ class Release(Priced):
 
     def draw(self, histogram: Histogram, noise: Noise) -> Released:
         """Release."""
-        return self.estimator.release(histogram, self.terms.epsilon or 1, noise)
+        return self.estimator.release(histogram, self.epsilon, noise)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def contest_of(
     PqdError
         If a candidate has no answer, or no release fits.
     """
-    query, terms = asked.query, asked.terms
+    query, terms = asked.query, asked.priced
     lattice, scale = measured_on(query, task)
     centres = [answer(query.aggregate, histogram, query.p or HALF) for histogram in found]
     taus = tuple(_tolerance(terms, centre, scale) for centre in centres)
@@ -261,7 +261,7 @@ class _Asking:
         ]
 
     def _of_estimator(self, estimator: Estimator) -> _Option:
-        epsilon = self.terms.epsilon or Fraction(1)
+        epsilon = self.terms.epsilon
         check_scale(estimator.largest_scale(epsilon))
         errors = tuple(
             error_rates(estimator, histogram, interval, epsilon).worst if interval else 0.0
@@ -292,8 +292,8 @@ class _Asking:
         split = SplitMargins(
             cast("InverseSensitivity", decider), tuple(sorted(set(unsettled), key=_ends))
         )
-        check_scale(split.largest_scale(self.terms.epsilon or 1))
-        epsilon = split.share(self.terms.epsilon or 1)
+        check_scale(split.largest_scale(self.terms.epsilon))
+        epsilon = split.share(self.terms.epsilon)
         errors = tuple(
             error_rates(decider, histogram, interval, epsilon).worst
             if interval and interval in split.intervals

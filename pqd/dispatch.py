@@ -23,7 +23,7 @@ from deciders import (
     operating_characteristic,
     published_tau,
 )
-from pqd.parameters import Terms
+from pqd.parameters import Terms, Wanted
 
 AUTO, PAPER = "auto", "paper"
 # True gaps, in multiples of tau, at which operating characteristics are given.
@@ -75,7 +75,7 @@ def choose(
     fitting: Sequence[Decider],
     synthetic: Histogram,
     interval: Interval,
-    terms: Terms,
+    terms: Wanted,
 ) -> Choice:
     """Return the decider for one query among the ``fitting`` ones.
 
@@ -89,7 +89,7 @@ def choose(
     _check_name(wanted, aggregate, fitting)
     candidates = tuple(_evaluated(decider, synthetic, interval, terms) for decider in fitting)
     if wanted == AUTO:
-        name, reason = _least_error(candidates) if terms.epsilon else _least_budget(candidates)
+        name, reason = (_least_error if isinstance(terms, Terms) else _least_budget)(candidates)
     elif wanted == PAPER:
         name, reason = _table_four(aggregate, candidates)
     else:
@@ -121,9 +121,9 @@ def _check_name(wanted: str, aggregate: str, fitting: Sequence[Decider]) -> None
 
 
 def _evaluated(
-    decider: Decider, synthetic: Histogram, interval: Interval, terms: Terms
+    decider: Decider, synthetic: Histogram, interval: Interval, terms: Wanted
 ) -> Candidate:
-    if terms.epsilon is None:
+    if not isinstance(terms, Terms):
         return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
     if terms.brief:
         return Candidate(decider, rates=error_rates(decider, synthetic, interval, terms.epsilon))

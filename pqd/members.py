@@ -48,7 +48,7 @@ class Member:
         query = asked.query
         scale = measured_on(query, task)[1]
         centre = answer(query.aggregate, found[0]) or Fraction(0)
-        return cls(query, asked.terms, task, columns, scale, centre * scale)
+        return cls(query, asked.priced, task, columns, scale, centre * scale)
 
     @property
     def draws(self) -> tuple[Priced, ...]:
@@ -97,19 +97,18 @@ class Made:
 def batches(
     members: Sequence[Member], part: Part[Member], synthetic: Table, terms: Terms
 ) -> list[Made]:
-    """Return a batch for each thing that is summed up, at its share of epsilon."""
+    """Return a batch for each thing that is summed up, at its share of the terms' epsilon."""
     groups: dict[Measured | None, dict[str, Member]] = {}
     for member in members:
         groups.setdefault(member.task.measured, {}).setdefault(member.asks, member)
     whole = sum(map(len, groups.values()))
-    epsilon = terms.epsilon or Fraction(1)
     made = []
     for asked in groups.values():
         # In an order of their own: asked in another order, they are the same batch.
         ordered = [asked[text] for text in sorted(asked)]
         name = name_of(ordered[0].query)
         with naming(name):
-            public = Public(ordered, part, synthetic, epsilon * len(asked) / whole)
+            public = Public(ordered, part, synthetic, terms.epsilon * len(asked) / whole)
             plans = public.plans(terms.decider)
             choice = chosen(plans, public.problem, public.cells, public.epsilon, ordered[0].scale)
         made.append(Made(public.batch(name, choice.plan), choice, ordered[0].scale))

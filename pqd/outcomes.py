@@ -31,7 +31,7 @@ def outcome_of(
     estimator = contest.release.estimator
     estimate = low = high = None
     if isinstance(estimator, SplitMargins):
-        epsilon = contest.terms.epsilon or Fraction(1)
+        epsilon = contest.terms.epsilon
         decisions = [
             estimator.decision(released, interval, epsilon) if interval else _NEVER
             for interval in contest.intervals
@@ -88,7 +88,7 @@ class _Joint:
     ) -> None:
         self._contest, self._names = contest, candidates
         self._estimator, self._released = estimator, released
-        self._epsilon = contest.terms.epsilon or Fraction(1)
+        self._epsilon = contest.terms.epsilon
         self.estimate = self._estimator.estimate(released)
         alpha = contest.terms.alpha
         self.ends = self._estimator.confidence(released, self._epsilon, alpha)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -58,17 +58,16 @@ class ColumnFacts:
 Facts = Mapping[str, ColumnFacts]
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the caller asks for: tolerance, budget per query, level, decider, column facts.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the caller asks for, but for a budget: tolerance, level, decider, column facts.
 
-    ``epsilon`` is None in a plan that has no budget yet, and for a query that shares one.
+    Enough to plan by, and for a query that waits for its share of a budget; nothing is drawn on it.
     ``planning`` asks for every decider's needed epsilon, ``detailed`` for its operating
     characteristic too, ``brief`` for its error rates alone: time, no privacy.
     """
 
     tolerance: Tolerance
-    epsilon: Fraction | None
     alpha: Fraction
     decider: str
     facts: Facts
@@ -77,27 +76,54 @@ class Terms:
     brief: bool = False
 
     @classmethod
-    def parse(
+    def of(
         cls,
         *,
         tau: Number,
-        epsilon: Number | None,
         alpha: Number,
         decider: str = "auto",
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         detailed: bool = False,
         planning: bool = False,
-    ) -> Terms:
+    ) -> Wanted:
         """Read what a caller gave; ParameterError names what is wrong and what is allowed."""
-        return cls(
-            Tolerance.parse(tau),
-            None if epsilon is None else budget_of(epsilon),
-            probability(alpha, "alpha"),
-            decider,
-            parse_columns(columns),
-            detailed,
-            planning,
+        return Wanted(
+            tolerance=Tolerance.parse(tau),
+            alpha=probability(alpha, "alpha"),
+            decider=decider,
+            facts=parse_columns(columns),
+            detailed=detailed,
+            planning=planning,
         )
+
+    def at(self, epsilon: Number | None, *, brief: bool | None = None) -> Terms:
+        """Return the same with a budget for each query; ParameterError if there is none."""
+        if epsilon is None:
+            raise ParameterError(
+                "epsilon is missing; say what privacy budget to spend, such as 0.25 "
+                "(a plan tells what each query needs, and costs nothing)"
+            )
+        found = {f.name: getattr(self, f.name) for f in fields(Wanted)}
+        if brief is not None:
+            found["brief"] = brief
+        return Terms(**found, epsilon=budget_of(epsilon))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms(Wanted):
+    """What the caller asks for with the budget per query: only on these is anything drawn."""
+
+    epsilon: Fraction
+
+    @classmethod
+    def parse(cls, *, epsilon: Number, **wanted: Any) -> Terms:  # noqa: ANN401 - see Wanted
+        """Read what a caller gave, the budget and what ``Wanted.of`` reads."""
+        return Wanted.of(**wanted).at(epsilon)
+
+    @property
+    def wanted(self) -> Wanted:
+        """The same without the budget, for queries that share one."""
+        return Wanted(**{f.name: getattr(self, f.name) for f in fields(Wanted)})
 
 
 def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.composition import grouped, price
 from pqd.dispatch import AUTO
-from pqd.parameters import Terms, privacy_unit
+from pqd.parameters import Terms, Wanted, privacy_unit
 from pqd.preparation import prepare
 from pqd.queries import as_queries
-from pqd.questions import Asked, asks
+from pqd.questions import Asked, asks, examined
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from reports.plan import PlanEntry, PlanReport
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from deciders.exact import Number
     from pqd.query import Query
+    from pqd.questions import Decidable
     from pqd.workload import PrivacyUnit
 
 
@@ -45,33 +46,41 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     PqdError
         QueryError, TableError, ParameterError or DeciderError; the message names the query.
     """
-    terms = Terms.parse(
+    terms = Wanted.of(
         tau=tau,
-        epsilon=epsilon,
         alpha=alpha,
         decider=decider,
         columns=columns,
         detailed=detailed,
         planning=True,
     )
+    terms = terms if epsilon is None else terms.at(epsilon)
     return run_plan(synthetic, as_queries(queries), terms, privacy_unit(unit, max_rows))
 
 
 def run_plan(
-    synthetic: object, queries: tuple[Query, ...], terms: Terms, unit: PrivacyUnit | None = None
+    synthetic: object, queries: tuple[Query, ...], terms: Wanted, unit: PrivacyUnit | None = None
 ) -> PlanReport:
     """Plan ``queries``; see ``plan``."""
     table = open_table(synthetic, "synthetic")
     asked = [Asked(query, terms) for query in queries]
-    prepared = prepare(Synthetics([table]), asked, terms.facts, asks, unit=unit)
-    questions = prepared.demand()
-    groups = grouped([q.share for q in questions if not q.settled])
+    tables = Synthetics([table])
+    found: tuple[Decidable, ...]
+    epsilon = total = None
+    if isinstance(terms, Terms):
+        priced = prepare(tables, asked, terms.facts, asks, unit=unit)
+        shares = [question.share for question in priced.demand() if not question.settled]
+        epsilon, total = terms.epsilon, price(grouped(shares)).epsilon
+        found, notes = priced.questions, priced.notes
+    else:
+        open_ = prepare(tables, asked, terms.facts, examined, unit=unit)
+        found, notes = open_.demand(), open_.notes
     return PlanReport(
-        tuple(PlanEntry(**question.facts()) for question in questions),
+        tuple(PlanEntry(**question.facts()) for question in found),
         table.label,
         terms.tolerance.text,
-        terms.epsilon,
+        epsilon,
         terms.alpha,
-        prepared.notes,
-        price(groups).epsilon if terms.epsilon else None,
+        notes,
+        total,
     )

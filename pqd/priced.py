@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from deciders.exact import positive
 from pqd.composition import Cost
 from pqd.disjoint import Region, region
 from pqd.expressions import folded
@@ -23,13 +24,23 @@ if TYPE_CHECKING:
     from pqd.workload import PrivacyUnit, Task
 
 
+def rows_changed(task: Task, unit: PrivacyUnit | None) -> int:
+    """Return how many rows of a task's histogram one person may change."""
+    return unit.max_rows if unit and not task.collapsed else 1
+
+
+def counted(task: Task, unit: PrivacyUnit | None) -> str:
+    """Return what changes of a task's histogram are changes of: people, or rows of people."""
+    return "rows" if rows_changed(task, unit) > 1 else "people"
+
+
 # Without slots, so that the key is hashed once: it is asked for many times.
 @dataclass(frozen=True)
 class Priced(ABC):
     """A query, the terms on which it is asked, and what the engine must do for it; all public.
 
     ``kinds`` are those of the columns that it reads; ``unit`` is the privacy unit, None where one
-    row is one person.
+    row is one person.  There is none without a budget: ``Terms`` have one, ``Wanted`` has not.
     """
 
     query: Query
@@ -37,6 +48,15 @@ class Priced(ABC):
     task: Task
     kinds: tuple[tuple[str, str], ...]
     unit: PrivacyUnit | None
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless there is a budget to draw at."""
+        positive(self.epsilon, "epsilon")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The budget that it is drawn at."""
+        return self.terms.epsilon
 
     @property
     def id(self) -> str:
@@ -64,14 +84,14 @@ class Priced(ABC):
 
     @abstractmethod
     def draw(self, histogram: Any, noise: Noise) -> Answer:  # noqa: ANN401 - or cells
-        """Return the private output, ``terms.epsilon``-DP in the rows of what was scanned."""
+        """Return the private output, ``epsilon``-DP in the rows of what was scanned."""
 
     def entry(self) -> dict[str, Any]:
         """Return what the ledger keeps of it in public."""
         return {
             "id": self.id,
             "sql": self.query.sql,
-            "epsilon": str(self.terms.epsilon),
+            "epsilon": str(self.epsilon),
             "decider": self.mechanism()[0],
             "unit": self.unit.column if self.unit else None,
         }
@@ -88,17 +108,17 @@ class Priced(ABC):
     @property
     def largest(self) -> Fraction:
         """What the answer costs by itself unless it is settled."""
-        return self._rows * (self.terms.epsilon or Fraction(0))
+        return self._rows * self.epsilon
 
     @property
     def _rows(self) -> int:
         """How many rows of the histogram one person may change."""
-        return self.unit.max_rows if self.unit and not self.task.collapsed else 1
+        return rows_changed(self.task, self.unit)
 
     @property
     def counted(self) -> str:
-        """What changes of the histogram are changes of: people, or rows of people."""
-        return "rows" if self._rows > 1 else "people"
+        """What changes of the histogram are changes of."""
+        return counted(self.task, self.unit)
 
     @property
     def region(self) -> Region | None:
@@ -127,7 +147,7 @@ class Priced(ABC):
             self.kinds,
             (folded(unit.column), 1 if self.task.collapsed else unit.max_rows) if unit else None,
             self.query.aggregate,
-            [*asked, str(self.terms.epsilon)],
+            [*asked, str(self.epsilon)],
             name,
             parameters,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,14 @@ from deciders.noise import check_scale
 from pqd.composition import Cost
 from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import QueryError
-from pqd.priced import Priced
+from pqd.parameters import Terms, Wanted
+from pqd.priced import Priced, counted
 from reports.model import CandidateFacts
 from reports.numbers import plain
 
 if TYPE_CHECKING:
     from deciders import Decision, Histogram, Noise
     from pqd.asking import Answers
-    from pqd.parameters import Terms
     from pqd.query import Query
     from pqd.workload import PrivacyUnit, Task
 
@@ -30,27 +30,77 @@ _COUNTS = ("COUNT", "COUNT DISTINCT")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query, and the terms on which it is asked."""
+    """A query, and the terms on which it is asked; without a budget it is planned, or waits."""
 
     query: Query
-    terms: Terms
+    terms: Wanted
+
+    @property
+    def priced(self) -> Terms:
+        """The terms, which must have a budget."""
+        return self.terms if isinstance(self.terms, Terms) else self.terms.at(None)
 
 
-# Without slots, so that the key is hashed once: it is asked for many times.
 @dataclass(frozen=True)
-class Question(Priced):
+class Decidable:
     """One query made decidable: interval, lattice and decider, all from public data.
 
     ``answer`` and ``tau`` are in the query's own unit; ``interval`` is in lattice units, of which
-    each is ``scale`` of the query's own.  Where questions share a budget, those that are charged
-    once have one ``company``.
+    each is ``scale`` of the query's own.  It may have no budget: then it can be planned only.
     """
 
+    query: Query
+    terms: Wanted
+    task: Task
+    kinds: tuple[tuple[str, str], ...]
+    unit: PrivacyUnit | None
     scale: Fraction
     answer: Fraction
     tau: Fraction
     interval: Interval
     choice: Choice
+
+    @property
+    def draws(self) -> tuple[Priced, ...]:
+        """Nothing."""
+        return ()
+
+    @property
+    def taken(self) -> CandidateFacts:
+        """The decider taken, as a report shows it."""
+        return _facts_of(self.choice.taken, self.scale)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields of ``reports.model.QueryFacts``."""
+        query, choice = self.query, self.choice
+        return {
+            "id": query.id or "",
+            "sql": query.sql,
+            "aggregate": query.aggregate,
+            "attribute": query.attribute,
+            "p": None if query.p is None else float(query.p),
+            "where": query.where,
+            "q_synthetic": plain(self.answer),
+            "tau": plain(self.tau),
+            "alpha": self.terms.alpha,
+            "decider": choice.decider.id,
+            "reason": choice.reason,
+            "candidates": tuple(_facts_of(c, self.scale) for c in choice.candidates),
+            "block": query.block,
+            "group": query.group,
+            "counted": counted(self.task, self.unit),
+        }
+
+
+# Without slots, so that the key is hashed once: it is asked for many times.
+@dataclass(frozen=True)
+class Question(Priced, Decidable):
+    """A decidable query with a budget: what is drawn and paid for.
+
+    Where questions share a budget, those that are charged once have one ``company``.
+    """
+
+    terms: Terms
     company: str = ""
 
     @property
@@ -70,8 +120,7 @@ class Question(Priced):
 
     def draw(self, histogram: Histogram, noise: Noise) -> Decision:
         """Decide."""
-        epsilon = self.terms.epsilon or Fraction(1)
-        return self.choice.decider.decide(histogram, self.interval, epsilon, noise)
+        return self.choice.decider.decide(histogram, self.interval, self.epsilon, noise)
 
     def decided(self, answers: Answers) -> Decision:
         """Return the verdict among the answers of a run."""
@@ -81,41 +130,15 @@ class Question(Priced):
         """Return what the ledger keeps of it in public."""
         return {**super().entry(), "tau": str(self.tau)}
 
-    @property
-    def taken(self) -> CandidateFacts:
-        """The decider taken, as a report shows it."""
-        return _facts_of(self.choice.taken, self.scale)
 
-    def facts(self) -> dict[str, Any]:
-        """Return the fields of ``reports.model.QueryFacts``."""
-        query, choice = self.query, self.choice
-        return {
-            "id": self.id,
-            "sql": query.sql,
-            "aggregate": query.aggregate,
-            "attribute": query.attribute,
-            "p": None if query.p is None else float(query.p),
-            "where": query.where,
-            "q_synthetic": plain(self.answer),
-            "tau": plain(self.tau),
-            "alpha": self.terms.alpha,
-            "decider": choice.decider.id,
-            "reason": choice.reason,
-            "candidates": tuple(_facts_of(c, self.scale) for c in choice.candidates),
-            "block": query.block,
-            "group": query.group,
-            "counted": self.counted,
-        }
-
-
-def asks(
+def examined(
     asked: Asked,
     task: Task,
     columns: tuple[tuple[str, str], ...],
     unit: PrivacyUnit | None,
     found: tuple[Histogram, ...],
-) -> Question:
-    """Return the question of one query, given the histogram of the one synthetic table.
+) -> Decidable:
+    """Return what is public of one query, given the histogram of the one synthetic table.
 
     Raises
     ------
@@ -130,11 +153,25 @@ def asks(
     parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
     fitting = applicable(query.aggregate, lattice, **parameters)
     choice = choose(terms.decider, query.aggregate, fitting, synthetic, interval, terms)
-    if terms.epsilon is not None:
+    if isinstance(terms, Terms):
         # Here, on public data, and not in the draw: nothing may be refused after it has begun.
         check_scale(choice.decider.largest_scale(terms.epsilon))
     whole = centre * scale
-    return Question(query, terms, task, columns, unit, scale, whole, tau, interval, choice)
+    return Decidable(query, terms, task, columns, unit, scale, whole, tau, interval, choice)
+
+
+def asks(
+    asked: Asked,
+    task: Task,
+    columns: tuple[tuple[str, str], ...],
+    unit: PrivacyUnit | None,
+    found: tuple[Histogram, ...],
+) -> Question:
+    """Return the question of one query, which must have a budget; see ``examined``."""
+    terms = asked.priced
+    made = examined(asked, task, columns, unit, found)
+    values = {field.name: getattr(made, field.name) for field in fields(Decidable)}
+    return Question(**{**values, "terms": terms})
 
 
 def measured_on(query: Query, task: Task) -> tuple[Lattice, Fraction]:

@@ -158,7 +158,7 @@ def counting(
     """Return the release of one group's count."""
     lattice, _ = measured_on(asked.query, task)
     estimator = LaplaceEstimate.on("COUNT", lattice)
-    return Marginal(asked.query, asked.terms, task, columns, unit, estimator)
+    return Marginal(asked.query, asked.priced, task, columns, unit, estimator)
 
 
 def marginals(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +147,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         batches=tuple(one.facts(replayed=one.batch.key in answers.bill.known) for one in made),
         private=part.private.label,
         synthetic=public.label,
-        epsilon=terms.epsilon or Fraction(0),
+        epsilon=terms.epsilon,
         alpha=terms.alpha,
         cost=cost_of(answers.bill, purse, None),
         simulated=noise.simulated,

@@ -45,6 +45,8 @@ def shared(parts: Sequence[Beside], sharing: Sharing | None) -> list[Part[Questi
         If a mechanism that is named does not fit.
     """
     waiting = sum(isinstance(q, Waiting) for part, _ in parts for q in part.prepared.questions)
+    if waiting and not sharing:
+        raise ParameterError("a query has no epsilon; give it one, or a budget for all to share")
     epsilon = sharing.epsilon if sharing else Fraction(0)
     sharers = [Sharers(part, epsilon / max(1, waiting)) for part, _ in parts]
     number = sum(each.number for each in sharers)
@@ -73,6 +75,6 @@ def asked_alone(sharers: Sharers, each: Fraction) -> None:
     if found:
         number = f"{len(found):,} {'query' if len(found) == 1 else 'queries'}"
         sharers.notes.append(
-            f"{number} asked alone, each at epsilon {epsilon_text(found[0].terms.epsilon or 0)}; "
+            f"{number} asked alone, each at epsilon {epsilon_text(found[0].epsilon)}; "
             "an epsilon that would do is such a share."
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pqd.asking import Part
 from pqd.composition import grouped, price
 from pqd.errors import PqdError
+from pqd.parameters import Terms
 from pqd.preparation import Prepared
 from pqd.questions import Asked, Question, asks
 
@@ -44,8 +45,7 @@ class Waiting:
 
     def at(self, epsilon: Fraction, *, brief: bool = False) -> Question:
         """Return the question at a budget of its own."""
-        terms = replace(self.asked.terms, epsilon=epsilon, brief=brief)
-        asked = Asked(self.query, terms)
+        asked = Asked(self.query, self.asked.terms.at(epsilon, brief=brief))
         return asks(asked, self.task, self.columns, self.unit, self.found)
 
 
@@ -57,7 +57,7 @@ def waits(
     found: tuple[Histogram, ...],
 ) -> Question | Waiting:
     """Return the question of a query with a budget of its own, or keep what shares one."""
-    make = Waiting if asked.terms.epsilon is None else asks
+    make = asks if isinstance(asked.terms, Terms) else Waiting
     return make(asked, task, columns, unit, found)
 
 
@@ -76,7 +76,7 @@ class One(NamedTuple):
 
     def at(self, epsilon: Fraction, *, brief: bool) -> Question:
         """Return the question at another budget."""
-        same = brief and self.question.terms.epsilon == epsilon
+        same = brief and self.question.epsilon == epsilon
         return self.question if same else self.waiting.at(epsilon, brief=brief)
 
 
@@ -179,11 +179,11 @@ def distinct(questions: Iterable[Question]) -> list[Question]:
 
 def _weight(questions: Sequence[Question]) -> Fraction:
     """Return what questions cost together, as a multiple of the budget of each."""
-    each = questions[0].terms.epsilon or Fraction(1)
-    return price(grouped([question.share for question in questions])).epsilon / each
+    whole = price(grouped([question.share for question in questions])).epsilon
+    return whole / questions[0].epsilon
 
 
 def _whole(questions: Sequence[Question]) -> Fraction:
     """Return the same if nothing were disjoint and nothing settled."""
-    each = questions[0].terms.epsilon or Fraction(1)
-    return sum((question.largest for question in questions), Fraction(0)) / each
+    whole = sum((question.largest for question in questions), Fraction(0))
+    return whole / questions[0].epsilon

@@ -78,14 +78,13 @@ def audit(
 
     terms = options.terms_of(
         tau=tau,
-        epsilon=epsilon,
         alpha=alpha,
         decider=decider,
         bounds=bounds,
         types=type_,
         # A page has room for the curves.
         detailed=verbose or html is not None,
-    )
+    ).at(epsilon)
     asked = options.selected(query, queries, bins)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:

@@ -63,9 +63,7 @@ def compare(
     ] = False,
     baseline_epsilon: Annotated[
         str | None,
-        typer.Option(
-            metavar="EPSILON", help="With --with-baselines: what the marginals cost; 1 by default."
-        ),
+        typer.Option(metavar="EPSILON", help="With --with-baselines: what the marginals cost."),
     ] = None,
     bounds: options.Bounds = None,
     type_: options.Types = None,
@@ -90,8 +88,11 @@ def compare(
     """  # noqa: E501 - the example is one line in the help
     if not epsilon:
         raise ParameterError("--epsilon is missing; give it a value such as 0.5")
-    if baseline_epsilon and not with_baselines:
-        raise ParameterError("--baseline-epsilon needs --with-baselines")
+    if with_baselines != bool(baseline_epsilon):
+        raise ParameterError(
+            "--with-baselines and --baseline-epsilon go together: say what the independent "
+            "marginals may cost, such as --with-baselines --baseline-epsilon 1"
+        )
     from pqd.parameters import privacy_unit
 
     found = _named(candidates, "candidate", "tree=copy.csv")
@@ -110,18 +111,17 @@ def compare(
 
     terms = options.terms_of(
         tau=tau,
-        epsilon=epsilon,
         alpha=alpha,
         decider=release,
         bounds=bounds,
         types=type_,
         detailed=False,
-    )
+    ).at(epsilon)
     rules = Rules.parse(
         terms,
         _named(weight or [], "weight", "q1=2", last=True),
         _named(tau_of or [], "tolerance", "q1=5%", last=True),
-        (baseline_epsilon or "1") if with_baselines else None,
+        baseline_epsilon,
     )
     asked = options.selected(query, queries, bins)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)

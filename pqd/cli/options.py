@@ -17,7 +17,7 @@ from pqd.errors import RunError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pqd.parameters import Terms
+    from pqd.parameters import Wanted
     from pqd.query import Query
     from reports.check import CheckReport
     from reports.comparison import CompareReport
@@ -135,22 +135,20 @@ Markdown = Annotated[
 def terms_of(
     *,
     tau: str | None,
-    epsilon: str | None,
     alpha: str,
     decider: str,
     bounds: list[str] | None,
     types: list[str] | None,
     detailed: bool,
     planning: bool = False,
-) -> Terms:
-    """Read the options that state the terms of an audit or a plan."""
-    from pqd.parameters import Terms
+) -> Wanted:
+    """Read the options that state the terms of an audit or a plan, but for the budget."""
+    from pqd.parameters import Wanted
 
     if not tau:
         raise ParameterError("--tau is missing; give it a value such as 10 or 3.2%")
-    return Terms.parse(
+    return Wanted.of(
         tau=tau,
-        epsilon=epsilon,
         alpha=alpha,
         decider=decider,
         columns=_columns(bounds or [], types or []),

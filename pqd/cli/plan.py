@@ -47,7 +47,6 @@ def plan(
 
     terms = options.terms_of(
         tau=tau,
-        epsilon=epsilon,
         alpha=alpha,
         decider=decider,
         bounds=bounds,
@@ -55,6 +54,8 @@ def plan(
         detailed=verbose or json is not None or html is not None,
         planning=True,
     )
+    if epsilon is not None:
+        terms = terms.at(epsilon)
     people = privacy_unit(unit, max_rows)
     with progress() as show:
         show("Planning")

@@ -95,13 +95,12 @@ def release(
         # A release has no tolerance; that field of the terms is not used.
         terms = options.terms_of(
             tau="1",
-            epsilon=epsilon,
             alpha=alpha,
             decider=mechanism,
             bounds=bounds,
             types=type_,
             detailed=False,
-        )
+        ).at(epsilon)
         asked = options.selected(query, queries, bins)
         report = _of_tables(private, synthetic, asked, terms, ledger, target, fresh=fresh)
     if not targets.takes_stdout:

@@ -520,6 +520,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 TERMS = ("--tau", "5", "--epsilon", "1")
+BASELINES = ("--with-baselines", "--baseline-epsilon", "1")
 GOOD = ("a=a.csv", "b=b.csv")
 PAID = ("-q", "SELECT SUM(pay) FROM D", *TERMS)
 
@@ -539,7 +540,7 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         2,
     ),
     "a name that is taken": (
-        ["private.csv", f"{MARGINALS}=a.csv", "-q", SQL, *TERMS, "--with-baselines"],
+        ["private.csv", f"{MARGINALS}=a.csv", "-q", SQL, *TERMS, *BASELINES],
         "cannot be called",
         2,
     ),
@@ -573,6 +574,8 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         "greater than 0",
         2,
     ),
+    "a baseline without a budget": (on("--with-baselines"), "go together", 2),
+    "a budget for no baseline": (on("--baseline-epsilon", "1"), "go together", 2),
     "a baseline of words": (
         on("--with-baselines", "--baseline-epsilon", "some"),
         "finite number",
@@ -605,7 +608,7 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         "the synthetic table b has no rows",
         2,
     ),
-    "a unit with baselines": (on("--unit", "pay", "--with-baselines"), "without the baselines", 2),
+    "a unit with baselines": (on("--unit", "pay", *BASELINES), "without the baselines", 2),
     "bad SQL": (["private.csv", *GOOD, "-q", "SELECT", *TERMS], "there is no FROM", 2),
     "JSON into no folder": (on("--json", "no/where.json"), "cannot be written", 2),
     "two outputs in one place": (on("--json", "-", "--html", "-"), "same place", 2),

@@ -61,7 +61,7 @@ def test_a_tau_that_is_no_amount_is_refused(tau: Any) -> None:
         Tolerance.parse(tau)
 
 
-@pytest.mark.parametrize("epsilon", [value for value in NO_AMOUNT if value is not None])
+@pytest.mark.parametrize("epsilon", NO_AMOUNT)
 def test_an_epsilon_that_is_no_amount_is_refused(epsilon: Any) -> None:
     with pytest.raises(ParameterError, match="epsilon"):
         Terms.parse(tau=1, epsilon=epsilon, alpha="0.05")

@@ -14,7 +14,7 @@ from pqd.asking import Part, billed
 from pqd.auditor import part_of
 from pqd.errors import DeciderError, ParameterError
 from pqd.modes import ALONE, MODES, RANGES, TOGETHER, check_mode
-from pqd.parameters import Terms
+from pqd.parameters import Terms, Wanted
 from pqd.problem import MECHANISMS
 from pqd.queries import as_queries
 from pqd.query import Query
@@ -72,13 +72,14 @@ def made(
     asked = []
     for place, (one, each) in enumerate(zip(queries, taus, strict=True)):
         own = one.epsilon if isinstance(one, Own) else None
-        terms = Terms.parse(tau=each, epsilon=own, alpha=0.05, decider=decider, columns=columns)
+        terms = Wanted.of(tau=each, alpha=0.05, decider=decider, columns=columns)
+        terms = terms if own is None else terms.at(own)
         asked.append(Asked(Query(one.sql if isinstance(one, Own) else one, f"q{place}"), terms))
     parts = []
     for copy in COPIES[:copies]:
         opened = open_table(copy, "synthetic"), open_table(SECRET, "private")
         tables = Synthetics([opened[0]], opened[1])
-        facts = Terms.parse(tau=1, epsilon=None, alpha=0.05, columns=columns).facts
+        facts = Wanted.of(tau=1, alpha=0.05, columns=columns).facts
         parts.append(Beside(part_of(tables, asked, facts, waits, people), opened[0]))
     return shared(parts, Sharing(epsilon, mode))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deciders import DECIDERS
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
-from pqd.parameters import Terms, parse_columns
+from pqd.parameters import Terms, Wanted, parse_columns
 from pqd.spec import Check, Problem, Source, Spec, SpecError, read_spec
 from tests.pqd.spec_texts import FULL, HEAD, SMALL
 
@@ -116,7 +116,7 @@ def test_what_is_read_is_what_the_library_takes(spec: Callable[..., Spec]) -> No
     for check in found.checks:
         terms = Terms.parse(
             tau=check.tau,
-            epsilon=check.epsilon,
+            epsilon=check.epsilon or "",
             alpha=check.alpha,
             decider=check.decider,
             columns=found.columns,
@@ -605,7 +605,8 @@ def check_usable(found: Spec) -> None:
     assert SECRET not in repr(found)
     parse_columns(found.columns)
     for check in found.checks:
-        Terms.parse(tau=check.tau, epsilon=check.epsilon, alpha=check.alpha)
+        wanted = Wanted.of(tau=check.tau, alpha=check.alpha)
+        assert check.epsilon is None or wanted.at(check.epsilon).epsilon == check.epsilon
         assert set(check.synthetic) <= set(found.synthetic)
         assert check.decider in {"auto", "paper", *DECIDERS}
         assert os.linesep not in check.id

@@ -6,7 +6,6 @@ one row moves each statistic, in scales.  Wrong programs are run through the sam
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -75,7 +74,7 @@ def terms(tau: object = 40) -> Terms:
 
 def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> Part[Question]:
     opened = open_table(COPY, "synthetic"), open_table(private, "private")
-    waiting = replace(terms(tau), epsilon=None)
+    waiting = terms(tau).wanted
     asked = [Asked(query, waiting) for query in as_queries(QUERIES)]
     part = part_of(Synthetics([opened[0]], opened[1]), asked, waiting.facts, waits)
     (found,) = shared([Beside(part, opened[0])], Sharing(EPSILON, mode))

@@ -19,7 +19,7 @@ from pqd.asking import Answers, Bill, Part
 from pqd.auditor import part_of
 from pqd.batch import Batch, selection
 from pqd.composition import Charge
-from pqd.parameters import Terms
+from pqd.parameters import Wanted
 from pqd.problem import Planned
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question
@@ -57,7 +57,7 @@ def table(seed: int, rows: int = 200) -> pd.DataFrame:
 def made(queries: list[str], mode: str) -> Part[Question]:
     opened = open_table(table(1), "synthetic"), open_table(table(2), "private")
     columns = {"debt": {"bounds": (-5, 9)}}
-    terms = Terms.parse(tau=30, epsilon=None, alpha=0.05, columns=columns)
+    terms = Wanted.of(tau=30, alpha=0.05, columns=columns)
     asked = [Asked(query, terms) for query in as_queries(queries)]
     part = part_of(Synthetics([opened[0]], opened[1]), asked, terms.facts, waits)
     (found,) = shared([Beside(part, opened[0])], Sharing(Fraction(4, 5), mode))

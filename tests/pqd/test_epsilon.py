@@ -1,0 +1,146 @@
+"""No measurement without an epsilon: none is invented, and nothing is read where none is said."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import pqd
+from deciders import SecureNoise
+from pqd.auditor import part_of, run
+from pqd.comparer import run_compare
+from pqd.contest import contest_of
+from pqd.errors import ParameterError
+from pqd.parameters import Wanted
+from pqd.preparation import prepare
+from pqd.queries import as_queries
+from pqd.questions import Asked, Decidable, Question, asks, examined
+from pqd.references import counting
+from pqd.rules import Rules
+from pqd.shares import shared
+from pqd.synthetics import Synthetics
+from pqd.tables import open_table
+from pqd.waiting import Beside, waits
+
+# None of these files is there: what reads one first raises another error.
+TABLES = ("nowhere.csv", "neither.csv")
+SQL = "SELECT COUNT(*) FROM D WHERE age > 2"
+COPY = pd.DataFrame({"age": [float(n % 7) for n in range(40)]})
+SECRET = COPY.head(30)
+
+ENTRIES: dict[str, Callable[[Any], object]] = {
+    "audit": lambda epsilon: pqd.audit(*TABLES, SQL, tau=1, epsilon=epsilon),
+    "batch": lambda epsilon: pqd.audit(*TABLES, SQL, tau=1, epsilon=epsilon, batch="auto"),
+    "compare": lambda epsilon: pqd.compare(
+        TABLES[0], {"a": TABLES[1]}, SQL, tau=1, epsilon=epsilon
+    ),
+    "release": lambda epsilon: pqd.release(*TABLES, SQL, epsilon=epsilon),
+}
+
+
+@pytest.mark.parametrize("epsilon", [None, 0, -1, ""])
+@pytest.mark.parametrize("name", ENTRIES)
+def test_without_an_epsilon_nothing_is_read(name: str, epsilon: Any) -> None:
+    with pytest.raises(ParameterError, match="epsilon is") as refused:
+        ENTRIES[name](epsilon)
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", *TABLES, "-q", SQL, "--tau", "1"],
+        ["audit", *TABLES, "-q", SQL, "--tau", "1", "--batch", "auto"],
+        ["compare", TABLES[0], f"a={TABLES[1]}", "-q", SQL, "--tau", "1"],
+        ["release", *TABLES, "-q", SQL],
+    ],
+)
+@pytest.mark.parametrize("epsilon", [[], ["--epsilon", ""]])
+def test_a_command_without_an_epsilon_is_refused(
+    words: list[str], epsilon: list[str], command: Callable[..., tuple[int, str, str]]
+) -> None:
+    code, out, err = command(*words, *epsilon)
+    assert (code, out) == (2, "")
+    assert "epsilon is missing" in err
+
+
+def prepared(make: Any) -> Any:
+    wanted = Wanted.of(tau=1, alpha="0.05")
+    tables = Synthetics([open_table(COPY, "synthetic")])
+    return prepare(tables, [Asked(as_queries(SQL)[0], wanted)], {}, make)
+
+
+@pytest.mark.parametrize("make", [asks, contest_of, counting])
+def test_what_is_drawn_cannot_be_made_without_one(make: Any) -> None:
+    with pytest.raises(ParameterError, match="epsilon is missing"):
+        prepared(make).demand()
+
+
+def test_a_plan_without_one_cannot_be_drawn() -> None:
+    (planned,) = prepared(examined).demand()
+    assert type(planned) is Decidable
+    assert planned.draws == ()
+    assert not hasattr(planned, "draw")
+    assert not hasattr(planned.terms, "epsilon")
+
+
+def test_the_question_itself_refuses_a_budget_of_nothing() -> None:
+    wanted: Any = Wanted.of(tau=1, alpha="0.05")
+    tables = Synthetics([open_table(COPY, "synthetic")])
+    asked = Asked(as_queries(SQL)[0], wanted.at(1))
+    (question,) = prepare(tables, [asked], {}, asks).demand()
+    assert isinstance(question, Question)
+    nothing: tuple[Any, ...] = (Fraction(0), Fraction(-1), None)
+    for epsilon in nothing:
+        with pytest.raises(ParameterError, match="epsilon"):
+            replace(question, terms=replace(question.terms, epsilon=epsilon))
+    with pytest.raises(AttributeError):
+        replace(question, terms=wanted)
+
+
+@pytest.mark.parametrize("batch", [None, "auto"])
+def test_the_inner_runs_invent_none(batch: str | None) -> None:
+    wanted: Any = Wanted.of(tau=1, alpha="0.05")
+    with pytest.raises((ParameterError, AttributeError), match=r"epsilon|wanted"):
+        run(SECRET, COPY, as_queries(SQL), wanted, SecureNoise(), batch=batch)
+
+
+def test_the_inner_comparison_invents_none() -> None:
+    wanted: Any = Wanted.of(tau=1, alpha="0.05")
+    with pytest.raises((ParameterError, AttributeError), match="epsilon"):
+        run_compare(SECRET, {"a": COPY}, as_queries(SQL), Rules.parse(wanted), SecureNoise())
+
+
+def test_a_query_waits_for_a_budget_that_there_must_be() -> None:
+    wanted = Wanted.of(tau=1, alpha="0.05")
+    table = open_table(COPY, "synthetic")
+    tables = Synthetics([table], open_table(SECRET, "private"))
+    part = part_of(tables, [Asked(as_queries(SQL)[0], wanted)], {}, waits)
+    with pytest.raises(ParameterError, match="has no epsilon"):
+        shared([Beside(part, table)], None)
+
+
+SPEC = """
+[private]
+path = "nowhere.csv"
+[synthetic.copy]
+path = "neither.csv"
+{more}
+[[check]]
+id = "one"
+sql = "SELECT COUNT(*) FROM D"
+tau = 5
+"""
+
+
+@pytest.mark.parametrize("more", ["", "[batch]", "[defaults]\nalpha = 0.05"])
+def test_a_spec_without_one_is_refused(more: str, tmp_path: Path) -> None:
+    path = tmp_path / "audit.toml"
+    path.write_text(SPEC.format(more=more))
+    with pytest.raises(pqd.PqdError, match="epsilon") as refused:
+        pqd.check(path)
+    assert refused.value.exit_code == 2
