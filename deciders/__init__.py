@@ -12,7 +12,7 @@ from deciders.effectiveness import (
     needed_epsilon,
     operating_characteristic,
 )
-from deciders.errors import DeciderError, ParameterError, PqdError
+from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
@@ -35,6 +35,7 @@ __all__ = [
     "SecureNoise",
     "SimulatedNoise",
     "Threshold",
+    "UnanswerableError",
     "answer",
     "applicable",
     "error_rates",

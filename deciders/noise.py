@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from deciders.errors import ParameterError
+from deciders.errors import UnanswerableError
 
 _GRID_BITS = 40
 _LARGEST_SCALE = 2**56
@@ -45,7 +45,7 @@ def fineness(scale: Fraction) -> int:
 
     Raises
     ------
-    ParameterError
+    UnanswerableError
         If the scale is so large (2^56 units) that no answer could be told from noise.
     """
     check_scale(scale)
@@ -54,9 +54,9 @@ def fineness(scale: Fraction) -> int:
 
 
 def check_scale(scale: Fraction) -> None:
-    """Raise ParameterError for a noise scale beyond 2^56 units."""
+    """Raise UnanswerableError for a noise scale beyond 2^56 units."""
     if scale > _LARGEST_SCALE:
-        raise ParameterError(
+        raise UnanswerableError(
             f"the noise scale would be {float(scale):.1e} units, beyond 2^56; "
             "use a larger epsilon or narrower bounds"
         )
@@ -97,7 +97,7 @@ class SecureNoise:
         return opendp
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """Return ``statistic + Z``; ParameterError beyond the largest scale."""
+        """Return ``statistic + Z``; UnanswerableError beyond the largest scale."""
         check_scale(scale)
         low = statistic % _LOW
         return (statistic - low) + self._draw(low, scale)

@@ -170,6 +170,7 @@ def run(  # noqa: PLR0913 - those of an audit, read
         terms.tolerance.text,
         cost_of(answers.bill, purse, unit),
         notes,
+        part.prepared.left_out,
     )
 
 
@@ -186,11 +187,13 @@ def part_of(
     make: Maker[Made],
     unit: PrivacyUnit | None = None,
     others: Sequence[Query] = (),
+    *,
+    whole: bool = False,
 ) -> Part[Made]:
-    """Prepare what is asked; the private table is not read.  ``others`` may use ``facts`` too."""
+    """Prepare what is asked (see ``prepare``); the private table is not read."""
     if tables.private is None:
         raise TypeError("nothing can be drawn without a private table")
-    prepared = prepare(tables, asked, facts, make, unit=unit, others=others)
+    prepared = prepare(tables, asked, facts, make, unit=unit, others=others, whole=whole)
     return Part(tables.engine, tables.private, prepared)
 
 

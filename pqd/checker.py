@@ -176,7 +176,9 @@ class _Run:
             with unexpanded(self._spec):
                 synthetic = opened(self._spec.synthetic[name], "synthetic")
                 tables = Synthetics([synthetic], self._private)
-                part = part_of(tables, asked, self._facts, waits, self._unit, self._queries)
+                part = part_of(
+                    tables, asked, self._facts, waits, self._unit, self._queries, whole=True
+                )
         except PqdError as error:
             self._broken.update(dict.fromkeys((piece.id for piece in pieces), error))
             return

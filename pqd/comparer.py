@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pqd.references import Column, Marginal
     from pqd.workload import PrivacyUnit
     from reports.model import Cost
+    from reports.refused import Refused
 
 
 def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyword
@@ -163,6 +164,7 @@ class _Run:
         self._kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
         self._costs: list[Cost] = []
         self._notes: list[str] = []
+        self._refused: dict[str, Refused] | None = None
 
     def report(self, purse: Purse | None, noise: Noise) -> CompareReport:
         """Release, and say what that means for every candidate."""
@@ -187,6 +189,7 @@ class _Run:
             alpha=terms.alpha,
             cost=_added(self._costs),
             notes=(*part.prepared.notes, *dict.fromkeys(self._notes)),
+            refused=tuple((self._refused or {}).values()),
         )
 
     def refer(self, epsilon: Fraction, purse: Purse | None, noise: Noise) -> None:
@@ -226,8 +229,16 @@ class _Run:
         self._progress("Reading the synthetic tables")
         asked = [self._rules.asked(query) for query in self._queries]
         part = self._part(asked, contest_of)
-        self._rules.check([contest.query for contest in part.prepared.demand()])
-        return part
+        questions, prepared = part.prepared.demand(), part.prepared
+        self._rules.check(
+            [*(c.query for c in questions), *(query for query, _ in prepared.refused)]
+        )
+        if self._refused is None:
+            # What the candidates themselves cannot answer is not asked for a baseline's sake: what
+            # it costs was not weighed before that was paid for.
+            self._refused = {each.id: each for each in prepared.left_out}
+        left = tuple(c for c in questions if c.query.id not in self._refused)
+        return replace(part, prepared=replace(prepared, questions=left))
 
     def _part(self, asked: Sequence[Asked], make: Maker[Made]) -> Part[Made]:
         telling = list(self._kinds.values()).count("candidate")

@@ -18,6 +18,7 @@ from deciders import (
     Histogram,
     Interval,
     Threshold,
+    UnanswerableError,
     error_rates,
     needed_epsilon,
     operating_characteristic,
@@ -84,7 +85,9 @@ def choose(
     Raises
     ------
     DeciderError
-        If ``wanted`` is unknown, decides another aggregate, or needs values >= 0.
+        If ``wanted`` is unknown or decides another aggregate.
+    UnanswerableError
+        If it needs values >= 0.
     """
     _check_name(wanted, aggregate, fitting)
     candidates = tuple(_evaluated(decider, synthetic, interval, terms) for decider in fitting)
@@ -115,7 +118,7 @@ def _check_name(wanted: str, aggregate: str, fitting: Sequence[Decider]) -> None
         raise DeciderError(
             f"{wanted} decides {DECIDERS[wanted].aggregate}, not {aggregate}; {allowed}"
         )
-    raise DeciderError(
+    raise UnanswerableError(
         f"{wanted} needs values >= 0, but the lower bound of the column is negative; {allowed}"
     )
 

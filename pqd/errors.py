@@ -1,6 +1,6 @@
 """What pqd refuses, and why; each message says what was found, what is allowed, what to do next."""
 
-from deciders.errors import DeciderError, ParameterError, PqdError
+from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 
 __all__ = [
     "BaselineError",
@@ -13,6 +13,7 @@ __all__ = [
     "QueryError",
     "RunError",
     "TableError",
+    "UnanswerableError",
 ]
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from deciders.errors import ParameterError
 from deciders.exact import exact, positive
-from pqd.errors import QueryError
+from pqd.errors import QueryError, UnanswerableError
 from pqd.query import Cell, Key, Query
 from pqd.tables import identifier, quoted
 from reports.numbers import number_text
@@ -91,25 +91,26 @@ def grouped(query: Query, found: Callable[[], Sequence[Key]]) -> tuple[Query, ..
 
     Raises
     ------
+    UnanswerableError
+        If there are no groups, too many, or one is infinite.
     QueryError
-        If there are no groups, too many, or a key has not one value per grouping column.
+        If a key is stated twice, or has not one value per grouping column.
     """
     keys: Sequence[Key] = found() if query.keys is None else query.keys
     names = query.group_by
     if not keys:
-        raise QueryError(
-            "no synthetic row matches, so there is no group; state the keys in a spec", query.sql
+        raise UnanswerableError(
+            "no synthetic row matches, so there is no group; state the keys in a spec"
         )
     if len(keys) > MOST_GROUPS:
-        raise QueryError(
+        raise UnanswerableError(
             f"GROUP BY {', '.join(names)} makes more than {MOST_GROUPS:,} groups; use bins, or "
-            "state the keys in a spec",
-            query.sql,
+            "state the keys in a spec"
         )
     for key in keys:
         endless = next((n for n, c in zip(names, key, strict=False) if c in _ENDLESS), None)
         if endless is not None:
-            raise QueryError(f"GROUP BY {endless}: a key is infinite; use bins", query.sql)
+            raise UnanswerableError(f"GROUP BY {endless}: a key is infinite; use bins")
     if len({tuple(map(_same, key)) for key in keys}) < len(keys):
         raise QueryError("a key of GROUP BY is stated twice", query.sql)
     return tuple(_of_key(query, names, key) for key in keys)

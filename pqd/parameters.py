@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from deciders import Lattice, ParameterError
+from deciders import Lattice, ParameterError, UnanswerableError
 from deciders.exact import Number, budget_of, exact, positive, probability
 from pqd.expressions import Kind, Schema, folded
 from pqd.workload import PrivacyUnit
@@ -35,11 +35,17 @@ class Tolerance:
         return cls(positive(tau, "tau"), relative=False, text=text)
 
     def of(self, answer: Fraction) -> Fraction:
-        """Return the tolerance in the query's unit around the synthetic ``answer``."""
+        """Return the tolerance in the query's unit around the synthetic ``answer``.
+
+        Raises
+        ------
+        UnanswerableError
+            If it is a share of 0.
+        """
         if not self.relative:
             return self.amount
         if answer == 0:
-            raise ParameterError(
+            raise UnanswerableError(
                 f"tau is {self.text} of the synthetic answer, which is 0; check the WHERE (text is "
                 "case-sensitive), or give tau as an amount instead, such as 10"
             )

@@ -71,10 +71,10 @@ def run_plan(
         priced = prepare(tables, asked, terms.facts, asks, unit=unit)
         shares = [question.share for question in priced.demand() if not question.settled]
         epsilon, total = terms.epsilon, price(grouped(shares)).epsilon
-        found, notes = priced.questions, priced.notes
+        found, notes, left_out = priced.questions, priced.notes, priced.left_out
     else:
         open_ = prepare(tables, asked, terms.facts, examined, unit=unit)
-        found, notes = open_.demand(), open_.notes
+        found, notes, left_out = open_.demand(), open_.notes, open_.left_out
     return PlanReport(
         tuple(PlanEntry(**question.facts()) for question in found),
         table.label,
@@ -83,4 +83,5 @@ def run_plan(
         terms.alpha,
         notes,
         total,
+        left_out,
     )

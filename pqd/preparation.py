@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
-from deciders import Lattice, ParameterError
+from deciders import Lattice, ParameterError, UnanswerableError
 from pqd.attributes import check_stated, known, no_column, rows_of, span, stated_of
 from pqd.errors import PqdError
 from pqd.expressions import folded
@@ -15,6 +15,7 @@ from pqd.groups import MOST_GROUPS, grouped
 from pqd.parameters import Facts, bounded_lattice, kinds
 from pqd.questions import Asked
 from pqd.workload import Measured, PrivacyUnit, Task, Workload
+from reports.refused import Refused
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -41,6 +42,7 @@ class Drawable(Protocol):
 
 
 Made = TypeVar("Made", bound=Drawable)
+Refusal: TypeAlias = tuple["Query", PqdError]
 # Makes a query ready, given its columns with their kinds and a histogram per synthetic table.
 Maker = Callable[
     [
@@ -58,22 +60,38 @@ Maker = Callable[
 class Prepared(Generic[Made]):
     """The questions of one run, in the order of the queries, and what else is public of it.
 
-    ``schema`` is what they were resolved against; ``refused`` are the queries that could not be
-    made decidable, and why; ``notes`` are remarks to show.
+    ``schema`` is what they were resolved against; ``refused`` are the queries, or single groups of
+    them, that could not be made decidable, and why; ``notes`` are remarks to show.  ``whole`` says
+    that a grouped query is asked with all of its groups or not at all.
     """
 
     questions: tuple[Made, ...]
-    refused: tuple[tuple[Query, PqdError], ...]
+    refused: tuple[Refusal, ...]
     schema: Schema
     unit: PrivacyUnit | None
     notes: tuple[str, ...]
+    whole: bool = False
 
     def demand(self) -> tuple[Made, ...]:
-        """Return the questions, or raise the first refusal, which names the query."""
+        """Return the questions, or raise the first refusal that stops a run; it names the query.
+
+        What is wrong with a query stops it.  What the synthetic table gives no answer to does so
+        only where nothing is left to ask; else it is among ``left_out``.
+        """
+        alone = bool(self.questions)
         for query, error in self.refused:
-            error.args = (f"query {query.id}: {error}",)
-            raise error
+            if not (alone and isinstance(error, UnanswerableError)):
+                error.args = (f"query {query.id}: {error}",)
+                raise error
         return self.questions
+
+    @property
+    def left_out(self) -> tuple[Refused, ...]:
+        """What is refused, as a report shows it."""
+        return tuple(
+            Refused(id=q.id or "", sql=q.sql, reason=str(error), block=q.block, group=q.group)
+            for q, error in self.refused
+        )
 
 
 def prepare(
@@ -84,27 +102,36 @@ def prepare(
     *,
     unit: PrivacyUnit | None = None,
     others: Sequence[Query] = (),
+    whole: bool = False,
 ) -> Prepared[Made]:
     """Read the synthetic tables and make every query ready, once per group where it is grouped.
 
     ``facts`` are what the caller states of columns and of what is aggregated here or in ``others``;
-    of the private table the header is used.
+    of the private table the header is used.  ``whole`` leaves a grouped query out if one of its
+    groups is refused.
 
     Raises
     ------
     PqdError
         TableError or ParameterError for what concerns no single query.
     """
-    return _Preparation(tables, facts, unit, make).of(asked, others)
+    return _Preparation(tables, facts, unit, make, whole=whole).of(asked, others)
 
 
 class _Preparation(Generic[Made]):
     """One pass over the queries; a query that is refused drops out, and the others go on."""
 
     def __init__(
-        self, tables: Synthetics, facts: Facts, unit: PrivacyUnit | None, make: Maker[Made]
+        self,
+        tables: Synthetics,
+        facts: Facts,
+        unit: PrivacyUnit | None,
+        make: Maker[Made],
+        *,
+        whole: bool,
     ) -> None:
         self._tables, self._given, self._unit, self._make = tables, facts, unit, make
+        self._whole = whole
         self._schema: Schema = {}
         self._refused: dict[str, tuple[Query, PqdError]] = {}
         self._lattices: dict[tuple[str, bool], Lattice] = {}
@@ -129,17 +156,18 @@ class _Preparation(Generic[Made]):
             for (each, task), found in zip(tasks, histograms, strict=True)
             for question in self._question(each, task, found)
         ]
-        whole = (q for q in questions if (q.query.block or q.query.id) not in self._refused)
+        refused = tuple(self._refused.values())
         return Prepared(
-            tuple(whole),
-            tuple(self._refused.values()),
+            tuple(kept(questions, refused) if self._whole else questions),
+            refused,
             self._schema,
             self._unit,
             tuple(self._notes),
+            self._whole,
         )
 
     def _refusing(self, query: Query) -> AbstractContextManager[None, bool]:
-        """Keep the first refusal of a query, or of the one that it is a group of."""
+        """Keep the first refusal of a query, or of one of its groups."""
         return _Refusing(query, self._refused)
 
     def _check_unit(self) -> None:
@@ -197,12 +225,17 @@ class _Preparation(Generic[Made]):
     ) -> tuple[Lattice, tuple[str, ...]]:
         name = query.attribute or ""
         facts = stated_of(self._given, name)
-        seen = self._tables.profile(self._schema, resolved.columns, resolved.value or "", totalled)
-        lattice = bounded_lattice(facts, seen)
+        try:
+            seen = self._tables.profile(
+                self._schema, resolved.columns, resolved.value or "", totalled
+            )
+            lattice = bounded_lattice(facts, seen)
+        except ParameterError as error:
+            raise UnanswerableError(f"{name} in the synthetic table: {error}") from None
         what = f"a person's total of {name}" if totalled else name
         if lattice is None:
             message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
-            raise ParameterError(message)
+            raise UnanswerableError(message)
         if facts is None or facts.bounds is None:
             return lattice, (f"Bounds of {what} from the synthetic table: {span(lattice)}.",)
         if seen and (seen.lower < lattice.lower or seen.upper > lattice.upper):
@@ -227,5 +260,11 @@ class _Refusing(AbstractContextManager[None, bool]):
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if not isinstance(error, PqdError):
             return False
-        self._refused.setdefault(self._query.block or self._query.id or "", (self._query, error))
+        self._refused.setdefault(self._query.id or "", (self._query, error))
         return True
+
+
+def kept(questions: Iterable[Made], refused: Iterable[Refusal]) -> list[Made]:
+    """Return the questions but those of grouped queries of which a group is refused."""
+    broken = {query.block for query, _ in refused if query.block}
+    return [question for question in questions if question.query.block not in broken]

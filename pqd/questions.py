@@ -12,7 +12,7 @@ from deciders.aggregates import HALF
 from deciders.noise import check_scale
 from pqd.composition import Cost
 from pqd.dispatch import Candidate, Choice, choose
-from pqd.errors import QueryError
+from pqd.errors import UnanswerableError
 from pqd.parameters import Terms, Wanted
 from pqd.priced import Priced, counted
 from reports.model import CandidateFacts
@@ -186,13 +186,16 @@ def public_answer(query: Query, synthetic: Histogram) -> Fraction:
 
     Raises
     ------
-    QueryError
+    UnanswerableError
         If there is none.
     """
     found = answer(query.aggregate, synthetic, query.p or HALF)
     if found is None:
         word = {"AVG": "mean", "MEDIAN": "median"}.get(query.aggregate, "quantile")
-        raise QueryError(f"no synthetic row matches, so there is no {word} to compare with")
+        raise UnanswerableError(
+            f"no synthetic row matches, so there is no {word} to compare with; check the WHERE "
+            "(text is case-sensitive)"
+        )
     return found
 
 

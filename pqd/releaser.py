@@ -152,6 +152,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         cost=cost_of(answers.bill, purse, None),
         simulated=noise.simulated,
         notes=tuple(notes),
+        refused=part.prepared.left_out,
     )
 
 

@@ -11,7 +11,7 @@ from pqd.asking import Part
 from pqd.composition import grouped, price
 from pqd.errors import PqdError
 from pqd.parameters import Terms
-from pqd.preparation import Prepared
+from pqd.preparation import Prepared, kept
 from pqd.questions import Asked, Question, asks
 
 if TYPE_CHECKING:
@@ -107,11 +107,12 @@ class Sharers:
                     left[place] = one
             except PqdError as error:
                 self._refused.append((made.query, error))
-        # A block that cannot be decided whole is not paid for in part.
-        broken = {query.block for query, _ in self._refused if query.block}
-        self.done = {p: q for p, q in self.done.items() if q.query.block not in broken}
-        kept = [(p, one) for p, one in left.items() if one.waiting.query.block not in broken]
-        self.left = dict(sorted(kept, key=lambda pair: pair[1].question.key))
+        if part.prepared.whole:
+            every = [part.prepared.questions[place] for place in (*self.done, *left)]
+            names = {made.query.id for made in kept(every, self._refused)}
+            self.done = {p: q for p, q in self.done.items() if q.query.id in names}
+            left = {p: one for p, one in left.items() if one.waiting.query.id in names}
+        self.left = dict(sorted(left.items(), key=lambda pair: pair[1].question.key))
         self._shared = set(self.left)
         self.rivals: dict[int, tuple[Candidate, ...]] = {}
 
@@ -147,6 +148,7 @@ class Sharers:
             prepared.schema,
             prepared.unit,
             (*prepared.notes, *self.notes),
+            prepared.whole,
         )
         return Part(self._part.engine, self._part.private, made)
 

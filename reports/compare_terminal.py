@@ -22,7 +22,7 @@ from reports.compare_words import (
     share_words,
     tie_sentences,
 )
-from reports.terminal import SIMULATED, indented, wrapped
+from reports.terminal import SIMULATED, indented, left_out, wrapped
 from reports.visible import visible
 from reports.words import cost_sentences, question
 
@@ -60,6 +60,8 @@ class TerminalCompare:
         else:
             yield from _lines(report, console, width, unicode=unicode)
         yield Text()
+        for line in left_out(report.refused):
+            yield from wrapped(line, console, width)
         tables = f"{visible(report.private)}, whatever the number of candidates"
         for sentence in (*_costs(report, tables), *how_to_read(report, unicode=unicode)):
             yield from wrapped(Text(visible(sentence)), console, width)

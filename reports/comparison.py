@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from reports.model import Cost
+    from reports.refused import Refused
 
 CandidateKind = Literal["candidate", "marginals", "bootstrap"]
 
@@ -154,6 +155,7 @@ class CompareReport(Rendered):
     alpha: Fraction
     cost: Cost
     notes: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
     @property
     def simulated(self) -> bool:
@@ -182,7 +184,7 @@ class CompareReport(Rendered):
         return compare_dict(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per query and candidate."""
+        """Return one row per query and candidate; a query not asked has but a reason."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []
@@ -195,6 +197,7 @@ class CompareReport(Rendered):
                 }
                 public = {"id": query.id, "candidate": cell.candidate, "release": query.release}
                 rows.append({**public, **facts, "standing": cell.standing, "weight": query.weight})
+        rows += [{"id": each.id, "reason": each.reason} for each in self.refused]
         return pd.DataFrame(rows)
 
     def __str__(self) -> str:

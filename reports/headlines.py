@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from reports.compare_words import listed, percent
 from reports.numbers import epsilon_text, number_text
+from reports.refused import refused_sentence
 from reports.visible import visible
 
 if TYPE_CHECKING:
     from reports.comparison import ComparedQuery, CompareReport, Standing
     from reports.model import AuditReport
     from reports.plan import PlanReport
+    from reports.refused import Refused
     from reports.release import ReleaseReport
 
 STANDINGS = ("trusted", "not trusted", "undecided")
@@ -48,7 +50,7 @@ def audit_headline(report: AuditReport) -> tuple[str, str]:
         "Trusted means: the private table gives the same answer within the tolerance of "
         f"{visible(report.tolerance)}."
     )
-    return title, lead + _others(counts["not trusted"], counts["undecided"])
+    return title, lead + _others(counts["not trusted"], counts["undecided"]) + _left(report.refused)
 
 
 def _others(outside: int, undecided: int) -> str:
@@ -60,6 +62,11 @@ def _others(outside: int, undecided: int) -> str:
     return f" {'; '.join(parts)}." if parts else ""
 
 
+def _left(refused: Sequence[Refused]) -> str:
+    sentence = refused_sentence(refused)
+    return f" {sentence}." if sentence else ""
+
+
 def plan_headline(plan: PlanReport) -> tuple[str, str]:
     """Return how many queries can be decided, and what a run would cost."""
     total = len(plan.entries)
@@ -67,13 +74,15 @@ def plan_headline(plan: PlanReport) -> tuple[str, str]:
         return "No query was planned", "There is nothing to tell."
     if plan.epsilon is None:
         title = f"What {counted(total, 'question')} would need"
-        return title, "Each needs the epsilon shown for its tolerance to be decided."
+        lead = "Each needs the epsilon shown for its tolerance to be decided."
+        return title, lead + _left(plan.refused)
     enough = sum(entry.decidable is True for entry in plan.entries)
     each = epsilon_text(plan.epsilon)
     price = epsilon_text(plan.epsilon * total if plan.price is None else plan.price)
     some = "All" if enough == total > 1 else f"{enough:,} of" if enough else "None of"
     title = f"{some} {counted(total, 'question')} can be decided at epsilon {each} each"
-    return title, f"An audit of all of them would cost epsilon {price} in total."
+    lead = f"An audit of all of them would cost epsilon {price} in total."
+    return title, lead + _left(plan.refused)
 
 
 def compare_headline(report: CompareReport) -> tuple[str, str]:
@@ -93,7 +102,7 @@ def compare_headline(report: CompareReport) -> tuple[str, str]:
     else:
         title = f"{visible(first.candidate)} is the best of {counted(len(ranked), 'candidate')}"
         lead += " It is established that it is better than each of the others."
-    return title, lead
+    return title, lead + _left(report.refused)
 
 
 def release_headline(report: ReleaseReport) -> tuple[str, str]:
@@ -115,7 +124,7 @@ def release_headline(report: ReleaseReport) -> tuple[str, str]:
         lead += "no theory gives an interval here, only a rehearsal tells how far it may be off."
     if all(batch.replayed for batch in report.batches):
         lead += " All of this was paid for before."
-    return title, lead
+    return title, lead + _left(report.refused)
 
 
 def share_sentence(standing: Standing, queries: Sequence[ComparedQuery]) -> str:

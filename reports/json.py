@@ -28,6 +28,7 @@ def report_dict(report: AuditReport) -> dict[str, Any]:
         "simulated": report.simulated,
         "notes": list(report.notes),
         "verdicts": [json_values(verdict) for verdict in report.verdicts],
+        "refused": json_values(report.refused),
     }
 
 

@@ -17,7 +17,7 @@ from reports.compare_words import (
     tie_sentences,
 )
 from reports.headlines import KINDS, compare_headline
-from reports.markup import code, folded, items, markdown, sentence, table
+from reports.markup import code, folded, items, left_out, markdown, sentence, table
 from reports.terminal import SIMULATED
 from reports.visible import visible
 from reports.words import cost_sentences, question
@@ -47,6 +47,7 @@ def compare_parts(report: CompareReport) -> Iterator[str]:
         yield table(_BOARD, map(_standing, report.leaderboard))
     if told := list(tie_sentences(report)):
         yield items(told)
+    yield from left_out(report.refused)
     if report.queries:
         yield folded("Every query on every candidate", _heat(report))
         yield folded("Queries", [items(_asked(report.queries))])

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from reports.headlines import audit_headline, plan_headline, tally
-from reports.markup import code, folded, items, markdown, sentence, table
+from reports.markup import code, folded, items, left_out, markdown, sentence, table
 from reports.numbers import number_text
 from reports.terminal import SIMULATED, marks, remarks
 from reports.visible import visible
@@ -58,6 +58,7 @@ def audit_parts(report: AuditReport) -> Iterator[str]:
         counts = tally(verdict.standing for verdict in groups)
         told = ", ".join(f"{number} {standing}" for standing, number in counts if number)
         yield folded(f"{code(name or '')}: {told}", [table(_VERDICTS, map(_verdict, groups))])
+    yield from left_out(report.refused)
     yield folded("Queries", [items(_asked(report.verdicts))])
     tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
     yield folded("Cost", [items(cost_sentences(report.cost, tables))])
@@ -105,6 +106,7 @@ def plan_parts(plan: PlanReport) -> Iterator[str]:
         told = f"{enough} of {len(groups)} decidable" if budgeted else f"{len(groups)} groups"
         rows = (_planned(entry, budgeted=budgeted) for entry in groups)
         yield folded(f"{code(name or '')}: {told}", [table(columns, rows)])
+    yield from left_out(plan.refused)
     yield folded("Queries", [items(_asked(plan.entries))])
     public = f"Planned on {visible(plan.synthetic)} alone: no private table was read."
     yield folded("How to read this", [items([public, *plan.notes])])

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from reports.headlines import counted, gap_text, release_headline
-from reports.markup import code, folded, items, markdown, sentence, table
+from reports.markup import code, folded, items, left_out, markdown, sentence, table
 from reports.numbers import epsilon_text, number_text
 from reports.release_terminal import SIMULATED
 from reports.release_words import (
@@ -59,6 +59,7 @@ def release_parts(report: ReleaseReport) -> Iterator[str]:
             "How they were answered",
             [table(_BATCHES, map(_batch, report.batches)), items(reasons)],
         )
+    yield from left_out(report.refused)
     if report.queries:
         yield folded("Queries", _queries(report.queries))
     yield folded("Cost", [items(cost_sentences(report.cost, tables_text(report)))])

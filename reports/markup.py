@@ -6,9 +6,14 @@ Nothing that comes from a spec, a query or a table can make up a tag, a link, a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from reports.refused import refused_lines, refused_sentence
 from reports.visible import visible
+
+if TYPE_CHECKING:
+    from reports.refused import Refused
 
 # ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
 _SIGNS = re.compile(
@@ -38,6 +43,12 @@ def folded(title: str, parts: Iterable[str]) -> str:
 def items(lines: Iterable[str]) -> str:
     """Return lines of text as a list."""
     return "\n".join(f"- {_START.sub(_started, markdown(line))}" for line in lines)
+
+
+def left_out(refused: Sequence[Refused]) -> Iterator[str]:
+    """Yield the queries that were not asked, under how many they are."""
+    if refused:
+        yield folded(refused_sentence(refused), [items(refused_lines(refused))])
 
 
 def sentence(text: str) -> str:

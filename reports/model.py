@@ -11,6 +11,8 @@ from reports.rendered import Plotted, Rendered
 if TYPE_CHECKING:
     import pandas as pd
 
+    from reports.refused import Refused
+
 SCHEMA_VERSION = 1
 
 
@@ -148,7 +150,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport(Rendered, Plotted):
-    """Verdicts of one audit; ``notes`` are public remarks, ``tolerance`` is tau as it was given."""
+    """Verdicts of one audit; ``notes`` are public remarks, ``tolerance`` is tau as it was given.
+
+    ``refused`` are the queries that the synthetic table gives nothing to hold against.
+    """
 
     verdicts: tuple[Verdict, ...]
     private: str
@@ -156,6 +161,7 @@ class AuditReport(Rendered, Plotted):
     tolerance: str
     cost: Cost
     notes: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
     @property
     def spent(self) -> Fraction:
@@ -174,10 +180,11 @@ class AuditReport(Rendered, Plotted):
         return report_dict(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per verdict, without the candidates."""
+        """Return one row per query, without the candidates; one not asked has no outcome."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = [asdict(verdict) for verdict in self.verdicts]
+        rows += [asdict(each) for each in self.refused]
         frame = pd.DataFrame(rows).drop(columns="candidates")
         return frame.astype({"epsilon": float, "alpha": float})
 

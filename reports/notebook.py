@@ -22,6 +22,7 @@ from reports.numbers import epsilon_text, number_text
 from reports.pages.check import KINDS
 from reports.pages.frame import fragment
 from reports.pages.query import WORDS, verdict_cells
+from reports.refused import refused_lines
 from reports.release import ReleaseReport
 from reports.release_terminal import SIMULATED as SIMULATED_ANSWERS
 from reports.release_words import (
@@ -82,6 +83,7 @@ def notebook_html(report: Report) -> str:
         kind, (title, lead), tables = "release", release_headline(report), [*_release(report)]
     else:
         kind, (title, lead), tables = "plan", plan_headline(report), [_plan(report)]
+    lines += refused_lines(getattr(report, "refused", ()))
     return fragment(
         "notebook.html.j2",
         kind=kind,

@@ -15,13 +15,15 @@ from reports.json import json_values
 from reports.model import SCHEMA_VERSION, CandidateFacts, QueryFacts
 from reports.numbers import epsilon_text, number_text
 from reports.rendered import Plotted, Rendered
-from reports.terminal import indented, rendered_text, wrapped
+from reports.terminal import indented, left_out, rendered_text, wrapped
 from reports.visible import visible
 from reports.words import budget_text, question, share_text, threshold_text, tolerance
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderResult
+
+    from reports.refused import Refused
 
 # Below this width a table would cut its numbers off.
 _NARROW = 72
@@ -46,6 +48,7 @@ class PlanReport(Rendered, Plotted):
     alpha: Fraction
     notes: tuple[str, ...] = ()
     price: Fraction | None = None
+    refused: tuple[Refused, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
@@ -54,7 +57,7 @@ class PlanReport(Rendered, Plotted):
         return {"schema_version": SCHEMA_VERSION, "kind": "plan", **values}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per query and candidate."""
+        """Return one row per query and candidate; a query not planned has but a reason."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []
@@ -63,6 +66,7 @@ class PlanReport(Rendered, Plotted):
             for candidate in entry.candidates:
                 facts = {k: v for k, v in json_values(candidate).items() if k != "curve"}
                 rows.append({**public, **facts, "chosen": candidate.decider == entry.decider})
+        rows += [{"id": each.id, "reason": each.reason} for each in self.refused]
         return pd.DataFrame(rows)
 
     def _plotted(self) -> tuple[QueryFacts, ...]:
@@ -158,6 +162,7 @@ def _summary(plan: PlanReport) -> Iterator[Text]:
             f"({total} in total).",
             style="bold",
         )
+    yield from left_out(plan.refused)
     yield Text(
         f"Planned on {visible(plan.synthetic)} alone: no private table was read, nothing was "
         "spent. > marks the decider that would be used."

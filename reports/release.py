@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from reports.model import Cost
+    from reports.refused import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,7 @@ class ReleaseReport(Rendered):
     cost: Cost
     simulated: bool = False
     notes: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values."""
@@ -95,12 +97,14 @@ class ReleaseReport(Rendered):
         return release_dict(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per query."""
+        """Return one row per query; one not asked has a reason and no answer."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         names = ReleasedQuery.__slots__
         rows = [{name: getattr(query, name) for name in names} for query in self.queries]
-        return pd.DataFrame(rows, columns=list(names)).assign(simulated=self.simulated)
+        rows += [asdict(each) for each in self.refused]
+        columns = [*names, *(["reason"] if self.refused else [])]
+        return pd.DataFrame(rows, columns=columns).assign(simulated=self.simulated)
 
     def __str__(self) -> str:
         """Return the terminal report as plain text, 80 columns wide."""

@@ -17,7 +17,7 @@ from reports.release_words import (
     tables_text,
     truncation_text,
 )
-from reports.terminal import indented, wrapped
+from reports.terminal import indented, left_out, wrapped
 from reports.visible import visible
 from reports.words import cost_sentences, question
 
@@ -49,6 +49,8 @@ class TerminalRelease:
                 if query.batch == batch.name:
                     yield from _query(query, console, width, sign)
             yield Text()
+        for line in left_out(report.refused):
+            yield from wrapped(line, console, width)
         for sentence in (*_reading(report), *report.notes):
             yield from wrapped(Text(visible(sentence)), console, width)
 

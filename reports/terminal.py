@@ -12,6 +12,7 @@ from rich.text import Text
 
 from reports.chart import chart_lines
 from reports.numbers import number_text
+from reports.refused import refused_lines, refused_sentence
 from reports.visible import visible
 from reports.words import (
     cost_sentences,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from reports.model import AuditReport, Verdict
+    from reports.refused import Refused
 
 INDENT = " " * 5
 _BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
@@ -161,10 +163,19 @@ def _summary(report: AuditReport) -> Iterator[Text]:
     if "undecided" in standings:
         counts += f", {standings.count('undecided')} undecided"
     yield Text(f"{counts}.", style="bold")
+    yield from left_out(report.refused)
     tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
     for sentence in cost_sentences(report.cost, tables):
         yield Text(sentence)
     yield from remarks(report.verdicts, report.notes)
+
+
+def left_out(refused: Sequence[Refused]) -> Iterator[Text]:
+    """Yield the queries that were not asked, by name, each with the reason."""
+    if refused:
+        yield Text(f"{refused_sentence(refused)}:", style="bold yellow")
+    for line in refused_lines(refused):
+        yield Text(visible(line))
 
 
 def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[Text]:

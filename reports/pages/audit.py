@@ -9,6 +9,7 @@ from reports.headlines import audit_headline, tally
 from reports.numbers import epsilon_text
 from reports.pages.curves import Curves
 from reports.pages.query import asked, block, panel, tally_view, verdict_cells
+from reports.refused import refused_lines
 from reports.terminal import SIMULATED, remarks
 from reports.visible import visible
 from reports.words import cost_sentences
@@ -42,6 +43,7 @@ def audit_context(report: AuditReport, command: str | None) -> dict[str, Any]:
         "budget": budget(report.cost),
         "command": command,
         "replays": report.cost.ledger is not None,
+        "refused": list(refused_lines(report.refused)),
         "remarks": [text.plain for text in remarks(report.verdicts, report.notes)],
     }
 

@@ -22,6 +22,7 @@ from reports.pages.audit import budget
 from reports.pages.pictures import EstimatePicture, band, estimate_picture
 from reports.pages.pictures import Scale as Share
 from reports.pages.query import WORDS
+from reports.refused import refused_lines
 from reports.terminal import SIMULATED
 from reports.visible import visible
 from reports.words import cost_sentences, p_value_text, question, share_text, threshold_text
@@ -67,6 +68,7 @@ def compare_context(report: CompareReport, command: str | None) -> dict[str, Any
         "replays": report.cost.ledger is not None,
         "level": level,
         "alpha": number_text(float(report.alpha) * 100, 3),
+        "refused": list(refused_lines(report.refused)),
         "remarks": list(report.notes),
     }
 

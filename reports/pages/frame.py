@@ -27,6 +27,7 @@ def page(template: str, **context: object) -> str:
         "policy": Markup(policy),  # noqa: S704 - made of digests
         "style": Markup(style),  # noqa: S704 - our own file
         "script": Markup(script),  # noqa: S704 - the same
+        "refused": (),
     }
     return environment.get_template(template).render(shared | context)
 

@@ -10,6 +10,7 @@ from reports.headlines import plan_headline
 from reports.numbers import epsilon_text, number_text
 from reports.pages.curves import Curves
 from reports.pages.query import asked, blocked, panel, tally_view
+from reports.refused import refused_lines
 from reports.words import budget_text, share_text, threshold_text
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def plan_context(plan: PlanReport, command: str | None) -> dict[str, Any]:
         "command": command,
         "replays": False,
         "level": level,
+        "refused": list(refused_lines(plan.refused)),
         "remarks": list(plan.notes),
     }
 

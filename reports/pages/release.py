@@ -9,6 +9,7 @@ from reports.headlines import counted, gap_text, release_headline
 from reports.numbers import epsilon_text, number_text
 from reports.pages.audit import budget
 from reports.pages.pictures import Scale, band
+from reports.refused import refused_lines
 from reports.release_terminal import SIMULATED
 from reports.release_words import (
     asked,
@@ -61,6 +62,7 @@ def release_context(report: ReleaseReport, command: str | None) -> dict[str, Any
         "command": command,
         "replays": report.cost.ledger is not None,
         "reading": list(how_to_read(report)),
+        "refused": list(refused_lines(report.refused)),
         "remarks": list(report.notes),
     }
 

@@ -21,7 +21,7 @@ from deciders.estimates import (
 from pqd.auditor import part_of
 from pqd.comparer import run_compare
 from pqd.contest import RELEASES, Contest, contest_of
-from pqd.errors import DeciderError, QueryError
+from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Terms
 from pqd.queries import as_queries
 from pqd.rules import Rules
@@ -346,7 +346,7 @@ def test_where_no_candidate_can_be_within_it_is_refused_as_in_an_audit(
         compared(sql, FRAMES, tau=tau, release=release)
     assert str(found.value) == str(audited.value)
     assert type(found.value) is type(audited.value)
-    assert isinstance(found.value, QueryError)
+    assert isinstance(found.value, UnanswerableError)
 
 
 # What all candidates have in common ---------------------------------------------------------------

@@ -9,7 +9,7 @@ import pqd
 from deciders import Interval, Lattice, SimulatedNoise, applicable
 from pqd.auditor import run
 from pqd.dispatch import choose
-from pqd.errors import DeciderError
+from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Terms
 from pqd.queries import as_queries
 
@@ -84,7 +84,7 @@ def test_a_name_that_does_not_fit_is_refused(name: str, query: str, words: str) 
 
 def test_truncating_deciders_refuse_negative_values() -> None:
     columns = {"income": {"bounds": (-10, 5000)}}
-    with pytest.raises(DeciderError, match="needs values >= 0"):
+    with pytest.raises(UnanswerableError, match="needs values >= 0"):
         pqd.plan(table(1, 400), QUERIES[1], tau=5, epsilon=1, decider="svt_sum", columns=columns)
     entry = pqd.plan(table(1, 400), QUERIES[1], tau=5, epsilon=1, columns=columns).entries[0]
     assert {c.decider for c in entry.candidates} == {"inv_sum", "lm_sum"}

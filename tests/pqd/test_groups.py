@@ -14,7 +14,7 @@ from deciders import SecureNoise, answer
 from deciders.errors import ParameterError
 from pqd.auditor import part_of, run
 from pqd.composition import PARALLEL, SEQUENTIAL
-from pqd.errors import PqdError, QueryError
+from pqd.errors import PqdError, QueryError, UnanswerableError
 from pqd.groups import MOST_GROUPS, Bins, grouped
 from pqd.parameters import Terms
 from pqd.queries import as_queries
@@ -374,25 +374,29 @@ def test_a_query_without_an_id_keeps_its_keys() -> None:
 
 def test_more_than_a_thousand_groups_are_refused() -> None:
     many = pd.DataFrame({"sex": [f"k{number}" for number in range(MOST_GROUPS + 1)]})
-    with pytest.raises(QueryError, match="GROUP BY sex makes more than 1,000 groups"):
+    with pytest.raises(UnanswerableError, match="GROUP BY sex makes more than 1,000 groups"):
         run(PRIVATE, many, as_queries(BY_SEX), terms(columns={}), SecureNoise())
     keys = [(str(number),) for number in range(MOST_GROUPS + 1)]
-    with pytest.raises(QueryError, match="more than 1,000"):
+    with pytest.raises(UnanswerableError, match="more than 1,000"):
         grouped(Query(BY_SEX), lambda: keys)
     assert len(grouped(Query(BY_SEX), lambda: keys[1:])) == MOST_GROUPS
 
 
 def test_no_group_at_all_is_refused() -> None:
     sql = f"SELECT COUNT(*) FROM D WHERE sex = '{HIDDEN}' GROUP BY sex"
-    with pytest.raises(QueryError, match="no synthetic row matches, so there is no group"):
+    with pytest.raises(UnanswerableError, match="no synthetic row matches, so there is no group"):
         run(PRIVATE, SYNTHETIC, as_queries(sql), terms(), SecureNoise())
 
 
 @pytest.mark.parametrize("aggregate", ["MEDIAN", "AVG"])
 def test_a_group_without_a_synthetic_row_has_no_median(aggregate: str) -> None:
     sql = f"SELECT {aggregate}(pay) FROM D GROUP BY sex"
-    with pytest.raises(QueryError, match="no synthetic row matches, so there is no me"):
-        run(PRIVATE, SYNTHETIC, (stated(sql, ("it's",), (HIDDEN,)),), terms(), SecureNoise())
+    with pytest.raises(UnanswerableError, match="no synthetic row matches, so there is no me"):
+        run(PRIVATE, SYNTHETIC, (stated(sql, (HIDDEN,)),), terms(), SecureNoise())
+    both = stated(sql, ("it's",), (HIDDEN,))
+    report = run(PRIVATE, SYNTHETIC, (both,), terms(), SecureNoise())
+    assert [verdict.group for verdict in report.verdicts] == ["sex = it's"]
+    assert [each.group for each in report.refused] == [f"sex = {HIDDEN}"]
 
 
 @pytest.mark.parametrize("column", ["xes", "sex || 'a'", "1", "ALL"])
