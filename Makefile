@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test format lock samples tables pictures benchmark clean
+.PHONY: demo test fuzz format lock samples tables pictures benchmark clean
 
 demo: $(READY)
 	$(BIN)/pqd audit samples/census_private.parquet samples/census_synthetic.parquet \
@@ -16,6 +16,12 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto -q
+
+# Random inputs, TIMES as many as in a test run, whose inputs are always the same.  What it finds
+# is printed: add it to its test as an @example, so that every test run tries it from then on.
+TIMES ?= 100
+fuzz: $(READY)
+	PQD_FUZZ=$(TIMES) $(BIN)/pytest -n auto -q -m hypothesis --hypothesis-profile fuzz
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -8,12 +8,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from deciders import Lattice, ParameterError
 from pqd.errors import QueryError
 from pqd.expressions import folded
+from pqd.parsing import statements
 from reports.numbers import number_text
 
 if TYPE_CHECKING:
@@ -37,9 +37,12 @@ def _spellings(name: str) -> set[str]:
 @lru_cache(maxsize=1024)
 def _canonical(sql: str) -> str:
     try:
-        node = parse_one(sql, read="duckdb")
-    except (SqlglotError, RecursionError):
+        found = statements(sql)
+    except QueryError:
         return sql
+    if len(found) != 1:
+        return sql
+    (node,) = found
     for identifier in node.find_all(exp.Identifier):
         identifier.set("quoted", True)  # noqa: FBT003 - sqlglot takes the value by place
     return folded(node.sql(dialect="duckdb"))

@@ -304,7 +304,10 @@ class Checker:
 
 def place(node: exp.Expr) -> tuple[int | None, int | None]:
     """Return the offsets (start, stop) of ``node`` in its text, None where unknown."""
-    spots = [part.meta for part in node.walk() if "start" in part.meta]
+    # The parser marks what it read as nothing (the rest of a text) by an end before its start.
+    spots = [
+        part.meta for part in node.walk() if part.meta.get("end", -1) >= part.meta.get("start", 0)
+    ]
     if not spots:
         return None, None
     return min(spot["start"] for spot in spots), max(spot["end"] for spot in spots) + 1

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, SqlglotError
 
 from deciders.errors import ParameterError
 from deciders.exact import probability
 from pqd.errors import QueryError
 from pqd.expressions import SQL_LIMIT, Checker, Schema, folded, place
+from pqd.parsing import TOO_DEEP, quiet, statements
 from pqd.predicate import Atom, Predicate, combined, normal_form
 
 if TYPE_CHECKING:
@@ -34,7 +31,6 @@ _FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate] [GROUP
 Cell = str | int | float | bool | Decimal | datetime | None
 Key = tuple[Cell, ...]
 
-_TOO_DEEP = "the query is nested too deeply; write it with fewer parentheses"
 _KNOWN = {
     exp.Count: "COUNT",
     exp.Sum: "SUM",
@@ -77,11 +73,19 @@ class Query:
 
     def __post_init__(self) -> None:
         """Parse and check the shape."""
+        self._check_names()
         try:
             self._read()
         except RecursionError:
-            _refuse(_TOO_DEEP, self.sql)
+            _refuse(TOO_DEEP, self.sql)
 
+    def _check_names(self) -> None:
+        """Hold the names to what every report can print: found later, they would cost budget."""
+        for name in (self.id, self.block, self.group):
+            if name is not None and not (isinstance(name, str) and _whole(name)):
+                raise QueryError(f"the id {name!r} of a query is not text; write a word or a few")
+
+    @quiet()
     def _read(self) -> None:
         select = _parsed(self.sql)
         aggregate, value, p = _aggregate(self.sql, select)
@@ -105,10 +109,17 @@ class Query:
         columns = len(self.group_by)
         if not columns:
             _refuse("keys are given, but there is no GROUP BY", self.sql)
-        for key in self.keys:
+        for key in self.keys if isinstance(self.keys, tuple) else (self.keys,):
             if not isinstance(key, tuple) or len(key) != columns:
                 _refuse(
                     f"the key {key!r} has not one value for each of {columns} columns of GROUP BY",
+                    self.sql,
+                )
+            strange = [cell for cell in key if not _is_cell(cell)]
+            if strange:
+                _refuse(
+                    f"the key {key!r} holds {strange[0]!r} ({type(strange[0]).__name__}); "
+                    "write text, a number, True, False, a datetime or None",
                     self.sql,
                 )
 
@@ -117,6 +128,7 @@ class Query:
         """Names of the columns in the query, as written."""
         return frozenset(column.name for column in self._select.find_all(exp.Column))
 
+    @quiet()
     def only(self, condition: str, group: str) -> Query:
         """Return this query, ungrouped, on the rows that also meet ``condition`` (SQL).
 
@@ -154,8 +166,9 @@ class Query:
         try:
             return self._resolved(checker)
         except RecursionError:
-            _refuse(_TOO_DEEP, self.sql)
+            _refuse(TOO_DEEP, self.sql)
 
+    @quiet()
     def _resolved(self, checker: Checker) -> Resolved:
         where = self._select.args.get("where")
         matching = predicate = normal_form(checker.predicate(where.this)) if where else None
@@ -193,49 +206,35 @@ def _parsed(sql: str) -> exp.Select:
         raise QueryError("the query is empty; " + _FORM)
     if len(sql) > SQL_LIMIT:
         raise QueryError(f"the query has {len(sql):,} characters; at most {SQL_LIMIT:,} are read")
-    if not sql.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in sql):
+    if not _whole(sql):
         raise QueryError("the query holds half a character (a lone surrogate); save it as UTF-8")
-    try:
-        with _quiet():
-            statements = [node for node in sqlglot.parse(sql, read="duckdb") if node]
-    except ParseError as error:
-        raise _malformed(sql, error) from None
-    except SqlglotError:
-        raise QueryError("this is not SQL; check quotes and parentheses", sql) from None
-    if len(statements) != 1:
-        _refuse(f"{len(statements)} statements were found; write one SELECT a query", sql)
-    (node,) = statements
+    found = statements(sql)
+    if len(found) != 1:
+        _refuse(f"{len(found)} statements were found; write one SELECT a query", sql)
+    (node,) = found
     if not isinstance(node, exp.Select):
         _refuse(f"{type(node).__name__.upper()} is not a SELECT; {_FORM}", sql, node)
     _check_clauses(sql, node)
     return node
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep sqlglot from logging what it falls back to: the refusal says it."""
-    logger = logging.getLogger("sqlglot")
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
+def _whole(text: str) -> bool:
+    """Whether a text has no half character (a lone surrogate), which no file can hold."""
+    return text.isprintable() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def _malformed(sql: str, error: ParseError) -> QueryError:
-    first = error.errors[0] if error.errors else {}
-    highlight, before = first.get("highlight") or "", first.get("start_context") or ""
-    start = len(before) if before and sql.startswith(before) else sql.find(highlight)
-    description = str(first.get("description") or "").rstrip(".")
-    if not description or "<" in description:
-        description = "something is missing here"
-    message = f"malformed SQL: {description}"
-    if start < 0 or not highlight:
-        return QueryError(message, sql)
-    return QueryError(message, sql, start, start + len(highlight))
+def _is_cell(cell: object) -> bool:
+    """Whether SQL can be written for a stated value, and every report print it."""
+    if isinstance(cell, str):
+        return _whole(cell)
+    if isinstance(cell, Decimal):
+        return not cell.is_nan()
+    return cell is None or isinstance(cell, (bool, int, float, datetime))
 
 
 def _check_clauses(sql: str, select: exp.Select) -> None:
+    if not select.expressions:
+        _refuse("nothing stands between SELECT and FROM; " + _FORM, sql)
     admitted = {"expressions", "from_", "where", "group", "kind"}
     for name, value in select.args.items():
         if value and name not in admitted:

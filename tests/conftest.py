@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 import pqd.cli
 from deciders import Histogram, Lattice
@@ -16,12 +15,11 @@ from pqd.engines.duckdb import DuckDBEngine
 from pqd.query import Query
 from pqd.tables import open_table
 from pqd.workload import Measured, Task, Workload
+from tests import drawing
 
 Ran = tuple[int, str, str]
 
-# How long an example takes depends on what else the machine does: no test may fail by it.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+drawing.load()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -223,7 +223,7 @@ def holds(aggregate: str, histogram: Histogram, interval: Interval, p: Fraction 
     return true is not None and interval.contains(true)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(VALUES, st.data())
 def test_without_noise_a_laplace_estimate_is_the_answer(
     values: list[int], data: st.DataObject
@@ -242,7 +242,7 @@ def test_without_noise_a_laplace_estimate_is_the_answer(
         assert estimator.estimate(found) == true
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(VALUES, intervals(), st.integers(-6, 9))
 def test_without_noise_a_mean_is_the_answer(
     values: list[int], interval: Interval, centre: int
@@ -253,7 +253,7 @@ def test_without_noise_a_mean_is_the_answer(
     assert mean.estimate(found) == answer("AVG", histogram)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(VALUES, intervals(), QUANTILES, st.sets(st.integers(-9, 12), max_size=4))
 def test_without_noise_ranks_tell_the_answer(
     values: list[int], interval: Interval, p: Fraction, others: set[int]
@@ -264,7 +264,7 @@ def test_without_noise_ranks_tell_the_answer(
     assert says(ranks, histogram, interval) == holds("QUANTILE", histogram, interval, p)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(-6, 9), min_size=1, max_size=14), intervals(), QUANTILES)
 def test_without_noise_the_chosen_point_is_the_answer(
     values: list[int], interval: Interval, p: Fraction
@@ -279,7 +279,7 @@ def test_without_noise_the_chosen_point_is_the_answer(
     assert quantile.accept(histogram, interval, 10**6) == pytest.approx(float(truth), abs=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(VALUES, st.data())
 def test_at_a_huge_budget_accept_is_the_truth(values: list[int], data: st.DataObject) -> None:
     histogram, interval = Histogram.from_values(values), data.draw(intervals())
@@ -295,7 +295,7 @@ def test_at_a_huge_budget_accept_is_the_truth(values: list[int], data: st.DataOb
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(VALUES, intervals(), st.integers(-6, 9))
 def test_at_a_huge_budget_accept_of_a_mean_is_the_truth(
     values: list[int], interval: Interval, centre: int
@@ -443,7 +443,7 @@ def test_no_whole_number_is_never_found() -> None:
                 assert within(estimator, found, interval, 1) >= 0.5
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(VALUES, st.sampled_from([0.05, 0.7, 4]))
 def test_neighbouring_spans_share_all_chances(values: list[int], epsilon: float) -> None:
     """The yes-rates of intervals that split the line add up to 1."""
@@ -540,7 +540,7 @@ def test_claims_of_ranks_have_exact_levels(p: Fraction) -> None:
 
 
 # Regression: LaplaceEstimate.at_least takes cut - 1 for the nearest answer below (laplace.py).
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(-40, 40), st.fractions(-9, 9, max_denominator=5))
 def test_a_cut_between_whole_numbers_is_the_one_above(noisy: int, cut: Fraction) -> None:
     """No whole answer lies between, so the two claims are the same."""
@@ -596,7 +596,6 @@ def test_a_chosen_point_claims_nothing() -> None:
 # Estimates and confidence.
 
 
-@settings(deadline=None)
 @given(
     st.integers(-50, 50),
     st.sampled_from([0.02, 0.3, 1, 9, 10**5]),
@@ -633,7 +632,7 @@ def test_a_mean_of_less_than_one_row_is_unknown() -> None:
 
 
 @given(st.integers(-900, 900), st.integers(1, 300), st.sampled_from([0.1, 1, 20]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_confidence_of_a_mean_is_where_the_claims_end(
     total: int, count: int, epsilon: float
 ) -> None:
@@ -659,7 +658,7 @@ def test_confidence_of_a_mean_is_where_the_claims_end(
     st.sets(st.integers(-3, 34), min_size=1, max_size=6),
     QUANTILES,
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_clear_claims_agree_with_the_estimate(
     values: list[int], cuts: set[int], p: Fraction
 ) -> None:

@@ -116,7 +116,7 @@ predicates = st.recursive(
 epsilons = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.lists(st.tuples(predicates, epsilons), min_size=1, max_size=8))
 def test_a_run_is_never_charged_below_its_worst_row(workload: list[tuple[str, Fraction]]) -> None:
     check(workload)
@@ -347,7 +347,7 @@ def test_unequal_budgets_compose_to_at_least_the_brute_force(number: int) -> Non
         assert divergence(losses, as_mpf(found) * mp.mpf("0.95")) > as_mpf(delta)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.sampled_from([Fraction(n, 20) for n in (1, 3, 7, 14, 40)]), min_size=2, max_size=6),
     st.sampled_from([Fraction(1, 10**n) for n in (1, 2, 4, 7)]),

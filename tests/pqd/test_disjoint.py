@@ -357,7 +357,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(conditions, conditions)
 def test_no_row_matches_two_conditions_that_are_claimed_disjoint(first: str, second: str) -> None:
     found, rows = region(read(first)), matching(read(first))

@@ -13,10 +13,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deciders import Lattice
+from tests.drawing import examples
 
 Row = tuple[Any, ...]
 Scan = Callable[..., list[Any]]
@@ -175,7 +176,7 @@ def check_against_duckdb(scan: Scan, rows: Sequence[Row], queries: Sequence[str]
     assert dict(zip(queries, found, strict=True)) == dict(zip(queries, expected, strict=True))
 
 
-some = settings(max_examples=40, deadline=None)
+some = examples(40)
 
 
 @some

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import pqd
 from pqd.errors import QueryError
 from pqd.expressions import Kind
+from tests.drawing import examples
 
 SCHEMA = {
     "age": Kind.NUMBER,
@@ -69,10 +70,16 @@ def mutated(draw: Callable[..., Any]) -> str:
 texts = mutated() | tokens | tokens.map("SELECT COUNT(*) FROM D WHERE {}".format) | st.text()
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(texts)
 @example("SELECT SUM(" + "- " * 400 + "age) FROM D")
 @example("SELECT COUNT(*) FROM D WHERE " + "(" * 300 + "flag" + ")" * 300)
+# What random runs found.
+@example("SELECT FROM D")
+@example("SELECT ALL FROM D GROUP BY age")
+@example("CALL RING(XOR, 1, 2))) FROM D WH DATERANGE NOT DIST  ")
+@example("SELECT SUM(STRUCT_EXTRACT( WITH) FROM D")
+@example("SELECT COUNT(*) FROM D WHERE YEAR(born) IN J_S_O_N_OBJECT( g IS TRUE) = FALSE")
 def test_text_is_a_query_or_is_refused(sql: str) -> None:
     try:
         found = pqd.Query(sql).resolve(SCHEMA)
@@ -86,7 +93,7 @@ def test_text_is_a_query_or_is_refused(sql: str) -> None:
         assert 0 <= refusal.start < refusal.stop <= len(sql)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(mutated())
 @example("SELECT COUNT(*) FROM D WHERE age = 1 = flag")
 @example("SELECT COUNT(*) FROM D WHERE YEAR(NULL) = 2020")

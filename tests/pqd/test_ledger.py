@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
@@ -33,6 +33,7 @@ from pqd.parameters import Terms
 from pqd.queries import as_queries
 from pqd.tables import open_table
 from reports.model import AuditReport
+from tests.drawing import examples
 
 Price = Callable[[Fraction], Charge]
 Ran = tuple[int, str, str]
@@ -530,16 +531,8 @@ class Walk(RuleBasedStateMachine):
             assert account.limit == Budget(model.limit)
 
 
-WALK = settings(
-    max_examples=40,
-    stateful_step_count=15,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
 TestWalk = Walk.TestCase
-TestWalk.settings = WALK
+TestWalk.settings = settings(examples(40), stateful_step_count=15)
 
 
 # Older copies ------------------------------------------------------------------------------------

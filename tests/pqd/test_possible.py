@@ -144,7 +144,7 @@ CONDITIONS: dict[str, st.SearchStrategy[str]] = {
 
 
 @pytest.mark.parametrize("column", SCHEMA)
-@settings(max_examples=80, derandomize=True, database=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_no_row_has_a_combination_that_is_not_known(column: str, data: st.DataObject) -> None:
     wheres = data.draw(st.lists(CONDITIONS[column], min_size=1, max_size=6))
@@ -160,7 +160,7 @@ APART = {
 
 
 @pytest.mark.parametrize("column", APART)
-@settings(max_examples=30, derandomize=True, database=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_every_combination_that_is_known_has_a_row(column: str, data: st.DataObject) -> None:
     """Where no two constants are neighbours: then something lies between any two."""
@@ -171,7 +171,7 @@ def test_every_combination_that_is_known_has_a_row(column: str, data: st.DataObj
 
 
 @pytest.mark.parametrize("column", ["age", "born"])
-@settings(max_examples=30, derandomize=True, database=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_combinations_come_in_the_order_of_the_values(column: str, data: st.DataObject) -> None:
     wheres = data.draw(st.lists(ordered(column, APART[column]), min_size=1, max_size=5))

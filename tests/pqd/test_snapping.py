@@ -65,7 +65,7 @@ def test_values_snap_to_the_lattice_and_stop_at_its_ends(
     cents=st.lists(st.integers(-150, 250), min_size=1, max_size=30),
     lattice=st.sampled_from([CENTS, Lattice(-1, 2, "0.01"), Lattice("-0.5", 1, "0.1")]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_decimal_snaps_to_the_nearest_point(
     scan: Scan, cents: list[int], lattice: Lattice
 ) -> None:

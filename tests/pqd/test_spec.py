@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deciders import DECIDERS
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.parameters import Terms, Wanted, parse_columns
 from pqd.spec import Check, Problem, Source, Spec, SpecError, read_spec
+from tests.drawing import examples
 from tests.pqd.spec_texts import FULL, HEAD, SMALL
 
 SECRET = "hush-7f3a"  # noqa: S105 - what no message may show
@@ -578,7 +579,7 @@ def mutated(draw: Callable[..., Any]) -> str:
     return text
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=mutated() | st.text(max_size=40))
 def test_any_text_is_a_spec_or_is_refused(
     text: str, tmp_path_factory: pytest.TempPathFactory

@@ -3,10 +3,11 @@
 import tomllib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.spec.lines import Places, Where
+from tests.drawing import examples
 
 
 def counted_headers(text: str) -> list[int]:
@@ -70,7 +71,7 @@ scalars = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.lists(scalars, max_size=3), min_size=1, max_size=5))
 def test_every_key_has_the_line_that_it_was_written_in(tables: list[list[str]]) -> None:
     text = ""

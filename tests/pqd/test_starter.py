@@ -7,13 +7,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pqd
 from pqd.errors import TableError
 from pqd.spec import read_spec, starter
 from pqd.spec.starter import toml_text
+from tests.drawing import examples
 
 ODD = ['a"b', "it's", "a\nb", "a b", "ünï", "x=1", "[[check]]", "capital-gain", "{id}", "#", "\\"]
 TABLES: dict[str, dict[str, list[object]]] = {
@@ -122,7 +123,7 @@ def test_no_more_hints_than_a_reader_reads(tmp_path: Path) -> None:
     assert text.count("# [columns.") == 50
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_survives_toml(text: str) -> None:
     written = toml_text(text)

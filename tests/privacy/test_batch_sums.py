@@ -204,7 +204,7 @@ TRUNCATIONS: tuple[Truncation, ...] = (
 @pytest.mark.parametrize("name", list(MECHANISMS))
 @pytest.mark.parametrize("truncation", TRUNCATIONS, ids=lambda truncation: truncation.id)
 def test_a_batch_loses_at_most_epsilon(name: str, truncation: Truncation) -> None:
-    @settings(max_examples=4, deadline=None)
+    @settings(max_examples=4)
     @given(st.sampled_from(WORKLOADS), st.lists(st.integers(0, 9), max_size=8))
     def check(workload: RangeSums, rows: list[int]) -> None:
         mechanism = MECHANISMS[name](workload=workload, truncation=truncation)
@@ -235,7 +235,7 @@ WIDE = Buckets(tuple(range(1, 13)))
 @pytest.mark.parametrize("kept", [Fraction(1, 2), Fraction(1, 5), Fraction(9, 10)])
 @pytest.mark.parametrize("budget", [Fraction(1, 2), Fraction(3)])
 def test_a_sparse_vector_loses_at_most_its_budget(kept: Fraction, budget: Fraction) -> None:
-    @settings(max_examples=12, deadline=None)
+    @settings(max_examples=12)
     @given(st.lists(st.sampled_from([1, 2, 5, 6, 12]), max_size=30))
     def check(rows: list[int]) -> None:
         svt = SparseVectorTruncation(start=1, growth=Fraction(5, 4), kept=kept)

@@ -177,7 +177,7 @@ def situations(draw: st.DrawFn, kind: str) -> Situation:
 
 @pytest.mark.parametrize("kind", ["COUNT", "COUNT DISTINCT", "SUM", "AVG", "ranks", "race"])
 def test_noisy_numbers_lose_at_most_epsilon(kind: str) -> None:
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=80)
     @given(situations(kind))
     def check(situation: Situation) -> None:
         estimator, values, points, epsilon = situation
@@ -202,7 +202,7 @@ def tables(draw: st.DrawFn) -> tuple[ExponentialQuantile, list[int], str]:
     return quantile, values, draw(st.sampled_from(["0.01", *EPSILONS, "30"]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tables())
 def test_a_chosen_point_loses_at_most_epsilon(
     table: tuple[ExponentialQuantile, list[int], str],
@@ -215,7 +215,7 @@ def test_a_chosen_point_loses_at_most_epsilon(
     assert lost <= float(epsilon) + TOLERANCE
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(tables())
 def test_the_descent_reaches_every_point_by_its_weight(
     table: tuple[ExponentialQuantile, list[int], str],

@@ -41,7 +41,7 @@ def situations(draw: st.DrawFn, decider_id: str) -> tuple[Any, list[int], range,
 
 @pytest.mark.parametrize("decider_id", DECIDERS)
 def test_no_neighbour_is_told_apart_beyond_epsilon(decider_id: str) -> None:
-    @settings(max_examples=120 if "svt" in decider_id else 300, deadline=None)
+    @settings(max_examples=120 if "svt" in decider_id else 300)
     @given(situations(decider_id))
     def check(situation: tuple[Any, list[int], range, Interval, float]) -> None:
         decider, values, points, interval, epsilon = situation

@@ -152,13 +152,13 @@ tables = st.lists(st.tuples(persons, ages, pays, jobs), min_size=1, max_size=10)
 repeated = tables.map(lambda rows: [*rows, *rows[:4]])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=repeated, most=st.integers(1, 3))
 def test_a_person_moves_a_frame_by_what_is_charged(rows: list[Row], most: int) -> None:
     check_neighbours(rows, most, frame_of)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(rows=repeated, most=st.integers(1, 3))
 def test_a_person_moves_a_file_by_what_is_charged(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Row], most: int
@@ -277,7 +277,7 @@ def check_totals(rows: Sequence[Row]) -> None:
         assert shown == dict(expected), sql
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=repeated)
 def test_counts_and_totals_equal_plain_python(rows: list[Row]) -> None:
     check_totals(rows)

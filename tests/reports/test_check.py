@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -16,6 +16,7 @@ from reports.check_terminal import TerminalCheck
 from reports.check_words import aligned, badge, message_text, result
 from reports.model import Cost
 from reports.terminal import rendered_text
+from tests.drawing import examples
 from tests.reports.check_reports import (
     ALL,
     BASED,
@@ -231,7 +232,7 @@ def test_json_has_every_field_and_plain_numbers() -> None:
     assert COST.epsilon == Fraction(1, 3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(hostile)
 def test_no_text_reaches_the_terminal_as_a_command(text: str) -> None:
     report = quoting(text)

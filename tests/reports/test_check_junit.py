@@ -5,13 +5,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import xmlschema
-from hypothesis import given, settings
+from hypothesis import given
 
 import reports.junit
 from reports.check import CheckEntry
 from reports.check_words import message_text
 from reports.junit import junit_text, xml_text
 from reports.visible import visible
+from tests.drawing import examples
 from tests.reports.check_reports import (
     ALL,
     BASED,
@@ -147,7 +148,7 @@ def reads_back(text: str) -> None:
     assert failure.get("message") == xml_text(message_text(text.replace("\n", " ")))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(hostile)
 def test_any_text_reads_back(text: str) -> None:
     reads_back(text)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from markdown_it import MarkdownIt
 
 import reports.github
@@ -14,6 +14,7 @@ from reports.github import annotations
 from reports.html import html_text
 from reports.markdown import markdown_text
 from reports.visible import visible
+from tests.drawing import examples
 from tests.reports.check_reports import (
     ALL,
     BASED,
@@ -67,7 +68,7 @@ def stays_text_in_markdown(text: str) -> None:
     assert cells == visible(wanted) * 3
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(hostile)
 def test_hostile_text_stays_text_in_markdown(text: str) -> None:
     stays_text_in_markdown(text)
@@ -166,7 +167,7 @@ def names_one_command_each(text: str) -> None:
         assert title == "pqd check" or unescaped(title).endswith(visible(text))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(hostile)
 def test_no_text_starts_a_command(text: str) -> None:
     names_one_command_each(text)

@@ -11,7 +11,7 @@ from typing import Any
 
 import jinja2
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reports.check import CheckReport
 from reports.comparison import CompareReport
@@ -21,6 +21,7 @@ from reports.pages import frame
 from reports.plan import PlanReport
 from reports.release import ReleaseReport
 from reports.visible import visible
+from tests.drawing import examples
 from tests.reports import audit_reports, check_reports, compare_reports, release_reports
 from tests.reports.audit_reports import (
     AUDIT,
@@ -71,7 +72,7 @@ def stays_text(quoting: Callable[[str], Report], text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", QUOTING)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(hostile)
 def test_hostile_text_stays_text(kind: str, text: str) -> None:
     # A command is set word by word.

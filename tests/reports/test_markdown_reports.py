@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import reports.markup
 from reports.markdown import markdown_text
+from tests.drawing import examples
 from tests.reports import audit_reports, compare_reports, release_reports
 from tests.reports.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
 from tests.reports.check_reports import hostile
@@ -42,7 +43,7 @@ def stays_text(quoting: Callable[[str], Any], text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", QUOTING)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(hostile)
 def test_hostile_text_stays_text(kind: str, text: str) -> None:
     stays_text(QUOTING[kind], f"x{text}")

@@ -29,7 +29,7 @@ def trees(draw: st.DrawFn) -> Hierarchy:
     return Hierarchy((*inner, bottom), leaves)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(trees(), st.data())
 def test_a_tree_is_its_matrix(tree: Hierarchy, data: st.DataObject) -> None:
     written = tree_matrix(tree)
@@ -55,7 +55,7 @@ def rows_of(starts: Iterable[int], stops: Iterable[int], coefficients: Floats) -
     return np.array(held) * coefficients
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(trees(), st.integers(0, 99))
 def test_variances_are_those_of_the_pseudoinverse(tree: Hierarchy, seed: int) -> None:
     starts, stops = ranges_of(tree.leaves, 7, seed)

@@ -24,7 +24,7 @@ def workloads(draw: st.DrawFn) -> RangeSums:
 ROWS = st.lists(st.integers(0, 90), max_size=20)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(workloads(), ROWS, st.integers(1, 70))
 def test_sums_are_those_of_rows(workload: RangeSums, rows: list[int], threshold: int) -> None:
     ends = workload.buckets.ends
@@ -40,7 +40,7 @@ def test_sums_are_those_of_rows(workload: RangeSums, rows: list[int], threshold:
     assert workload.answers(counts, each).tolist() == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(workloads(), st.integers(1, 70), st.data())
 def test_structure_is_that_of_the_matrix(
     workload: RangeSums, threshold: int, data: st.DataObject
@@ -58,7 +58,7 @@ def test_structure_is_that_of_the_matrix(
     assert workload.tops.tolist() == [ends[stop - 1] for _, stop in workload.ranges]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(workloads(), st.integers(1, 70))
 def test_cells_are_what_columns_tell_apart(workload: RangeSums, threshold: int) -> None:
     written, weights = workload_matrix(workload), workload.weights(threshold)
@@ -103,7 +103,7 @@ def test_bad_ranges_are_refused(ranges: tuple[tuple[int, int], ...]) -> None:
         RangeSums(Buckets((1, 2, 3)), ranges)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=9))
 def test_isotonic_regression_is_max_min(answers: list[int]) -> None:
     """The formula of Barlow et al. 1972: the largest, over beginnings, of least means."""

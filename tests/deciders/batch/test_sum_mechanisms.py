@@ -38,7 +38,7 @@ IDS = list(MECHANISMS)
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("truncation", SMALL, ids=lambda truncation: truncation.id)
 def test_without_noise_answers_are_the_truncated_sums(name: str, truncation: Truncation) -> None:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(workloads(), ROWS)
     def check(workload: RangeSums, rows: list[int]) -> None:
         mechanism, noise = MECHANISMS[name](workload=workload, truncation=truncation), Silent()
@@ -83,7 +83,7 @@ def dense_error(
 
 @pytest.mark.parametrize("name", [name for name in IDS if name != "sqm"])
 def test_expected_errors_are_those_of_the_appendix(name: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(workloads(), ROWS, st.integers(1, 70))
     def check(workload: RangeSums, rows: list[int], threshold: int) -> None:
         truncation = SparseVectorTruncation(share="0.2")

@@ -50,7 +50,7 @@ def test_rungs_of_the_experiments() -> None:
     assert SparseVectorTruncation(start=1).rungs(5) == [1, 2, 3, 4]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ROWS, st.fractions(Fraction(1, 9), Fraction(8, 9), max_denominator=9), st.integers(2, 40))
 def test_sparse_vector_without_noise_is_the_first_rung_with_enough_rows(
     rows: list[int], kept: Fraction, top: int
@@ -70,7 +70,7 @@ def recursive_index(rows: list[int], start: int, beta: float) -> int:
     return next(i for i in range(number + 1) if ascending[number - i] <= start * math.exp(i * beta))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ROWS, st.integers(1, 6), st.fractions(Fraction(1, 7), Fraction(2), max_denominator=7))
 def test_recursive_index_is_as_defined(rows: list[int], start: int, rate: Fraction) -> None:
     truncation = RecursiveTruncation(start=start, rate=rate)
@@ -83,7 +83,7 @@ def test_recursive_index_is_as_defined(rows: list[int], start: int, rate: Fracti
     assert noise.scales == [truncation.largest_scale(BUDGET)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ROWS, st.integers(1, 40), st.integers(1, 6))
 def test_one_row_moves_the_recursive_index_by_one_at_most(
     rows: list[int], row: int, start: int
@@ -102,7 +102,7 @@ def test_an_empty_table_has_thresholds() -> None:
     assert SparseVectorTruncation(start=2).threshold(nothing, EACH, 40, BUDGET, Silent()) == 2
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ROWS, st.integers(1, 40))
 def test_clamping_is_the_recursive_mechanism(rows: list[int], threshold: int) -> None:
     """Theorem 1: ``min_i H_i + (n - i) Delta`` is the sum of clamped values."""

@@ -1,0 +1,62 @@
+"""SQL text as trees: the one door between a user's text and sqlglot."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from pqd.errors import QueryError
+
+TOO_DEEP = "the query is nested too deeply; write it with fewer parentheses"
+
+
+def statements(sql: str) -> list[exp.Expr]:
+    """Return the statements in a text, each a tree that can be printed again.
+
+    Raises
+    ------
+    QueryError
+        If the text is not SQL; the message marks the place where that is known.
+    """
+    try:
+        with quiet():
+            found = [node for node in sqlglot.parse(sql, read="duckdb") if node]
+            # Some odd texts make trees that are none; who prints or walks them would find out.
+            for node in found:
+                node.sql(dialect="duckdb")
+    except ParseError as error:
+        raise _malformed(sql, error) from None
+    except RecursionError:
+        raise QueryError(TOO_DEEP, sql) from None
+    except Exception:  # noqa: BLE001 - sqlglot fails on odd texts by whatever its own code raises
+        raise QueryError("this is not SQL; check quotes and parentheses", sql) from None
+    return found
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep sqlglot from logging what it falls back to or cannot write: the refusal says it."""
+    logger = logging.getLogger("sqlglot")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _malformed(sql: str, error: ParseError) -> QueryError:
+    first = error.errors[0] if error.errors else {}
+    highlight, before = first.get("highlight") or "", first.get("start_context") or ""
+    start = len(before) if before and sql.startswith(before) else sql.find(highlight)
+    description = str(first.get("description") or "").rstrip(".")
+    if not description or "<" in description:
+        description = "something is missing here"
+    message = f"malformed SQL: {description}"
+    if start < 0 or not highlight:
+        return QueryError(message, sql)
+    return QueryError(message, sql, start, start + len(highlight))
