@@ -85,15 +85,19 @@ class BatchMechanism(ABC):
         squares: Floats = bias.astype(np.float64) ** 2
         return squares + self.variances(threshold, epsilon)
 
-    def expected_errors(self, histogram: Histogram, epsilon: Number) -> Floats:
-        """Return each answer's expected squared error over the law of the threshold."""
+    def law(self, histogram: Histogram, epsilon: Number) -> dict[int, float]:
+        """Return the thresholds and their chances: not private, for analysis."""
         buckets = self.workload.buckets
         law = self.truncation.law(buckets.counts(histogram), buckets, self.budgets(epsilon)[0])
-        chances: dict[int, float] = {}
+        found: dict[int, float] = {}
         for threshold, chance in law:
-            chances[threshold] = chances.get(threshold, 0.0) + chance
+            found[threshold] = found.get(threshold, 0.0) + chance
+        return found
+
+    def expected_errors(self, histogram: Histogram, epsilon: Number) -> Floats:
+        """Return each answer's expected squared error over the law of the threshold."""
         found = np.zeros(len(self.workload.ranges))
-        for threshold, chance in chances.items():
+        for threshold, chance in self.law(histogram, epsilon).items():
             found += chance * self.errors(histogram, threshold, epsilon)
         return found
 

@@ -17,8 +17,11 @@ from deciders.sparse_vector import integral
 
 Law = tuple[tuple[int, float], ...]
 
-# In how many parts of equal mass the law of a recursive threshold is cut.
-_ATOMS = 128
+# In the law of a recursive threshold: what a cell spans on the scale of logarithms, and how many
+# scales of noise have a chance of a millionth.
+_CELL, _RAREST = 0.1, 14
+# An exponent that gives a large double.
+_LARGE = 700.0
 # Levels beyond any number of rows.
 _HIGHEST = 2.0**62
 
@@ -96,25 +99,26 @@ class SparseVectorTruncation:
     be shifted too, by what lies between the two, at most b: another ``eps / 2``.
     """
 
-    start: int = 50_000
-    growth: Number = Fraction(6, 5)
-    kept: Number = Fraction(499, 500)
+    start: Number
+    growth: Number
+    kept: Number
     share: Number = Fraction(1, 10)
 
     id: ClassVar[str] = "svt"
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless rungs ascend from 1 or more and parts lie in (0, 1)."""
+        """Raise ParameterError unless rungs ascend from above 0 and parts lie in (0, 1)."""
         probability(self.kept, "the part of the rows that is kept")
         probability(self.share, "the threshold's share of the budget")
-        if self.start < 1 or exact(self.growth) <= 1:
-            raise ParameterError("rungs must start at 1 or more and grow by a factor above 1")
+        positive(self.start, "the first rung")
+        if exact(self.growth) <= 1:
+            raise ParameterError("rungs must grow by a factor above 1")
 
     def rungs(self, top: int) -> list[int]:
         """Return the rungs below ``top``: at ``top`` nothing is truncated anyway."""
-        growth, rung, found = exact(self.growth), Fraction(self.start), []
+        growth, rung, found = exact(self.growth), exact(self.start), []
         while rung < top:
-            found.append(math.floor(rung))
+            found.append(max(1, math.floor(rung)))
             rung *= growth
         return sorted(set(found))
 
@@ -182,7 +186,7 @@ class RecursiveTruncation:
     Rounding of the levels is of no concern: that holds for any whole number of each bucket.
     """
 
-    start: int = 50_000
+    start: Number
     rate: Number = Fraction(2, 5)
     offset: Number = Fraction(1, 2)
     share: Number = Fraction(1, 10)
@@ -198,7 +202,8 @@ class RecursiveTruncation:
     def index(self, counts: Integers, buckets: Buckets, budget: Fraction) -> int:
         """Return the least i such that at most i rows have a level above i."""
         beta = as_float(exact(self.rate) * budget)
-        heights = np.maximum(np.log(np.maximum(buckets.ends, self.start) / self.start), 0.0)
+        start = as_float(exact(self.start))
+        heights = np.log(np.maximum(buckets.ends, start) / start)
         levels = np.ceil(np.minimum(heights / beta, _HIGHEST)).astype(np.int64)
         rows = counts.sum()
         return int(np.maximum(levels, rows - np.cumsum(counts)).min(initial=rows))
@@ -206,9 +211,10 @@ class RecursiveTruncation:
     def at(self, index: float, top: int, budget: Fraction) -> int:
         """Return the threshold of a noisy index, 1 to ``top``."""
         height = as_float(exact(self.offset) + exact(self.rate) * budget * Fraction(index))
-        if height >= math.log(top / self.start):
+        start = as_float(exact(self.start))
+        if height >= math.log(top / start):
             return top
-        return max(1, math.floor(self.start * math.exp(height)))
+        return max(1, math.floor(start * math.exp(height)))
 
     def threshold(
         self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
@@ -222,9 +228,34 @@ class RecursiveTruncation:
         return 1 / budget
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Return the thresholds in the middle of parts of equal mass: an approximation."""
-        index, scale = self.index(counts, buckets, budget), as_float(1 / budget)
-        below = (np.arange(_ATOMS // 2) + 0.5) / _ATOMS
-        lower = scale * np.log(2 * below)
-        noises = [*lower.tolist(), *(-lower).tolist()]
-        return tuple((self.at(index + z, buckets.top, budget), 1 / _ATOMS) for z in noises)
+        """Return thresholds and their chances, indices taken together in cells, at their means.
+
+        Chances are exact, that of ``top`` with them; within a cell thresholds differ by a tenth.
+        Upwards cells go on as far as ``top``, since squares of thresholds grow nearly as fast as
+        chances fall; downwards, what has a chance of a millionth in all is one cell.
+        """
+        index, rate = self.index(counts, buckets, budget), as_float(budget)
+        beta = as_float(exact(self.rate) * budget)
+        height = math.log(buckets.top / as_float(exact(self.start))) - as_float(exact(self.offset))
+        to_top, width = math.ceil(height / beta) - index, max(1, math.floor(_CELL / beta))
+        above, below = max(0, to_top), max(1, 1 - to_top)
+        last = below + math.ceil(_RAREST / rate)
+        found = [(buckets.top, _beyond(above, rate) if above else 1 - _beyond(below, rate))]
+        found.append((self.at(index - last, buckets.top, budget), _beyond(last, rate)))
+        for sign, first, end in ((1, 0, above), (-1, below, last)):
+            for low in range(first, end, width):
+                chance, distance = _cell(low, min(low + width, end), rate)
+                found.append((self.at(index + sign * distance, buckets.top, budget), chance))
+        return tuple(found)
+
+
+def _beyond(distance: int, rate: float) -> float:
+    """Return ``Pr[Z >= distance]``, ``distance >= 0``, Z discrete Laplace of scale ``1 / rate``."""
+    return math.exp(-distance * rate) / (1 + math.exp(-rate))
+
+
+def _cell(low: int, high: int, rate: float) -> tuple[float, float]:
+    """Return ``Pr[low <= Z < high]``, ``low >= 0``, and the mean of Z there."""
+    chance = _beyond(low, rate) * -math.expm1(-(high - low) * rate)
+    mean, missing = (n / math.expm1(min(n * rate, _LARGE)) for n in (1, high - low))
+    return chance, low + mean - missing

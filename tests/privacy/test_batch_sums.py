@@ -24,7 +24,7 @@ from deciders.batch.mechanisms import (
     TruncationIndependent,
     WorkloadMechanism,
 )
-from deciders.batch.ranking import MECHANISMS
+from deciders.batch.ranking import MECHANISMS, proposals
 from deciders.batch.sums import Buckets, RangeSums
 from deciders.batch.truncation import (
     NoTruncation,
@@ -79,6 +79,9 @@ class Log:
 class Forced(SparseVectorTruncation):
     """The threshold given, at the cost of a real one."""
 
+    start: Number = 1
+    growth: Number = 2
+    kept: Number = Fraction(1, 2)
     at: int
     share: Number
 
@@ -122,6 +125,13 @@ def log_chances(comparisons: list[tuple[Draw, Draw]]) -> list[float]:
     return [*found, before + float(np.logaddexp.reduce(reached))]
 
 
+class Fixed(Log):
+    """One outcome, whatever the statistic."""
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:  # noqa: ARG002 - a Noise
+        return 3
+
+
 Tables = tuple[Integers, Integers]
 
 
@@ -137,9 +147,16 @@ def threshold_losses(
         chances = zip(*(log_chances(log.comparisons) for log in logs), strict=True)
         found: dict[int, float] = {}
         for place, (here, there) in enumerate(chances, start=1):
-            reached = truncation.threshold(tables[0], buckets, top, budget, Log(place))
-            found[reached] = abs(here - there)
+            reached, other = (
+                truncation.threshold(counts, buckets, top, budget, Log(place)) for counts in tables
+            )
+            found[reached] = abs(here - there) if reached == other else math.inf
         return found
+    reached, other = (
+        truncation.threshold(counts, buckets, top, budget, Fixed()) for counts in tables
+    )
+    if reached != other:
+        return {reached: math.inf}
     if not first.calls:
         return {truncation.threshold(tables[0], buckets, top, budget, Log()): 0.0}
     # One noisy number, from which any threshold may follow.
@@ -244,6 +261,14 @@ def test_a_sparse_vector_loses_at_most_its_budget(kept: Fraction, budget: Fracti
     check()
 
 
+@pytest.mark.parametrize("copy", [[1] * 30 + [7] * 9, [5, 12], []], ids=["long", "short", "none"])
+def test_proposals_lose_at_most_their_budget(copy: list[int]) -> None:
+    tables: list[list[int]] = [[12] * 20, [1] * 20 + [12] * 20, [1] * 3 + [11] + [12] * 20, []]
+    for truncation in proposals(WIDE, Histogram.from_values(copy)):
+        for rows in tables:
+            assert worst_threshold(truncation, rows, WIDE, Fraction(1)) <= 1 + TOLERANCE
+
+
 @pytest.mark.parametrize("name", list(MECHANISMS))
 def test_the_whole_budget_is_used(name: str) -> None:
     """Without a threshold, but for what single queries waste on rows below their tops."""
@@ -344,6 +369,32 @@ class SureOfTheThreshold(SparseVectorTruncation):
         return once / 8, each
 
 
+def middle(counts: Integers, buckets: Buckets) -> int:
+    """The private median, which no parameter may come from."""
+    running = np.cumsum(counts)
+    return buckets.ends[int(np.searchsorted(running, (running[-1] + 1) // 2))]
+
+
+class OwnRungs(SparseVectorTruncation):
+    """Rungs that are counted from the private median."""
+
+    def threshold(
+        self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
+    ) -> int:
+        found = SparseVectorTruncation.threshold(self, counts, buckets, top, budget, noise)
+        return min(top, found + middle(counts, buckets))
+
+
+class OwnBase(RecursiveTruncation):
+    """A first threshold at the private median."""
+
+    def threshold(
+        self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
+    ) -> int:
+        own = RecursiveTruncation(start=middle(counts, buckets))
+        return RecursiveTruncation.threshold(own, counts, buckets, top, budget, noise)
+
+
 class RowsAbove(RecursiveTruncation):
     """An index of slope 2: the least even i."""
 
@@ -408,6 +459,12 @@ SPARSE: list[tuple[str, Truncation, Truncation]] = [
         SparseVectorTruncation(kept=MOST, start=1, growth=SLOW),
     ),
     ("a recursive index of slope 2", RowsAbove(start=1), RecursiveTruncation(start=1)),
+    (
+        "rungs from the private table",
+        OwnRungs(kept=HALF, start=1, growth=SLOW),
+        SparseVectorTruncation(kept=HALF, start=1, growth=SLOW),
+    ),
+    ("a first threshold from the private table", OwnBase(start=1), RecursiveTruncation(start=1)),
 ]
 
 

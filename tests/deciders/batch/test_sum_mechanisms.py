@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deciders import Histogram
 from deciders.batch.matrix import TreeStrategy
 from deciders.batch.mechanisms import BatchMechanism, MatrixMechanism, laplace_variance
-from deciders.batch.ranking import MECHANISMS, TRUNCATIONS, best, ranking
+from deciders.batch.ranking import MECHANISMS, best, proposals, ranking
 from deciders.batch.sums import Buckets, RangeSums
 from deciders.batch.truncation import (
     NoTruncation,
@@ -28,9 +28,9 @@ from tests.deciders.batch.dense import (
     workload_matrix,
 )
 from tests.deciders.batch.test_range_sums import ROWS, workloads
-from tests.deciders.batch.test_truncation import Silent
+from tests.deciders.batch.test_truncation import Silent, svt_from
 
-SMALL = (NoTruncation(), SparseVectorTruncation(start=3), RecursiveTruncation(start=3))
+SMALL = (NoTruncation(), svt_from(3), RecursiveTruncation(start=3))
 EPSILON = "0.5"
 IDS = list(MECHANISMS)
 
@@ -86,7 +86,7 @@ def test_expected_errors_are_those_of_the_appendix(name: str) -> None:
     @settings(max_examples=40)
     @given(workloads(), ROWS, st.integers(1, 70))
     def check(workload: RangeSums, rows: list[int], threshold: int) -> None:
-        truncation = SparseVectorTruncation(share="0.2")
+        truncation = svt_from(3, share="0.2")
         mechanism = MECHANISMS[name](workload=workload, truncation=truncation)
         assert isinstance(mechanism, MatrixMechanism)
         assume(workload.weights(threshold).any())
@@ -101,7 +101,7 @@ def test_expected_errors_are_those_of_the_appendix(name: str) -> None:
 def test_expected_errors_of_single_queries_by_hand() -> None:
     """Two ranges share epsilon 1, a fifth of it for thresholds: scales min(t, top) / 0.4."""
     workload = RangeSums(Buckets((2, 5, 9)), ((0, 2), (1, 3)))
-    mechanism = MECHANISMS["sqm"](workload=workload, truncation=SparseVectorTruncation(share="0.2"))
+    mechanism = MECHANISMS["sqm"](workload=workload, truncation=svt_from(3, share="0.2"))
     histogram = Histogram.from_values([1, 5, 5, 9])
     assert mechanism.budgets("1") == (Fraction(1, 10), Fraction(4, 10))
     found = mechanism.errors(histogram, 7, "1").tolist()
@@ -159,15 +159,58 @@ def test_ranking_is_by_the_expected_error() -> None:
     assert {m.truncation for _, m in ranked} == set(SMALL)
 
 
-def test_the_best_for_a_wide_range_truncates() -> None:
-    """One row in a thousand is large: bounds a hundred times too wide cost more than a clamp."""
-    workload = RangeSums.prefixes(Buckets.equal(50_000, 100))
-    rng = np.random.default_rng(2)
-    usual = (rng.gamma(2.0, 15_000, 20_000)).astype(int)
-    public = Histogram.from_values(np.append(usual, [900_000] * 5))
+PAY = np.append(np.random.default_rng(2).gamma(2.0, 15_000, 20_000).astype(int), [900_000] * 5)
+
+
+@pytest.mark.parametrize("unit", [1, 1000], ids=["units", "thousands"])
+def test_the_best_for_a_wide_range_truncates(unit: int) -> None:
+    """One row in four thousand is large: bounds far too wide cost more than a clamp."""
+    workload = RangeSums.prefixes(Buckets.equal(50_000 // unit, 100))
+    public = Histogram.from_values(PAY // unit)
     mechanism = best(workload, public, "0.1")
     assert mechanism.id in {"timm", "tamm"}
-    assert mechanism.truncation in TRUNCATIONS[1:]
     whole = replace(mechanism, truncation=NoTruncation())
     least, other = (m.expected_errors(public, "0.1").sum() for m in (mechanism, whole))
-    assert least < other / 3
+    assert least < other / 25
+
+
+@pytest.mark.parametrize("top", [1_000, 40_000])
+def test_truncation_acts_below_bounds_of_any_size(top: int) -> None:
+    """It began at 50,000 units: beyond these bounds, so that no threshold ever acted."""
+    workload = RangeSums.prefixes(Buckets.equal(top // 100, 100))
+    public = Histogram.from_values(np.append(PAY[PAY < 900_000] * top // 900_000, [top] * 5))
+    chosen = min(ranking(workload, public, "0.1"))
+    fixed = SparseVectorTruncation(start=50_000, growth="1.2", kept="0.998"), NoTruncation()
+    assert chosen.error < min(ranking(workload, public, "0.1", fixed)).error / 5
+
+
+def test_proposals_are_the_same_in_dollars_and_in_cents() -> None:
+    """Thresholds, but for rounding to whole units, errors, and what is chosen."""
+    dollars, cents = (
+        (RangeSums.prefixes(Buckets.equal(500 * k, 100)), Histogram.from_values(PAY // 20 * k))
+        for k in (1, 100)
+    )
+    for here, there in zip(*(proposals(w.buckets, h) for w, h in (dollars, cents)), strict=True):
+        laws = (
+            truncation.law(workload.buckets.counts(public), workload.buckets, Fraction(1, 100))
+            for truncation, (workload, public) in ((here, dollars), (there, cents))
+        )
+        for (fewer, one), (more, other) in zip(*laws, strict=True):
+            assert abs(100 * fewer - more) <= 100
+            assert one == pytest.approx(other, abs=1e-9)
+    first, second = (ranking(*of, "0.1") for of in (dollars, cents))
+    assert first[0].mechanism.id == second[0].mechanism.id
+    assert first[0].error * 10**4 == pytest.approx(second[0].error, rel=0.01)
+    one, other = first[0].mechanism.truncation, second[0].mechanism.truncation
+    assert isinstance(one, SparseVectorTruncation)
+    assert replace(one, start=100 * Fraction(one.start)) == other
+
+
+@pytest.mark.parametrize("rows", [[], [0, 0, 0], [7], [10] * 90])
+def test_there_are_proposals_for_every_copy(rows: list[int]) -> None:
+    buckets = Buckets((0, 4, 10))
+    found = proposals(buckets, Histogram.from_values(rows))
+    assert {truncation.id for truncation in found} == {"none", "svt", "recursive"}
+    for truncation in found:
+        threshold = truncation.threshold(np.array([3, 1, 2]), buckets, 10, Fraction(1), Silent())
+        assert 1 <= threshold <= 10

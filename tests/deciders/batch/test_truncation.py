@@ -17,6 +17,7 @@ from deciders.batch.truncation import (
     SparseVectorTruncation,
     Truncation,
 )
+from deciders.exact import Number
 from deciders.histogram import Integers
 
 EACH = Buckets(tuple(range(1, 41)))
@@ -44,10 +45,16 @@ def counts_of(rows: Iterable[int], buckets: Buckets = EACH) -> Integers:
     return buckets.counts(Histogram.from_values(list(rows)))
 
 
+def svt_from(start: Number, **others: Number) -> SparseVectorTruncation:
+    """Wu's ratio and part kept, from any first rung."""
+    return SparseVectorTruncation(start=start, **{"growth": "1.2", "kept": "0.998"} | others)
+
+
 def test_rungs_of_the_experiments() -> None:
-    rungs = SparseVectorTruncation().rungs(124_416)
+    rungs = svt_from(50_000).rungs(124_416)
     assert rungs == [50_000, 60_000, 72_000, 86_400, 103_680]
-    assert SparseVectorTruncation(start=1).rungs(5) == [1, 2, 3, 4]
+    assert svt_from(1).rungs(5) == [1, 2, 3, 4]
+    assert svt_from("0.4", growth=2).rungs(5) == [1, 3]
 
 
 @settings(max_examples=50)
@@ -99,7 +106,7 @@ def test_an_empty_table_has_thresholds() -> None:
     nothing = counts_of([])
     assert RecursiveTruncation(start=2).index(nothing, EACH, BUDGET) == 0
     # Every rung keeps all of no rows.
-    assert SparseVectorTruncation(start=2).threshold(nothing, EACH, 40, BUDGET, Silent()) == 2
+    assert svt_from(2).threshold(nothing, EACH, 40, BUDGET, Silent()) == 2
 
 
 @settings(max_examples=50)
@@ -144,9 +151,7 @@ def test_law_of_sparse_vector_is_the_exact_one(kept: Fraction) -> None:
     assert sum(chance for _, chance in law) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    "truncation", [NoTruncation(), SparseVectorTruncation(start=2), RecursiveTruncation(start=2)]
-)
+@pytest.mark.parametrize("truncation", [NoTruncation(), svt_from(2), RecursiveTruncation(start=2)])
 def test_laws_are_those_of_draws(truncation: Truncation) -> None:
     counts, runs = counts_of([3] * 60 + [9] * 30 + [35] * 6), 2_000
     budget, noise = Fraction(1, 4), SimulatedNoise(5)
@@ -154,15 +159,40 @@ def test_laws_are_those_of_draws(truncation: Truncation) -> None:
     law = truncation.law(counts, EACH, budget)
     for bound in range(1, 41):
         expected = sum(chance for threshold, chance in law if threshold <= bound)
-        # A recursive law is cut into 128 parts, any of which may lie on either side.
-        slack = 1 / 64 + 4.5 * math.sqrt(0.25 / runs)
-        assert abs(float((drawn <= bound).mean()) - expected) < slack
+        assert abs(float((drawn <= bound).mean()) - expected) < 4.5 * math.sqrt(0.25 / runs)
+
+
+WIDE = Buckets.equal(10**4, 1000)
+
+
+@pytest.mark.parametrize("budget", [Fraction(1, 500), Fraction(1, 20), Fraction(2)])
+@pytest.mark.parametrize("start", [10**4, 10**6, 10**9], ids=["low", "middle", "beyond"])
+def test_law_of_a_recursive_threshold_is_the_exact_one(budget: Fraction, start: int) -> None:
+    """Index by index; a law of 128 parts of equal mass lost a sixth of the second moment."""
+    rows = np.random.default_rng(1).gamma(2.0, 20_000, 5_000).astype(int)
+    counts, truncation = counts_of(rows.tolist(), WIDE), RecursiveTruncation(start=start)
+    index, rate = truncation.index(counts, WIDE, budget), float(budget)
+    noises = np.arange(-math.ceil(60 / rate), math.ceil(60 / rate) + 1)
+    exact = math.tanh(rate / 2) * np.exp(-rate * np.abs(noises))
+    reached = np.array([truncation.at(index + z, WIDE.top, budget) for z in noises.tolist()])
+    thresholds, chances = map(np.array, zip(*truncation.law(counts, WIDE, budget), strict=True))
+    assert chances.sum() == pytest.approx(1, abs=1e-12)
+    assert len(chances) < 150
+    top = chances[thresholds == WIDE.top].sum()
+    assert top == pytest.approx(exact[reached == WIDE.top].sum(), rel=1e-9)
+    for power in (1, 2):
+        moment = float(chances @ thresholds.astype(float) ** power)
+        assert moment == pytest.approx(float(exact @ reached.astype(float) ** power), rel=2e-3)
+    for bound in (2 * 10**4, 10**5, 10**6, 5 * 10**6):
+        # A cell, a tenth wide, may lie on either side of the bound.
+        near = [float(exact[reached <= bound * factor].sum()) for factor in (0.9, 1.11)]
+        assert near[0] - 1e-9 <= chances[thresholds <= bound].sum() <= near[1] + 1e-9
 
 
 def test_wrong_parameters_are_refused() -> None:
     for wrong in ({"kept": 1}, {"share": 0}, {"start": 0}, {"growth": 1}):
         with pytest.raises(ParameterError):
-            SparseVectorTruncation(**wrong)
+            svt_from(**{"start": 2} | wrong)
     for wrong in ({"start": 0}, {"rate": 0}, {"share": 1}):
         with pytest.raises(ParameterError):
-            RecursiveTruncation(**wrong)
+            RecursiveTruncation(**{"start": 2} | wrong)
