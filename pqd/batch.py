@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -91,9 +89,9 @@ class Batch(Priced):
         """The place among the answers of each selection of rows."""
         return {selection(task): place for place, task in enumerate(self.tasks)}
 
-    def mechanism(self) -> tuple[str, list[str], str]:
+    def mechanism(self) -> Mapping[str, Any]:
         """Return what is asked of the cells, as ``Priced.mechanism`` says."""
-        return self.plan.id, ["batch", str(self.epsilon)], self.plan.description
+        return {"kind": "batch", **self.plan.parameters()}
 
     def draw(self, histogram: Cells, noise: Noise) -> Batched:
         """Release, ``epsilon``-DP in the rows that the cells count."""
@@ -107,17 +105,8 @@ class Batch(Priced):
     @cached_property
     def key(self) -> str:
         """What the answers are a function of, beside the private table and chance, as a hash."""
-        measured = self.task.measured
-        lattice = measured.lattice if measured else None
-        facts = (
-            list(map(selection, self.tasks)),
-            measured.sql if measured else "",
-            list(map(str, (lattice.lower, lattice.upper, lattice.step))) if lattice else None,
-            self.kinds,
-            self.classes.digest,
-            *self.mechanism(),
-        )
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        rows = [selection(task) for task in self.tasks]
+        return self.keyed({"rows": rows, "classes": self.classes.digest})
 
 
 @contextmanager

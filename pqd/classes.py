@@ -171,7 +171,7 @@ class Classes:
         """What rows are told apart by, as a hash; it does not change with the order of atoms."""
         hashed = hashlib.sha256(json.dumps([factor.names for factor in self.factors]).encode())
         for factor in self.factors:
-            hashed.update(repr(factor.vectors.shape).encode() + factor.vectors.tobytes())
+            hashed.update(json.dumps(factor.vectors.shape).encode() + factor.vectors.tobytes())
         return hashed.hexdigest()
 
 

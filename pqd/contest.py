@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from deciders import Interval, PqdError, answer, error_rates, for_lattice
 from deciders.aggregates import HALF
@@ -21,6 +21,7 @@ from deciders.estimates import (
 )
 from deciders.estimates.estimator import whole_span
 from deciders.noise import check_scale
+from pqd.keys import of_estimator
 from pqd.priced import Priced
 from pqd.questions import Asked, measured_on, public_answer
 from reports.comparison import ReleaseFacts
@@ -58,9 +59,9 @@ class Release(Priced):
         """Whether the verdict on every candidate is the same for every table."""
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
-    def mechanism(self) -> tuple[str, list[str], str]:
+    def mechanism(self) -> Mapping[str, Any]:
         """Return what is asked of the histogram, as ``Priced.mechanism`` says."""
-        return self.estimator.id, ["release"], repr(self.estimator)
+        return {"kind": "release", **of_estimator(self.estimator)}
 
     def draw(self, histogram: Histogram, noise: Noise) -> Released:
         """Release."""

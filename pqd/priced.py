@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,9 +12,12 @@ from deciders.exact import positive
 from pqd.composition import Cost
 from pqd.disjoint import Region, region
 from pqd.expressions import folded
+from pqd.keys import digest
 from pqd.predicate import canonical
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deciders import Noise
     from pqd.accounts import Answer
     from pqd.parameters import Terms
@@ -74,8 +75,11 @@ class Priced(ABC):
         """Whether every table within the bounds has the same answer, which then costs nothing."""
 
     @abstractmethod
-    def mechanism(self) -> tuple[str, list[str], str]:
-        """Return the mechanism's id, what it is asked beside the histogram, and its parameters."""
+    def mechanism(self) -> Mapping[str, Any]:
+        """Return the mechanism by ``id``, its parameters, and what it is asked; see pqd/keys.py.
+
+        ``kind`` tells apart what is stored and used in different ways.
+        """
 
     @property
     def joint(self) -> tuple[Task, ...]:
@@ -92,7 +96,7 @@ class Priced(ABC):
             "id": self.id,
             "sql": self.query.sql,
             "epsilon": str(self.epsilon),
-            "decider": self.mechanism()[0],
+            "decider": self.mechanism()["id"],
             "unit": self.unit.column if self.unit else None,
         }
 
@@ -137,18 +141,21 @@ class Priced(ABC):
         A synthetic table takes part through what is asked, bounds and kinds alone: another one
         that asks the same of the private table asks the same question.
         """
-        measured, unit = self.task.measured, self.unit
-        lattices = (measured.lattice, measured.total) if measured else ()
-        name, asked, parameters = self.mechanism()
-        facts = (
-            canonical(self.task.predicate) if self.task.predicate else "",
-            measured.sql if measured else "",
-            [None if x is None else list(map(str, (x.lower, x.upper, x.step))) for x in lattices],
-            self.kinds,
-            (folded(unit.column), 1 if self.task.collapsed else unit.max_rows) if unit else None,
-            self.query.aggregate,
-            [*asked, str(self.epsilon)],
-            name,
-            parameters,
-        )
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        unit = self.unit
+        people = (folded(unit.column), rows_changed(self.task, unit)) if unit else None
+        rows = canonical(self.task.predicate) if self.task.predicate else None
+        return self.keyed({"rows": rows, "aggregate": self.query.aggregate, "unit": people})
+
+    def keyed(self, asked: Mapping[str, Any]) -> str:
+        """Return the key of what is ``asked`` of the rows: with what is measured, how and at what.
+
+        ``kinds`` say how cells are read, and the lattices what becomes of a value.
+        """
+        measured = self.task.measured
+        facts = {
+            "measured": [measured.sql, measured.lattice, measured.total] if measured else None,
+            "kinds": self.kinds,
+            "epsilon": self.epsilon,
+            "mechanism": self.mechanism(),
+        }
+        return digest({**asked, **facts})

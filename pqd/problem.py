@@ -7,8 +7,8 @@ in which classes of rows they select (pqd/classes.py), so they are decomposable 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,10 +27,10 @@ from deciders.batch.universe import Bits, Rows, Universe, Whole
 from deciders.errors import ParameterError
 from deciders.noise import check_scale
 from pqd.accounts import Batched
+from pqd.keys import of_batch
 
 if TYPE_CHECKING:
     from deciders import Lattice, Noise
-    from deciders.batch.numerical_queries import NumericalQueries
     from deciders.batch.released import Mechanism
     from pqd.classes import Classes
     from pqd.engines.cells import Cells
@@ -68,9 +68,8 @@ class Plan(Protocol):
         """The name of the mechanism."""
         ...
 
-    @property
-    def description(self) -> str:
-        """Everything that the answers are a function of, beside classes, lattice and epsilon."""
+    def parameters(self) -> Mapping[str, Any]:
+        """Return all that answers are a function of beside classes, lattice, epsilon; by name."""
         ...
 
     @property
@@ -246,10 +245,10 @@ class Planned:
         """The name of the mechanism; the same on both sides of 0."""
         return self._sides[0].id
 
-    @property
-    def description(self) -> str:
-        """The mechanism's parameters, on each side, and the kind of universe."""
-        return "; ".join(map(_described, self._sides))
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the mechanism by its id, and its parameters on each side of 0."""
+        sides = [of_batch(side, _universe_of(side)) for side in self._sides]
+        return {"id": self.id, "sides": sides}
 
     @property
     def note(self) -> None:
@@ -300,10 +299,7 @@ class Planned:
         return tuple((per_unit * np.sqrt((bounds**2).sum(axis=0))).tolist())
 
 
-def _described(mechanism: Any) -> str:  # noqa: ANN401 - any of the mechanisms
-    queries: NumericalQueries = mechanism.queries
-    kept = (
-        f"{f.name}={getattr(mechanism, f.name)!r}" for f in fields(mechanism) if f.name != "queries"
-    )
-    universe = getattr(queries, "universe", None)
-    return f"{mechanism.id}({', '.join(kept)}) on {type(universe).__name__}"
+def _universe_of(mechanism: Any) -> Universe:  # noqa: ANN401 - any of the mechanisms
+    """Return what rows become: all of them ask decomposable queries."""
+    queries: Decomposable = mechanism.queries
+    return queries.universe

@@ -212,6 +212,9 @@ def _parsed(sql: str) -> exp.Select:
     if len(found) != 1:
         _refuse(f"{len(found)} statements were found; write one SELECT a query", sql)
     (node,) = found
+    for part in node.walk():
+        # A comment says nothing that is asked.
+        part.comments = None
     if not isinstance(node, exp.Select):
         _refuse(f"{type(node).__name__.upper()} is not a SELECT; {_FORM}", sql, node)
     _check_clauses(sql, node)

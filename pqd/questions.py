@@ -13,12 +13,15 @@ from deciders.noise import check_scale
 from pqd.composition import Cost
 from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import UnanswerableError
+from pqd.keys import of_decider
 from pqd.parameters import Terms, Wanted
 from pqd.priced import Priced, counted
 from reports.model import CandidateFacts
 from reports.numbers import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deciders import Decision, Histogram, Noise
     from pqd.asking import Answers
     from pqd.query import Query
@@ -113,10 +116,10 @@ class Question(Priced, Decidable):
         """Whether every table within the bounds has the same answer, which then costs nothing."""
         return self.choice.decider.settled(self.interval) is not None
 
-    def mechanism(self) -> tuple[str, list[str], str]:
+    def mechanism(self) -> Mapping[str, Any]:
         """Return what is asked of the histogram, as ``Priced.mechanism`` says."""
-        ends = [str(self.interval.lower), str(self.interval.upper)]
-        return self.choice.decider.id, ends, repr(self.choice.decider)
+        decider = of_decider(self.choice.decider)
+        return {"kind": "verdict", "interval": self.interval, **decider}
 
     def draw(self, histogram: Histogram, noise: Noise) -> Decision:
         """Decide."""

@@ -6,11 +6,10 @@ queries select it.  The conditions are evaluated once, on a public table of all 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sqlglot
@@ -25,10 +24,13 @@ from pqd.accounts import Batched
 from pqd.engines.bitmaps import selections
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.expressions import Kind, folded
+from pqd.keys import of_range_sums
 from pqd.modes import RANGES
 from pqd.tables import open_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deciders import Lattice, Noise
     from deciders.batch.mechanisms import BatchMechanism
     from deciders.histogram import Integers
@@ -63,13 +65,9 @@ class RangePlan:
         """How often it is rehearsed: more often for few queries."""
         return max(5, 64 // len(self.mechanism.workload.ranges))
 
-    @property
-    def description(self) -> str:
-        """The mechanism, its truncation, its buckets and ranges."""
-        workload = self.mechanism.workload
-        parts = repr((workload.buckets.ends, workload.ranges)).encode()
-        digest = hashlib.sha256(parts).hexdigest()
-        return f"{self.mechanism.id}({self.mechanism.truncation!r}) on {digest}"
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the mechanism, its truncation, its buckets and ranges."""
+        return {"id": self.id, "by": of_range_sums(self.mechanism)}
 
     @property
     def note(self) -> str:

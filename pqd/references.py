@@ -14,7 +14,7 @@ Both are drawn with a fixed seed: the first from what was released, the second f
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -142,10 +142,9 @@ class Marginal(Release):
     noise that it is judged by would look better than it is.
     """
 
-    def mechanism(self) -> tuple[str, list[str], str]:
+    def mechanism(self) -> Mapping[str, Any]:
         """Return what is asked of the histogram, as ``Priced.mechanism`` says."""
-        name, _, parameters = super().mechanism()
-        return name, ["marginal"], parameters
+        return {**super().mechanism(), "kind": "marginal"}
 
 
 def counting(

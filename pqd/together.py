@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deciders.batch.tails import Errors, accept, decided, mean_worst, rates, threshold
 from deciders.batch.tails import Rehearsed as RehearsedErrors
@@ -48,10 +48,10 @@ class Together(Question):
         """What the batch costs, whole: its answers cannot be bought one by one."""
         return self.batch.cost
 
-    def mechanism(self) -> tuple[str, list[str], str]:
+    def mechanism(self) -> Mapping[str, Any]:
         """Return what tells it apart from others of the batch."""
-        ends = [str(self.interval.lower), str(self.interval.upper)]
-        return self.choice.taken.decider.id, [self.batch.key, *ends], self.batch.plan.description
+        decider = self.choice.taken.decider.id
+        return {"kind": "part", "id": decider, "batch": self.batch.key, "interval": self.interval}
 
     def decided(self, answers: Answers) -> Decision:
         """Say whether the released answer lies inside the interval: post-processing."""
