@@ -12,7 +12,7 @@ import pytest
 
 from deciders import SimulatedNoise
 from deciders.batch.conditions import Intervals, Ranges, Subsets
-from deciders.batch.huang import Composition
+from deciders.batch.huang import Composition, bar
 from deciders.batch.linear_queries import Capped, Thresholded
 from deciders.batch.multiplicative_weights import MultiplicativeWeights, noisy_error, noisy_size
 from deciders.batch.normalization import GlobalTruncation, Normalization
@@ -161,3 +161,18 @@ def test_a_radius_is_at_most_twice_the_largest_value_but_rarely() -> None:
     assert (radii > 600).mean() <= 0.05
     beyond = np.array([(values > radius).sum() for radius in radii])
     assert (beyond > 24).mean() <= 0.05
+
+
+def test_a_clipping_point_is_at_most_twice_the_largest_value_but_rarely() -> None:
+    """With as few rows for a bar as the noise is worth it was beyond in 63 % of the runs."""
+    queries = Decomposable(Subsets(np.ones((400, 1), bool)), Bits(1, 2**16))
+    values = np.array([5] * 40_000 + [300] * 30_000)
+    mechanism = Composition(queries=queries)
+    released = mechanism.release(Rows(np.zeros_like(values), values), 1, SimulatedNoise(6))
+    points = released.thresholds
+    assert points is not None
+    assert (points > 600).mean() <= 0.05 + 4.5 * math.sqrt(0.05 / 400)
+    # Half of a share of 1/400 for five steps: noise of scale 4,000.
+    beyond = np.array([(values > point).sum() for point in points])
+    assert (beyond > 2 * bar(5, Fraction(4000))).mean() <= 0.05 + 4.5 * math.sqrt(0.05 / 400)
+    assert (points > 300).mean() > 0.5

@@ -11,7 +11,7 @@ import pytest
 from deciders import ParameterError, SecureNoise, SimulatedNoise
 from deciders.batch.advanced_composition import Budget
 from deciders.batch.conditions import Intervals, Ranges, Subsets
-from deciders.batch.huang import Composition
+from deciders.batch.huang import Composition, bar
 from deciders.batch.linear_queries import Capped, Thresholded
 from deciders.batch.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.normalization import GlobalTruncation, Normalization
@@ -284,17 +284,27 @@ def test_noise_bound_holds_and_is_not_loose() -> None:
         assert bound < 2.2 * np.quantile(sums, 0.99)
 
 
-def test_composition_clips_where_the_noise_would_be_as_large() -> None:
+def test_composition_clips_what_its_search_can_see() -> None:
+    """Half a share of 1/2 for four steps among 12 thresholds: noise of scale 16."""
     queries = Decomposable(Subsets(np.ones((2, 1), bool)), Bits(1, 1000))
-    rows = Rows(np.zeros(105, np.int64), np.array([5] * 100 + [1000] * 5))
-    released = Composition(queries=queries).release(rows, 1, Silent())
-    assert released.thresholds is not None
-    # The share of a query is 1/2, half of it for clipping: 4 rows may lie above, 5 do.
-    assert released.thresholds.tolist() == [1024, 1024]
-    released = Composition(queries=queries).release(rows, "0.8", Silent())
-    assert released.thresholds is not None
-    assert released.thresholds.tolist() == [8, 8]
-    assert released.answers.tolist() == [540, 540]
+    few = bar(4, Fraction(16))
+    assert few == math.ceil(16 * math.log(40)) == 60
+    for large, clipped in ((few, 8), (few + 1, 1024)):
+        rows = Rows(np.zeros(400 + large, np.int64), np.array([5] * 400 + [1000] * large))
+        released = Composition(queries=queries).release(rows, 1, Silent())
+        assert released.thresholds is not None
+        assert released.thresholds.tolist() == [clipped, clipped]
+        assert released.answers.tolist() == [2000 + large * min(1000, clipped)] * 2
+
+
+@pytest.mark.parametrize("steps", [1, 4, 6])
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5), Fraction(10**6)])
+def test_noise_exceeds_the_bar_in_a_twentieth_at_most(steps: int, scale: Fraction) -> None:
+    a = math.exp(-1 / scale)
+    beyond = [steps * a ** (whole + 1) / (1 + a) for whole in (bar(steps, scale), 0)]
+    assert beyond[0] <= 0.05
+    # Not much less, where whole numbers are fine enough.
+    assert scale < 1 or beyond[0] > 0.04
 
 
 def test_the_radius_covers_nearly_all() -> None:
