@@ -1,14 +1,13 @@
 """The experiments of Wu et al. 2019, section 4, on a table of incomes.
 
-    python benchmarks/experiments_wu.py ../shared/data/cps_private.parquet --seeds 8 --trials 50
+    python -m benchmarks.experiments_wu ../shared/data/cps_private.parquet --seeds 8 --trials 25
 
 Prefix sums of incomes below 800, 1600, ..., 800000 (Q1; every 10th: Q2; every 100th: Q3), five
 mechanisms with three truncations each, epsilon 0.01, of which a tenth finds the threshold.  The
 error of an answer is ``|noisy - true| / max(true, 100)``; true is the sum over buckets, as in the
 paper's analysis.  Noise is seeded, which protects nobody: for tables that are public anyway.
 
-Numbers are means over the seeds with standard errors.  A claim is met, or not, where the mean over
-the seeds lies on one side by more than Student's t at 95 %; else it is undecided.
+Numbers are means over the seeds with standard errors; claims are judged as in ``seeds.py``.
 
 Two things are run a second time as published: SQM with the whole epsilon for each query (Algorithms
 2 and 3 as printed), and TIMM and TAMM with the GreedyH of Li, Hay and Miklau.  Last comes what our
@@ -26,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.seeds import Estimate
 from deciders import Histogram, SimulatedNoise
 from deciders.batch.hierarchy import Crossings, Hierarchy, level_edges
 from deciders.batch.isotonic import isotonic
@@ -60,8 +60,6 @@ IDS = tuple(MECHANISMS)
 SHOWN = (*IDS, "sqm*", "timm*", "tamm*")
 KEPT = ("none", "svt", "recursive")
 RESTS = np.arange(100, 0, -1)[:, None] / 100
-# Two-sided 95 % points of Student's t, by degrees of freedom.
-STUDENT = dict(enumerate((12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26), start=1))
 
 
 @dataclass(frozen=True)
@@ -106,32 +104,6 @@ class Seed(NamedTuple):
 
 
 Seeds = Sequence[Seed]
-
-
-class Estimate(NamedTuple):
-    """A mean over the seeds and its standard error."""
-
-    mean: float
-    error: float
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> "Estimate":
-        """Return it from the value of each seed."""
-        found = np.array(list(values))
-        error = found.std(ddof=1) / math.sqrt(found.size) if found.size > 1 else math.inf
-        return cls(float(found.mean()), float(error))
-
-    def __str__(self) -> str:
-        """Three digits, and the standard error in per cent of it."""
-        share = abs(self.error / self.mean) if self.mean else math.inf
-        return f"{self.mean:.3g} (se {100 * share:.2g} %)"
-
-    def positive(self, seeds: int) -> str:
-        """Tell whether the mean is positive: yes, no or undecided."""
-        reach = STUDENT[min(max(seeds - 1, 1), max(STUDENT))] * self.error
-        if self.mean - reach > 0:
-            return "yes"
-        return "**no**" if self.mean + reach < 0 else "undecided"
 
 
 def published_greedy(starts: Integers, stops: Integers, coefficients: Floats) -> Hierarchy:
@@ -259,7 +231,7 @@ def claim(text: str, seeds: Seeds, numbers: Numbers, margin: Callable[..., float
     """Return a row of the table of claims: true where ``margin`` of the numbers is positive."""
     found = [numbers(seed) for seed in seeds]
     shown = ", ".join(str(Estimate.of(column)) for column in zip(*found, strict=True))
-    verdict = Estimate.of(margin(*values) for values in found).positive(len(seeds))
+    verdict = Estimate.of(margin(*values) for values in found).positive
     return text, shown, verdict
 
 
@@ -448,7 +420,7 @@ def main() -> None:
     parser.add_argument("--column", default="income")
     parser.add_argument("--epsilon", default="0.01")
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--trials", type=int, default=50, help="for each seed")
+    parser.add_argument("--trials", type=int, default=25, help="for each seed")
     given = parser.parse_args()
     histogram = Histogram.from_values(pd.read_parquet(given.table)[given.column].to_numpy())
     seeds = [
