@@ -1,12 +1,13 @@
 """Verdicts on a workload of 100 range sums under one budget: alone, at epsilon/N, or as a batch.
 
-    python benchmarks/experiments_batch.py PRIVATE SYNTHETIC --epsilon 1 --trials 100
+    python -m benchmarks.experiments_batch PRIVATE SYNTHETIC --epsilon 1 --trials 40
 
 PRIVATE and SYNTHETIC are the Adult table and a copy of it.  For every way to spend one epsilon on
 100 queries ``|SUM on PRIVATE - SUM on SYNTHETIC| < tau`` are printed: the wrong verdicts to be
-expected at the worst gaps, on public data (what ``--batch auto`` goes by), and of ``--trials`` runs
-the wrong outcomes, those among them that a report would not call undecided, and the undecided ones;
-then seconds to prepare.  Noise is seeded: simulation.
+expected at the worst gaps, on public data (what ``--batch auto`` goes by), and of ``--trials`` runs,
+each with a seed of its own, the wrong outcomes, those among them that a report would not call
+undecided, and the undecided ones, with standard errors over the runs; then CPU seconds to prepare.
+Noise is seeded: simulation.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from benchmarks.seeds import Estimate
 from deciders import Decision, SimulatedNoise
 from deciders.batch.tails import decided, mean_worst
 from deciders.errors import PqdError
@@ -68,13 +70,13 @@ WORKLOADS = (
 
 
 class Line(NamedTuple):
-    """What one way comes to; shares of the verdicts."""
+    """What one way comes to; shares of the verdicts, in per cent."""
 
     name: str
     public: float
-    wrong: float
-    misled: float
-    undecided: float
+    wrong: Estimate
+    misled: Estimate
+    undecided: Estimate
     seconds: float
 
 
@@ -84,7 +86,7 @@ def main() -> None:
     parser.add_argument("private")
     parser.add_argument("synthetic")
     parser.add_argument("--epsilon", default="1")
-    parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--trials", type=int, default=40)
     given = parser.parse_args()
     for workload in WORKLOADS:
         for tau in ("5%", "20%"):
@@ -95,8 +97,10 @@ def main() -> None:
             print("| way | expected | wrong | misled | undecided | seconds |")
             print("| --- | ---: | ---: | ---: | ---: | ---: |")
             for line in experiment.lines(Fraction(given.epsilon)):
-                shares = " | ".join("" if np.isnan(x) else f"{100 * x:.1f} %" for x in line[1:5])
-                print(f"| {line.name} | {shares} | {line.seconds:.1f} |", flush=True)
+                public = "" if np.isnan(line.public) else f"{100 * line.public:.1f} %"
+                shares = " | ".join(f"{x.mean:.1f} +- {x.error:.1f} %" for x in line[2:5])
+                row = f"| {line.name} | {public} | {shares} | {line.seconds:.1f} |"
+                print(row, flush=True)
 
 
 class Experiment:
@@ -138,17 +142,17 @@ class Experiment:
 
     def _each(self, name: str, epsilon: Fraction) -> Line:
         """Ask each query of the decider ``name`` at its part of the budget."""
-        start = time.perf_counter()
+        start = time.process_time()
         asked = [_by(one, name).at(epsilon, brief=True) for one in self._waiting]
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         return self._line(f"{name} at epsilon/{QUERIES}", asked, self._alone(asked), seconds)
 
     def _shared(self, mode: str, epsilon: Fraction) -> Line:
-        start = time.perf_counter()
+        start = time.process_time()
         beside = Beside(self._part, self._tables.tables[0])
         (part,) = shared([beside], Sharing(epsilon, mode))
         questions = list(part.prepared.demand())
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         first = questions[0]
         name = f"batch: {mode}"
         if mode == "auto":
@@ -191,8 +195,10 @@ class Experiment:
             ]
         )
         public = mean_worst([question.taken for question in questions])
-        misled = float((wrong & ~unsure).mean())
-        return Line(name, public, float(wrong.mean()), misled, float(unsure.mean()), seconds)
+        shares = (
+            Estimate.of(100 * found.mean(axis=1)) for found in (wrong, wrong & ~unsure, unsure)
+        )
+        return Line(name, public, *shares, seconds)
 
 
 def _by(one: Waiting, decider: str) -> Waiting:
