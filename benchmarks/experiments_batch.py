@@ -4,10 +4,10 @@
 
 PRIVATE and SYNTHETIC are the Adult table and a copy of it.  For every way to spend one epsilon on
 100 queries ``|SUM on PRIVATE - SUM on SYNTHETIC| < tau`` are printed: the wrong verdicts to be
-expected at the worst gaps, on public data (what ``--batch auto`` goes by), and of ``--trials`` runs,
-each with a seed of its own, the wrong outcomes, those among them that a report would not call
-undecided, and the undecided ones, with standard errors over the runs; then CPU seconds to prepare.
-Noise is seeded: simulation.
+expected at the worst gaps, on public data (what ``--batch auto`` goes by), and of ``--trials``
+runs, each with a seed of its own, the wrong outcomes, those among them that a report would not
+call undecided, and the undecided ones, with standard errors over the runs; then CPU seconds to
+prepare.  Noise is seeded: simulation.
 """
 
 import argparse
@@ -195,10 +195,10 @@ class Experiment:
             ]
         )
         public = mean_worst([question.taken for question in questions])
-        shares = (
+        wrongs, misled, undecided = (
             Estimate.of(100 * found.mean(axis=1)) for found in (wrong, wrong & ~unsure, unsure)
         )
-        return Line(name, public, *shares, seconds)
+        return Line(name, public, wrongs, misled, undecided, seconds)
 
 
 def _by(one: Waiting, decider: str) -> Waiting:
