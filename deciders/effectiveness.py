@@ -16,6 +16,8 @@ from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.stand_ins import Shape, stand_ins_at
 
+# True gaps at which ways to decide are weighed against each other, in multiples of tau.
+WEIGHED = tuple(Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8))
 _LARGEST = 2**60
 # Searches stop when the answer is known to one part in this many.
 _PRECISION = 200
@@ -182,6 +184,18 @@ def operating_characteristic(
         worse = min if gap < 1 else max
         found.append(worse(chances, default=math.nan))
     return tuple(found)
+
+
+def expected_wrong(chances: Sequence[float]) -> float:
+    """Return how likely a verdict is wrong, given ``Pr[yes]`` at each of the gaps ``WEIGHED``.
+
+    The mean over the gaps inside the tolerance and that over those beyond it, in equal parts;
+    gaps at which no table lies (NaN) count for nothing.
+    """
+    pairs = [pair for pair in zip(WEIGHED, chances, strict=True) if not math.isnan(pair[1])]
+    sides = [1 - p for gap, p in pairs if gap < 1], [p for gap, p in pairs if gap > 1]
+    means = [math.fsum(side) / len(side) for side in sides if side]
+    return math.fsum(means) / len(means)
 
 
 def _epsilon(steps: int) -> Fraction:

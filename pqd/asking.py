@@ -17,7 +17,7 @@ from deciders.decider import Decision
 from deciders.estimates import Released
 from deciders.histogram import EMPTY
 from pqd.accounts import NO_LIMIT, Answer, Batched, Budget, Reservation, fitting
-from pqd.composition import Charge, Group, grouped, price
+from pqd.composition import Charge, Cost, Group, grouped, price
 from pqd.errors import LedgerError, RunError
 from pqd.ledger import Ledger
 from pqd.preparation import Made, Prepared
@@ -273,13 +273,15 @@ def _bill(
     new: dict[str, Priced] = {}
     groups: list[Group] = []
     for part in parts:
-        costs = []
+        costs: dict[str, Cost] = {}
         for question in part.questions:
             key = question.key
-            if key not in known and key not in new and not question.settled:
+            if key in costs:
+                costs[key] = costs[key].also(question.share)
+            elif key not in known and key not in new and not question.settled:
                 new[key] = question
-                costs.append(question.share)
-        groups.extend(grouped(costs))
+                costs[key] = question.share
+        groups.extend(grouped(list(costs.values())))
     replayed = {q.key: known[q.key] for part in parts for q in part.questions if q.key in known}
     return Bill(new, tuple(groups), charge(groups), replayed)
 

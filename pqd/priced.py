@@ -112,10 +112,10 @@ class Priced(ABC):
     @property
     def largest(self) -> Fraction:
         """What the answer costs by itself unless it is settled."""
-        return self._rows * self.epsilon
+        return self.rows * self.epsilon
 
     @property
-    def _rows(self) -> int:
+    def rows(self) -> int:
         """How many rows of the histogram one person may change."""
         return rows_changed(self.task, self.unit)
 
@@ -132,7 +132,8 @@ class Priced(ABC):
     @property
     def share(self) -> Cost:
         """What it takes part in the price of a run with."""
-        return Cost(self.id, self.cost, self.region)
+        block = self.query.block
+        return Cost(self.id, self.cost, self.region, blocks=frozenset([block] if block else []))
 
     @cached_property
     def key(self) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from deciders import Interval, Lattice, answer, applicable
 from deciders.aggregates import HALF
 from deciders.noise import check_scale
-from pqd.composition import Cost
 from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import UnanswerableError
 from pqd.keys import of_decider
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from deciders import Decision, Histogram, Noise
     from pqd.asking import Answers
+    from pqd.composition import Cost
     from pqd.query import Query
     from pqd.workload import PrivacyUnit, Task
 
@@ -109,7 +109,7 @@ class Question(Priced, Decidable):
     @property
     def share(self) -> Cost:
         """What it takes part in the price of a run with."""
-        return Cost(self.id, self.cost, self.region, self.company)
+        return replace(super().share, company=self.company)
 
     @property
     def settled(self) -> bool:

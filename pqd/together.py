@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from deciders.batch.tails import Errors, accept, decided, mean_worst, rates, threshold
+from deciders.batch.tails import Errors, accept, decided, rates, threshold
 from deciders.batch.tails import Rehearsed as RehearsedErrors
+from deciders.effectiveness import WEIGHED, expected_wrong
+from deciders.errors import ParameterError
 from pqd.batch import Batch, Public, selection
 from pqd.dispatch import AUTO, GAPS, Candidate
-from pqd.errors import ParameterError
 from pqd.questions import Question
 from pqd.rehearsal import Stage
 
 if TYPE_CHECKING:
     from deciders import Decision
-    from deciders.effectiveness import ErrorRates
+    from deciders.effectiveness import ErrorRates, Threshold
     from pqd.asking import Answers
     from pqd.priced import Priced
     from pqd.problem import Plan
 
-# Rehearsals of a plan whose errors no theory gives.
-_RUNS = 20
+# How often a plan is rehearsed whose errors no theory gives.
+_REHEARSED = 20
+# Ways whose expected errors agree to so many digits are weighed by their thresholds.
+DIGITS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +66,16 @@ class Together(Question):
 class Joint(NamedTuple):
     """One way to answer some questions together, and what it is worth on public data.
 
-    ``errors`` and ``rates`` are one per question; ``score`` is the share of verdicts to be expected
-    wrong where every query is at the worse of both gaps.
+    ``errors``, ``rates``, ``least`` (thresholds) and ``wrong`` (how likely the verdict is wrong)
+    are one per question.
     """
 
     name: str
     batch: Batch
     errors: tuple[Errors, ...]
     rates: tuple[ErrorRates, ...]
-    score: float
+    least: tuple[Threshold, ...]
+    wrong: tuple[float, ...]
 
     def question(self, place: int, asked: Question, reason: str, *others: Candidate) -> Together:
         """Return a question that this answers; ``others`` could have."""
@@ -83,9 +88,8 @@ class Joint(NamedTuple):
     def candidate(self, place: int, asked: Question) -> Candidate:
         """Return what it is worth to one question."""
         errors, tau = self.errors[place], asked.interval.tau
-        curve = tuple(_chance(errors, gap, tau) for gap in GAPS) if asked.terms.detailed else None
-        least = threshold(errors, asked.terms.alpha)
-        return Candidate(self, least, rates=self.rates[place], curve=curve)
+        curve = _chances(errors, tau, GAPS) if asked.terms.detailed else None
+        return Candidate(self, self.least[place], rates=self.rates[place], curve=curve)
 
     @property
     def id(self) -> str:
@@ -93,16 +97,22 @@ class Joint(NamedTuple):
         return f"{self.name}_batch"
 
 
-def _chance(errors: Errors, gap: Fraction, tau: Fraction) -> float:
-    """Return Pr[yes] at a true gap, a multiple of tau: the worse side."""
-    off = round(gap * tau)
-    return (min if gap < 1 else max)(accept(errors, off, tau), accept(errors, -off, tau))
+def _chances(errors: Errors, tau: Fraction, gaps: Sequence[Fraction]) -> tuple[float, ...]:
+    """Return Pr[yes] at each true gap, a multiple of tau, or the next that an answer can have.
+
+    The worse side; NaN where no answer lies between the gap and the end of the interval.
+    """
+    found = []
+    for gap in gaps:
+        off = math.ceil(gap * tau)
+        chances = accept(errors, off, tau), accept(errors, -off, tau)
+        worse = (min if gap < 1 else max)(chances)
+        found.append(math.nan if gap < 1 and off >= tau else worse)
+    return tuple(found)
 
 
 def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str) -> list[Joint]:
-    """Return the ways to answer ``asked`` together, the best first.
-
-    Under ``auto`` those of known noise alone: no other gives its verdicts a p-value.
+    """Return the ways to answer ``asked`` together, the best first; for ``auto`` of known noise.
 
     Raises
     ------
@@ -110,24 +120,45 @@ def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str)
         If none fits.
     """
     stage = Stage(public.problem, public.cells, public.epsilon)
-    plans = [(plan, plan.noise(public.epsilon)) for plan in public.plans(mechanism).values()]
-    if mechanism == AUTO:
-        plans = [pair for pair in plans if pair[1] is not None]
-        if not plans:
-            raise ParameterError("no mechanism that fits gives p-values")
-    found = [_joint(public.batch(name, plan), asked, noise, stage) for plan, noise in plans]
-    return sorted(found, key=lambda joint: joint.score)
+    found: list[Joint] = []
+    for plan in public.plans(mechanism).values():
+        noise = plan.noise(public.epsilon)
+        # Where it is not known a verdict has no p-value.
+        if noise or mechanism != AUTO:
+            found.append(_joint(public.batch(name, plan), asked, noise, stage))
+    if not found:
+        raise ParameterError("no mechanism whose noise is known fits these queries")
+
+    def place(joint: Joint) -> tuple[float, float]:
+        pairs = zip(joint.least, asked, strict=True)
+        return round(math.fsum(joint.wrong), DIGITS), math.fsum(relative(*pair) for pair in pairs)
+
+    return sorted(found, key=place)
+
+
+def relative(least: Threshold, asked: Question) -> float:
+    """Return a threshold as a multiple of the tolerance."""
+    return least.tau / float(asked.interval.tau)
 
 
 def _joint(
     batch: Batch, asked: Sequence[Question], noise: Sequence[Errors] | None, stage: Stage
 ) -> Joint:
+    answers = batch.places
     every = noise or _rehearsed(batch.plan, stage)
-    errors = tuple(every[batch.places[selection(one.task)]] for one in asked)
-    found = tuple(rates(e, one.interval.tau) for e, one in zip(errors, asked, strict=True))
-    return Joint(batch.plan.id, batch, errors, found, mean_worst(found))
+    errors = tuple(every[answers[selection(one.task)]] for one in asked)
+    pairs = [(e, one.interval.tau) for e, one in zip(errors, asked, strict=True)]
+    return Joint(
+        batch.plan.id,
+        batch,
+        errors,
+        tuple(rates(e, tau) for e, tau in pairs),
+        tuple(threshold(e, one.terms.alpha) for e, one in zip(errors, asked, strict=True)),
+        tuple(expected_wrong(_chances(e, tau, WEIGHED)) for e, tau in pairs),
+    )
 
 
 def _rehearsed(plan: Plan, stage: Stage) -> list[RehearsedErrors]:
     """Return what each answer erred by."""
-    return [RehearsedErrors(tuple(drawn)) for drawn in stage.errors(plan, _RUNS).T.tolist()]
+    drawn = stage.errors(plan, _REHEARSED)
+    return [RehearsedErrors(tuple(column)) for column in drawn.T.tolist()]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from deciders.effectiveness import WEIGHED, expected_wrong, operating_characteristic
 from pqd.asking import Part
-from pqd.composition import grouped, price
+from pqd.composition import Cost, grouped, price
 from pqd.errors import PqdError
 from pqd.parameters import Terms
 from pqd.preparation import Prepared, kept
@@ -78,6 +79,14 @@ class One(NamedTuple):
         """Return the question at another budget."""
         same = brief and self.question.epsilon == epsilon
         return self.question if same else self.waiting.at(epsilon, brief=brief)
+
+    def wrong(self, question: Question) -> float:
+        """Return how likely its verdict is wrong, over true gaps on public stand-ins."""
+        (synthetic,), decider = self.waiting.found, question.choice.decider
+        chances = operating_characteristic(
+            decider, synthetic, question.interval, question.epsilon, WEIGHED
+        )
+        return expected_wrong(chances)
 
 
 class Sharers:
@@ -156,36 +165,33 @@ class Sharers:
 def alone(ones: Sequence[One], epsilon: Fraction, *, brief: bool = False) -> list[Question]:
     """Return questions that cost at most ``epsilon`` in all, each at as much as the others.
 
-    Their groups are marked: fewer questions, or others beside them, never cost more for it.
+    How they are grouped depends on the rows that they read and on no budget, so that each gets
+    ``epsilon`` over the number of groups.  The groups are marked: fewer questions, or others beside
+    them, never cost more for it.
     """
-    if not ones:
-        return []
-    questions = [one.question for one in ones]
-    for weigh in (_weight, _whole):
-        each = epsilon / weigh(distinct(questions))
-        questions = [one.at(each, brief=brief) for one in ones]
-        # Another budget may bring another decider, which changes what costs nothing.
-        if _weight(distinct(questions)) * each <= epsilon:
-            break
-    costs = [replace(question.share, name=question.key) for question in distinct(questions)]
-    company = {
-        key: str(number) for number, group in enumerate(grouped(costs)) for key in group.names
-    }
-    return [replace(question, company=company[question.key]) for question in questions]
+    costs: dict[str, Cost] = {}
+    for one in ones:
+        name, share = _lasting(one), one.question.share
+        cost = replace(share, name=name, epsilon=Fraction(one.question.rows))
+        costs[name] = costs[name].also(cost) if name in costs else cost
+    groups = grouped(list(costs.values()))
+    company = {name: str(number) for number, group in enumerate(groups) for name in group.names}
+    number = price(groups).epsilon
+    return [
+        replace(one.at(epsilon / number, brief=brief), company=company[_lasting(one)])
+        for one in ones
+    ]
+
+
+def _lasting(one: One) -> str:
+    """Return what two questions have in common that are one at every budget.
+
+    Asked on other terms they may be decided otherwise at another budget.
+    """
+    terms = one.question.terms
+    return f"{one.question.key} {terms.decider} {terms.alpha}"
 
 
 def distinct(questions: Iterable[Question]) -> list[Question]:
     """Return the questions, each but once."""
     return list({question.key: question for question in questions}.values())
-
-
-def _weight(questions: Sequence[Question]) -> Fraction:
-    """Return what questions cost together, as a multiple of the budget of each."""
-    whole = price(grouped([question.share for question in questions])).epsilon
-    return whole / questions[0].epsilon
-
-
-def _whole(questions: Sequence[Question]) -> Fraction:
-    """Return the same if nothing were disjoint and nothing settled."""
-    whole = sum((question.largest for question in questions), Fraction(0))
-    return whole / questions[0].epsilon

@@ -6,7 +6,6 @@ release, so it costs no privacy, and doubles will do.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -153,20 +152,3 @@ def reach(errors: NoiseOf, alpha: Number) -> int:
     # Looked for are the least whole numbers from 1 on.
     beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST)
     return _FARTHEST if beyond is None else beyond - 1
-
-
-class Worst(Protocol):
-    """What a verdict is worth.  Conformers: ErrorRates, reports' CandidateFacts."""
-
-    @property
-    def worst(self) -> float:
-        """The larger of its error probabilities."""
-        ...
-
-
-def mean_worst(found: Sequence[Worst]) -> float:
-    """Return the share of verdicts to be expected wrong where every query is at its worst gap.
-
-    One that is beyond deciding counts as a coin: whether it always says no, or errs either way.
-    """
-    return math.fsum(min(each.worst, 0.5) for each in found) / len(found)

@@ -20,7 +20,7 @@ from deciders import (
     needed_epsilon,
     operating_characteristic,
 )
-from deciders.effectiveness import least, shape_of
+from deciders.effectiveness import WEIGHED, expected_wrong, least, shape_of
 from deciders.stand_ins import Shape, stand_ins_at
 
 RNG = np.random.default_rng(5)
@@ -236,3 +236,14 @@ def test_least_gives_up_at_the_most() -> None:
 def test_shape_is_read_from_the_decider() -> None:
     decider = DECIDERS["inv_quantile"](lower=2, upper=8, step=2, p=Fraction(1, 4))
     assert shape_of(decider) == Shape("QUANTILE", 2, 8, 2, Fraction(1, 4))
+
+
+def test_the_expected_wrong_are_the_mean_of_both_sides() -> None:
+    assert [str(gap) for gap in WEIGHED] == ["0", "1/2", "3/4", "5/4", "3/2", "2"]
+    assert expected_wrong([1, 0.5, 0, 0.5, 0, 0.1]) == pytest.approx((0.5 + 0.2) / 2)
+    # Whoever always says the same is as good as a coin.
+    assert expected_wrong([1] * 6) == expected_wrong([0] * 6) == 0.5
+    # A gap that no answer has counts for nothing.
+    nan = math.nan
+    assert expected_wrong([1, nan, 0.5, nan, nan, 0.1]) == pytest.approx((0.25 + 0.1) / 2)
+    assert expected_wrong([0.9, 1, 1, nan, nan, nan]) == pytest.approx(0.1 / 3)

@@ -6,7 +6,10 @@ stick divergence of the composed randomized responses, which dominate every pure
 (Kairouz, Oh and Viswanath 2015, Theorem 3.4), computed with 60 digits.
 """
 
+import hashlib
+import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -15,6 +18,7 @@ from typing import Any
 
 import duckdb
 import mpmath as mp
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -236,7 +240,7 @@ def test_without_a_region_nothing_is_disjoint() -> None:
 def test_a_chain_of_disjoint_pairs_is_no_disjoint_group() -> None:
     """a and b are disjoint, b and c are, a and c are not."""
     chain = [cost("a", 1, "age < 1"), cost("b", 1, "age >= 1"), cost("c", 1, "age < 0.5")]
-    assert [group.names for group in grouped(chain)] == [("a", "b"), ("c",)]
+    assert [group.names for group in grouped(chain)] == [("a",), ("b", "c")]
 
 
 def test_the_proof_names_every_pair() -> None:
@@ -246,6 +250,87 @@ def test_the_proof_names_every_pair() -> None:
     assert len(group.proof()) == 3
     (one,) = grouped([cost("a", 1, "TRUE")])
     assert one.proof() == ()
+
+
+# Blocks: GROUP BY and bins
+
+
+def block(name: str, *conditions: str) -> list[Cost]:
+    """The groups of one GROUP BY, or its bins."""
+    blocks = frozenset([name])
+    return [replace(cost(f"{name} {c}", 1, c), blocks=blocks) for c in conditions]
+
+
+BY_AGE = block("x", *(f"age = {n}" for n in range(6)), "age IS NULL")
+BY_NAME = block("y", *(f"name = '{letter}'" for letter in "abcdef"))
+BY_BOTH = block("z", *(f"age = {n} AND name = '{letter}'" for n in range(6) for letter in "abcdef"))
+BINS = block("u", *(f"age >= {n} AND age < {n + 2}" for n in range(0, 8, 2)))
+SHIFTED = block("v", *(f"age >= {n + 1} AND age < {n + 3}" for n in range(0, 8, 2)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_blocks_make_no_more_groups_than_there_are(seed: int) -> None:
+    """GROUP BY a, GROUP BY b and GROUP BY a, b: three, in whatever order their groups come."""
+    for blocks, least in (
+        ([BY_AGE, BY_NAME, BY_BOTH], 3),
+        ([BY_AGE, BINS, SHIFTED], 3),
+        ([BINS, SHIFTED], 2),
+        ([BY_AGE, BY_NAME, BY_BOTH, BINS, SHIFTED], 5),
+    ):
+        several = [one for each in blocks for one in each]
+        order = np.random.default_rng(seed).permutation(len(several))
+        assert len(grouped([several[place] for place in order])) == least
+
+
+conditions = st.sampled_from(
+    [
+        *(f"age >= {n} AND age < {n + k}" for n in range(4) for k in (1, 2, 3)),
+        *(f"age = {n} AND name = '{letter}'" for n in range(3) for letter in "ab"),
+        *("name = 'a'", "name <> 'b'", "age IS NULL", "flag", "NOT flag AND age > 1"),
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([BY_AGE, BY_NAME, BY_BOTH, BINS, SHIFTED]), max_size=4, unique_by=id),
+    st.lists(conditions, max_size=6, unique=True),
+    st.randoms(use_true_random=False),
+)
+def test_groups_depend_on_no_order_and_no_name(
+    blocks: list[list[Cost]], single: list[str], chance: random.Random
+) -> None:
+    several = [one for each in blocks for one in each] + [cost(c, 1, c) for c in single]
+    first = grouped(several)
+    assert len(first) <= len(blocks) + len(single)
+    chance.shuffle(several)
+    called = {one.name: f"{chance.random()}" for one in several}
+    named = {name: f"{chance.random()}" for name in "xyzuv"}
+    again = grouped(
+        [
+            replace(one, name=called[one.name], blocks=frozenset(named[b] for b in one.blocks))
+            for one in several
+        ]
+    )
+    names = {frozenset(called[name] for name in group.names) for group in first}
+    assert {frozenset(group.names) for group in again} == names
+
+
+def test_a_question_of_two_blocks_is_of_either() -> None:
+    shared = BY_AGE[0].also(replace(BY_BOTH[0], name=BY_AGE[0].name))
+    assert shared.blocks == {"x", "z"}
+    assert len(grouped([shared, *BY_BOTH[1:], *BY_AGE[1:]])) == 2
+
+
+def test_a_twin_that_groups_in_the_order_of_names_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def by_hash(costs: Sequence[Cost]) -> list[Cost]:
+        return sorted(costs, key=lambda c: hashlib.sha256(c.name.encode()).hexdigest())
+
+    monkeypatch.setattr(composition, "_ordered", by_hash)
+    with pytest.raises(AssertionError):
+        test_blocks_make_no_more_groups_than_there_are(0)
 
 
 # Optimal composition

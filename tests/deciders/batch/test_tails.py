@@ -6,7 +6,6 @@ characteristic function.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -18,10 +17,8 @@ from deciders.batch.tails import (
     Errors,
     NoiseOf,
     Rehearsed,
-    Worst,
     accept,
     decided,
-    mean_worst,
     rates,
     reach,
     threshold,
@@ -380,13 +377,3 @@ def test_few_rehearsals_prove_little() -> None:
     assert not threshold(silent, 0.05).exact
     loud = Rehearsed((1000.0,) * 20)
     assert 1001 <= threshold(loud, 0.05).tau <= 1006
-
-
-@dataclass
-class Known:
-    worst: float
-
-
-def test_verdicts_expected_wrong_are_the_mean_where_none_is_worse_than_a_coin() -> None:
-    found: list[Worst] = [ErrorRates(0.1, 0.2), ErrorRates(0.0, 0.0), Known(1.0), Known(0.5)]
-    assert mean_worst(found) == pytest.approx(0.3)
