@@ -37,11 +37,13 @@ class Decider(Protocol):
 
     A class makes one for a column's lattice by ``on(lattice)`` (registry.py calls it).  ``accept``
     and ``decide`` take the private histogram; everything else is public.
-    ``epsilon`` is any positive number, taken exactly.
+    ``epsilon`` is any positive number, taken exactly.  ``compares``: of a value it only asks
+    whether it lies beyond either end of the interval, so that it needs no bounds.
     """
 
     id: ClassVar[str]
     aggregate: ClassVar[str]
+    compares: ClassVar[bool]
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
@@ -75,6 +77,8 @@ class Mechanism:
     """Mix-in of every decider: no answer is settled, the threshold is searched for."""
 
     __slots__ = ()
+
+    compares: ClassVar[bool] = False
 
     def settled(self, interval: Interval) -> bool | None:
         """Return None: the published deciders always spend."""
@@ -145,6 +149,8 @@ class OnLattice(Mechanism):
     lower: int | None = None
     upper: int | None = None
     step: int = 1
+
+    compares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless the lattice is lower, lower + step, ..., upper."""

@@ -38,6 +38,7 @@ class ExponentialMedian(ChosenByOdds, OnLattice):
 
     id: ClassVar[str] = "em_median"
     aggregate: ClassVar[str] = "MEDIAN"
+    compares: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless both bounds are given and are a lattice."""

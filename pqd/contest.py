@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from deciders import Interval, PqdError, answer, error_rates, for_lattice
+from deciders import Histogram, Interval, PqdError, answer, error_rates, for_lattice
 from deciders.aggregates import HALF
 from deciders.effectiveness import searched_threshold
 from deciders.estimates import (
@@ -20,14 +20,16 @@ from deciders.estimates import (
     SumAndCount,
 )
 from deciders.estimates.estimator import whole_span
+from deciders.inverse_sensitivity import InverseQuantile
 from deciders.noise import check_scale
+from pqd.fences import ORDERED, fineness
 from pqd.keys import of_estimator
 from pqd.priced import Priced
-from pqd.questions import Asked, measured_on, public_answer
+from pqd.questions import Asked, fenced, measured_on, public_answer, with_room
 from reports.comparison import ReleaseFacts
 
 if TYPE_CHECKING:
-    from deciders import Histogram, Lattice, Noise
+    from deciders import Lattice, Noise
     from deciders.estimates import Released
     from deciders.inverse_sensitivity import InverseSensitivity
     from pqd.parameters import Terms
@@ -50,9 +52,13 @@ _INVERSE = {
 
 @dataclass(frozen=True)
 class Release(Priced):
-    """One draw of an estimator, which answers for every candidate."""
+    """One draw of an estimator, which answers for every candidate.
+
+    Its units are so many times ``finer`` than those of the lattice.
+    """
 
     estimator: Estimator | SplitMargins
+    finer: int = 1
 
     @property
     def settled(self) -> bool:
@@ -65,7 +71,7 @@ class Release(Priced):
 
     def draw(self, histogram: Histogram, noise: Noise) -> Released:
         """Release."""
-        return self.estimator.release(histogram, self.epsilon, noise)
+        return self.estimator.release(_finer(histogram, self.finer), self.epsilon, noise)
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,7 @@ def contest_of(
         If a candidate has no answer, or no release fits.
     """
     query, terms = asked.query, asked.priced
-    lattice, scale = measured_on(query, task)
+    scale = measured_on(query, task)[1]
     centres = [answer(query.aggregate, histogram, query.p or HALF) for histogram in found]
     taus = tuple(_tolerance(terms, centre, scale) for centre in centres)
     intervals = tuple(
@@ -139,15 +145,28 @@ def contest_of(
     if not any(intervals):
         # Refused as an audit of the first candidate would be.
         public_answer(query, found[0])
-    asking = _Asking(query, terms, lattice, intervals, found)
+    answers = tuple(None if centre is None else centre * scale for centre in centres)
+    task = with_room(query, task, [interval for interval in intervals if interval])
+    lattice, times = measured_on(query, task)[0], 1
+    if query.aggregate in ORDERED:
+        # In units in which every end of an interval has a cut of its own.
+        times = fineness(lattice, [interval for interval in intervals if interval])
+        intervals = tuple(
+            interval and Interval(interval.lower * times, interval.upper * times)
+            for interval in intervals
+        )
+        found, scale = tuple(_finer(histogram, times) for histogram in found), scale / times
+    asking = _Asking(query, terms, lattice, intervals, found, times)
     options = asking.options(centres)
     option, reason = _taken(options, terms, len(found))
-    release = Release(query, terms, task, columns, unit, option.estimator)
+    if query.aggregate in ORDERED and not isinstance(option.estimator, ExponentialQuantile):
+        task, times = fenced(task, [interval for interval in intervals if interval], scale), 1
+    release = Release(query, terms, task, columns, unit, option.estimator, times)
     return Contest(
         query=query,
         terms=terms,
         scale=scale,
-        answers=tuple(None if centre is None else centre * scale for centre in centres),
+        answers=answers,
         taus=taus,
         intervals=intervals,
         errors=option.errors,
@@ -157,6 +176,11 @@ def contest_of(
         tau_min=option.threshold() * float(scale),
         release=release,
     )
+
+
+def _finer(histogram: Histogram, times: int) -> Histogram:
+    """Return ``histogram`` in units so many times finer."""
+    return histogram if times == 1 else Histogram(histogram.values * times, histogram.counts)
 
 
 def _tolerance(terms: Terms, centre: Fraction | None, scale: Fraction) -> Fraction:
@@ -205,13 +229,24 @@ def _least(options: Sequence[_Option]) -> _Option:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """What every release of one query needs."""
+    """What every release of one query needs; units are ``finer`` than the lattice's."""
 
     query: Query
     terms: Terms
     lattice: Lattice
     intervals: tuple[Interval | None, ...]
     found: tuple[Histogram, ...]
+    finer: int = 1
+
+    @property
+    def _shape(self) -> dict[str, int]:
+        """The lattice."""
+        lattice, finer = self.lattice, self.finer
+        return {
+            "lower": lattice.lower_units * finer,
+            "upper": lattice.upper_units * finer,
+            "step": lattice.step_units * finer,
+        }
 
     def options(self, centres: Sequence[Fraction | None]) -> list[_Option]:
         """Return every release that fits.
@@ -245,17 +280,16 @@ class _Asking:
                 lambda: LaplaceEstimate.on(query.aggregate, lattice),
                 lambda: RaceEstimate.on(lattice),
             ]
-        low, high, step = lattice.lower_units, lattice.upper_units, lattice.step_units
+        shape = self._shape
         if query.aggregate == "AVG":
             known = sorted(centre for centre in centres if centre is not None)
             middle = known[len(known) // 2]
-            centre = min(max(round(middle), low), high)
-            return [lambda: SumAndCount(lower=low, upper=high, step=step, centre=centre)]
+            centre = min(max(round(middle), shape["lower"]), shape["upper"])
+            return [lambda: SumAndCount(**shape, centre=centre)]
         p, cuts = (
             query.p or HALF,
             sorted({cut for i in self.intervals if i for cut in whole_span(i)}),
         )
-        shape = {"lower": low, "upper": high, "step": step}
         return [
             lambda: RankCounts(**shape, cuts=tuple(cuts), p=p, aggregate=query.aggregate),
             lambda: ExponentialQuantile(**shape, p=p, aggregate=query.aggregate),
@@ -289,6 +323,11 @@ class _Asking:
         decider = for_lattice(
             _INVERSE[query.aggregate], query.aggregate, self.lattice, **parameters
         )
+        if isinstance(decider, InverseQuantile):
+            shape = self._shape
+            decider = replace(
+                decider, lower=shape["lower"], upper=shape["upper"], step=shape["step"]
+            )
         unsettled = [i for i in self.intervals if i and decider.settled(i) is None]
         split = SplitMargins(
             cast("InverseSensitivity", decider), tuple(sorted(set(unsettled), key=_ends))

@@ -7,10 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
-from deciders import Lattice, ParameterError, UnanswerableError
+from deciders import Lattice, ParameterError, UnanswerableError, answer
+from deciders.aggregates import HALF
 from pqd.attributes import check_stated, known, no_column, rows_of, span, stated_of
 from pqd.errors import PqdError
 from pqd.expressions import folded
+from pqd.fences import ORDERED
 from pqd.groups import MOST_GROUPS, grouped
 from pqd.parameters import Facts, bounded_lattice, kinds
 from pqd.questions import Asked
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from pqd.query import Query, Resolved
     from pqd.synthetics import Synthetics
 
-_NUMERIC = ("SUM", "AVG", "MEDIAN", "QUANTILE")
+_CLAMPED = ("SUM", "AVG")
+_NUMERIC = (*_CLAMPED, *ORDERED)
 
 
 class Drawable(Protocol):
@@ -205,24 +208,41 @@ class _Preparation(Generic[Made]):
             collapsed = query.aggregate in {"COUNT", "SUM"}
             measured = None
             if resolved.value is not None:
-                lattice = self._lattice(query, resolved) if query.aggregate in _NUMERIC else None
-                measured = Measured(resolved.value, lattice)
-                if self._unit and query.aggregate == "SUM" and lattice:
-                    measured = Measured(resolved.value, rows_of(lattice), lattice)
+                measured = Measured(resolved.value, None)
+                if query.aggregate in _NUMERIC:
+                    measured = self._on_lattice(query, resolved)
             yield Task(resolved.predicate, measured, resolved.columns, collapsed)
 
-    def _lattice(self, query: Query, resolved: Resolved) -> Lattice:
+    def _on_lattice(self, query: Query, resolved: Resolved) -> Measured:
+        """Return what is aggregated on its public lattice, and note whose bounds these are."""
         totalled = self._unit if query.aggregate == "SUM" else None
         place = resolved.value or "", totalled is not None
+        facts = stated_of(self._given, query.attribute or "")
         if place not in self._lattices:
-            lattice, notes = self._bounded(query, resolved, totalled)
-            self._lattices[place] = lattice
-            self._notes.update(dict.fromkeys(notes))
-        return self._lattices[place]
+            self._lattices[place] = self._bounded(query, resolved, totalled)
+        lattice = self._lattices[place]
+        stated = facts is not None and facts.bounds is not None
+        what = f"a person's total of {query.attribute}" if totalled else query.attribute
+        if stated:
+            self._notes[
+                f"Values of {what} outside {span(lattice)}, as stated, count as its ends."
+            ] = None
+        elif query.aggregate in _CLAMPED:
+            if query.aggregate == "SUM" and lattice.lower == lattice.upper == 0:
+                raise UnanswerableError(
+                    f"{what} is 0 throughout in the synthetic table, so that its bounds leave "
+                    "nothing to add up; state its bounds (--bounds)"
+                )
+            self._notes[
+                f"SUM and AVG are of {what} within {span(lattice)}, which are the bounds of the "
+                "synthetic table: values outside count as its ends. State --bounds if there may "
+                "be any."
+            ] = None
+        if totalled:
+            return Measured(resolved.value or "", rows_of(lattice), lattice, stated=stated)
+        return Measured(resolved.value or "", lattice, stated=stated)
 
-    def _bounded(
-        self, query: Query, resolved: Resolved, totalled: PrivacyUnit | None
-    ) -> tuple[Lattice, tuple[str, ...]]:
+    def _bounded(self, query: Query, resolved: Resolved, totalled: PrivacyUnit | None) -> Lattice:
         name = query.attribute or ""
         facts = stated_of(self._given, name)
         try:
@@ -232,23 +252,40 @@ class _Preparation(Generic[Made]):
             lattice = bounded_lattice(facts, seen)
         except ParameterError as error:
             raise UnanswerableError(f"{name} in the synthetic table: {error}") from None
-        what = f"a person's total of {name}" if totalled else name
         if lattice is None:
             message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
             raise UnanswerableError(message)
-        if facts is None or facts.bounds is None:
-            return lattice, (f"Bounds of {what} from the synthetic table: {span(lattice)}.",)
-        if seen and (seen.lower < lattice.lower or seen.upper > lattice.upper):
-            return lattice, (
-                f"Synthetic values of {what} outside {span(lattice)} count as its ends.",
-            )
-        return lattice, ()
+        return lattice
 
     def _question(self, asked: Asked, task: Task, found: tuple[Histogram, ...]) -> Iterator[Made]:
         """Yield one query made ready, if it is not refused."""
         with self._refusing(asked.query):
             columns = tuple((name, str(self._schema[name])) for name in sorted(task.columns))
+            for note in _beyond(asked, task, found):
+                self._notes[note] = None
             yield self._make(asked, task, columns, self._unit, found)
+
+
+def _beyond(asked: Asked, task: Task, found: Sequence[Histogram]) -> Iterator[str]:
+    """Yield a warning if a tolerance reaches beyond bounds that the caller states."""
+    query, measured = asked.query, task.measured
+    if measured is None or measured.lattice is None or not measured.stated:
+        return
+    if query.aggregate not in ("AVG", *ORDERED):
+        return
+    lattice = measured.lattice
+    for histogram in found:
+        centre = answer(query.aggregate, histogram, query.p or HALF)
+        tolerance = asked.terms.tolerance
+        if centre is None or (tolerance.relative and not centre):
+            continue
+        middle = centre * lattice.unit
+        tau = tolerance.of(middle)
+        if middle - tau < lattice.lower or middle + tau > lattice.upper:
+            yield (
+                f"{query.block or query.id}: the tolerance reaches beyond the stated bounds of "
+                f"{query.attribute}, {span(lattice)}; an answer beyond them looks like one at them."
+            )
 
 
 class _Refusing(AbstractContextManager[None, bool]):

@@ -153,10 +153,12 @@ class Priced(ABC):
         ``kinds`` say how cells are read, and the lattices what becomes of a value.
         """
         measured = self.task.measured
-        facts = {
+        facts: dict[str, Any] = {
             "measured": [measured.sql, measured.lattice, measured.total] if measured else None,
             "kinds": self.kinds,
             "epsilon": self.epsilon,
             "mechanism": self.mechanism(),
         }
+        if measured and measured.fences:
+            facts["fences"] = measured.fences.facts
         return digest({**asked, **facts})

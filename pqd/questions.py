@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from deciders import Interval, Lattice, answer, applicable
+from deciders import Interval, Lattice, ParameterError, answer, applicable
 from deciders.aggregates import HALF
 from deciders.noise import check_scale
 from pqd.dispatch import Candidate, Choice, choose
 from pqd.errors import UnanswerableError
+from pqd.fences import ORDERED, Fences, reaching
 from pqd.keys import of_decider
 from pqd.parameters import Terms, Wanted
 from pqd.priced import Priced, counted
@@ -19,7 +20,7 @@ from reports.model import CandidateFacts
 from reports.numbers import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from deciders import Decision, Histogram, Noise
     from pqd.asking import Answers
@@ -149,16 +150,20 @@ def examined(
         If it has no synthetic answer, or no decider fits, or the noise would drown everything.
     """
     (synthetic,), query, terms = found, asked.query, asked.terms
-    lattice, scale = measured_on(query, task)
     centre = public_answer(query, synthetic)
+    scale = measured_on(query, task)[1]
     tau = terms.tolerance.of(centre * scale)
     interval = Interval.around(centre, tau / scale)
+    task = with_room(query, task, [interval])
+    lattice = measured_on(query, task)[0]
     parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
     fitting = applicable(query.aggregate, lattice, **parameters)
     choice = choose(terms.decider, query.aggregate, fitting, synthetic, interval, terms)
     if isinstance(terms, Terms):
         # Here, on public data, and not in the draw: nothing may be refused after it has begun.
         check_scale(choice.decider.largest_scale(terms.epsilon))
+    if choice.decider.compares:
+        task = fenced(task, [interval], scale)
     whole = centre * scale
     return Decidable(query, terms, task, columns, unit, scale, whole, tau, interval, choice)
 
@@ -175,6 +180,39 @@ def asks(
     made = examined(asked, task, columns, unit, found)
     values = {field.name: getattr(made, field.name) for field in fields(Decidable)}
     return Question(**{**values, "terms": terms})
+
+
+def with_room(query: Query, task: Task, intervals: Sequence[Interval]) -> Task:
+    """Return ``task`` on a lattice that reaches beyond ``intervals``, unless bounds are stated.
+
+    Of means and order statistics: what bounds the answer must not be the synthetic table's word.
+
+    Raises
+    ------
+    UnanswerableError
+        If that is too wide a lattice.
+    """
+    measured = task.measured
+    if query.aggregate not in ("AVG", *ORDERED) or measured is None or measured.stated:
+        return task
+    if measured.lattice is None:
+        return task
+    try:
+        wide = reaching(measured.lattice, intervals)
+    except ParameterError as error:
+        raise UnanswerableError(f"tau is too wide: {error}") from None
+    return replace(task, measured=replace(measured, lattice=wide))
+
+
+def fenced(task: Task, intervals: Sequence[Interval], scale: Fraction) -> Task:
+    """Return ``task`` with private values compared with the ends of ``intervals`` as they are."""
+    measured = task.measured
+    if measured is None or measured.lattice is None:
+        return task
+    lattice = measured.lattice
+    bounds = (lattice.lower, lattice.upper) if measured.stated else None
+    fences = Fences.of(intervals, scale, bounds)
+    return replace(task, measured=replace(measured, lattice=None, fences=fences))
 
 
 def measured_on(query: Query, task: Task) -> tuple[Lattice, Fraction]:

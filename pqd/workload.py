@@ -1,9 +1,15 @@
 """A workload: queries that share one scan of a table."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
 
-from deciders import Lattice
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pqd.fences import Fences
 from pqd.predicate import Atom, Predicate, atoms
+
+if TYPE_CHECKING:
+    from deciders import Lattice
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +27,21 @@ class PrivacyUnit:
 class Measured:
     """What is aggregated of a row: its SQL over typed columns, and its public lattice.
 
-    Without a lattice only equality matters (COUNT DISTINCT).  ``total`` is the lattice of a
-    person's total, where their rows are added up first.
+    Without a lattice only equality matters (COUNT DISTINCT), or with ``fences`` which of them a
+    value has passed (MEDIAN, QUANTILE).  ``total`` is the lattice of a person's total, where their
+    rows are added up first.  ``stated``: the bounds are the caller's, not the synthetic table's.
     """
 
     sql: str
     lattice: Lattice | None
     total: Lattice | None = None
+    fences: Fences | None = None
+    stated: bool = False
+
+    @property
+    def scanned(self) -> Measured:
+        """What the scan gives of it: between fences values as they are, the same for all."""
+        return self if self.fences is None else Measured(self.sql, None, fences=Fences())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +82,5 @@ class Workload:
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """Everything distinct that is aggregated."""
-        return tuple(dict.fromkeys(task.measured for task in self.tasks if task.measured))
+        """Everything distinct that is aggregated, as it is scanned."""
+        return tuple(dict.fromkeys(task.measured.scanned for task in self.tasks if task.measured))

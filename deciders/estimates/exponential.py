@@ -49,6 +49,7 @@ class ExponentialQuantile(OnLattice):
 
     id: ClassVar[str] = "exponential"
     exact: ClassVar[bool] = False
+    compares: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless both bounds are given and are a lattice."""

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciders import Histogram, Lattice
 from pqd.engines.bitmaps import Rows
+from pqd.fences import Fences
 from pqd.workload import Measured, Task
 
 Integers = NDArray[np.int64]
@@ -18,10 +19,10 @@ _BEYOND = 2.0**60
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some rows: the lattice places of each number, and with a privacy unit each row's person."""
+    """Some rows: the place of each number, or itself, and with a privacy unit each row's person."""
 
     size: int
-    places: Mapping[Measured, Integers]
+    places: Mapping[Measured, NDArray[Any]]
     person: Integers | None = None
     kept: Rows | None = None
 
@@ -42,6 +43,8 @@ def gatherer(task: Task, *, by_person: bool) -> Gatherer:
     """Return what gathers for ``task``."""
     if by_person and task.collapsed:
         return PersonTotals(task.measured) if task.measured else PersonMass()
+    if task.measured and task.measured.fences:
+        return Marks(task.measured, task.measured.fences)
     return Values(task.measured) if task.measured else Mass()
 
 
@@ -71,16 +74,39 @@ class Values:
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
         """Take the rows with a value."""
-        places = chunk.places[self._measured]
-        chosen = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
-        # The rows first: they are few, and asking for values is then quick.
-        found = places if chosen is None else places[chosen]
+        found = _chosen(chunk, rows, self._measured)
         self._parts.append(_on(self._measured.lattice, Histogram.from_values(found[found >= 0])))
 
     def histogram(self) -> Histogram:
         """Return the histogram in lattice units; without a lattice, that of the multiplicities."""
         merged = Histogram.merged(self._parts)
         return merged if self._measured.lattice else merged.multiplicities()
+
+
+class Marks:
+    """Counts the values of rows by the fences that they have passed."""
+
+    def __init__(self, measured: Measured, fences: Fences) -> None:
+        """Start at none."""
+        self._scanned, self._fences = measured.scanned, fences
+        self._counts: Integers = np.zeros(len(fences.marks), np.int64)
+
+    def add(self, chunk: Chunk, rows: Rows | None) -> None:
+        """Count the rows with a value."""
+        found = _chosen(chunk, rows, self._scanned)
+        self._counts = self._counts + self._fences.counted(found[~np.isnan(found)])
+
+    def histogram(self) -> Histogram:
+        """Return the histogram of the marks."""
+        return Histogram.weighted(np.array(self._fences.marks, np.int64), self._counts)
+
+
+def _chosen(chunk: Chunk, rows: Rows | None, measured: Measured) -> NDArray[Any]:
+    """Return what the scan gave of the rows that match, of a person's rows those that are kept."""
+    found = chunk.places[measured]
+    chosen = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
+    # The rows first: they are few, and asking for values is then quick.
+    return found if chosen is None else found[chosen]
 
 
 class PersonMass:

@@ -43,10 +43,13 @@ def scan_sql(source: str, workload: Workload) -> str:
 def _place(measured: Measured) -> str:
     """Return the SQL of the lattice place of a number: snapped, clamped, -1 for NULL.
 
+    Between fences it is the number itself, NULL or not.
     Without a lattice it is a hash: a map of each row by itself, so that it cannot hurt privacy;
     two of a million distinct values meet with a chance of about 10^-7.
     """
     lattice = measured.lattice
+    if measured.fences:
+        return f"CAST({_finite(measured.sql)} AS DOUBLE)"
     if lattice is None:
         hashed = f"CAST(hash({measured.sql}) >> 1 AS BIGINT)"
         return f"CASE WHEN ({measured.sql}) IS NULL THEN -1 ELSE {hashed} END"

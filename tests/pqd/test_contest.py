@@ -384,7 +384,7 @@ def test_bounds_are_those_of_all_candidates_together() -> None:
     assert (estimator.bounds, found.scale) == ((20, 95, 1), Fraction(1, 10))
     assert answers(found) == (6, 14.5)
     report = compared("SELECT SUM(v) FROM D", [low, high])
-    assert "Bounds of v from the synthetic table: 2..9.5 step 0.1." in report.notes
+    assert "of v within 2..9.5 step 0.1, which are the bounds of the" in " ".join(report.notes)
     # Stated, they are what is stated, and values beyond count as the ends.
     stated = contest("SELECT SUM(v) FROM D", [low, high], columns={"v": {"bounds": (0, 8)}})
     assert answers(stated) == (6, 13)
