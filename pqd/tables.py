@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
 import re
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
+from pqd.delimited import buffer_for, header_of, is_packed
 from pqd.errors import TableError
 from pqd.expressions import folded
 
@@ -20,7 +18,8 @@ if TYPE_CHECKING:
 Role = Literal["private", "synthetic"]
 
 FORMATS = ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a pandas DataFrame or a pyarrow Table"
-_DELIMITERS = ",;\t|"
+# What no cell of a table is: two signs that Unicode keeps from any text.
+_NO_CELL = "\ufffe\uffff"
 
 
 @dataclass(frozen=True)
@@ -116,27 +115,39 @@ def _file(path: Path, role: Role) -> Table:
 
 
 def _delimited(path: Path, role: Role, delimiter: str | None) -> Table:
-    header = _header_line(path, role)
-    try:
-        if delimiter is None:
-            delimiter = max(_DELIMITERS, key=lambda mark: _width(header, mark))
-        names = _fields(header, delimiter)
-    except csv.Error:
-        raise TableError(
-            f"the first line of the {role} table {path} is not a CSV header; check its quotes"
-        ) from None
-    _check_names(f"the {role} table {path}", names)
-    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
-    # The dialect is fixed here, since a guess from the content would depend on private rows; and a
-    # malformed private line is left out, since an error would tell that such a line is there.
-    lenient = ", ignore_errors = true, strict_mode = false" if role == "private" else ""
-    packed = ", compression = 'gzip'" if path.suffix.lower() == ".gz" else ""
-    relation = (
-        f"read_csv({quoted(literal_path(path.resolve()))}, auto_detect = false, header = true, "
-        f"columns = {{{columns}}}, delim = {quoted(delimiter)}, "
-        f"quote = '\"', escape = '\"', hive_partitioning = false{packed}{lenient})"
-    )
+    what = f"the {role} table {path}"
+    names, delimiter = header_of(path, what, delimiter)
+    _check_names(what, names)
+    relation = _row_by_row(path.resolve(), role, names, delimiter)
     return Table(role, path.name, tuple(names), relation, textual=True, path=path.resolve())
+
+
+def _row_by_row(path: Path, role: Role, names: Sequence[str], delimiter: str) -> str:
+    """Return the SQL that reads delimited text so that no row sways what another one counts.
+
+    One thread goes through the file, since several would guess where rows begin, and all of the
+    dialect is said here, since a guess would depend on rows.  LF, CRLF and CR end rows, in any
+    mixture: that takes ``new_line`` LF without ``strict_mode``.  An empty line is no row, even of
+    one column: that takes a ``nullstr`` that is not empty.  A private row is left out if it has
+    fewer cells than the header, or one that is not UTF-8, since an error would tell of it.
+    """
+    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
+    cells = ", ".join(f"NULLIF({identifier(name)}, '') AS {identifier(name)}" for name in names)
+    packed = "gzip" if is_packed(path) else "none"
+    buffer = buffer_for(path)
+    # Whatever is odd in public rows is an error; mixed line ends are odd then.
+    odd = {
+        "private": "new_line = '\\n', strict_mode = false, ignore_errors = true",
+        "synthetic": "strict_mode = true, ignore_errors = false",
+    }
+    return (
+        f"(SELECT {cells} FROM read_csv({quoted(literal_path(path))}, auto_detect = false, "
+        f"columns = {{{columns}}}, header = true, skip = 0, delim = {quoted(delimiter)}, "
+        f"quote = '\"', escape = '\"', comment = '', nullstr = {quoted(_NO_CELL)}, "
+        f"encoding = 'utf-8', compression = '{packed}', hive_partitioning = false, "
+        f"null_padding = false, {odd[role]}, parallel = false, buffer_size = {buffer}, "
+        f"max_line_size = {buffer}))"
+    )
 
 
 def _check_path(path: Path, role: Role) -> None:
@@ -151,32 +162,6 @@ def _check_path(path: Path, role: Role) -> None:
 def literal_path(path: Path) -> str:
     """Return ``path`` as a pattern that matches this file alone, whatever signs it holds."""
     return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
-
-
-def _width(header: str, delimiter: str) -> int:
-    try:
-        return len(_fields(header, delimiter))
-    except csv.Error:
-        return 0
-
-
-def _fields(header: str, delimiter: str) -> list[str]:
-    return next(csv.reader([header], delimiter=delimiter, strict=True))
-
-
-def _header_line(path: Path, role: Role) -> str:
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opener(path, "rb") as file:
-            # Only the first line is decoded: what follows it must not decide whether this fails.
-            line = bytes(file.readline(1 << 20)).decode("utf-8-sig").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError, EOFError, zlib.error):
-        raise TableError(f"the {role} table {path} cannot be read as text; is it a CSV?") from None
-    if not line.strip():
-        raise TableError(f"the {role} table {path} is empty; its first line must name the columns")
-    if "\0" in line:
-        raise TableError(f"the {role} table {path} is not text; is it a CSV?")
-    return line
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:

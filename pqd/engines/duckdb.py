@@ -50,6 +50,7 @@ _MEDDLING = {
     *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
 }
 _FINEST = 2.0**50
+_CSV = "; give it rows as long as the header, cells in UTF-8, and line ends of one kind"
 # What is gathered from a scan: histograms, or cells.
 Gathered = TypeVar("Gathered")
 
@@ -138,8 +139,9 @@ class DuckDBEngine:
             kinds = {**self._stored_kinds(), **self._text_kinds(loose)}
         except duckdb.Error as error:
             reason = str(error).splitlines()[0][:200]
+            hint = _CSV if table.textual else ""
             raise TableError(
-                f"the synthetic table {table.label} cannot be read: {reason}"
+                f"the synthetic table {table.label} cannot be read: {reason}{hint}"
             ) from None
         return {name: given.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
 
