@@ -169,6 +169,8 @@ def answered(
         Nothing was spent.
     RunError
         Reading the private table broke; what was reserved is spent.
+    LostLedgerError
+        The ledger was removed or replaced meanwhile: nothing is shown.
     """
     versions = _versions(parts)
     reservation = None
@@ -190,6 +192,8 @@ def answered(
         except LedgerError:
             # Paid for, so shown all the same; asked again, they cost again.
             recorded = False
+        # Not if the charge is gone with the file: a verdict without its cost is never shown.
+        purse.ledger.check_there()
     return Answers({**bill.known, **_settled(parts, noise), **drawn}, bill, recorded)
 
 

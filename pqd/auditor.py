@@ -15,6 +15,7 @@ from pqd.errors import LedgerError
 from pqd.ledger import FILE_NAME, LEDGER_VARIABLE
 from pqd.modes import check_mode
 from pqd.parameters import Terms, privacy_unit
+from pqd.paths import usable
 from pqd.preparation import Made, Maker, prepare
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question, asks
@@ -126,12 +127,17 @@ def ledger_path(
     """Return where a table's ledger lies: as stated, as PQD_LEDGER or else ``otherwise`` says.
 
     Without any of these it lies beside the table, for a frame in the working folder.
+
+    Raises
+    ------
+    ParameterError
+        If the system cannot follow the path.
     """
     stated = ledger or os.environ.get(LEDGER_VARIABLE, "").strip() or otherwise
     if stated:
-        return Path(stated)
+        return usable(stated)
     if isinstance(private, (str, Path)):
-        return Path(private).resolve().parent / FILE_NAME
+        return usable(private, "the path of the private table").resolve().parent / FILE_NAME
     return Path.cwd() / FILE_NAME
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqd.errors import BaselineError, RunError
+from pqd.errors import BaselineError
 from pqd.gates import status_of
+from pqd.paths import unlinked, usable, write_text
 from reports.words import share_text
 
 if TYPE_CHECKING:
@@ -43,10 +43,9 @@ def read_baseline(path: str | Path) -> Baseline:
     BaselineError
         If the file is missing or is no baseline.
     """
-    path = Path(path)
-    with suppress(OSError, ValueError, RuntimeError):
-        if path.exists() and not path.is_file():
-            raise BaselineError(f"the baseline {path} is no file")
+    path = usable(path)
+    if path.exists() and not path.is_file():
+        raise BaselineError(f"the baseline {path} is no file")
     try:
         found: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -83,10 +82,7 @@ def write_baseline(path: str | Path, report: CheckReport, before: Baseline | Non
     decided = {e.id: _kept_of(e) for e in report.entries if e.verdicts}
     checks = {name: asdict(kept) for name, kept in sorted({**(before or {}), **decided}.items())}
     text = json.dumps({"kind": _KIND, "schema_version": _VERSION, "checks": checks}, indent=2)
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"the baseline {path} was not written: {error.strerror}") from None
+    write_text(unlinked(usable(path)), text + "\n")
 
 
 def _kept_of(entry: CheckEntry) -> Kept:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqd.errors import LedgerError
+from pqd.errors import LedgerError, LostLedgerError
 
 Body = dict[str, Any]
 
@@ -82,6 +82,7 @@ class Chain:
             # A file that is empty is one that was cut off: a log is never made that way.
             if not path.stat().st_size:
                 raise LedgerError(self._told("is empty: it was cut off; restore it from a copy"))
+            self._file = _identity(path)
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=rw",
                 uri=True,
@@ -100,6 +101,8 @@ class Chain:
             # Durable means on the disk, the removal of the journal included.
             self._execute("PRAGMA synchronous = EXTRA")
             self.secret = self._one("SELECT key FROM secret")
+            if self._file is None or self._file != _identity(path):
+                raise LedgerError(self._told("was replaced while it was opened; try again"))
         if not isinstance(self.secret, bytes):
             raise LedgerError(
                 self._told("was changed by hand: it has no key; restore it from a copy")
@@ -136,6 +139,19 @@ class Chain:
             self._entries.append(Entry(number, text, stored))
         return tuple(self._entries)
 
+    def check_there(self) -> None:
+        """Raise LostLedgerError unless the open file is still the one at its place.
+
+        A file that was removed or replaced can be written to until it is closed; then what was
+        written is gone.
+        """
+        if self._file != _identity(self.path):
+            raise LostLedgerError(
+                f"the ledger {self.path} was removed or replaced during this run, so what the run "
+                "charged is on no record. Nothing that it drew is shown. Put the ledger back, see "
+                "who else uses it, and run again"
+            )
+
     @contextmanager
     def writing(self) -> Iterator[Chain]:
         """Hold the file against other writers; on leaving, what was appended is on the disk."""
@@ -145,6 +161,7 @@ class Chain:
             yield self
             with self._explained("written"):
                 self._execute("COMMIT")
+            self.check_there()
         except BaseException:
             with suppress(sqlite3.Error):
                 self._execute("ROLLBACK")
@@ -225,6 +242,15 @@ class Chain:
         else:
             return
         raise LedgerError(self._told(f"cannot be {verb}: {reason}"))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name, None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def linked(before: str, text: str) -> str:

@@ -7,6 +7,7 @@ __all__ = [
     "BudgetError",
     "DeciderError",
     "LedgerError",
+    "LostLedgerError",
     "NothingSelectedError",
     "ParameterError",
     "PqdError",
@@ -54,6 +55,10 @@ class BaselineError(PqdError, ValueError):
 
 class LedgerError(RunError):
     """The ledger cannot be read or written as it must be; nothing was spent."""
+
+
+class LostLedgerError(LedgerError):
+    """The ledger was removed or replaced during a run: what was charged is on no record."""
 
 
 class BudgetError(PqdError, ValueError):

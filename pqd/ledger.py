@@ -85,6 +85,10 @@ class Ledger:
         self._refresh()
         return tuple(self._books.accounts)
 
+    def check_there(self) -> None:
+        """Raise LostLedgerError if the file was removed or replaced since it was opened."""
+        self._chain.check_there()
+
     def close(self) -> None:
         """Let go of the file."""
         self._chain.close()

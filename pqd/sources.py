@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -35,18 +36,27 @@ def unexpanded(spec: Spec) -> Iterator[None]:
         sources += [spec.ledger] if spec.ledger else []
         sources += [spec.release.queries] if spec.release else []
         for source in sources:
-            for path in _spellings(source.path):
-                text = text.replace(path, source.written)
+            for path, written in _spellings(source):
+                text = text.replace(path, written)
         error.args = (text,)
         raise
 
 
-def _spellings(path: Path) -> list[str]:
-    """Return how messages may name a path, longest first."""
-    found = {str(path), str(path.absolute())}
+def _spellings(source: Source) -> list[tuple[str, str]]:
+    """Return how messages may name a path, or what lies beside it, and the same as written.
+
+    Longest first.  A ledger lies beside its table, so a folder that is not written out is hidden.
+    """
+    found = {source.path, source.path.absolute()}
     with suppress(OSError, RuntimeError, ValueError):
-        found.add(str(path.resolve()))
-    return sorted(found, key=len, reverse=True)
+        found.add(source.path.resolve())
+    pairs = {str(path): source.written for path in found}
+    if "${" in source.written:
+        above = Path(source.written).parent
+        folder = str(above) if "${" in str(above) else f"(beside {source.written})"
+        hidden = (path.parent for path in found if path.parent.name)
+        pairs |= {f"{path}{os.sep}": f"{folder}{os.sep}" for path in hidden}
+    return sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True)
 
 
 def opened(source: Source, role: Role) -> Table:

@@ -95,11 +95,10 @@ def _frame(frame: object, role: Role, columns: list[str]) -> Table:
 def _file(path: Path, role: Role) -> Table:
     _check_path(path, role)
     if not path.exists():
-        near = (
-            sorted(p.name for p in path.parent.glob(f"{path.stem[:4]}*"))[:3] if path.name else []
+        # What else lies there is not told: names of files can speak of people.
+        raise TableError(
+            f"the {role} table {path} does not exist; check its name and the folder you are in"
         )
-        hint = f"; beside it there is {', '.join(near)}" if near else ""
-        raise TableError(f"the {role} table {path} does not exist{hint}")
     if not path.is_file():
         raise TableError(f"the {role} table {path} is not a file")
     suffixes = [suffix.lower() for suffix in path.suffixes]

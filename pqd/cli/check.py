@@ -10,6 +10,7 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options, outputs
+from pqd.paths import unlinked, usable
 
 if TYPE_CHECKING:
     from pqd.spec import Spec
@@ -63,6 +64,11 @@ def check(
         raise ParameterError("--update-baseline needs --baseline FILE to write to")
     if update_baseline and dry_run:
         raise ParameterError("--update-baseline needs results, and --dry-run has none")
+    if baseline is not None:
+        # Here, and not only when it is written: that comes after the charge.
+        usable(baseline)
+        if update_baseline:
+            unlinked(baseline)
     from pqd.spec import read_spec
 
     with outputs.stopping(targets, spec):

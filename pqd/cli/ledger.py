@@ -9,6 +9,7 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
+from pqd.paths import usable
 
 if TYPE_CHECKING:
     from pqd.ledger import Ledger
@@ -66,7 +67,7 @@ def verify(
     a head or an export that was kept elsewhere reveals it.
     """
     ledger = _opened(place)
-    ledger.verify(head, export)
+    ledger.verify(head, usable(export) if export else None)
     entries = len(ledger.entries)
     typer.echo(f"whole: {entries} entries, head {ledger.head}")
 
@@ -116,7 +117,7 @@ def _place(place: Path) -> Path:
     from pqd.chain import is_ledger
     from pqd.ledger import FILE_NAME
 
-    options.usable(place)
+    usable(place)
     if place.is_dir():
         return place / FILE_NAME
     if is_ledger(place) or place.suffix == ".sqlite":

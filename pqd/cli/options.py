@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciders.errors import ParameterError, PqdError
-from pqd.errors import RunError
+from pqd.paths import unlinked, usable, write_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -176,7 +176,7 @@ def selected(
     from pqd.groups import Bins
     from pqd.queries import as_queries, read_queries
 
-    queries = as_queries([*(texts or []), *(read_queries(file) if file else ())])
+    queries = as_queries([*(texts or []), *(read_queries(usable(file)) if file else ())])
     if bins is None:
         return queries
     cut = Bins.parse(bins)
@@ -253,7 +253,7 @@ def check_target(target: str | None, *inputs: str) -> None:
     """Refuse a file that cannot or must not be written, before anything is spent."""
     if target in {None, "-"}:
         return
-    path = usable(Path(str(target)))
+    path = unlinked(usable(str(target)))
     if path.is_dir():
         raise ParameterError(f"{target} cannot be written: it is a folder; name a file in it")
     if path.suffix.lower() in _TABLES:
@@ -275,27 +275,12 @@ def new_table(path: str | None) -> Path | None:
     return check_new(path)
 
 
-def usable(path: Path) -> Path:
-    """Return ``path``, or refuse one that the system cannot follow (a loop, too long, a NUL)."""
-    try:
-        path.resolve()
-        path.exists()
-    except (OSError, RuntimeError, ValueError):
-        raise ParameterError(f"{str(path)[:80]!r} cannot be used as a path; rename it") from None
-    return path
-
-
 def write(text: str, target: str, *, append: bool = False) -> None:
     """Write a rendering to a file, or to standard output for ``-``."""
     if target == "-":
         typer.echo(text, nl=False)
         return
-    try:
-        mode = "a" if append else "w"
-        with Path(target).open(mode, encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError as error:
-        raise RunError(f"{target} was not written: {error.strerror}") from None
+    write_text(Path(target), text, append=append)
 
 
 def show(renderable: RenderableType) -> None:

@@ -12,6 +12,7 @@ import typer
 
 from deciders.errors import ParameterError, PqdError
 from pqd.cli import options
+from pqd.paths import usable
 
 if TYPE_CHECKING:
     from reports.check import CheckReport
@@ -37,7 +38,7 @@ def parsed(texts: Sequence[str], *inputs: Path) -> tuple[Output, ...]:
     """
     found = tuple(_parsed(text) for text in texts)
     named = (Path(o.target) for o in found if o.target not in {None, "-"})
-    targets = [options.usable(path).resolve() for path in named]
+    targets = [usable(path).resolve() for path in named]
     if len(set(targets)) < len(targets) or sum(o.target == "-" for o in found) > 1:
         raise ParameterError("two outputs go to the same place; name different files")
     check(found, *inputs)

@@ -9,6 +9,7 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
+from pqd.paths import usable
 
 
 def spec(
@@ -43,7 +44,7 @@ def spec(
         return
     if private is None or synthetic is None:
         raise ParameterError("--init needs the private and the synthetic table")
-    if file != "-" and Path(file).exists():
+    if file != "-" and usable(file).exists():
         raise ParameterError(f"{file} exists already; remove it, or name another with --file")
     options.check_target(file, str(private), str(synthetic))
     from pqd.spec import starter

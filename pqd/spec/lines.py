@@ -88,6 +88,23 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
         yield begun, text[start : end if end >= 0 else len(text)].strip()
 
 
+def deepest(text: str) -> tuple[int, int]:
+    """Return the most dots of one dotted key, or header, and its line: tomllib squares them."""
+    most, where, dots, line = 0, 1, 0, 1
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign in {"=", "\n", "[", "]", "{", "}"}:
+            dots = 0
+        elif sign[0] not in "\"'#":
+            # What a comma parts are two keys of an inline table, or two numbers of a list.
+            for number, part in enumerate(sign.split(",")):
+                dots = part.count(".") + (0 if number else dots)
+                if dots > most:
+                    most, where = dots, line
+        line += sign.count("\n")
+    return most, where
+
+
 def _names(head: str) -> Where:
     """Return the names in a head, unquoted: ``a."b c"`` is a, then b c."""
     node: Any = tomllib.loads(head if head.startswith("[") else f"{head} = 0")

@@ -19,6 +19,7 @@ from deciders.exact import Number, exact
 from pqd.dispatch import AUTO
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.parameters import parse_columns, privacy_unit
+from pqd.paths import usable
 from pqd.spec.forms import nearest, printable, shown
 from pqd.spec.lines import Places
 from pqd.spec.schema import DEFAULTS, SECTION, SHARED, SOMEWHERE
@@ -188,7 +189,8 @@ class _Files:
         if written is None:
             return None
         try:
-            return Source(self.folder / self._expanded(written), written)
+            path = usable(self.folder / self._expanded(written), "it")
+            return Source(path, written)
         except ParameterError as error:
             self.tables.add((*where, key), f"{key} = {shown(written)}: {error}")
             return None

@@ -9,13 +9,15 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from pqd.spec.lines import statements
+from pqd.spec.lines import deepest, statements
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT = 1_000_000
 _TOO_LONG = f"it has more than {LIMIT:,} characters; a spec is shorter (is it a table?)"
+# A table of a column needs one; Python's reader takes the square of them in time.
+_MOST_DOTS = 16
 _AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _JSON = re.compile(r"\s*(\{|\[\s*\{)")
 _YAML = re.compile(r"""\s*(- +)?([\w-]+|"[^"]*"|'[^']*'):(\s|$)|\s*- |---\s*$""")
@@ -70,6 +72,9 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         raise UnreadableError(_written_in("YAML"))
     if name.endswith(".json"):
         raise UnreadableError(_written_in("JSON"))
+    dots, line = deepest(text)
+    if dots > _MOST_DOTS:
+        raise UnreadableError(f"a key of {dots + 1:,} names; a spec needs two or three", line)
     try:
         return text, tomllib.loads(text, parse_float=_decimal)
     except tomllib.TOMLDecodeError as error:

@@ -1,0 +1,60 @@
+"""Paths that a caller gives: whether the system can follow them, and how a file is written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pqd.errors import ParameterError, RunError
+
+# No such flag on Windows, whose links take rights of their own to make.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+
+
+def usable(path: str | Path, shown: str | None = None) -> Path:
+    """Return ``path``, or refuse one that the system cannot follow (a loop, too long, a NUL).
+
+    ``shown`` is what the message calls it instead.
+
+    Raises
+    ------
+    ParameterError
+        Before anything is read or spent.
+    """
+    found = Path(path)
+    try:
+        found.resolve()
+        found.exists()
+        str(found).encode()
+    except (OSError, RuntimeError, ValueError):
+        name = repr(str(path)[:80]) if shown is None else shown
+        raise ParameterError(f"{name} cannot be used as a path; rename it") from None
+    return found
+
+
+def unlinked(path: Path) -> Path:
+    """Return ``path``, or refuse a symbolic link: what is written must be where it is named."""
+    if path.is_symlink():
+        raise ParameterError(
+            f"{path} is a symbolic link, and nothing is written through one; name the file itself "
+            "(- is standard output)"
+        )
+    return path
+
+
+def write_text(path: Path, text: str, *, append: bool = False) -> None:
+    """Write a file, which is no link even if it was made one meanwhile.
+
+    Raises
+    ------
+    RunError
+        If it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | _NO_LINK | (os.O_APPEND if append else os.O_TRUNC)
+    try:
+        opened = os.open(path, flags, 0o666)
+        with os.fdopen(opened, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its path cannot be used"
+        raise RunError(f"{path} was not written: {reason}") from None
