@@ -19,7 +19,7 @@ _DENSE = 1 << 22
 _INT64 = 2**63 - 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Histogram:
     """Ascending distinct integer values (lattice units) and how many matching rows hold each.
 
@@ -36,6 +36,10 @@ class Histogram:
             raise ParameterError("a histogram needs as many counts as values, in one dimension")
         if np.any(np.diff(self.values) <= 0) or np.any(self.counts <= 0):
             raise ParameterError("histogram values must ascend strictly and counts be at least 1")
+
+    def __repr__(self) -> str:
+        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        return "Histogram(...)"
 
     @classmethod
     def from_values(cls, values: Sequence[int] | Integers) -> "Histogram":

@@ -21,6 +21,7 @@ from pqd.composition import Charge, Cost, Group, grouped, price
 from pqd.errors import LedgerError, RunError
 from pqd.ledger import Ledger
 from pqd.preparation import Made, Prepared
+from pqd.sealed import sealed
 from pqd.workload import Workload
 
 if TYPE_CHECKING:
@@ -178,6 +179,24 @@ def answered(
         bill = billed(parts, None)
     else:
         bill, reservation = _paid(parts, purse, versions, progress)
+
+    def draw() -> tuple[dict[str, Answer], bool]:
+        drawn = _drawn(parts, bill, purse, versions, noise, progress)
+        return drawn, _recorded(drawn, purse, reservation)
+
+    drawn, recorded = sealed(draw)
+    return Answers({**bill.known, **_settled(parts, noise), **drawn}, bill, recorded)
+
+
+def _drawn(
+    parts: Sequence[Part[Any]],
+    bill: Bill,
+    purse: Purse | None,
+    versions: Versions,
+    noise: Noise,
+    progress: Progress,
+) -> dict[str, Answer]:
+    """Read the private table and draw what is new on the bill."""
     progress("Reading the private table")
     scanned = _scanned(parts, bill, purse.ledger.key("sample") if purse else b"")
     _check_unchanged(parts, versions)
@@ -185,6 +204,13 @@ def answered(
     for number, (key, question) in enumerate(bill.new.items()):
         progress("Deciding", number, len(bill.new))
         drawn[key] = question.draw(scanned[key], noise)
+    return drawn
+
+
+def _recorded(
+    drawn: Mapping[str, Answer], purse: Purse | None, reservation: Reservation | None
+) -> bool:
+    """Store what was drawn, and say whether that worked; LostLedgerError if the charge is gone."""
     recorded = True
     if purse and reservation:
         try:
@@ -194,7 +220,7 @@ def answered(
             recorded = False
         # Not if the charge is gone with the file: a verdict without its cost is never shown.
         purse.ledger.check_there()
-    return Answers({**bill.known, **_settled(parts, noise), **drawn}, bill, recorded)
+    return recorded
 
 
 class _Recognised(NamedTuple):
@@ -216,13 +242,18 @@ def _recognised(
     """
     progress("Recognising the private table")
     ledger, part = purse.ledger, parts[0]
-    file = ledger.keyed(part.private.digest())
-    fingerprint = ledger.of_file(file)
-    if fingerprint is None:
-        content = part.engine.content(part.private, ledger.key("rows"))
-        fingerprint = ledger.fingerprint(content)
+
+    def recognise() -> _Recognised:
+        file = ledger.keyed(part.private.digest())
+        fingerprint = ledger.of_file(file)
+        if fingerprint is None:
+            content = part.engine.content(part.private, ledger.key("rows"))
+            fingerprint = ledger.fingerprint(content)
+        return _Recognised(fingerprint, file)
+
+    found = sealed(recognise)
     _check_unchanged(parts, versions)
-    return _Recognised(fingerprint, file)
+    return found
 
 
 def _versions(parts: Sequence[Part[Any]]) -> Versions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -39,7 +39,7 @@ class Table:
     relation: str
     textual: bool = False
     path: Path | None = None
-    frame: object | None = None
+    frame: object | None = field(default=None, repr=False)
 
     def version(self) -> tuple[int, ...] | None:
         """Return what changes when the file is written; None for a frame, empty if it is gone."""

@@ -18,12 +18,16 @@ LARGEST_UNIVERSE = 2**27
 _LARGEST_UPPER = 2**32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows:
     """A private table as queries see it: the class of every row, and its level."""
 
     classes: Integers
     levels: Integers
+
+    def __repr__(self) -> str:
+        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        return "Rows(...)"
 
 
 class Universe(Protocol):

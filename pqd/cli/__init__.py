@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-import traceback
 from contextlib import suppress
-from pathlib import Path
 
 import typer
 
@@ -20,6 +18,7 @@ from pqd.cli.compare import compare
 from pqd.cli.plan import plan
 from pqd.cli.release import release
 from pqd.cli.spec import spec
+from pqd.sealed import withheld
 from reports.visible import visible
 
 app = typer.Typer(
@@ -76,13 +75,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _fail("pqd: interrupted", 3)
     except Exception as error:  # noqa: BLE001 - the last guard: a message may hold a private value
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        _fail(
-            f"pqd: internal error, {type(error).__name__} at {Path(place.filename).name}:"
-            f"{place.lineno}; its message is withheld since it may hold a private value. "
-            "Please report it with the command you ran.",
-            3,
-        )
+        _fail(f"pqd: {withheld(error)}", 3)
 
 
 def _fail(message: str, code: int) -> None:

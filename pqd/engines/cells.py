@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ROWS = "cell_rows"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cells:
     """Distinct combinations that rows have, and how many rows have each; a row is one cell.
 
@@ -29,6 +29,10 @@ class Cells:
     words: NDArray[np.uint64]
     places: Integers
     counts: Integers
+
+    def __repr__(self) -> str:
+        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        return "Cells(...)"
 
 
 def keys_of(workload: "Workload") -> list[str]:

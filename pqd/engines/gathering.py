@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 _BEYOND = 2.0**60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Chunk:
     """Some rows: the place of each number, or itself, and with a privacy unit each row's person."""
 
@@ -25,6 +25,10 @@ class Chunk:
     places: Mapping[Measured, NDArray[Any]]
     person: Integers | None = None
     kept: Rows | None = None
+
+    def __repr__(self) -> str:
+        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        return "Chunk(...)"
 
 
 class Gatherer(Protocol):

@@ -1,0 +1,248 @@
+"""No traceback, whatever shows its variables, holds a count of the private table."""
+
+import io
+import re
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from rich.traceback import Traceback
+
+import pqd.asking as asking_home
+from deciders import Histogram
+from deciders.batch.universe import Rows
+from pqd.asking import Purse
+from pqd.auditor import run
+from pqd.engines import duckdb as engine
+from pqd.engines.cells import Cells
+from pqd.engines.gathering import Chunk
+from pqd.errors import ParameterError, RunError
+from pqd.ledger import Ledger
+from pqd.parameters import Terms
+from pqd.queries import as_queries
+from pqd.releaser import run_release
+from pqd.sealed import sealed
+from pqd.tables import open_table
+
+ROWS, MATCHING, VALUE, HELD = 79193, 48311, 86028, 61357
+PRIVATE = pd.DataFrame({"age": [40.0] * MATCHING + [20.0] * (ROWS - MATCHING)})
+PRIVATE["pay"] = [float(VALUE)] * HELD + [1.0] * (ROWS - HELD)
+COPY = pd.DataFrame({"age": [40.0, 20.0] * 30, "pay": [float(n) for n in range(60)]})
+COLUMNS = {"pay": {"bounds": (0, 100_000)}}
+# What can be counted of the rows, and what is summed up of them.
+NUMBERS = (ROWS, MATCHING, ROWS - MATCHING, VALUE, HELD, ROWS - HELD, VALUE * HELD + ROWS - HELD)
+COUNT = "SELECT COUNT(*) FROM D WHERE age > 30"
+SUM = "SELECT SUM(pay) FROM D"
+MEDIAN = "SELECT MEDIAN(pay) FROM D WHERE age > 30"
+
+
+class InjectedError(Exception):
+    """What goes wrong."""
+
+
+class Breaking:
+    """Noise that fails when it is drawn for the private table."""
+
+    simulated = False
+
+    def __init__(self, failure: type[BaseException] | None) -> None:
+        self._failure = failure
+
+    def laplace(self, statistic: int, _: object) -> int:
+        if self._failure:
+            raise self._failure
+        return round(statistic, -9)
+
+    def choose(self, _: float) -> bool:
+        if self._failure:
+            raise self._failure
+        return True
+
+
+def after(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, failure: type[BaseException]
+) -> None:
+    """Let a function do its work, keep what came of it in a variable, and fail."""
+    original, recognised, begun = getattr(owner, name), asking_home._recognised, []
+
+    def begin(*args: Any) -> Any:
+        begun.append(True)
+        return recognised(*args)
+
+    def broken(*args: Any, **named: Any) -> Any:
+        found = original(*args, **named)
+        if begun:
+            raise failure
+        return found
+
+    # What came before is public.
+    monkeypatch.setattr(asking_home, "_recognised", begin)
+    static = isinstance(vars(owner).get(name), classmethod)
+    monkeypatch.setattr(owner, name, staticmethod(broken) if static else broken)
+
+
+def asking(path: Path, noise: Any, private: object) -> None:
+    terms = Terms.parse(tau=5, epsilon=1, alpha=0.05, columns=COLUMNS)
+    queries = as_queries([COUNT, SUM, MEDIAN])
+    run(private, COPY, queries, terms, noise, purse=Purse(path))
+
+
+def releasing(path: Path, noise: Any, private: object) -> None:
+    terms = Terms.parse(tau=1, epsilon=1, alpha=0.05, decider="workload", columns=COLUMNS)
+    run_release(private, COPY, as_queries([COUNT, SUM]), terms, noise, purse=Purse(path))
+
+
+# Per stage of a run: what fails there.  A NULL in the path of a frame shows nothing.
+STAGES: dict[str, tuple[Any, str] | None] = {
+    "recognise": (engine.DuckDBEngine, "content"),
+    "count": (engine.DuckDBEngine, "_attempted"),
+    "rows": (engine, "Chunk"),
+    "scan": (engine.DuckDBEngine, "_scanned"),
+    "gathered": (Histogram, "merged"),
+    "draw": None,
+    "record": (Ledger, "record"),
+}
+BATCHED: dict[str, tuple[Any, str] | None] = {
+    "scan": (engine.DuckDBEngine, "cells"),
+    "join": (engine, "joined"),
+    "draw": None,
+    "record": (Ledger, "record"),
+}
+CASES = [(asking, name) for name in STAGES] + [(releasing, name) for name in BATCHED]
+FAILURES = [InjectedError, ParameterError, KeyboardInterrupt]
+
+
+def chained(error: BaseException | None, seen: set[int] | None = None) -> Iterator[BaseException]:
+    """Yield an error and all that hangs on it, shown or not."""
+    seen = set() if seen is None else seen
+    if error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        yield from chained(error.__cause__, seen)
+        yield from chained(error.__context__, seen)
+
+
+def frames(failure: BaseException) -> Iterator[tuple[BaseException, Any]]:
+    """Yield every error with its frames below those of this file."""
+    for error in chained(failure):
+        trace = error.__traceback__
+        while trace and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next
+        yield error, trace
+
+
+def rendered(failure: BaseException) -> str:
+    """Return every frame with its variables, by their reprs."""
+    shown = (
+        traceback.TracebackException(type(error), error, trace, capture_locals=True)
+        for error, trace in frames(failure)
+    )
+    return "".join(line for one in shown for line in one.format())
+
+
+def enriched(failure: BaseException) -> str:
+    """Return the same as rich shows it, which looks into containers and dataclasses."""
+    console = Console(file=io.StringIO(), width=300, record=True)
+    for error, trace in frames(failure):
+        limits: dict[str, Any] = {"extra_lines": 0, "locals_max_string": 10_000}
+        kind = type(error)
+        console.print(Traceback.from_exception(kind, error, trace, show_locals=True, **limits))
+    return console.export_text()
+
+
+def leaked(text: str) -> list[int]:
+    bare = re.sub(r"(?<=\d)[,_](?=\d)|0x[0-9a-f]+|[0-9a-f]{32,}", "", text)
+    return [number for number in NUMBERS if re.search(rf"(?<![\d.]){number}(?!\d)", bare)]
+
+
+def failed(
+    how: Callable[..., None],
+    stage: str,
+    failure: type[BaseException],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> BaseException:
+    """Return the error of a run that fails at a stage."""
+    path = tmp_path / "private.parquet"
+    PRIVATE.to_parquet(path)
+    place = (STAGES if how is asking else BATCHED)[stage]
+    if place:
+        after(monkeypatch, *place, failure)
+    try:
+        how(tmp_path / "ledger.sqlite", Breaking(None if place else failure), path)
+    except BaseException as error:  # noqa: BLE001 - of any kind
+        return error
+    raise AssertionError("nothing failed")
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize(("how", "stage"), CASES)
+def test_no_traceback_shows_a_count(
+    how: Callable[..., None],
+    stage: str,
+    failure: type[BaseException],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if failure is ParameterError:
+        # An error of pqd's own has a message that may be shown.
+        monkeypatch.setattr(ParameterError, "__str__", lambda _: "told")
+        monkeypatch.setattr(ParameterError, "__repr__", lambda _: "told")
+    error = failed(how, stage, failure, tmp_path, monkeypatch)
+    assert type(error) is (RunError if failure is InjectedError else failure)
+    assert list(chained(error)) == [error]
+    assert leaked(rendered(error)) == []
+
+
+def test_rich_shows_no_count_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = failed(releasing, "draw", InjectedError, tmp_path, monkeypatch)
+    assert leaked(enriched(error)) == []
+
+
+@pytest.mark.parametrize("shown", [rendered, enriched])
+@pytest.mark.parametrize(("how", "stage"), [(releasing, "draw"), (asking, "count")])
+def test_the_check_sees_what_is_not_sealed(
+    how: Callable[..., None],
+    stage: str,
+    shown: Callable[[BaseException], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The twin: where frames are kept, the same check finds counts in their variables."""
+    monkeypatch.setattr(asking_home, "sealed", lambda work: work())
+    error = failed(how, stage, InjectedError, tmp_path, monkeypatch)
+    assert isinstance(error, InjectedError)
+    assert leaked(shown(error))
+
+
+def test_an_error_is_told_by_kind_and_place() -> None:
+    def work() -> None:
+        raise InjectedError(f"{ROWS} rows")
+
+    with pytest.raises(
+        RunError, match=r"internal error, InjectedError at test_sealed.py:\d+;"
+    ) as told:
+        sealed(work)
+    assert told.value.exit_code == 3
+    assert list(chained(told.value)) == [told.value]
+    assert str(ROWS) not in str(told.value)
+
+
+def test_what_counts_rows_has_no_content_to_show() -> None:
+    numbers = np.array([1, 5, 9])
+    held: list[object] = [
+        Histogram(numbers, numbers),
+        Cells(numbers.astype(np.uint64)[:, None], numbers, numbers),
+        Chunk(3, {}, numbers, numbers > 3),
+        Rows(numbers, numbers),
+    ]
+    for each in held:
+        assert repr(each) == str(each) == f"{type(each).__name__}(...)"
+    table = open_table(PRIVATE, "private")
+    assert leaked(repr(table)) == []
+    assert "frame" not in repr(table).replace("private_frame", "").replace("private frame", "")
