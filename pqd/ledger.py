@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pqd.composition import Charge
 
 _NO_HASH = ""
+# What this process has charged, for whoever has to say so when it is interrupted.
+CHARGED: list[Fraction] = []
 FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
 
 
@@ -202,6 +204,8 @@ class Ledger:
                 "questions": [{"key": key, **facts} for key, facts in questions.items()],
             }
             entry = self._append("charge", body)
+            # Before it is on the disk: who is interrupted in between must not be told less.
+            CHARGED.append(charge.epsilon)
         return Reservation(entry.number, number), charge
 
     def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -20,6 +21,11 @@ from pqd.cli.release import release
 from pqd.cli.spec import spec
 from pqd.sealed import withheld
 from reports.visible import visible
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+_INTERRUPTED = 130
 
 app = typer.Typer(
     name="pqd",
@@ -46,7 +52,7 @@ def _root(
     """Tell, under differential privacy, which queries can be trusted on synthetic data.
 
     Exit codes: 0 done, 1 a check failed, 2 usage or spec error, 3 the run broke, 4 budget refused
-    (nothing spent), 5 nothing selected.
+    (nothing spent), 5 nothing selected; 130 interrupted.
     """
 
 
@@ -65,20 +71,45 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    _charged().clear()
     try:
         app()
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            _interrupted()
+        raise
     except PqdError as error:
         _fail(f"pqd: {error}", error.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(3)
     except KeyboardInterrupt:
-        _fail("pqd: interrupted", 3)
+        _interrupted()
     except Exception as error:  # noqa: BLE001 - the last guard: a message may hold a private value
         _fail(f"pqd: {withheld(error)}", 3)
 
 
-def _fail(message: str, code: int) -> None:
+def _charged() -> list[Fraction]:
+    """Return what this run has charged; without the ledger's module nothing was."""
+    module = sys.modules.get("pqd.ledger")
+    return module.CHARGED if module else []
+
+
+def _interrupted() -> NoReturn:
+    """End as the shell expects it of Ctrl-C, and say what it cost."""
+    spent = sum(_charged())
+    what = "nothing was spent"
+    if spent:
+        from reports.numbers import epsilon_text
+
+        what = (
+            f"epsilon {epsilon_text(spent)} was charged and stays so (pqd ledger show); what was "
+            "answered before costs nothing when it is asked again"
+        )
+    _fail(f"pqd: interrupted; {what}", _INTERRUPTED)
+
+
+def _fail(message: str, code: int) -> NoReturn:
     with suppress(OSError, AttributeError):
         sys.stderr.write(visible(message, keep="\n") + "\n")
     sys.exit(code)

@@ -1,0 +1,84 @@
+"""Ctrl-C, at whatever moment: one line that says what was spent, exit code 130, no traceback."""
+
+from collections.abc import Callable
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import pqd.auditor
+import pqd.cli.options
+from deciders import SecureNoise
+from pqd.engines.duckdb import DuckDBEngine
+from pqd.ledger import Ledger
+
+Ran = tuple[int, str, str]
+SQL = "SELECT COUNT(*) FROM D WHERE age > 2"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, modulus in (("private", 7), ("copy", 6)):
+        frame = pd.DataFrame({"age": [float(n % modulus) for n in range(40)]})
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def interrupt(*_: Any, **__: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+# Where the interrupt comes, and whether it is after the charge.
+MOMENTS: dict[str, tuple[Any, str, bool]] = {
+    "reading the options": (pqd.cli.options, "terms_of", False),
+    "opening": (pqd.auditor, "open_table", False),
+    "reading the copy": (DuckDBEngine, "schema", False),
+    "recognising": (DuckDBEngine, "content", False),
+    "before the charge": (Ledger, "affords", False),
+    "drawing": (SecureNoise, "laplace", True),
+    "recording": (Ledger, "record", True),
+    "showing": (pqd.cli.options, "show", True),
+    "writing": (pqd.cli.options, "write_text", True),
+}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_interrupt_is_one_line(
+    moment: str,
+    tmp_path: Path,
+    command: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    owner, name, spent = MOMENTS[moment]
+    monkeypatch.setattr(owner, name, interrupt)
+    path = tmp_path / "here.sqlite"
+    options = ["--tau", "5", "--epsilon", "1/2", "--ledger", str(path), "--html", "report.html"]
+    code, _, err = command("audit", "private.csv", "copy.csv", "-q", SQL, *options)
+    assert code == 130
+    assert len(err.splitlines()) == 1
+    assert ("epsilon 0.5 was charged" if spent else "nothing was spent") in err
+    monkeypatch.undo()
+    with closing(Ledger(path)) as ledger:
+        assert [each.epsilon for each in ledger.accounts] == [Fraction(1, 2)] * spent
+
+
+@pytest.mark.parametrize("module", ["typer", "pqd.cli.audit", "pqd.cli"])
+def test_an_interrupt_while_it_loads(module: str, process: Callable[..., Ran]) -> None:
+    code, out, err = process(
+        "-c",
+        "import builtins, runpy\n"
+        "original = builtins.__import__\n"
+        "def loading(name, *rest, **named):\n"
+        f"    if name == {module!r}:\n"
+        "        raise KeyboardInterrupt\n"
+        "    return original(name, *rest, **named)\n"
+        "builtins.__import__ = loading\n"
+        "runpy.run_module('pqd', run_name='__main__')\n",
+    )
+    assert (code, out) == (130, "")
+    assert err == "pqd: interrupted; nothing was spent\n"
