@@ -14,7 +14,7 @@ from deciders.aggregates import HALF, answer
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
-from deciders.stand_ins import Shape, stand_ins_at
+from deciders.stand_ins import Shape, shapes, stand_ins_at
 
 # True gaps at which ways to decide are weighed against each other, in multiples of tau.
 WEIGHED = tuple(Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8))
@@ -147,14 +147,22 @@ def least(suffices: Callable[[int], bool], most: int) -> int | None:
 def needed_epsilon(
     decider: Assessed, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:
-    """Return about the least epsilon at which ``interval`` is decidable, infinite if none is.
+    """Return about the least epsilon at which such an interval is decidable, infinite if none is.
 
-    Looks from 2^-39 to 2^20.  The value is rounded up to three digits, and has been evaluated.
+    The worst of several public shapes that the private table might have (``shapes``), each around
+    its own answer: it is a promise about a table that is not known, and no bound.  Looks from 2^-39
+    to 2^20.  The value is rounded up to three digits, and has been evaluated.
     """
-    level = float(probability(alpha, "alpha"))
+    level, shape = float(probability(alpha, "alpha")), shape_of(decider)
+    centred = [
+        (table, Interval.around(centre, interval.tau))
+        for table in shapes(histogram_public, shape.aggregate)
+        if (centre := answer(shape.aggregate, table, shape.p)) is not None
+    ]
 
     def suffices(steps: int) -> bool:
-        return decidable(decider, histogram_public, interval, _epsilon(steps), level)
+        epsilon = _epsilon(steps)
+        return all(decidable(decider, table, around, epsilon, level) for table, around in centred)
 
     steps = least(suffices, 2**59)
     return math.inf if steps is None else float(_epsilon(steps))

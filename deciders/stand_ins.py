@@ -16,6 +16,8 @@ from deciders.aggregates import HALF, answer
 from deciders.histogram import Histogram
 
 _LARGEST = 2**62
+_SHAPED = ("AVG", "MEDIAN", "QUANTILE")
+_DRAWN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,27 @@ class Shape:
     upper: int | None = None
     step: int = 1
     p: Fraction = HALF
+
+
+def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram]:
+    """Yield tables that the private one might be shaped like, the hardest to decide first.
+
+    For what hangs on how many values lie about the answer (AVG, MEDIAN, QUANTILE): half of the
+    rows; rows that are from half to one and a half times as frequent, the more the larger their
+    values, and the other way round; rows drawn anew (bootstrap, from fixed seeds); and the table
+    itself.  For all else the table itself.  Each is judged around its own answer.
+    """
+    mass = histogram.mass
+    if aggregate in _SHAPED and mass:
+        yield _rescaled(histogram, max(1, mass // 2))
+        ranks = histogram.cumulative_counts / mass
+        for tilted in ((ranks + ranks**2) / 2, (3 * ranks - ranks**2) / 2):
+            steps = np.rint(tilted * mass).astype(np.int64)
+            yield Histogram.weighted(histogram.values, np.diff(steps))
+        for seed in range(_DRAWN):
+            drawn = np.random.default_rng(seed).multinomial(mass, histogram.counts / mass)
+            yield Histogram.weighted(histogram.values, drawn)
+    yield histogram
 
 
 def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[Histogram]:

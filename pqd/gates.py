@@ -83,7 +83,7 @@ def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) 
         least = max(q.taken.tau_min or 0 for q in low)
         parts.append(f"tau is BELOW {threshold_text(least)}, the least that means something")
         needed = max(q.taken.epsilon_needed or 0 for q in low)
-        parts.append(f"epsilon {budget_text(needed)} would do" if needed else "raise tau")
+        parts.append(f"about epsilon {budget_text(needed)} would do" if needed else "raise tau")
     else:
         parts.append("decidable")
     parts.append(f"by {', '.join(sorted({q.choice.taken.decider.id for q in questions}))}")
@@ -98,7 +98,7 @@ def _single(check: Check, verdict: Verdict, status: Status) -> str:
         message = f"undecided: leans {verdict.outcome.upper()} ({odds}); the noise may decide"
         needed = budget_text(verdict.chosen.epsilon_needed)
         if verdict.decidable is False and needed not in {"none", "?"}:
-            message += f"; epsilon {needed} would do, or a larger tau"
+            message += f"; about epsilon {needed} would do, or a larger tau"
         return message
     found = _WORDS[verdict.standing]
     odds = f" ({p_value_text(verdict.p_value)})" if verdict.p_value is not None else ""

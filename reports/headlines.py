@@ -74,7 +74,7 @@ def plan_headline(plan: PlanReport) -> tuple[str, str]:
         return "No query was planned", "There is nothing to tell."
     if plan.epsilon is None:
         title = f"What {counted(total, 'question')} would need"
-        lead = "Each needs the epsilon shown for its tolerance to be decided."
+        lead = "Each needs about the epsilon shown for its tolerance to be decided."
         return title, lead + _left(plan.refused)
     enough = sum(entry.decidable is True for entry in plan.entries)
     each = epsilon_text(plan.epsilon)

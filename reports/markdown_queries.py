@@ -40,7 +40,7 @@ _PLANNED = (
     ("decider", "---"),
 )
 _BUDGETED = (("budget", "---"), ("least tau", "---:"), ("wrong at most", "---:"))
-_NEEDED = (("epsilon for tau", "---:"),)
+_NEEDED = (("epsilon for tau, about", "---:"),)
 
 
 def audit_parts(report: AuditReport) -> Iterator[str]:

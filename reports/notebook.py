@@ -124,7 +124,7 @@ def _plan(plan: PlanReport) -> _Table:
         ]
         for entry in plan.entries
     ]
-    titles = ("synthetic answer", "tolerance", "least tau", "epsilon for tau")
+    titles = ("synthetic answer", "tolerance", "least tau", "epsilon for tau, about")
     return _Table((("budget", ""), ("query", ""), *_numbers(titles)), rows)
 
 

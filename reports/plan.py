@@ -115,7 +115,7 @@ def _head(entry: PlanEntry) -> Text:
     if entry.decidable:
         return Text.assemble(("OK   ", "bold green"), (visible(entry.id), "bold"))
     needed = budget_text(entry.chosen.epsilon_needed)
-    remedy = "no epsilon would do" if needed == "none" else f"epsilon {needed} would do"
+    remedy = "no epsilon would do" if needed == "none" else f"about epsilon {needed} would do"
     return Text.assemble(
         ("LOW  ", "bold yellow"),
         (visible(entry.id), "bold"),
@@ -131,7 +131,7 @@ def _line(entry: PlanEntry, candidate: CandidateFacts) -> Text:
         parts.append(f"least tau {threshold_text(candidate.tau_min)}, ")
         parts.append(f"false no {share_text(candidate.false_no)}, ")
         parts.append(f"false yes {share_text(candidate.false_yes)}, ")
-    parts.append(f"epsilon for tau {budget_text(candidate.epsilon_needed)}")
+    parts.append(f"epsilon for tau about {budget_text(candidate.epsilon_needed)}")
     return Text("".join(parts), style="bold" if taken else "")
 
 
@@ -139,7 +139,7 @@ def _table(entry: PlanEntry, *, with_budget: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("     decider", no_wrap=True)
     titles = ["least tau", "false no", "false yes"] if with_budget else []
-    for title in [*titles, "epsilon for tau"]:
+    for title in [*titles, "epsilon for tau, about"]:
         table.add_column(title, justify="right")
     for candidate in entry.candidates:
         taken = candidate.decider == entry.decider
@@ -170,7 +170,8 @@ def _summary(plan: PlanReport) -> Iterator[Text]:
     errors = " (false no, false yes)" if plan.epsilon is not None else ""
     yield Text(
         f"Decidable: at most {level} % wrong{errors} at this tau where the answers agree or lie "
-        "2 tau apart, on stand-ins made from the synthetic table."
+        "2 tau apart, on stand-ins made from the synthetic table. Epsilon for tau is the worst of "
+        "several shapes that the private table might have; no bound."
     )
     for note in plan.notes:
         yield Text(visible(note))

@@ -90,7 +90,7 @@ def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
     needed = candidate.epsilon_needed
     remedy = "raise tau"
     if needed is not None and not math.isinf(needed):
-        remedy = f"epsilon {budget_text(needed)} would do, or a larger tau"
+        remedy = f"about epsilon {budget_text(needed)} would do, or a larger tau"
     text = f"tau {amount} is BELOW {number_text(least, 4)}, the least that means something at"
     return f"{text} this epsilon; {remedy}", False
 

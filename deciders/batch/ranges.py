@@ -61,7 +61,9 @@ def summed(leaves: Integers) -> list[Integers]:
 class RangeMechanism:
     """Section 4.2 (Qiu 2022) for intervals of one attribute.
 
-    Rows with ``g > 0`` fall into level sets ``D_i``, ``tau_(i-1) < g <= tau_i``.  Of each set all
+    Rows that some query selects, with ``g > 0``, fall into level sets ``D_i``, ``tau_(i-1) < g <=
+    tau_i``; all others are left out, since a class that nobody asks for may have ``g`` above every
+    threshold.  Of each set all
     dyadic intervals are released twice: how many rows they hold, and their sum of ``g / tau_i``
     (Chan, Shi and Song 2011; Dwork et al. 2010).  Then ``c_{w,tau}`` and ``l_{w,tau}`` of any
     interval are sums over its dyadic intervals and the level sets, and Algorithm 2's search
@@ -93,9 +95,7 @@ class RangeMechanism:
         """Return answers and thresholds."""
         axis = self._axis()
         thresholds = doubling(self.base, int(self.queries.limits.max()))
-        counts, totals = (
-            summed(table[:, 1:]) for table in level_sets(rows, self.queries.universe, thresholds)
-        )
+        counts, totals = map(summed, self._levels(rows, thresholds))
         scale = 1 / Budget.of(epsilon, delta).share(2 * len(counts))
         ones = np.ones(thresholds.size - 1, np.int64)
         noisy_counts = _noisy(counts, ones, scale, noise)
@@ -113,6 +113,12 @@ class RangeMechanism:
         places = first_few(above, alpha)
         answers = capped[np.arange(places.size), places]
         return Release(answers, np.minimum(thresholds[places], self.queries.limits))
+
+    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
+        """Return rows and sums by class and level set, of the classes that a query selects."""
+        asked = self.queries.conditions.covered[:, None]
+        counts, totals = level_sets(rows, self.queries.universe, thresholds)
+        return np.where(asked, counts[:, 1:], 0), np.where(asked, totals[:, 1:], 0)
 
     def _alpha(self, nodes: Integers, width: int, scale: Fraction) -> Floats:
         """Return what the noise of each count stays within, all together but for ``_FAILURE``."""

@@ -81,7 +81,13 @@ def _block(entries: Sequence[PlanEntry]) -> dict[str, Any]:
         **blocked(entries, [(row["standing"], row) for row in rows]),
         "kind": "yes" if all(entry.decidable for entry in entries) else "open",
         "tally": _tally(entries),
-        "columns": ("Synthetic", "Tolerance", "Least tau", "Wrong at most", "Epsilon for tau"),
+        "columns": (
+            "Synthetic",
+            "Tolerance",
+            "Least tau",
+            "Wrong at most",
+            "Epsilon for tau, about",
+        ),
         "deciders": f"{deciders} would decide",
         "marks": (),
     }

@@ -21,7 +21,7 @@ from deciders import (
     operating_characteristic,
 )
 from deciders.effectiveness import WEIGHED, expected_wrong, least, shape_of
-from deciders.stand_ins import Shape, stand_ins_at
+from deciders.stand_ins import Shape, shapes, stand_ins_at
 
 RNG = np.random.default_rng(5)
 AGES = Histogram.from_values(RNG.integers(0, 86, 3000).tolist())
@@ -176,8 +176,51 @@ def test_needed_epsilon_suffices_and_a_smaller_one_does_not(
     if math.isinf(found):
         assert error_rates(decider, histogram, interval, 2**20).worst > 0.05
         return
+    assert worst_of_shapes(decider, histogram, tau, found) <= 0.05
+    assert worst_of_shapes(decider, histogram, tau, found * 0.97) > 0.05
     assert error_rates(decider, histogram, interval, found).worst <= 0.05
-    assert error_rates(decider, histogram, interval, found * 0.97).worst > 0.05
+
+
+def worst_of_shapes(decider: Any, histogram: Histogram, tau: int, epsilon: float) -> float:
+    """Return the worst error over all shapes, each around its own answer."""
+    tables = list(shapes(histogram, decider.aggregate))
+    around = [Interval.around(answer(decider.aggregate, table) or 0, tau) for table in tables]
+    rates = zip(tables, around, strict=True)
+    return max(error_rates(decider, table, i, epsilon).worst for table, i in rates)
+
+
+@pytest.mark.parametrize("aggregate", ["AVG", "MEDIAN", "QUANTILE"])
+def test_shapes_are_other_tables_and_the_same_every_time(aggregate: str) -> None:
+    found = list(shapes(AGES, aggregate))
+    again = list(shapes(AGES, aggregate))
+    assert len(found) == 6
+    for one, other in zip(found, again, strict=True):
+        assert np.array_equal(one.values, other.values)
+        assert np.array_equal(one.counts, other.counts)
+    thinned, rising, falling, *drawn, itself = found
+    assert itself is AGES
+    assert thinned.mass == AGES.mass // 2
+    assert falling.median < AGES.median < rising.median
+    assert {table.mass for table in (rising, falling, *drawn)} == {AGES.mass}
+
+
+@pytest.mark.parametrize("values", [[7], [7, 7, 7], [1, 9], []])
+def test_small_tables_have_shapes(values: list[int]) -> None:
+    table = Histogram.from_values(values)
+    assert all(shape.mass > 0 for shape in shapes(table, "MEDIAN")) == bool(values)
+
+
+@pytest.mark.parametrize("aggregate", ["AVG", "MEDIAN", "QUANTILE"])
+def test_what_is_needed_holds_on_a_table_that_is_less_dense(aggregate: str) -> None:
+    """The private table has two thirds of the rows, and fewer of them about the answer."""
+    names = {"AVG": "inv_mean", "MEDIAN": "inv_median", "QUANTILE": "inv_quantile"}
+    decider: Any = DECIDERS[names[aggregate]](lower=0, upper=85)
+    values = [v for v in range(86) for _ in range(24 if abs(v - 43) > 4 else 18)]
+    private = Histogram.from_values(values)
+    tau, centre = 3, answer(aggregate, AGES) or 0
+    found = needed_epsilon(decider, AGES, Interval.around(centre, tau), 0.05)
+    real = Interval.around(answer(aggregate, private) or 0, tau)
+    assert error_rates(decider, private, real, found).worst <= 0.05
 
 
 def test_thresholds_of_the_issue() -> None:

@@ -24,7 +24,7 @@ def shown(*arguments: str, columns: int = 80) -> str:
 def test_low_and_ok_are_seen_at_a_glance() -> None:
     query = "SELECT COUNT(*) FROM D WHERE sex LIKE 'Male'"
     low = shown(CENSUS, "-q", query, "--tau", "3", "--epsilon", "0.25")
-    assert low.startswith("LOW  q1   tau below threshold; epsilon 0.884 would do")
+    assert low.startswith("LOW  q1   tau below threshold; about epsilon 0.884 would do")
     assert "0 of 1 decidable" in low
     enough = shown(CENSUS, "-q", query, "--tau", "12", "--epsilon", "0.25")
     assert enough.startswith("OK   q1")

@@ -29,7 +29,7 @@ from deciders.batch.radius import private_radius
 from deciders.batch.ranges import RangeMechanism
 from deciders.batch.released import Mechanism, Release
 from deciders.batch.signed import Signed
-from deciders.batch.universe import Bits, Rows, Universe, Whole
+from deciders.batch.universe import Bits, Rows, Universe, Whole, level_sets
 from deciders.exact import Number
 from deciders.histogram import Integers
 from deciders.laplace import Floats
@@ -236,6 +236,22 @@ def test_ranges_and_composition_lose_at_most_epsilon(universe: Universe) -> None
         assert lost(Composition(queries=queries), pair, "1", trials=4) <= 1 + TOLERANCE
 
 
+# Class 2 is worth up to 16, and no query asks for it: thresholds end at 4.
+UNASKED = Decomposable(
+    Ranges((Intervals(3, np.array([0]), np.array([1])),)),
+    Whole(3, np.array([[0, 1, 2], [0, 2, 4], [0, 8, 16]])),
+)
+UNASKED_PAIRS = [(rows_of([]), rows_of([(c, level)])) for c in range(3) for level in range(3)]
+
+
+def test_rows_that_no_range_asks_for_move_nothing() -> None:
+    """Weights differ by class: outside the ranges ``g`` may be above every threshold."""
+    mechanism = RangeMechanism(queries=UNASKED)
+    for pair in UNASKED_PAIRS[:6]:
+        assert spent(mechanism, [pair], "1", trials=1) <= 1 + TOLERANCE
+    assert spent(mechanism, UNASKED_PAIRS[6:], "1", trials=1) == 0
+
+
 def test_the_two_signs_do_not_add_up() -> None:
     side = RangeMechanism(queries=Decomposable(LINE, Bits(3, 16)))
     signed = Signed(positive=side, negative=side)
@@ -345,6 +361,14 @@ class BothPassesAtWhole(RangeMechanism):
         return RangeMechanism.release(self, rows, 2 * Fraction(epsilon), noise, delta)
 
 
+class EveryClass(RangeMechanism):
+    """Counts and sums of all classes, asked for or not."""
+
+    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
+        counts, totals = level_sets(rows, self.queries.universe, thresholds)
+        return counts[:, 1:], totals[:, 1:]
+
+
 DEEP = [
     (rows_of([]), rows_of([(0, 15)])),
     (rows_of([(0, 1)] * 40), rows_of([(0, 1)] * 40 + [(0, 15)])),
@@ -375,6 +399,11 @@ TWINS: dict[str, tuple[Mechanism, Mechanism, list[Pair]]] = {
         BothPassesAtWhole(queries=Decomposable(LINE, Bits(3, 15))),
         RangeMechanism(queries=Decomposable(LINE, Bits(3, 15))),
         DEEP[:1],
+    ),
+    "dyadic intervals outside the queries": (
+        EveryClass(queries=UNASKED),
+        RangeMechanism(queries=UNASKED),
+        UNASKED_PAIRS[-1:],
     ),
 }
 

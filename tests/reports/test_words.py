@@ -108,7 +108,7 @@ POOR = replace(CHOSEN, false_no=0.4)
         (56.0, CHOSEN, True, "means something from tau 10 at this epsilon (56 is 5.6 times that)"),
         (9.5, CHOSEN, True, "means something from tau 10 at this epsilon"),
         (2.0, POOR, False, "tau 2 is BELOW 10, the least that means something at this epsilon"),
-        (2.0, POOR, False, "; epsilon 0.9 would do, or a larger tau"),
+        (2.0, POOR, False, "; about epsilon 0.9 would do, or a larger tau"),
         (2.0, replace(POOR, epsilon_needed=math.inf), False, "raise tau"),
         (2.0, replace(POOR, tau_min=math.inf), False, "no tau means anything with inv_count"),
         (2.0, replace(CHOSEN, tau_min=None), True, "is not known"),
