@@ -178,7 +178,10 @@ class _Preparation(Generic[Made]):
             return
         private = self._tables.private
         if private and folded(self._unit.column) not in map(folded, private.columns):
-            raise no_column(self._unit.column, private.columns, f"unit of {private.label}")
+            # Only names that the copy has too: a table without a header has a row in their place.
+            public = set(map(folded, self._tables.columns))
+            shared = [name for name in private.columns if folded(name) in public]
+            raise no_column(self._unit.column, shared, f"unit of {private.label}")
         for table in self._tables.tables:
             if folded(self._unit.column) not in map(folded, table.columns):
                 note = f'{table.label} has no "{self._unit.column}": each of its rows counts'

@@ -35,8 +35,8 @@ class Table:
 
     role: Role
     label: str
-    columns: tuple[str, ...]
-    relation: str
+    columns: tuple[str, ...] = field(repr=False)
+    relation: str = field(repr=False)
     textual: bool = False
     path: Path | None = None
     frame: object | None = field(default=None, repr=False)
@@ -99,10 +99,14 @@ def _file(path: Path, role: Role) -> Table:
         raise TableError(
             f"the {role} table {path} does not exist; check its name and the folder you are in"
         )
+    if path.is_dir():
+        raise TableError(f"the {role} table {path} is a folder, not a file; name the file in it")
     if not path.is_file():
         raise TableError(f"the {role} table {path} is not a file")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    if kind in ([".csv"], [".tsv"], [".parquet"]):
+        _check_open(path, role)
     if kind in ([".csv"], [".tsv"]):
         return _delimited(path, role, "\t" if kind == [".tsv"] else None)
     if kind == [".parquet"]:
@@ -154,8 +158,31 @@ def _check_path(path: Path, role: Role) -> None:
     try:
         str(path.resolve()).encode()
         path.exists()
+    except PermissionError as error:
+        raise _closed(path, role, error) from None
     except (OSError, ValueError, RuntimeError):
         raise TableError(f"the {role} table has a path that cannot be used; rename it") from None
+
+
+def _check_open(path: Path, role: Role) -> None:
+    """Refuse a file that the user may not read, or that holds nothing."""
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except OSError as error:
+        raise _closed(path, role, error) from None
+    if empty:
+        raise TableError(f"the {role} table {path} is empty: it holds not one byte")
+
+
+def _closed(path: Path, role: Role, error: OSError) -> TableError:
+    """Return why a file cannot be opened: the system's reason, which knows nothing of content."""
+    if isinstance(error, PermissionError):
+        return TableError(
+            f"the {role} table {path} may not be read: permission denied; ask its owner for the "
+            "right to read it, or run as a user who has it"
+        )
+    return TableError(f"the {role} table {path} cannot be opened: {error.strerror or 'no reason'}")
 
 
 def literal_path(path: Path) -> str:
@@ -164,12 +191,17 @@ def literal_path(path: Path) -> str:
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:
+    """Refuse unusable names; they are told by their places, since they may be a row of cells."""
     lowered = [folded(name) for name in names]
-    twice = sorted({name for name in lowered if lowered.count(name) > 1})
-    if twice:
-        raise TableError(f"{what} has two columns named {', '.join(twice)}; rename one")
+    twice = [place for place, name in enumerate(lowered, 1) if lowered.count(name) > 1]
     if not names or not all(lowered):
         raise TableError(f"{what} has no columns, or one without a name; name them all")
+    if twice:
+        places = [place for place in twice if lowered[place - 1] == lowered[twice[0] - 1]]
+        raise TableError(
+            f"{what} has columns of one name, capitals aside: numbers "
+            f"{', '.join(map(str, places))}; rename all but one"
+        )
 
 
 def quoted(value: object) -> str:
@@ -182,10 +214,11 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def missing(role: Role, label: str, column: str) -> NoReturn:
-    """Refuse a query on a column that one of the tables lacks."""
-    other = "synthetic" if role == "private" else "private"
+def missing(table: Table, column: str) -> NoReturn:
+    """Refuse a query on a column that one of the tables lacks; none that it has is named."""
+    other = "synthetic" if table.role == "private" else "private"
+    header = "; its first line must name the columns" if table.textual else ""
     raise TableError(
-        f'the column "{column}" is in the {other} table but not in the {role} one ({label}); '
-        "both tables need every column of a query"
+        f'the column "{column}" is in the {other} table but not in the {table.role} one '
+        f"({table.label}){header}; both tables need every column of a query"
     )

@@ -110,7 +110,9 @@ class DuckDBEngine:
             return table
         rows = self._attempted(f"DESCRIBE SELECT * FROM {table.relation}")
         if rows is None:
-            raise TableError(f"the {table.role} table {table.label} cannot be read; is it Parquet?")
+            raise TableError(
+                f"the {table.role} table {table.label} is not Parquet, or broken; write it anew"
+            )
         return replace(table, columns=tuple(str(row[0]) for row in rows))
 
     def _attempted(self, sql: str) -> list[tuple[Any, ...]] | None:
@@ -264,7 +266,7 @@ class DuckDBEngine:
         stored = {folded(name) for name in table.columns}
         for name in columns:
             if folded(name) not in stored:
-                missing(table.role, table.label, name)
+                missing(table, name)
 
     def histograms(
         self,
@@ -344,7 +346,7 @@ class DuckDBEngine:
             return typed_sql(source, schema, names)
         person = stored.get(folded(unit.column))
         if person is None and not public:
-            missing(table.role, table.label, unit.column)
+            missing(table, unit.column)
         content = self._loaded if public else sorted(table.columns, key=folded)
         hashed = content_hash(content, workload.key)
         return people_sql(source, schema, names, person, hashed)

@@ -51,9 +51,11 @@ def test_a_compressed_file_is_read_by_its_inner_suffix(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "empty": ("t.csv", "", "is empty"),
+    "empty Parquet": ("t.parquet", "", "is empty"),
     "blank first line": ("t.csv", "\n1,2\n", "is empty"),
-    "same name twice": ("t.csv", "a,b,a\n", "two columns named a"),
-    "same name in another case": ("t.csv", "Age,AGE\n", "two columns named age"),
+    "same name twice": ("t.csv", "zebra,b,zebra\n", r"one name, capitals aside: numbers 1, 3;"),
+    "same name in another case": ("t.csv", "zebra,ZEBRA\n", "numbers 1, 2;"),
+    "two names twice": ("t.csv", "a,zebra,b,Zebra,a,a\n", "numbers 1, 5, 6;"),
     "column without a name": ("t.csv", "a,,b\n", "without a name"),
     "binary": ("t.csv", b"\x89PNG\xff\xfe\x00\x01", "is it a CSV"),
     "zero bytes": ("t.csv", b"a\0,b\n", "is it a CSV"),
@@ -74,6 +76,47 @@ def test_a_file_that_is_no_table_is_refused(label: str, role: Any, tmp_path: Pat
         open_table(path, role)
     assert role in str(caught.value)
     assert name in str(caught.value)
+    assert "zebra" not in str(caught.value).lower()
+
+
+def closed(path: Path, *_: str) -> None:
+    raise PermissionError(13, "Permission denied", str(path))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz", "t.parquet"])
+def test_a_file_that_may_not_be_read_is_a_matter_of_permission(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may read any file, so the system's refusal is played."""
+    path = written(tmp_path / name, "a,b\n")
+    monkeypatch.setattr(Path, "open", closed)
+    with pytest.raises(TableError, match=r"may not be read: permission denied; ask") as caught:
+        open_table(path, "private")
+    assert "CSV" not in str(caught.value)
+
+
+def test_a_folder_that_may_not_be_entered_is_a_matter_of_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "exists", closed)
+    with pytest.raises(TableError, match="permission denied"):
+        open_table(tmp_path / "closed" / "t.csv", "private")
+
+
+def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(path: Path, *_: str) -> None:
+        raise OSError(5, "Input/output error", str(path))
+
+    path = written(tmp_path / "t.csv", "a,b\n")
+    monkeypatch.setattr(Path, "open", broken)
+    with pytest.raises(TableError, match="cannot be opened: Input/output error"):
+        open_table(path, "private")
+
+
+def test_a_table_s_repr_holds_neither_names_nor_rows(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"zebra": [987654321]})
+    for source in (frame, written(tmp_path / "t.csv", "zebra\n1\n")):
+        assert not any(word in repr(open_table(source, "private")) for word in ("zebra", "9876"))
 
 
 def test_a_missing_file_is_refused_with_its_neighbours(tmp_path: Path) -> None:
@@ -88,7 +131,7 @@ def test_a_missing_file_is_refused_with_its_neighbours(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").mkdir()
-    with pytest.raises(TableError, match="is not a file"):
+    with pytest.raises(TableError, match="is a folder, not a file"):
         open_table(tmp_path / "t.csv", "synthetic")
 
 
