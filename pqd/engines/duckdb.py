@@ -65,7 +65,7 @@ class DuckDBEngine:
         names = {name for t in tables if t.path for name in (str(t.path), literal_path(t.path))}
         paths = ", ".join(map(quoted, sorted(names)))
         for setting in (
-            "SET enable_progress_bar = false",
+            *self._without_bar(),
             "SET autoinstall_known_extensions = false",
             "SET autoload_known_extensions = false",
             "SET temp_directory = ''",
@@ -76,6 +76,11 @@ class DuckDBEngine:
             "SET lock_configuration = true",
         ):
             self._connection.execute(setting)
+
+    def _without_bar(self) -> list[str]:
+        """Return what hides DuckDB's progress bar; in Jupyter it may only be set if it can show."""
+        (shown,) = self._one("SELECT current_setting('enable_progress_bar')")
+        return ["SET enable_progress_bar = false"] if shown else []
 
     def _meddling(self) -> list[str]:
         """Return the optimizers by which other rows, or the file's format, sway what a row counts.
