@@ -69,24 +69,24 @@ class Purse:
 
     def __init__(self, path: Path, budget: Budget = NO_LIMIT, *, fresh: bool = False) -> None:
         """Touch nothing: the file is opened, or made, when it is first needed."""
-        self._path, self.budget, self.fresh = path, budget, fresh
+        self.path, self.budget, self.fresh = path, budget, fresh
 
     def exists(self) -> bool:
         """Say whether there is a ledger already, or refuse a place where none can be."""
         try:
-            if self._path.exists():
+            if self.path.exists():
                 return True
-            able = self._path.absolute().parent.is_dir()
+            able = self.path.absolute().parent.is_dir()
         except (OSError, ValueError, RuntimeError):
             able = False
         if not able:
-            raise LedgerError(f"the ledger {self._path} cannot be made there. Nothing was spent.")
+            raise LedgerError(f"the ledger {self.path} cannot be made there. Nothing was spent.")
         return False
 
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger."""
-        return Ledger(self._path)
+        return Ledger(self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
+from pqd.apart import check_apart
 from pqd.asking import Answers, Bill, Part, Progress, Purse, answered, silent
 from pqd.dispatch import AUTO
 from pqd.errors import LedgerError
-from pqd.ledger import FILE_NAME, LEDGER_VARIABLE
+from pqd.ledgers import ledger_path
 from pqd.modes import check_mode
 from pqd.parameters import Terms, privacy_unit
-from pqd.paths import usable
 from pqd.preparation import Made, Maker, prepare
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question, asks
@@ -28,6 +26,7 @@ from reports.numbers import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from deciders import Noise
     from deciders.exact import Number
@@ -121,26 +120,6 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     return run(private, synthetic, asked, terms, noise, purse=purse, unit=people, batch=batch)
 
 
-def ledger_path(
-    private: object, ledger: str | Path | None = None, otherwise: Path | None = None
-) -> Path:
-    """Return where a table's ledger lies: as stated, as PQD_LEDGER or else ``otherwise`` says.
-
-    Without any of these it lies beside the table, for a frame in the working folder.
-
-    Raises
-    ------
-    ParameterError
-        If the system cannot follow the path.
-    """
-    stated = ledger or os.environ.get(LEDGER_VARIABLE, "").strip() or otherwise
-    if stated:
-        return usable(stated)
-    if isinstance(private, (str, Path)):
-        return usable(private, "the path of the private table").resolve().parent / FILE_NAME
-    return Path.cwd() / FILE_NAME
-
-
 def run(  # noqa: PLR0913 - those of an audit, read
     private: object,
     synthetic: object,
@@ -154,9 +133,10 @@ def run(  # noqa: PLR0913 - those of an audit, read
     batch: str | None = None,
 ) -> AuditReport:
     """Answer ``queries`` with ``noise``; see ``audit``.  Without a purse no account is kept."""
-    progress("Reading the synthetic table")
-    public, secret = open_table(synthetic, "synthetic"), open_table(private, "private")
+    secret, public = open_table(private, "private"), open_table(synthetic, "synthetic")
     tables = Synthetics([public], secret)
+    check_apart(tables, purse)
+    progress("Reading the synthetic table")
     if batch is None:
         part = part_of(tables, [Asked(q, terms) for q in queries], terms.facts, asks, unit)
     else:

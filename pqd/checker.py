@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from deciders import SecureNoise
 from pqd.accounts import Budget
+from pqd.apart import check_apart
 from pqd.asking import Answers, Part, Purse, answered, billed, silent
 from pqd.auditor import UNRECORDED, cost_of, part_of, verdicts_of
 from pqd.baseline import against, read_baseline
-from pqd.errors import NothingSelectedError, PqdError
+from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
 from pqd.gates import broken, judged, planned
 from pqd.groups import Bins
 from pqd.parameters import Wanted, parse_columns, privacy_unit
@@ -104,10 +105,10 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     before = read_baseline(baseline) if baseline else None
     with unexpanded(spec):
         path = place_of_ledger(spec, ledger)
-        run = _Run(spec, only, progress, detailed=detailed)
+        purse = Purse(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
+        run = _Run(spec, only, purse, progress, detailed=detailed)
         # The name that the spec gives it may hide another.
         run.ledger = spec.ledger.written if spec.ledger and path == spec.ledger.path else None
-        purse = Purse(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
         report = run.planned(purse) if dry_run else run.decided(purse, noise)
     return report if before is None else against(report, before, Path(str(baseline)).name)
 
@@ -145,7 +146,13 @@ class _Run:
     """The checks of one run, gathered per synthetic table so that each is read once."""
 
     def __init__(
-        self, spec: Spec, only: Sequence[str], progress: Progress, *, detailed: bool = False
+        self,
+        spec: Spec,
+        only: Sequence[str],
+        purse: Purse,
+        progress: Progress,
+        *,
+        detailed: bool = False,
     ) -> None:
         self._spec, self._progress, self._detailed = spec, progress, detailed
         self.ledger: str | None = None
@@ -155,27 +162,38 @@ class _Run:
         self._private = opened(spec.private, "private")
         self._facts = parse_columns(spec.columns)
         self._queries = [query for check in spec.checks for query in _queries(check, check.id)]
+        names = dict.fromkeys(piece.synthetic for piece in self._pieces)
+        tables = {name: self._tables(name, purse) for name in names}
         progress("Reading the synthetic tables")
-        found = {
-            name: part
-            for name in dict.fromkeys(piece.synthetic for piece in self._pieces)
-            for part in self._part(name)
-        }
+        found = {name: part for name in names for part in self._part(name, tables[name])}
         sharing = Sharing(*spec.batch) if spec.batch else None
         self._parts = dict(zip(found, shared(list(found.values()), sharing), strict=True))
         for part in self._parts.values():
             self._note_refused(part)
 
-    def _part(self, name: str) -> Iterator[Beside]:
+    def _tables(self, name: str, purse: Purse) -> Synthetics | TableError:
+        """Return a synthetic table, or why it cannot be used; one that is private ends the run."""
+        try:
+            with unexpanded(self._spec):
+                table = opened(self._spec.synthetic[name], "synthetic")
+                tables = Synthetics([table], self._private)
+                check_apart(tables, purse)
+        except NotPublicError:
+            raise
+        except TableError as error:
+            return error
+        return tables
+
+    def _part(self, name: str, tables: Synthetics | TableError) -> Iterator[Beside]:
         """Yield what is asked against one synthetic table, if it can be read and anything is."""
         pieces = [piece for piece in self._pieces if piece.synthetic == name]
         asked = [one for piece in pieces for one in self._asked(piece)]
         if not asked:
             return
         try:
+            if isinstance(tables, TableError):
+                raise tables
             with unexpanded(self._spec):
-                synthetic = opened(self._spec.synthetic[name], "synthetic")
-                tables = Synthetics([synthetic], self._private)
                 part = part_of(
                     tables, asked, self._facts, waits, self._unit, self._queries, whole=True
                 )

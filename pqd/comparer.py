@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
+from pqd.apart import check_apart
 from pqd.asking import Answers, Part, Progress, Purse, answered, billed, silent
-from pqd.auditor import UNRECORDED, cost_of, ledger_path, part_of
+from pqd.auditor import UNRECORDED, cost_of, part_of
 from pqd.composition import NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.contest import AUTO, Contest, contest_of
 from pqd.errors import ParameterError
 from pqd.leaderboard import leaderboard
+from pqd.ledgers import ledger_path
 from pqd.outcomes import outcome_of
 from pqd.parameters import Terms, kinds, privacy_unit
 from pqd.queries import as_queries
@@ -129,6 +131,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     """Compare with ``noise``; see ``compare``.  Without a purse no account is kept."""
     secret = open_table(private, "private")
     tables = _opened(synthetics)
+    check_apart(Synthetics(list(tables.values()), secret), purse)
     run = _Run(secret, tables, queries, rules, unit, progress)
     if rules.baselines is not None:
         run.refer(rules.baselines, purse, noise)

@@ -8,6 +8,7 @@ __all__ = [
     "DeciderError",
     "LedgerError",
     "LostLedgerError",
+    "NotPublicError",
     "NothingSelectedError",
     "ParameterError",
     "PqdError",
@@ -35,6 +36,10 @@ class QueryError(PqdError, ValueError):
 
 class TableError(PqdError, ValueError):
     """A table that cannot be used: absent, unreadable as a whole, or without a needed column."""
+
+
+class NotPublicError(TableError):
+    """A table that was given as public and is the private one, or another private one."""
 
 
 class NothingSelectedError(PqdError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pqd.apart import check_apart
 from pqd.composition import grouped, price
 from pqd.dispatch import AUTO
 from pqd.parameters import Terms, Wanted, privacy_unit
@@ -63,8 +64,9 @@ def run_plan(
 ) -> PlanReport:
     """Plan ``queries``; see ``plan``."""
     table = open_table(synthetic, "synthetic")
-    asked = [Asked(query, terms) for query in queries]
     tables = Synthetics([table])
+    check_apart(tables)
+    asked = [Asked(query, terms) for query in queries]
     found: tuple[Decidable, ...]
     epsilon = total = None
     if isinstance(terms, Terms):

@@ -55,5 +55,5 @@ def run_publication(
             opened(spec.private, "private"),
             opened(spec.synthetic[said.synthetic], "synthetic"),
         )
-        asked = read_queries(said.queries.path)
+        asked = read_queries(said.queries.path, tables)
         return run_release(*tables, asked, terms, noise, progress, purse=purse, table=table)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import stat
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _ID = re.compile(r"--[ \t]*id:[ \t]*(\S+)")
+_SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
 _LIMIT = 10_000_000
+_KINDS = {".sql", ".csv"}
 
 
 def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...]:
@@ -55,8 +59,8 @@ def _named(number: int, query: object, free: Iterator[str]) -> Query:
     return Query(query, next(free))
 
 
-def read_queries(path: str | Path) -> tuple[Query, ...]:
-    """Read a workload file.
+def read_queries(path: str | Path, tables: Iterable[object] = ()) -> tuple[Query, ...]:
+    """Read a workload file, which is none of the run's ``tables``.
 
     A ``.sql`` file holds statements that end in ``;``; a line ``-- id: NAME`` before one names it.
     A ``.csv`` file has the columns ``id, aggregate, attribute, where_sql``.
@@ -64,18 +68,12 @@ def read_queries(path: str | Path) -> tuple[Query, ...]:
     Raises
     ------
     QueryError
-        If the file cannot be read, or a query in it is not understood.
+        If the file cannot be read, or a query in it is not understood.  Nothing of it is quoted
+        unless it is known for a file of queries: a private table may be given by mistake.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise QueryError(f"the query file {path} cannot be read: there is no such file") from None
-    except (OSError, UnicodeDecodeError):
-        raise QueryError(f"the query file {path} cannot be read as text") from None
-    if len(text) > _LIMIT:
-        raise QueryError(f"the query file {path} is larger than {_LIMIT:,} characters")
-    pairs = _from_csv(text) if path.suffix.lower() == ".csv" else _from_sql(text)
+    text, kind = _text(path, tables)
+    pairs = _from_csv(text) if kind == ".csv" else _from_sql(text)
     found = []
     for number, (name, sql) in enumerate(pairs, start=1):
         label = name or f"q{number}"
@@ -86,12 +84,67 @@ def read_queries(path: str | Path) -> tuple[Query, ...]:
     return tuple(found)
 
 
-def _from_sql(text: str) -> Iterator[tuple[str | None, str]]:
-    """Split at semicolons that are not inside a string or comment."""
+def _text(path: Path, tables: Iterable[object]) -> tuple[str, str]:
+    """Return the text of a regular file, and how its name ends once links are followed."""
+    file = _regular(path)
+    kind = file.suffix.lower() if file else ""
+    if file is None or kind not in _KINDS:
+        raise QueryError(
+            f"the query file {path} cannot be read: it must be, or link to, a file whose name ends "
+            "in .sql or .csv"
+        )
+    if any(_same_file(file, table) for table in tables):
+        raise QueryError(f"the query file {path} is a table of this run; name a file of queries")
+    # Raised outside the handler, whose error holds what was read.
+    text = None
+    with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8-sig") as opened:
+        text = opened.read(_LIMIT + 1)
+    if text is None:
+        raise QueryError(f"the query file {path} cannot be read as text")
+    if len(text) > _LIMIT:
+        raise QueryError(f"the query file {path} is larger than {_LIMIT:,} characters")
+    return text, kind
+
+
+def _regular(path: Path) -> Path | None:
+    """Return the file that a path leads to, None if it is none."""
     try:
+        file = path.resolve()
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        raise QueryError(f"the query file {path} cannot be read: there is no such file") from None
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return file if stat.S_ISREG(mode) else None
+
+
+def _same_file(file: Path, table: object) -> bool:
+    place = getattr(table, "path", table)
+    with suppress(OSError, ValueError):
+        return isinstance(place, (str, Path)) and file.samefile(place)
+    return False
+
+
+def _from_sql(text: str) -> list[tuple[str | None, str]]:
+    """Return the statements with their names; the text is SQL if each of them is a SELECT."""
+    found = list(_statements(text))
+    for number, (_, sql) in enumerate(found, start=1):
+        if not _SELECT.match(sql):
+            raise QueryError(
+                f"the query file holds something else than queries: its statement {number} is not "
+                "SELECT ... FROM D"
+            )
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[str | None, str]]:
+    """Split at semicolons that are not inside a string or comment."""
+    # Raised outside the handler, whose error quotes the text.
+    tokens = None
+    with suppress(SqlglotError):
         tokens = tokenize(text, read="duckdb")
-    except SqlglotError:
-        raise QueryError("the query file is not SQL; check its quotes") from None
+    if tokens is None:
+        raise QueryError("the query file is not SQL; check its quotes")
     before = 0
     first = last = None
     for token in tokens:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
 from deciders.batch.tails import reach
+from pqd.apart import check_apart
 from pqd.asking import Answers, Part, Progress, Purse, answered, silent
-from pqd.auditor import cost_of, ledger_path, part_of
+from pqd.auditor import cost_of, part_of
 from pqd.corrected import corrected
 from pqd.dispatch import AUTO
 from pqd.engines.writing import check_new, write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
+from pqd.ledgers import ledger_path
 from pqd.members import Made, Member, asking, batches
 from pqd.modes import TOGETHER
 from pqd.parameters import Terms
@@ -123,9 +125,10 @@ def run_release(  # noqa: PLR0913 - those of a release, read
 ) -> ReleaseReport:
     """Release with ``noise``; see ``release``.  Without a purse no account is kept."""
     _check(queries, terms)
-    progress("Reading the synthetic table")
-    public, secret = open_table(synthetic, "synthetic"), open_table(private, "private")
+    secret, public = open_table(private, "private"), open_table(synthetic, "synthetic")
     tables = Synthetics([public], secret)
+    check_apart(tables, purse)
+    progress("Reading the synthetic table")
     part = part_of(tables, [Asked(query, terms) for query in queries], terms.facts, Member.of)
     members = part.prepared.demand()
     if not members:

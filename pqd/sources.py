@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqd.auditor import ledger_path
 from pqd.errors import PqdError
+from pqd.ledgers import ledger_path
 from pqd.tables import Role, Table, open_table
 
 if TYPE_CHECKING:

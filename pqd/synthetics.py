@@ -33,12 +33,12 @@ class Synthetics:
         """Open the engines; nothing is read but column names."""
         first, *others = tables
         self.engine = DuckDBEngine(first, *([private] if private else []))
-        self._engines = [self.engine, *map(DuckDBEngine, others)]
+        self.engines = (self.engine, *map(DuckDBEngine, others))
         self.tables = tuple(
-            engine.described(table) for engine, table in zip(self._engines, tables, strict=True)
+            engine.described(table) for engine, table in zip(self.engines, tables, strict=True)
         )
         self.private = self.engine.described(private) if private else None
-        self._telling = self._engines[:telling]
+        self._telling = self.engines[:telling]
         self.notes: dict[str, None] = {}
 
     @property
@@ -56,7 +56,7 @@ class Synthetics:
         """
         names = {folded(name) for name in wanted}
         kinds: Schema = {}
-        for engine, table in zip(self._engines, self.tables, strict=True):
+        for engine, table in zip(self.engines, self.tables, strict=True):
             found = engine.schema(table, names, _renamed(given, table))
             if not engine.rows():
                 raise TableError(f"the synthetic table {table.label} has no rows")
@@ -78,7 +78,7 @@ class Synthetics:
         """Return, per task, the histogram of each table."""
         found = [
             engine.histograms(table, schema, workload)
-            for engine, table in zip(self._engines, self.tables, strict=True)
+            for engine, table in zip(self.engines, self.tables, strict=True)
         ]
         return list(zip(*found, strict=True))
 

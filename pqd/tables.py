@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -29,8 +29,8 @@ class Table:
     ``label`` is what messages and reports call it; ``columns`` are its names as stored (public;
     the engine fills them in for Parquet);
     ``relation`` is the DuckDB SQL that reads it, ``path`` the only file that it touches and
-    ``frame`` the object that it is registered from, whichever applies.  A ``textual`` table (CSV)
-    is read as text; an empty field is NULL.
+    ``frame`` the object that it is registered from, whichever applies; ``source`` is what it was
+    opened from.  A ``textual`` table (CSV) is read as text; an empty field is NULL.
     """
 
     role: Role
@@ -40,6 +40,7 @@ class Table:
     textual: bool = False
     path: Path | None = None
     frame: object | None = field(default=None, repr=False)
+    source: object = field(default=None, repr=False)
 
     def version(self) -> tuple[int, ...] | None:
         """Return what changes when the file is written; None for a frame, empty if it is gone."""
@@ -76,6 +77,10 @@ def open_table(source: object, role: Role) -> Table:
     """
     if isinstance(source, Table):
         return source
+    return replace(_opened(source, role), source=source)
+
+
+def _opened(source: object, role: Role) -> Table:
     if isinstance(source, (str, Path)):
         return _file(Path(source), role)
     module = type(source).__module__.partition(".")[0]

@@ -73,8 +73,9 @@ def audit(
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
     from pqd.asking import Purse
-    from pqd.auditor import ledger_path, run
+    from pqd.auditor import run
     from pqd.cli.progress import progress
+    from pqd.ledgers import ledger_path
 
     terms = options.terms_of(
         tau=tau,
@@ -85,7 +86,7 @@ def audit(
         # A page has room for the curves.
         detailed=verbose or html is not None,
     ).at(epsilon)
-    asked = options.selected(query, queries, bins)
+    asked = options.selected(query, queries, bins, private, synthetic)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
         report = run(

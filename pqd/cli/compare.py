@@ -104,9 +104,9 @@ def compare(
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
     from pqd.asking import Purse
-    from pqd.auditor import ledger_path
     from pqd.cli.progress import progress
     from pqd.comparer import run_compare
+    from pqd.ledgers import ledger_path
     from pqd.rules import Rules
 
     terms = options.terms_of(
@@ -123,7 +123,7 @@ def compare(
         _named(tau_of or [], "tolerance", "q1=5%", last=True),
         baseline_epsilon,
     )
-    asked = options.selected(query, queries, bins)
+    asked = options.selected(query, queries, bins, private, *found.values())
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
         report = run_compare(private, found, asked, rules, noise, show, purse=purse, unit=people)

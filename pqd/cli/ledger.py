@@ -113,9 +113,9 @@ def _whom(table: int | None) -> str:
 
 def _place(place: Path) -> Path:
     """Return the ledger that a path means."""
-    from pqd.auditor import ledger_path
     from pqd.chain import is_ledger
     from pqd.ledger import FILE_NAME
+    from pqd.ledgers import ledger_path
 
     usable(place)
     if place.is_dir():

@@ -170,13 +170,13 @@ def _columns(bounds: list[str], types: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def selected(
-    texts: list[str] | None, file: Path | None, bins: str | None = None
+    texts: list[str] | None, file: Path | None, bins: str | None, *tables: str
 ) -> tuple[Query, ...]:
     """Return the queries given one by one, then those of the file; each once per bin."""
     from pqd.groups import Bins
     from pqd.queries import as_queries, read_queries
 
-    queries = as_queries([*(texts or []), *(read_queries(usable(file)) if file else ())])
+    queries = as_queries([*(texts or []), *(read_queries(usable(file), tables) if file else ())])
     if bins is None:
         return queries
     cut = Bins.parse(bins)

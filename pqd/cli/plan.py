@@ -59,7 +59,8 @@ def plan(
     people = privacy_unit(unit, max_rows)
     with progress() as show:
         show("Planning")
-        report = run_plan(synthetic, options.selected(query, queries, bins), terms, people)
+        asked = options.selected(query, queries, bins, synthetic)
+        report = run_plan(synthetic, asked, terms, people)
     if not targets.takes_stdout:
         from reports.plan import TerminalPlan
 

@@ -101,7 +101,7 @@ def release(
             types=type_,
             detailed=False,
         ).at(epsilon)
-        asked = options.selected(query, queries, bins)
+        asked = options.selected(query, queries, bins, private, synthetic)
         report = _of_tables(private, synthetic, asked, terms, ledger, target, fresh=fresh)
     if not targets.takes_stdout:
         from reports.release_terminal import TerminalRelease
@@ -126,8 +126,8 @@ def _of_tables(
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
     from pqd.asking import Purse
-    from pqd.auditor import ledger_path
     from pqd.cli.progress import progress
+    from pqd.ledgers import ledger_path
     from pqd.releaser import run_release
 
     purse = Purse(ledger_path(private, ledger), fresh=fresh)

@@ -251,17 +251,21 @@ class DuckDBEngine:
         rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
         return rows
 
-    def content(self, table: Table, key: bytes) -> str:
+    def content(
+        self, table: Table, key: bytes, most: int | None = None, *, loosely: bool = False
+    ) -> str:
         """Return a keyed hash of all that ``table`` holds, whatever its name and row order.
+
+        Of its first ``most`` columns by name; ``loosely`` whatever the type of its cells too.
 
         Raises
         ------
         RunError
             If the scan breaks; the message says nothing of the content.
         """
-        names = sorted(table.columns, key=folded)
+        names = sorted(table.columns, key=folded)[:most]
         self._register(table, names, asked=())
-        found = self._attempted(content_sql(table.relation, names, key))
+        found = self._attempted(content_sql(table.relation, names, key, loosely=loosely))
         if found is None:
             raise _unreadable(table)
         return json.dumps([[folded(name) for name in names], *map(str, found[0])])

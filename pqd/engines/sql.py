@@ -118,22 +118,37 @@ def predicate_sql(predicate: Predicate) -> str:
     return f"({f' {predicate.how.upper()} '.join(map(predicate_sql, predicate.parts))})"
 
 
-def content_hash(columns: Sequence[str], key: bytes) -> str:
+def content_hash(columns: Sequence[str], key: bytes, *, loosely: bool = False) -> str:
     """Return the SQL of a keyed hash of the whole row, as 64 hexadecimal digits.
 
     The order of ``columns`` matters; a cell is told from its neighbours by its length.
     """
-    cells = (f"CAST({identifier(name)} AS VARCHAR)" for name in columns)
+    cells = [f"CAST({identifier(name)} AS VARCHAR)" for name in columns]
+    if loosely:
+        cells = [_loose(cell) for cell in cells]
     texts = " || ".join(f"COALESCE(length({cell}) || ':' || {cell}, '-')" for cell in cells)
     return f"sha256('{key.hex()}' || {texts or quoted('')})"
 
 
-def content_sql(source: str, columns: Sequence[str], key: bytes) -> str:
+def _loose(text: str) -> str:
+    """Return the SQL of a cell's text, alike for cells that say the same in another type.
+
+    ``1``, ``1.0`` and ``01`` are one number, a date is its midnight, TRUE is true; what is empty or
+    no number (NaN) is NULL.
+    """
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    # 0 is added since there is a negative zero.
+    plain = f"CASE WHEN isnan({number}) THEN NULL ELSE CAST({number} + 0e0 AS VARCHAR) END"
+    other = f"COALESCE(CAST(TRY_CAST({text} AS TIMESTAMP) AS VARCHAR), lower({text}))"
+    return f"NULLIF(CASE WHEN {number} IS NULL THEN {other} ELSE {plain} END, '')"
+
+
+def content_sql(source: str, columns: Sequence[str], key: bytes, *, loosely: bool = False) -> str:
     """Return the SQL of a keyed hash of the table as a multiset of rows (MSet-Add-Hash).
 
     Clarke et al., ASIACRYPT 2003: the sum of keyed hashes of the rows, here two of 64 bits, with
     the number of rows.  The order of the rows does not matter.
     """
     halves = ", ".join(f"sum(CAST('0x' || h[{a}:{a + 15}] AS UBIGINT))" for a in (1, 17))
-    hashed = content_hash(columns, key)
+    hashed = content_hash(columns, key, loosely=loosely)
     return f"SELECT count(*), {halves} FROM (SELECT {hashed} AS h FROM {source})"

@@ -22,7 +22,7 @@ from pqd.parameters import parse_columns, privacy_unit
 from pqd.paths import usable
 from pqd.spec.forms import nearest, printable, shown
 from pqd.spec.lines import Places
-from pqd.spec.schema import DEFAULTS, SECTION, SHARED, SOMEWHERE
+from pqd.spec.schema import DEFAULTS, SECTION, SECTIONS, SHARED, SOMEWHERE
 from pqd.spec.tables import Problem, Tables, Values, header
 from pqd.spec.text import UnreadableError, read_toml
 
@@ -139,6 +139,10 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     except UnreadableError as error:
         name = path.name if error.line else str(path)
         raise SpecError(name, [Problem(error.line, str(error))]) from None
+    if data and not data.keys() & SECTION.keys():
+        # Nothing of it is quoted: it may be anything.
+        headers = ", ".join(section.header for section in SECTIONS)
+        raise SpecError(path.name, [Problem(None, f"it is no spec: it has none of {headers}")])
     tables = Tables(data, Places(text))
     files = _Files(tables, path.parent, environ)
     synthetic = {

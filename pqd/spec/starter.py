@@ -97,7 +97,7 @@ def starter(private: Path, synthetic: Path, spec_folder: Path) -> str:
     TableError
         If the synthetic table cannot be read, or a path cannot be written down.
     """
-    seen = _seen(synthetic)
+    seen = _seen(private, synthetic)
     parts = [
         _HEAD.format(
             private=_path(private, spec_folder, "private"),
@@ -114,14 +114,17 @@ def starter(private: Path, synthetic: Path, spec_folder: Path) -> str:
     return "".join(parts)
 
 
-def _seen(synthetic: Path) -> _Seen:
-    from pqd.engines.duckdb import DuckDBEngine  # noqa: PLC0415 - slow to import
+def _seen(private: Path, synthetic: Path) -> _Seen:
+    from pqd.apart import check_apart, check_other_file  # noqa: PLC0415 - slow to import
     from pqd.expressions import Kind  # noqa: PLC0415
+    from pqd.synthetics import Synthetics  # noqa: PLC0415
     from pqd.tables import identifier, open_table  # noqa: PLC0415
 
     table = open_table(synthetic, "synthetic")
-    engine = DuckDBEngine(table)
-    table = engine.described(table)
+    check_other_file(private, table)
+    tables = Synthetics([table])
+    check_apart(tables)
+    engine, (table,) = tables.engine, tables.tables
     schema = engine.schema(table, table.columns, {})
     texts, numbers = [], {}
     for name in table.columns:

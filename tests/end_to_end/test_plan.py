@@ -4,11 +4,13 @@ import json
 import math
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import pqd
 from pqd.cli import app
+from tests.likeness import like
 
 ROOT = Path(__file__).parents[2]
 CENSUS = str(ROOT / "samples" / "census_synthetic.parquet")
@@ -83,8 +85,9 @@ def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
     entry = pqd.plan(CENSUS, "SELECT MEDIAN(age) FROM D", tau=2).entries[0]
     needed = entry.chosen.epsilon_needed
     assert needed is not None
+    private = like(pd.read_parquet(CENSUS))
     outcomes = [
-        pqd.audit(CENSUS, CENSUS, "SELECT MEDIAN(age) FROM D", tau=2, epsilon=needed, fresh=True)
+        pqd.audit(private, CENSUS, "SELECT MEDIAN(age) FROM D", tau=2, epsilon=needed, fresh=True)
         .verdicts[0]
         .outcome
         for _ in range(40)

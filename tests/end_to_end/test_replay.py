@@ -17,6 +17,7 @@ from pqd.engines.duckdb import DuckDBEngine
 from pqd.errors import BudgetError, RunError
 from pqd.ledger import FILE_NAME, Ledger
 from pqd.tables import Table
+from tests.likeness import like
 
 Ran = tuple[int, str, str]
 Report = dict[str, Any]
@@ -516,18 +517,18 @@ def test_a_table_that_changes_after_the_charge_is_refused(
 
 def test_one_account_protects_rows_or_persons_not_both(tmp_path: Path) -> None:
     table = pd.DataFrame({"id": [n // 3 for n in range(300)], "age": [n % 60 for n in range(300)]})
-    ledger = tmp_path / "own.sqlite"
+    private, ledger = like(table), tmp_path / "own.sqlite"
     asked: dict[str, Any] = {"tau": 5, "epsilon": 1, "ledger": ledger}
     sql = "SELECT COUNT(*) FROM D WHERE age > 3"
-    pqd.audit(table, table, sql, **asked)
+    pqd.audit(private, table, sql, **asked)
     with pytest.raises(BudgetError, match='protects per row, and this run would protect per "id"'):
-        pqd.audit(table, table, sql, unit="id", **asked)
+        pqd.audit(private, table, sql, unit="id", **asked)
     assert Ledger(ledger).accounts[0].epsilon == 1
     other = asked | {"ledger": tmp_path / "other.sqlite"}
-    pqd.audit(table, table, sql, unit="id", **other)
-    pqd.audit(table, table, "SELECT AVG(age) FROM D", unit="ID", max_rows=2, **other)
+    pqd.audit(private, table, sql, unit="id", **other)
+    pqd.audit(private, table, "SELECT AVG(age) FROM D", unit="ID", max_rows=2, **other)
     with pytest.raises(BudgetError, match='protects per "ID", and this run would protect per row'):
-        pqd.audit(table, table, sql, **other)
+        pqd.audit(private, table, sql, **other)
 
 
 def test_cells_that_read_otherwise_in_every_process_do_not_count(tmp_path: Path) -> None:
@@ -539,7 +540,7 @@ def test_cells_that_read_otherwise_in_every_process_do_not_count(tmp_path: Path)
         return pd.DataFrame({"age": range(5), "odd": pd.Series(cells, dtype=object)})
 
     asked: dict[str, Any] = {"tau": 5, "epsilon": 1, "ledger": tmp_path / "own.sqlite"}
-    first = pqd.audit(frame(), frame(), "SELECT COUNT(*) FROM D", **asked)
-    second = pqd.audit(frame(), frame(), "SELECT COUNT(*) FROM D", **asked)
+    first = pqd.audit(frame(), like(frame()), "SELECT COUNT(*) FROM D", **asked)
+    second = pqd.audit(frame(), like(frame()), "SELECT COUNT(*) FROM D", **asked)
     assert first.spent == 1
     assert second.spent == 0

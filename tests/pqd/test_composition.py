@@ -46,6 +46,7 @@ from pqd.expressions import Kind
 from pqd.parameters import Terms
 from pqd.queries import as_queries
 from pqd.query import Query
+from tests.likeness import like
 
 SCHEMA = {"age": Kind.NUMBER, "name": Kind.TEXT, "flag": Kind.BOOLEAN, "born": Kind.TIME}
 # Every row that the predicates below can tell apart.
@@ -513,7 +514,7 @@ def test_runs_share_the_delta_and_never_exceed_it(tmp_path: Path) -> None:
     for number in range(3):
         purse = Purse(tmp_path / "ledger.sqlite", Budget(None, limit), fresh=True)
         queries = as_queries(WORKLOAD[: 40 - number])
-        report = run(TABLE, TABLE, queries, terms(), SecureNoise(), purse=purse)
+        report = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), purse=purse)
         spent.append(report.cost.delta)
         assert report.cost.rule == OPTIMAL
         assert report.cost.total_delta == sum(spent) < limit
@@ -524,13 +525,13 @@ def test_runs_share_the_delta_and_never_exceed_it(tmp_path: Path) -> None:
 def test_what_a_run_costs_is_what_it_is_called(tmp_path: Path) -> None:
     purse = Purse(tmp_path / "ledger.sqlite")
     queries = as_queries(WORKLOAD[:3])
-    report = run(TABLE, TABLE, queries, terms(), SecureNoise(), purse=purse)
+    report = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), purse=purse)
     assert (report.cost.rule, report.spent) == (SEQUENTIAL, Fraction(3, 10))
-    again = run(TABLE, TABLE, queries, terms(), SecureNoise(), purse=purse)
+    again = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), purse=purse)
     assert again.cost.rule == NOTHING
     assert again.spent == 0
     assert again.cost.total == Fraction(3, 10)
     grouped_by = as_queries("SELECT COUNT(*) FROM D GROUP BY name")
-    parallel = run(TABLE, TABLE, grouped_by, terms(), SecureNoise(), purse=purse)
+    parallel = run(like(TABLE), TABLE, grouped_by, terms(), SecureNoise(), purse=purse)
     assert (parallel.cost.rule, parallel.spent) == (PARALLEL, Fraction(1, 10))
     assert parallel.cost.total == Fraction(4, 10)

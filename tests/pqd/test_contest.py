@@ -28,6 +28,7 @@ from pqd.rules import Rules
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from reports.comparison import CompareReport
+from tests.likeness import like
 
 Columns = Mapping[str, Mapping[str, Any]]
 
@@ -84,12 +85,12 @@ def contest(sql: str, frames: Sequence[object] = FRAMES, **options: Any) -> Cont
 
 def compared(
     sql: str | Sequence[str],
-    frames: Sequence[object],
-    private: object | None = None,
+    frames: Sequence[pd.DataFrame],
+    private: pd.DataFrame | None = None,
     **options: Any,
 ) -> CompareReport:
     named = {f"c{number}": frame for number, frame in enumerate(frames)}
-    secret = frames[0] if private is None else private
+    secret = like(frames[0] if private is None else private)
     return run_compare(secret, named, as_queries(sql), rules_of(**options), Silent())
 
 
@@ -257,7 +258,7 @@ ZERO: Columns = {"x": {"bounds": (0, 0)}}
 @pytest.mark.parametrize("frames", [1, 3])
 def test_settled_intervals_cost_nothing(frames: int) -> None:
     """Within these bounds every sum is 0, whatever the table."""
-    asked = {"tau": "1", "columns": ZERO, "release": "split"}
+    asked: dict[str, Any] = {"tau": "1", "columns": ZERO, "release": "split"}
     found = contest("SELECT SUM(x) FROM D", FRAMES[:frames], **asked)
     assert found.release.settled
     assert found.release.cost == 0
@@ -341,7 +342,7 @@ def test_where_no_candidate_can_be_within_it_is_refused_as_in_an_audit(
 ) -> None:
     sql, tau = REFUSED[label]
     with pytest.raises(PqdError) as audited:
-        pqd.audit(FRAMES[0], FRAMES[0], sql, tau=tau, epsilon=1)
+        pqd.audit(like(FRAMES[0]), FRAMES[0], sql, tau=tau, epsilon=1)
     with pytest.raises(PqdError) as found:
         compared(sql, FRAMES, tau=tau, release=release)
     assert str(found.value) == str(audited.value)

@@ -12,6 +12,7 @@ from pqd.dispatch import choose
 from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Terms
 from pqd.queries import as_queries
+from tests.likeness import like
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 QUERIES = [
@@ -56,7 +57,7 @@ def test_the_choice_sees_public_data_only(decider: str) -> None:
     queries = QUERIES[:3] if decider == "paper" else QUERIES
     synthetic = table(1, 400)
     found = []
-    for private in (table(2, 400), table(3, 6), table(1, 400)):
+    for private in (table(2, 400), table(3, 6), like(table(1, 400))):
         terms = Terms.parse(tau="5%", epsilon=0.5, alpha=0.05, decider=decider, detailed=True)
         report = run(private, synthetic, as_queries(queries), terms, SimulatedNoise(1))
         found.append([(v.decider, v.reason, v.tau_min, v.candidates) for v in report.verdicts])

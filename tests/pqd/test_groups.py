@@ -23,6 +23,7 @@ from pqd.questions import Asked, asks
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from pqd.workload import Workload
+from tests.likeness import like
 
 Cells = Mapping[str, Any]
 
@@ -421,14 +422,14 @@ def test_groups_have_ids_of_their_own_and_share_a_block() -> None:
 
 def test_null_and_the_text_null_have_two_names() -> None:
     frame = pd.DataFrame({"sex": ["NULL", None]})
-    report = run(frame, frame, as_queries(BY_SEX), terms(columns={}), SecureNoise())
+    report = run(like(frame), frame, as_queries(BY_SEX), terms(columns={}), SecureNoise())
     assert len({verdict.id for verdict in report.verdicts}) == 2
 
 
 def test_keys_of_several_columns_have_different_names() -> None:
     frame = pd.DataFrame({"a": ["x, b = y", "x"], "b": ["z", "y, b = z"]})
     query = as_queries("SELECT COUNT(*) FROM D GROUP BY a, b")
-    report = run(frame, frame, query, terms(columns={}), SecureNoise())
+    report = run(like(frame), frame, query, terms(columns={}), SecureNoise())
     assert len({verdict.id for verdict in report.verdicts}) == 2
 
 

@@ -34,6 +34,7 @@ from pqd.queries import as_queries
 from pqd.tables import open_table
 from reports.model import AuditReport
 from tests.drawing import examples
+from tests.likeness import like
 
 Price = Callable[[Fraction], Charge]
 Ran = tuple[int, str, str]
@@ -780,7 +781,7 @@ def audited(purse: Purse, act: Callable[[], object], questions: int = 1) -> Audi
         tau=5, epsilon="1/3", alpha="0.05", decider="auto", columns=None, detailed=False
     )
     noise = Watched(act)
-    return run(COUNTED, COUNTED, as_queries(queries), terms, noise, purse=purse)
+    return run(like(COUNTED), COUNTED, as_queries(queries), terms, noise, purse=purse)
 
 
 def bodies(path: Path, kind: str) -> list[Mapping[str, Any]]:
@@ -905,11 +906,13 @@ def limited(tmp_path: Path, path: Path, process: Callable[..., Ran]) -> Callable
     """Run an audit of 48 questions on a disk that is full from the start, or after the charge."""
     pytest.importorskip("resource")
     Ledger(path).close()
-    table = csv_of(tmp_path / "age.csv", [(str(n),) for n in range(50)], ("age",))
+    rows = [(str(number),) for number in range(50)]
+    copy = csv_of(tmp_path / "copy.csv", rows, ("age",))
+    private = csv_of(tmp_path / "age.csv", [(*row, "1") for row in rows], ("age", "aside"))
     queries = tmp_path / "queries.sql"
     texts = (f"SELECT COUNT(*) FROM D WHERE age > {number};" for number in range(48))
     queries.write_text("\n".join(texts), encoding="utf-8")
-    arguments = ["audit", str(table), str(table), "--queries", str(queries)]
+    arguments = ["audit", str(private), str(copy), "--queries", str(queries)]
     arguments += ["--tau", "5", "--epsilon", "1/4", "--ledger", str(path)]
 
     def run_limited(late: bool) -> Ran:

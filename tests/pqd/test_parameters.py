@@ -24,6 +24,7 @@ from pqd.parameters import (
     parse_columns,
     parse_type,
 )
+from tests.likeness import like
 
 TABLE = pd.DataFrame({"age": [1, 2, 3, 4], "capital-gain": [0, 5, 10, 20], "Sex": list("fmfm")})
 
@@ -205,7 +206,7 @@ def test_the_lattice_of_stated_facts(
 def audited(**changes: Any) -> pqd.AuditReport:
     given: dict[str, Any] = {"queries": "SELECT SUM(age) FROM D", "tau": 5, "epsilon": 1}
     given |= changes
-    return pqd.audit(TABLE, TABLE, given.pop("queries"), **given)
+    return pqd.audit(like(TABLE), TABLE, given.pop("queries"), **given)
 
 
 Refusal = tuple[dict[str, Any], type[PqdError], str]

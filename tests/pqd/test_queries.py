@@ -1,5 +1,6 @@
 """Workloads: files of queries, lists of queries, their ids."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import pqd
 from pqd.errors import NothingSelectedError, QueryError
 from pqd.queries import as_queries, read_queries
+from pqd.tables import open_table
 
 COUNT = "SELECT COUNT(*) FROM D"
 
@@ -145,3 +147,69 @@ def test_no_queries(queries: list[str]) -> None:
     with pytest.raises(NothingSelectedError) as caught:
         as_queries(queries)
     assert caught.value.exit_code == 5
+
+
+# A private table given as a file of queries ------------------------------------------------------
+
+CANARY = "zebra-canary"
+ROWS = f"name,age\n{CANARY},30\n{CANARY} -- id: {CANARY},31\n"
+PRIVATE: dict[str, str] = {
+    "t.tsv": ROWS.replace(",", "\t"),
+    "t.txt": f"SELECT COUNT(*) FROM D WHERE {CANARY};",
+    "t": ROWS,
+    "t.csv": ROWS,
+    "t.sql": ROWS,
+    "keyword.sql": f"select,name\n1,{CANARY}\n",
+    "named.sql": f"-- id: {CANARY}\n{CANARY},1\n",
+    "quotes.sql": f"name\n'{CANARY}\n",
+    "dump.sql": f"{COUNT};\nINSERT INTO people VALUES ('{CANARY}');\n",
+    "dump-first.sql": f"SELECT set_config('{CANARY}');\n{COUNT} WHERE {CANARY};",
+    "headless.csv": f"{CANARY},COUNT,*,age > 1\n",
+    "quotes.csv": f'name,age\n"{CANARY},3\n',
+}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_nothing_is_quoted_of_a_file_that_is_none_of_queries(name: str, tmp_path: Path) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_queries(written(tmp_path / name, PRIVATE[name]))
+    assert CANARY not in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["link.sql", "link.csv", "link"])
+def test_a_link_is_what_it_leads_to(name: str, tmp_path: Path) -> None:
+    """The name that is given says nothing: it may lead to any file of the machine."""
+    link = tmp_path / name
+    for target in ("/proc/self/environ", written(tmp_path / "t.txt", f"{COUNT};"), tmp_path):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        with pytest.raises(QueryError, match=r"must be, or link to, a file whose name ends in"):
+            read_queries(link)
+    link.unlink()
+    link.symlink_to(written(tmp_path / "w.sql", COUNT))
+    assert read_queries(link)[0].sql == COUNT
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "w.sql")
+    with pytest.raises(QueryError, match="must be, or link to"):
+        read_queries(tmp_path / "w.sql")
+
+
+def test_a_path_that_no_system_can_follow() -> None:
+    with pytest.raises(QueryError, match="cannot be read"):
+        read_queries("\0.sql")
+
+
+def test_a_table_of_the_run_is_no_file_of_queries(tmp_path: Path) -> None:
+    """Whatever it holds, and whatever it is called: a log of queries may be private too."""
+    table = written(tmp_path / "t.csv", f"id,aggregate,attribute,where_sql\n1,COUNT,*,{CANARY} >\n")
+    (tmp_path / "link.csv").symlink_to(table)
+    os.link(table, tmp_path / "other.csv")
+    opened = open_table(table, "private")
+    for name in ("t.csv", "link.csv", "other.csv"):
+        for tables in ([str(table)], ["nowhere.csv", table], [object(), opened]):
+            with pytest.raises(QueryError, match="is a table of this run") as caught:
+                read_queries(tmp_path / name, tables)
+            assert CANARY not in str(caught.value)

@@ -23,6 +23,7 @@ from pqd.references import MARGINALS, Column, columns_of, counting, marginals, r
 from pqd.synthetics import Synthetics
 from pqd.tables import Table, open_table
 from reports.comparison import CompareReport
+from tests.likeness import like
 
 Ran = tuple[int, str, str]
 Rows = set[tuple[str, ...]]
@@ -369,7 +370,7 @@ def test_the_marginals_do_not_know_the_private_rows() -> None:
     x = rng.integers(0, 2, 2000)
     frame = pd.DataFrame({"x": x, "y": x})
     report = pqd.compare(
-        frame,
+        like(frame),
         {"a": frame},
         "SELECT COUNT(*) FROM D WHERE x = 1 AND y = 0",
         tau=200,

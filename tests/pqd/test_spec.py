@@ -460,6 +460,13 @@ def test_a_table_given_by_mistake_is_not_quoted(refusal: Refusal) -> None:
         assert "Alice" not in refusal(f"{cell}\n{cell},Alice\n")
 
 
+def test_a_file_of_another_program_is_not_quoted(refusal: Refusal) -> None:
+    for text in ("Alice = 1\n", "[Alice]\nAlice = 'Alice'\n", "[[Alice]]\n", '"Alice" = {}'):
+        message = refusal(text)
+        assert "Alice" not in message
+        assert "it is no spec: it has none of [private]" in message
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"there is no such file; `pqd spec --init"):
         read_spec(tmp_path / "audit.toml")

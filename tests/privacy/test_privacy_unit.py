@@ -35,6 +35,7 @@ from pqd.questions import Asked, Question, asks
 from pqd.synthetics import Synthetics
 from pqd.tables import open_table
 from pqd.workload import PrivacyUnit, Task, Workload
+from tests.likeness import like
 
 Row = tuple[Any, ...]
 NAMES = ("pid", "age", "pay", "job")
@@ -53,6 +54,7 @@ SYNTHETIC = pd.DataFrame(
         "job": ["a", "b", "a", "c"],
     }
 )
+
 ONCE = [
     "SELECT COUNT(*) FROM D",
     "SELECT COUNT(pay) FROM D WHERE age > 1",
@@ -445,7 +447,7 @@ GROUPED = "SELECT {} FROM D GROUP BY job"
 @pytest.mark.parametrize("operand", ["COUNT(*)", "SUM(age)", "COUNT(age)"])
 def test_people_may_be_in_every_group_so_groups_add_up(operand: str) -> None:
     unit, queries = PrivacyUnit("pid", 7), as_queries(GROUPED.format(operand))
-    report = run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    report = run(like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
     assert (report.cost.rule, report.spent) == (SEQUENTIAL, 3 * Fraction(1, 2))
     assert (report.cost.unit, report.cost.max_rows) == ("pid", 7)
 
@@ -453,10 +455,10 @@ def test_people_may_be_in_every_group_so_groups_add_up(operand: str) -> None:
 @pytest.mark.parametrize("operand", ["MEDIAN(age)", "AVG(age)", "COUNT(DISTINCT age)"])
 def test_kept_rows_are_in_one_group_each(operand: str) -> None:
     unit, queries = PrivacyUnit("pid", 7), as_queries(GROUPED.format(operand))
-    report = run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    report = run(like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
     assert (report.cost.rule, report.spent) == (PARALLEL, 7 * Fraction(1, 2))
     mixed = as_queries([GROUPED.format(operand), "SELECT COUNT(*) FROM D WHERE job = 'a'"])
-    both = run(SYNTHETIC, SYNTHETIC, mixed, only_age(), SecureNoise(), unit=unit)
+    both = run(like(SYNTHETIC), SYNTHETIC, mixed, only_age(), SecureNoise(), unit=unit)
     assert both.spent == 8 * Fraction(1, 2)
 
 
@@ -615,14 +617,21 @@ def test_a_synthetic_table_without_the_column_has_a_person_per_row() -> None:
     assert [verdict.q_synthetic for verdict in report.verdicts] == [4, 12, 3]
     assert any("each of its rows counts as one person" in note for note in report.notes)
     assert report.spent == 4 * Fraction(1, 2)
-    with_column = run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    with_column = run(like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
     assert [verdict.q_synthetic for verdict in with_column.verdicts] == [3, 12, 3]
 
 
 def test_a_unit_in_no_table_is_refused() -> None:
     queries = as_queries("SELECT COUNT(*) FROM D")
     with pytest.raises(ParameterError):
-        run(SYNTHETIC, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("nobody"))
+        run(
+            like(SYNTHETIC),
+            SYNTHETIC,
+            queries,
+            only_age(),
+            SecureNoise(),
+            unit=PrivacyUnit("nobody"),
+        )
 
 
 @pytest.mark.parametrize("rows", [0, -1, "1.5", 10**7, "many"])
@@ -634,7 +643,7 @@ def test_rows_of_a_person_are_a_whole_number(rows: Any) -> None:
 
 def test_a_frame_in_reverse_is_read() -> None:
     queries = as_queries("SELECT SUM(age) FROM D")
-    report = run(SYNTHETIC.iloc[::-1], SYNTHETIC, queries, only_age(), SecureNoise())
+    report = run(like(SYNTHETIC).iloc[::-1], SYNTHETIC, queries, only_age(), SecureNoise())
     assert len(report.verdicts) == 1
 
 
