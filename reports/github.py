@@ -13,7 +13,7 @@ from reports.check_words import (
     stamped,
 )
 from reports.terminal import SIMULATED
-from reports.visible import visible
+from reports.visible import inert, visible
 
 if TYPE_CHECKING:
     from reports.check import CheckEntry, CheckReport
@@ -48,8 +48,9 @@ def _level(entry: "CheckEntry") -> str | None:
 
 
 def _command(level: str, path: str, line: int, title: str, text: str) -> str:
-    place = f"file={_escaped(visible(path), _PROPERTY)},line={max(line, 1)}"
-    return f"::{level} {place},title={_escaped(title, _PROPERTY)}::{_escaped(text, _DATA)}"
+    place = f"file={_escaped(inert(visible(path)), _PROPERTY)},line={max(line, 1)}"
+    shown = _escaped(inert(title), _PROPERTY), _escaped(inert(text), _DATA)
+    return f"::{level} {place},title={shown[0]}::{shown[1]}"
 
 
 def _escaped(text: str, codes: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 from reports.chart import chart_lines
 from reports.numbers import number_text
 from reports.refused import refused_lines, refused_sentence
-from reports.visible import visible
+from reports.visible import inert, visible
 from reports.words import (
     cost_sentences,
     headline,
@@ -77,11 +77,11 @@ class TerminalReport:
 
 
 def rendered_text(renderable: RenderableType, width: int) -> str:
-    """Return ``renderable`` as plain text."""
+    """Return ``renderable`` as plain text, which may be printed where a build's runner reads."""
     stream = io.StringIO()
     console = Console(file=stream, width=width, color_system=None, force_terminal=False)
     console.print(renderable)
-    return stream.getvalue()
+    return inert(stream.getvalue())
 
 
 def report_text(report: AuditReport, width: int = 80) -> str:

@@ -1,9 +1,13 @@
-"""Text from queries and file names, made harmless for a terminal."""
+"""Text from queries and file names, made harmless for a terminal and for a build's log."""
 
+import re
 import unicodedata
 
 # Controls, formats (such as reversed direction), halves of characters, line and page separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# What the runner of a build obeys in a log: "::name" where a line begins (GitHub), and anywhere
+# "##[name" (GitHub, Azure), "##vso[name" (Azure), "##teamcity[name".
+_OBEYED = re.compile(r"(?P<begun>(?:^|[\r\n])\s*):(?=:)|##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 
 
 def visible(text: str, *, keep: str = "") -> str:
@@ -16,4 +20,14 @@ def visible(text: str, *, keep: str = "") -> str:
         if unicodedata.category(sign) in _HIDDEN and sign not in keep
         else sign
         for sign in text
+    )
+
+
+def inert(text: str) -> str:
+    """Return ``text`` without a command to the runner of a build that reads its lines.
+
+    One sign of it is written as JSON would escape it, so that JSON says what it said.
+    """
+    return _OBEYED.sub(
+        lambda found: "#\\u0023" if found["begun"] is None else f"{found['begun']}\\u003a", text
     )

@@ -19,6 +19,7 @@ from pqd.cli.compare import compare
 from pqd.cli.plan import plan
 from pqd.cli.release import release
 from pqd.cli.spec import spec
+from pqd.cli.streams import inert_streams
 from pqd.sealed import withheld
 from reports.visible import visible
 
@@ -72,6 +73,11 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     _charged().clear()
+    with inert_streams():
+        _run()
+
+
+def _run() -> None:
     try:
         app()
     except SystemExit as ended:

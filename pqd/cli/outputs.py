@@ -8,10 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
 from deciders.errors import ParameterError, PqdError
 from pqd.cli import options
+from pqd.cli.streams import command_to_runner
 from pqd.paths import usable
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def _write(output: Output, report: CheckReport, spec: Path, *, aside: bool) -> N
         from reports.github import annotations as commands
 
         # Beside a rendering on standard output; the runner reads both streams.
-        typer.echo(commands(report, shown_path(spec)), nl=False, err=aside)
+        command_to_runner(commands(report, shown_path(spec)), aside=aside)
         if summary := os.environ.get(_SUMMARY_VARIABLE):
             from reports.markdown import markdown_text
 

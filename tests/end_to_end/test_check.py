@@ -9,11 +9,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import pqd
 from pqd.baseline import write_baseline
 from pqd.ledger import Ledger
+from tests.likeness import like
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
@@ -319,13 +321,20 @@ def test_an_updated_baseline_keeps_checks_that_were_not_run(
     assert len(json.loads(baseline.read_text("utf-8"))["checks"]) == 2
 
 
+def like_the_private(folder: Path) -> Path:
+    """Return a table that answers as the private one does."""
+    path = folder / "like.parquet"
+    like(pd.read_parquet(SAMPLES / "census_private.parquet")).to_parquet(path)
+    return path
+
+
 def test_several_synthetic_tables_and_expecting_far(tmp_path: Path) -> None:
     spec = edited(
         tmp_path,
         "audit-fails",
         (
             "[defaults]",
-            f'[synthetic.copy]\npath = "{SAMPLES}/census_private.parquet"\n\n[defaults]',
+            f'[synthetic.copy]\npath = "{like_the_private(tmp_path)}"\n\n[defaults]',
         ),
         ("workly LIKE 'Yes'\"", 'workly LIKE \'Yes\'"\nexpect = "far"\nsynthetic = ["tree"]'),
     )
@@ -427,7 +436,7 @@ def test_the_variable_comes_before_the_spec(
 def test_one_table_of_a_check_can_be_chosen(tmp_path: Path) -> None:
     second = (
         "[defaults]",
-        f'[synthetic.copy]\npath = "{SAMPLES}/census_private.parquet"\n[defaults]',
+        f'[synthetic.copy]\npath = "{like_the_private(tmp_path)}"\n[defaults]',
     )
     spec = edited(tmp_path, "audit-fails", second)
     report = pqd.check(spec, only=["median-age-of-men@copy"])

@@ -115,7 +115,7 @@ CASES = [
 
 @pytest.mark.parametrize(("release", "record"), CASES)
 def test_reports_do_not_depend_on_the_private_table(release: str, record: str) -> None:
-    expected = said(compared(FIRST, RECORDS[record](), rules(release)))
+    expected = said(compared(PRIVATE["a neighbour"], RECORDS[record](), rules(release)))
     for name in ("many other rows", "no rows", "extremes"):
         found = said(compared(PRIVATE[name], RECORDS[record](), rules(release)))
         assert found == expected, name
@@ -136,7 +136,7 @@ def test_the_choice_of_releases_does_not_depend_on_the_private_table(
 ) -> None:
     columns = {"age": {"bounds": (0, 99)}}
     stated = rules(tau=tau, epsilon=epsilon, columns=columns)
-    expected = said(compared(FIRST, RECORDS["near"](), stated))
+    expected = said(compared(PRIVATE["a neighbour"], RECORDS["near"](), stated))
     for name in ("many other rows", "nothing but NULL", "long text"):
         assert said(compared(PRIVATE[name], RECORDS["near"](), stated)) == expected, name
 
@@ -157,7 +157,9 @@ def test_without_noise_the_same_tables_do_differ() -> None:
 
 
 def test_a_record_reaches_the_report() -> None:
-    reports = {said(compared(FIRST, made(), rules(), SHORT)) for made in RECORDS.values()}
+    reports = {
+        said(compared(PRIVATE["a neighbour"], made(), rules(), SHORT)) for made in RECORDS.values()
+    }
     assert len(reports) == len(RECORDS)
 
 
@@ -167,7 +169,7 @@ def test_reports_do_not_depend_on_the_private_file(tmp_path: Path) -> None:
         "open quote": 'age,pay,job,born\n1,2,"zebra-canary,4\n5,6,7,8\n',
         "no text": b"age,pay,job,born\n1,2,\xff\xfe,4\n",
         "zero byte": b"age,pay,job,born\n1,2,\0,4\n",
-        "good": FIRST.to_csv(index=False),
+        "good": PRIVATE["a neighbour"].to_csv(index=False),
         "no rows": "age,pay,job,born\n",
     }
     reports = {}
@@ -226,7 +228,7 @@ def test_refusals_do_not_depend_on_the_private_table(label: str) -> None:
 
 def test_progress_does_not_depend_on_the_private_table() -> None:
     told = []
-    for table in (FIRST, PRIVATE["many other rows"], PRIVATE["no rows"]):
+    for table in (PRIVATE["a neighbour"], PRIVATE["many other rows"], PRIVATE["no rows"]):
         steps: list[tuple[object, ...]] = []
 
         def note(

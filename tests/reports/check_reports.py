@@ -116,7 +116,7 @@ REPORTS = (
 
 _NASTY = (
     "<script>alert(1)</script>", "]]>", "](http://evil.example)", "@someone", "a|b", "\\|", "`x`",
-    "\r::error::x", "\n::error::x", "\n", "\r\n", "##[error]x", "%0A", "<!-- ", "-->", "&amp;",
+    "\r::error::x", "\n::error::x", "\n", "\r\n", "##[x]##vso[x]", "%0A", "<!-- ", "-->", "&amp;",
     '"', "'", "</pre>", "</details>\n\n# x", "\n\n<img src=x>", "www.evil.example", "http://e.com",
     "a@b.com", "\x1b[31m", "\x00", "\u202e", "\u2028", "\ufffe", "\ud800", "中文", "**x**", "_y_",
     "{{ 1 }}", "~~~", "```", "- ", "1. ", "| --- |", "\t", "    x", "$x$", ":smile:", "#1", "GH-1",
