@@ -10,12 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pqd.classes import Classes
+from pqd.direct import DirectPlan
 from pqd.dispatch import AUTO
-from pqd.errors import PqdError
-from pqd.modes import RANGES
+from pqd.errors import ParameterError, PqdError
+from pqd.modes import RANGES, TOGETHER, WORKLOAD
 from pqd.predicate import canonical
 from pqd.priced import Priced
-from pqd.problem import MECHANISMS, Plan, Planned, Problem
+from pqd.problem import Plan, Planned, Problem
 from pqd.ranges import ranges_of
 from pqd.workload import Workload
 
@@ -51,7 +52,6 @@ class Batch(Priced):
     name: str
     sql: tuple[str, ...]
     tasks: tuple[Task, ...]
-    classes: Classes
     plan: Plan
 
     @property
@@ -105,8 +105,8 @@ class Batch(Priced):
     @cached_property
     def key(self) -> str:
         """What the answers are a function of, beside the private table and chance, as a hash."""
-        rows = [selection(task) for task in self.tasks]
-        return self.keyed({"rows": rows, "classes": self.classes.digest})
+        rows, classes = [selection(task) for task in self.tasks], self.plan.classes
+        return self.keyed({"rows": rows, "classes": classes.digest if classes else None})
 
 
 @contextmanager
@@ -146,10 +146,7 @@ class Asking(Protocol):
 class Public:
     """What is public of queries that sum up one thing and may be answered together.
 
-    Raises
-    ------
-    PqdError
-        If they tell too many classes of rows apart.
+    ``passed`` says why ``auto`` passed over all mechanisms that tell classes of rows apart.
     """
 
     def __init__(
@@ -157,11 +154,16 @@ class Public:
     ) -> None:
         """Count the synthetic table's cells."""
         self.asked, self.epsilon, self._schema = asked, epsilon, part.prepared.schema
-        self._workload = Workload(tuple(one.task for one in asked))
-        self.cells = part.engine.cells(synthetic, self._schema, self._workload)
-        self.classes = Classes.of(self._workload, self.cells.words)
-        measured = asked[0].task.measured
-        self.problem = Problem(self.classes, measured.lattice if measured else None)
+        self.workload = Workload(tuple(one.task for one in asked))
+        self.cells = part.engine.cells(synthetic, self._schema, self.workload)
+        self.passed: PqdError | None = None
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The same as numerical queries over classes of rows; ParameterError if they do not fit."""
+        measured = self.asked[0].task.measured
+        classes = Classes.of(self.workload, self.cells.words)
+        return Problem(classes, measured.lattice if measured else None)
 
     def plans(self, mechanism: str) -> dict[str, Plan]:
         """Return the plan of a mechanism, or for ``auto`` all that fit and are quick enough.
@@ -171,15 +173,41 @@ class Public:
         PqdError
             If none fits: the first reason.
         """
-        plans = _plans(mechanism, self.problem, self.epsilon)
-        if mechanism in {AUTO, RANGES}:
+        if mechanism != AUTO:
+            return {mechanism: self._plan(mechanism)}
+        names: Sequence[str] = TOGETHER
+        try:
+            self.problem  # noqa: B018 - once for all that need it
+        except ParameterError as error:
+            names, self.passed = (WORKLOAD, RANGES), error
+        made: dict[str, Plan] = {}
+        refusal: PqdError | None = None
+        for name in names:
             try:
-                found = ranges_of(self._workload, self.cells, self._schema, self.epsilon)
-                plans[RANGES] = found
-            except PqdError:
-                if mechanism == RANGES:
-                    raise
-        return plans
+                plan = self._plan(name)
+            except PqdError as error:
+                refusal = refusal or error
+                continue
+            if plan.quick:
+                made[name] = plan
+        if refusal and not made:
+            raise refusal
+        return made
+
+    def _plan(self, name: str) -> Plan:
+        """Return the plan of a mechanism."""
+        if name == WORKLOAD:
+            return DirectPlan.of(self.workload, self.epsilon)
+        if name == RANGES:
+            return ranges_of(self.workload, self.cells, self._schema, self.epsilon)
+        try:
+            problem = self.problem
+        except ParameterError as error:
+            raise ParameterError(
+                f"{name} must know what a row can meet, and {error}; or use workload, which counts "
+                "query by query"
+            ) from None
+        return Planned.of(name, problem, self.epsilon)
 
     def batch(self, name: str, plan: Plan) -> Batch:
         """Return the batch of all of them, answered as ``plan`` says."""
@@ -192,28 +220,6 @@ class Public:
             unit=None,
             name=name,
             sql=tuple(one.query.sql for one in self.asked),
-            tasks=self._workload.tasks,
-            classes=self.classes,
+            tasks=self.workload.tasks,
             plan=plan,
         )
-
-
-def _plans(asked: str, problem: Problem, epsilon: Fraction) -> dict[str, Plan]:
-    """Return the plans to rehearse: the one that is named, or all that fit and are quick enough."""
-    if asked == RANGES:
-        return {}
-    if asked != AUTO:
-        return {asked: Planned.of(asked, problem, epsilon)}
-    made: dict[str, Plan] = {}
-    refusal: PqdError | None = None
-    for name in MECHANISMS:
-        try:
-            plan = Planned.of(name, problem, epsilon)
-        except PqdError as error:
-            refusal = refusal or error
-            continue
-        if plan.quick:
-            made[name] = plan
-    if refusal and not made:
-        raise refusal
-    return made

@@ -15,21 +15,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.errors import ParameterError
 from pqd.batch import Public, name_of, naming, selection
 from pqd.disjoint import exactly
 from pqd.dispatch import AUTO
 from pqd.errors import PqdError
-from pqd.modes import ALONE, RANGES
-from pqd.predicate import Atom
-from pqd.together import DIGITS, Joint, joints, relative
+from pqd.modes import ALONE, RANGES, WORKLOAD
+from pqd.predicate import atoms
+from pqd.together import DIGITS, Joint, UntoldError, joints, relative
 from pqd.waiting import Beside, One, Sharers, alone, distinct
 from reports.numbers import epsilon_text
 from reports.words import share_text
 
 if TYPE_CHECKING:
     from pqd.dispatch import Candidate
-    from pqd.workload import Measured
+    from pqd.workload import Measured, Task
 
 _SUMMED = ("COUNT", "SUM")
 # A question is shown what the best of the batches would be worth to it.
@@ -52,22 +51,24 @@ def into_batches(sharers: Sharers, beside: Beside, each: Fraction, mode: str) ->
     PqdError
         If a mechanism that is named does not fit.
     """
-    families = [
-        _Family(name_of(sharers.left[places[0]].waiting.query), places, sharers, beside, each)
-        for places in _families(sharers)
-    ]
+    families = [_Family(*pair, sharers, beside, each) for pair in _families(sharers, mode)]
     if mode == ALONE:
         return bool(families)
     able: list[Able] = []
+    refusal: PqdError | None = None
     for family in families:
         if mode == AUTO and len(family.places) == 1:
             continue
         try:
             able.append((family, family.joints(mode)))
         except PqdError as error:
-            if mode != AUTO:
+            refusal = refusal or error
+            # What is set aside for its conditions is asked alone, whatever is named for the others.
+            if mode != AUTO and not isinstance(error, UntoldError):
                 raise
             sharers.notes.append(f"{family.number}, each by itself. {error}")
+    if refusal and mode != AUTO and not able:
+        raise refusal
     if able:
         _settle(able, sharers, each, mode)
     return bool(families)
@@ -85,14 +86,33 @@ def _settle(able: Sequence[Able], sharers: Sharers, each: Fraction, mode: str) -
             family.rival(found[:_SHOWN])
 
 
-def _families(sharers: Sharers) -> list[list[int]]:
-    """Return the places of queries that add up the same of a row, and may be answered together."""
+def _families(sharers: Sharers, mode: str) -> list[tuple[str, list[int]]]:
+    """Return the places of queries that add up the same of a row, and may be answered together.
+
+    Those that ``workload`` alone can answer with others are a family of their own, so that they
+    leave the others every choice.
+    """
     found: dict[Measured | None, list[int]] = {}
     for place, (waiting, _) in sharers.left.items():
         free = waiting.unit is None and waiting.asked.terms.decider == AUTO
         if waiting.query.aggregate in _SUMMED and free:
             found.setdefault(waiting.task.measured, []).append(place)
-    return list(found.values())
+    families = []
+    for places in found.values():
+        name = name_of(sharers.left[places[0]].waiting.query)
+        told = [place for place in places if _told(sharers.left[place].waiting.task)]
+        untold = [place for place in places if place not in told]
+        whole = mode in {WORKLOAD, RANGES} or not untold or not told
+        if whole or (mode == AUTO and len(told) == 1):
+            families.append((name, places))
+        else:
+            families += [(name, told), (f"{name} (other conditions)", untold)]
+    return families
+
+
+def _told(task: Task) -> bool:
+    """Say whether what a row can meet of its conditions is known in public."""
+    return task.predicate is None or all(exactly(atom) for atom in atoms(task.predicate))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +158,12 @@ class _Family:
             different = {selection(question.task): question for question in asked}
             ordered = [different[text] for text in sorted(different)]
             public = Public(ordered, *self.beside, self._epsilon)
-            if public.classes.unsure and mode != RANGES:
-                raise ParameterError(_untold(public.classes.unsure))
-            return joints(public, self.name, asked, mode)
+            found = joints(public, self.name, asked, mode)
+        if public.passed:
+            self.sharers.notes.append(
+                f"{self.name}: counted query by query only, as {public.passed}."
+            )
+        return found
 
     def settle(self, found: Sequence[Joint], reason: str) -> None:
         """Answer them by the first of ``found``, beside what else there is."""
@@ -230,15 +253,6 @@ class _Weighing:
         scores.insert(int(number in taken), ("each by itself", self.wrong(single)))
         way = f"{family.whole}, answered together" if number in taken else f"{family.number},"
         return f"{way} {_compared(scores, len(self._left))}"
-
-
-def _untold(unsure: Sequence[str]) -> str:
-    """Return why these conditions, with others on their columns, are not for a batch."""
-    strange = [name for name in unsure if exactly(Atom(name)) is None]
-    return (
-        f"no batch takes {(strange or unsure)[0]}, only comparisons of one column with constants; "
-        "leave such queries out, or use alone"
-    )
 
 
 def _compared(scores: Sequence[tuple[str, float]], verdicts: int) -> str:

@@ -57,7 +57,7 @@ ESTIMATORS: Mapping[str, Names] = {
 }
 # Beside the queries of the batch, which the key has as they are asked.
 BATCHES: Mapping[str, Names] = {
-    "workload": (),
+    "workload": ("most", "top"),
     "identity": (),
     "dyadic": ("base",),
     "composition": ("base",),
@@ -112,6 +112,11 @@ def of_estimator(estimator: Estimator | SplitMargins) -> dict[str, Any]:
     found = _named(estimator, ESTIMATORS)
     decider = getattr(estimator, "decider", None)
     return found if decider is None else {**found, "decider": of_decider(decider)}
+
+
+def of_direct(plan: object) -> dict[str, Any]:
+    """Return what answers that are counted query by query are a function of, beside epsilon."""
+    return _named(plan, BATCHES)
 
 
 def of_batch(mechanism: Mechanism, universe: Universe) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from reports.release import Rehearsed, ReleasedBatch
 if TYPE_CHECKING:
     from deciders import Histogram
     from pqd.asking import Part
+    from pqd.errors import PqdError
     from pqd.parameters import Terms
     from pqd.priced import Priced
     from pqd.query import Query
@@ -63,11 +64,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A batch, and how its mechanism was chosen."""
+    """A batch, and how its mechanism was chosen; ``passed`` says why others were passed over."""
 
     batch: Batch
     choice: Chosen
     scale: Fraction
+    passed: PqdError | None = None
 
     @property
     def measured(self) -> Measured | None:
@@ -81,14 +83,14 @@ class Made:
 
     def facts(self, *, replayed: bool) -> ReleasedBatch:
         """Return what a report says of it."""
-        scale = float(self.scale)
+        scale, classes = float(self.scale), self.batch.plan.classes
         return ReleasedBatch(
             name=self.batch.name,
             queries=len(self.batch.tasks),
             epsilon=self.batch.epsilon,
             mechanism=self.batch.plan.id,
             reason=self.choice.reason,
-            classes=self.batch.classes.size,
+            classes=classes.size if classes else None,
             rehearsed=tuple(Rehearsed(n, e * scale) for n, e in self.choice.errors.items()),
             replayed=replayed,
         )
@@ -110,8 +112,9 @@ def batches(
         with naming(name):
             public = Public(ordered, part, synthetic, terms.epsilon * len(asked) / whole)
             plans = public.plans(terms.decider)
-            choice = chosen(plans, public.problem, public.cells, public.epsilon, ordered[0].scale)
-        made.append(Made(public.batch(name, choice.plan), choice, ordered[0].scale))
+            choice = chosen(plans, public.workload, public.cells, public.epsilon, ordered[0].scale)
+        batch = public.batch(name, choice.plan)
+        made.append(Made(batch, choice, ordered[0].scale, public.passed))
     return made
 
 

@@ -1,12 +1,13 @@
 """The names of the ways to share one budget among queries."""
 
+from deciders.batch.linear_noise import NoisyAnswers
 from deciders.errors import ParameterError
 from pqd.dispatch import AUTO
 from pqd.problem import MECHANISMS
 
-ALONE, RANGES = "alone", "ranges"
+ALONE, RANGES, WORKLOAD = "alone", "ranges", NoisyAnswers.id
 # What answers queries together, and how else they may share a budget.
-TOGETHER = (*MECHANISMS, RANGES)
+TOGETHER = (WORKLOAD, *MECHANISMS, RANGES)
 MODES = (AUTO, ALONE, *TOGETHER)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from deciders.batch.conditions import Ranges, Subsets
 from deciders.batch.huang import Composition
-from deciders.batch.linear_noise import NoisyAnswers, NoisyClasses
+from deciders.batch.linear_noise import NoisyClasses
 from deciders.batch.normalization import GlobalTruncation, Normalization
 from deciders.batch.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.numerical_queries import Decomposable
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from pqd.engines.gathering import Integers
 
 Maker = Callable[[Decomposable], "Mechanism"]
+# Those that tell classes of rows apart.
 MECHANISMS: dict[str, Maker] = {
-    NoisyAnswers.id: lambda queries: NoisyAnswers(queries=queries),
     NoisyClasses.id: lambda queries: NoisyClasses(queries=queries),
     Numerical.id: lambda queries: Numerical(queries=queries),
     Normalization.id: lambda queries: Normalization(queries=queries),
@@ -48,7 +48,7 @@ MECHANISMS: dict[str, Maker] = {
     RangeMechanism.id: lambda queries: RangeMechanism(queries=queries),
 }
 # Composition draws for every query by itself, and these two once for each query or class.
-_MOST_COMPOSED, _MOST_DRAWN = 300, 10_000
+_MOST_COMPOSED, MOST_DRAWN = 300, 10_000
 # Dyadic intervals over the classes have at most so many layers.
 _MOST_LAYERS = 20
 _LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22
@@ -61,11 +61,21 @@ _ONE = Whole(1, np.ones((1, 1), np.int64))
 
 
 class Plan(Protocol):
-    """One way to answer a batch, all of it public.  Conformers: Planned, RangePlan."""
+    """One way to answer a batch, all of it public.  Conformers: DirectPlan, Planned, RangePlan."""
 
     @property
     def id(self) -> str:
         """The name of the mechanism."""
+        ...
+
+    @property
+    def classes(self) -> Classes | None:
+        """The classes of rows that it tells apart, None if it knows a row otherwise."""
+        ...
+
+    @property
+    def quick(self) -> bool:
+        """Whether it draws so little that ``auto`` may take it."""
         ...
 
     def parameters(self) -> Mapping[str, Any]:
@@ -175,15 +185,6 @@ class Problem:
         counts = cells.counts[held]
         return Rows(np.repeat(classes, counts), np.repeat(levels, counts))
 
-    def truth(self, cells: Cells) -> Integers:
-        """Return the exact answers in units: not private, for the synthetic table only."""
-        held = cells.places >= 0
-        totals = np.zeros(self.classes.size, np.int64)
-        worth = self._values(cells.places[held]) * cells.counts[held]
-        np.add.at(totals, self.classes.of_words(cells.words[held]), worth)
-        found: Integers = self.classes.matrix.astype(np.int64) @ totals
-        return found
-
 
 @dataclass(frozen=True, eq=False)
 class Planned:
@@ -217,9 +218,14 @@ class Planned:
         return cls(problem, make(asked()))
 
     @property
+    def classes(self) -> Classes:
+        """The classes of rows."""
+        return self.problem.classes
+
+    @property
     def runs(self) -> int:
         """How often it is rehearsed: more often for few queries, and where that takes no time."""
-        drawn = self.id in {NoisyAnswers.id, NoisyClasses.id, Composition.id}
+        drawn = self.id in {NoisyClasses.id, Composition.id}
         return max(8, 64 // len(self.problem.classes.matrix)) if drawn else 3
 
     @property
@@ -230,8 +236,8 @@ class Planned:
         """
         queries, classes = self.problem.classes.matrix.shape
         layered = 4 * classes * self.problem.top.bit_length()
-        drawn = {NoisyAnswers.id: queries, NoisyClasses.id: classes, RangeMechanism.id: layered}
-        few = drawn.get(self.id, 0) <= _MOST_DRAWN
+        drawn = {NoisyClasses.id: classes, RangeMechanism.id: layered}
+        few = drawn.get(self.id, 0) <= MOST_DRAWN
         composed = self.id == Composition.id and queries > _MOST_COMPOSED
         return few and not composed and self.id != NumericalInTwoSteps.id
 
@@ -261,7 +267,7 @@ class Planned:
         The sides of 0 add up, each taken at the larger scale of both: symmetric noise with one
         peak reaches farther with every part that does, so tails stay upper bounds.
         """
-        sides = [side for side in self._sides if isinstance(side, (NoisyAnswers, NoisyClasses))]
+        sides = [side for side in self._sides if isinstance(side, NoisyClasses)]
         if not sides:
             return None
         scale = max(side.norm for side in sides) / epsilon
@@ -287,7 +293,7 @@ class Planned:
 
         Composition adds Laplace noise of scale ``2 tau / share``; sides of 0 are independent.
         """
-        sides = [m for m in self._sides if isinstance(m, (NoisyAnswers, NoisyClasses))]
+        sides = [m for m in self._sides if isinstance(m, NoisyClasses)]
         if sides:
             squares = sum(side.deviations(epsilon) ** 2 for side in sides)
             return tuple(np.sqrt(squares).tolist())

@@ -61,6 +61,16 @@ class RangePlan:
         return RANGES
 
     @property
+    def classes(self) -> None:
+        """It knows a row by its value alone."""
+        return
+
+    @property
+    def quick(self) -> bool:
+        """It always is."""
+        return True
+
+    @property
     def runs(self) -> int:
         """How often it is rehearsed: more often for few queries."""
         return max(5, 64 // len(self.mechanism.workload.ranges))

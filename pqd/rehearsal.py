@@ -16,6 +16,7 @@ import numpy as np
 
 from deciders.errors import ParameterError, PqdError
 from deciders.noise import check_scale
+from pqd.direct import answers
 from reports.numbers import number_text
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     from deciders.laplace import Floats
     from pqd.engines.cells import Cells
-    from pqd.problem import Plan, Problem
+    from pqd.problem import Plan
+    from pqd.workload import Workload
 
 
 class Rehearsal:
@@ -56,10 +58,10 @@ class Rehearsal:
 class Stage:
     """The synthetic table, on which plans are rehearsed."""
 
-    def __init__(self, problem: Problem, cells: Cells, epsilon: Fraction) -> None:
+    def __init__(self, workload: Workload, cells: Cells, epsilon: Fraction) -> None:
         """Keep the exact answers, which are public."""
         self._cells, self._epsilon = cells, epsilon
-        self._truth = problem.truth(cells)
+        self._truth = answers(workload, cells)
         self.size = float(np.abs(self._truth).mean())
         # What a plan reads depends on its kind alone; it takes time with the rows.
         self._rows: dict[type, Any] = {}
@@ -70,8 +72,8 @@ class Stage:
             self._rows[type(plan)] = plan.read(self._cells)
         rows = self._rows[type(plan)]
         noises = (Rehearsal(run) for run in range(first, first + runs))
-        answers = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
-        found: Floats = np.array(answers, np.float64) - self._truth
+        drawn = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
+        found: Floats = np.array(drawn, np.float64) - self._truth
         return found
 
 
@@ -93,7 +95,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(
-    plans: Mapping[str, Plan], problem: Problem, cells: Cells, epsilon: Fraction, unit: Fraction
+    plans: Mapping[str, Plan], workload: Workload, cells: Cells, epsilon: Fraction, unit: Fraction
 ) -> Chosen:
     """Return the plan with the least mean absolute error on the synthetic table's ``cells``.
 
@@ -105,7 +107,7 @@ def chosen(
         If no plan fits: the first reason.
     """
     errors: dict[str, float] = {}
-    stage = Stage(problem, cells, epsilon)
+    stage = Stage(workload, cells, epsilon)
     refusal: PqdError | None = None
     for name, plan in plans.items():
         try:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from deciders import Noise
     from deciders.exact import Number
     from pqd.accounts import Batched
+    from pqd.batch import Batch
     from pqd.query import Query
     from pqd.tables import Table
 
@@ -159,6 +160,12 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     )
 
 
+def _unsure(batch: Batch) -> tuple[str, ...]:
+    """Return the conditions that a private row may meet as no class does."""
+    classes = batch.plan.classes
+    return classes.unsure if classes else ()
+
+
 def _drawn(
     part: Part[Member], synthetic: Table, made: Sequence[Made], answers: Answers, table: Path
 ) -> str:
@@ -195,9 +202,14 @@ def _remarks(made: Sequence[Made]) -> Iterator[str]:
                 f"{one.batch.name}: rehearsed, the answers err by half their size or more: at this "
                 "epsilon they say little; ask fewer queries, or raise epsilon."
             )
+        if one.passed:
+            yield (
+                f"{one.batch.name}: of all mechanisms only those were weighed that tell no classes "
+                f"of rows apart, as {one.passed}."
+            )
         if note := one.batch.plan.note:
             yield f"{one.batch.name}: {note}"
-        if unsure := one.batch.classes.unsure:
+        if unsure := _unsure(one.batch):
             more = f" and {len(unsure) - 3:,} more" if len(unsure) > 3 else ""
             yield (
                 f"{one.batch.name}: what can hold together of {', '.join(unsure[:3])}{more} is "
@@ -245,7 +257,7 @@ def _reaches(one: Made, alpha: Number) -> Reaches:
     batch, noise = one.batch, one.batch.plan.noise(one.batch.epsilon)
     if noise is None:
         return (None,) * len(batch.tasks)
-    unsure, known = set(batch.classes.unsure), {law: reach(law, alpha) for law in set(noise)}
+    unsure, known = set(_unsure(batch)), {law: reach(law, alpha) for law in set(noise)}
     met = (
         set() if t.predicate is None else {a.sql for a in atoms(t.predicate)} for t in batch.tasks
     )

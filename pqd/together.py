@@ -13,7 +13,9 @@ from deciders.batch.tails import Rehearsed as RehearsedErrors
 from deciders.effectiveness import WEIGHED, expected_wrong
 from deciders.errors import ParameterError
 from pqd.batch import Batch, Public, selection
+from pqd.disjoint import exactly
 from pqd.dispatch import AUTO, GAPS, Candidate
+from pqd.predicate import Atom
 from pqd.questions import Question
 from pqd.rehearsal import Stage
 
@@ -111,6 +113,18 @@ def _chances(errors: Errors, tau: Fraction, gaps: Sequence[Fraction]) -> tuple[f
     return tuple(found)
 
 
+class UntoldError(ParameterError):
+    """What a private row may meet of these conditions cannot be told in public."""
+
+    def __init__(self, mechanism: str, unsure: Sequence[str]) -> None:
+        """Name the mechanism that would have to know it, and a condition."""
+        strange = [name for name in unsure if exactly(Atom(name)) is None]
+        super().__init__(
+            f"{mechanism} does not take {(strange or unsure)[0]}, only comparisons of one column "
+            "with constants; use workload, or alone"
+        )
+
+
 def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str) -> list[Joint]:
     """Return the ways to answer ``asked`` together, the best first; for ``auto`` of known noise.
 
@@ -119,13 +133,19 @@ def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str)
     PqdError
         If none fits.
     """
-    stage = Stage(public.problem, public.cells, public.epsilon)
+    stage = Stage(public.workload, public.cells, public.epsilon)
     found: list[Joint] = []
+    untold: UntoldError | None = None
     for plan in public.plans(mechanism).values():
+        if plan.classes and plan.classes.unsure:
+            untold = UntoldError(plan.id, plan.classes.unsure)
+            continue
         noise = plan.noise(public.epsilon)
         # Where it is not known a verdict has no p-value.
         if noise or mechanism != AUTO:
             found.append(_joint(public.batch(name, plan), asked, noise, stage))
+    if untold and not found:
+        raise untold
     if not found:
         raise ParameterError("no mechanism whose noise is known fits these queries")
 

@@ -56,7 +56,8 @@ class Rehearsed:
 class ReleasedBatch:
     """Queries that were answered together: how, why so, and at which budget.
 
-    ``classes`` is how many kinds of rows the queries tell apart; ``rehearsed`` are the mechanisms
+    ``classes`` is how many kinds of rows the mechanism tells apart, None where it counts query by
+    query; ``rehearsed`` are the mechanisms
     that could have answered, from public data.  ``replayed``: asked and paid for before.
     """
 
@@ -65,7 +66,7 @@ class ReleasedBatch:
     epsilon: Fraction
     mechanism: str
     reason: str
-    classes: int
+    classes: int | None
     rehearsed: tuple[Rehearsed, ...]
     replayed: bool = False
 

@@ -78,8 +78,14 @@ def tables_text(report: ReleaseReport) -> str:
 
 def batch_sentence(batch: ReleasedBatch) -> str:
     """Return how a batch was answered, and why so."""
-    classes = counted(batch.classes, "class", "classes")
-    return f"answered by {batch.mechanism} on {classes} of rows: {batch.reason}"
+    return f"answered by {batch.mechanism}{classes_text(batch, ' on ')}: {batch.reason}"
+
+
+def classes_text(batch: ReleasedBatch, before: str = "") -> str:
+    """Return how many classes of rows a mechanism tells apart, empty where it knows none."""
+    if batch.classes is None:
+        return ""
+    return f"{before}{counted(batch.classes, 'class', 'classes')} of rows"
 
 
 def error_text(error: float) -> str:

@@ -1,5 +1,7 @@
-"""Noise without truncation on decomposable queries: on each answer, or on each class."""
+"""Noise without truncation: on each answer of a batch, or on each class of its rows."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -23,43 +25,31 @@ def _totals(queries: Decomposable, rows: Rows) -> Integers:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NoisyAnswers:
-    """WORKLOAD (Wu 2019, Algorithm 6) for any conditions: noise on each answer.
+    """WORKLOAD (Wu 2019, Algorithm 6) for any queries: noise on each answer.
 
-    Guarantee: epsilon-DP (Dwork et al. 2006): a row of class c adds ``g <= top`` of c to each query
-    that selects c, so whole-number answers move by at most ``norm``, the largest top times queries
-    that select the class, in all; each has discrete Laplace noise of scale ``norm / epsilon``.
+    Guarantee: epsilon-DP (Dwork et al. 2006) where one row, added or removed, moves the answers,
+    which are whole numbers, by at most ``norm`` in all: each has discrete Laplace noise of scale
+    ``norm / epsilon``.
     """
 
-    queries: Decomposable
+    norm: int
 
     id: ClassVar[str] = "workload"
 
-    @property
-    def norm(self) -> int:
-        """What one row changes the answers by in all, at most; at least 1."""
-        conditions = self.queries.conditions
-        selecting = np.zeros(conditions.classes, np.int64)
-        for place in range(conditions.size):
-            selecting += conditions.row(place)
-        return max(1, int((selecting * self.queries.universe.tops).max()))
+    def scale(self, epsilon: Number) -> Fraction:
+        """Return the scale of the noise."""
+        return self.norm / budget_of(epsilon)
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+    def release(self, answers: Sequence[int], epsilon: Number, noise: Noise) -> list[int]:
         """Return the answers, each with noise."""
-        scale = self.norm / budget_of(epsilon)
-        exact = self.queries.conditions.sums(_totals(self.queries, rows)[:, None])[:, 0]
-        drawn = [noise.laplace(value, scale) for value in exact.tolist()]
-        return Release(np.array(drawn, np.float64))
+        scale = self.scale(epsilon)
+        return [noise.laplace(answer, scale) for answer in answers]
 
-    @property
-    def draws(self) -> Integers:
-        """How many draws of noise each answer holds: one."""
-        return np.ones(self.queries.size, np.int64)
-
-    def deviations(self, epsilon: Number) -> Floats:
+    def deviation(self, epsilon: Number) -> float:
         """Return the standard deviation of each answer."""
-        return _deviations(self.draws, self.norm / budget_of(epsilon))
+        return math.sqrt(laplace_variance(self.scale(epsilon)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +86,6 @@ class NoisyClasses:
 
     def deviations(self, epsilon: Number) -> Floats:
         """Return the standard deviation of each answer."""
-        return _deviations(self.draws, self.norm / budget_of(epsilon))
-
-
-def _deviations(draws: Integers, scale: Fraction) -> Floats:
-    found: Floats = np.sqrt(draws * laplace_variance(scale))
-    return found
+        scale = self.norm / budget_of(epsilon)
+        found: Floats = np.sqrt(self.draws * laplace_variance(scale))
+        return found

@@ -81,7 +81,7 @@ class Whole:
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless the weights ascend from 0 or above."""
-        _check_upper(int(self.weights.max()))
+        check_upper(int(self.weights.max()))
         if self.weights.shape[0] not in {1, self.classes}:
             raise ParameterError("weights need one line, or one for each class")
         if self.weights.min() < 0 or np.any(np.diff(self.weights, axis=1) < 0):
@@ -90,7 +90,7 @@ class Whole:
     @classmethod
     def up_to(cls, classes: int, upper: int) -> "Whole":
         """Return the universe of ``g = 0 .. upper``, where a row's level is ``g`` itself."""
-        _check_upper(upper)
+        check_upper(upper)
         _check_size(classes, upper + 1)
         return cls(classes, np.arange(upper + 1)[None])
 
@@ -143,7 +143,7 @@ class Bits:
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an upper bound below 1 or beyond 2^32."""
-        _check_upper(self.upper)
+        check_upper(self.upper)
 
     @property
     def _digits(self) -> int:
@@ -197,7 +197,8 @@ def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[In
     return counts.reshape(-1, width), totals.reshape(-1, width)
 
 
-def _check_upper(upper: int) -> None:
+def check_upper(upper: int) -> None:
+    """Raise ParameterError unless sums of so large values fit."""
     if not 1 <= upper <= _LARGEST_UPPER:
         raise ParameterError(
             f"the largest value is {upper:,} units; it must lie between 1 and 2^32: "

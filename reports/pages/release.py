@@ -13,6 +13,7 @@ from reports.refused import refused_lines
 from reports.release_terminal import SIMULATED
 from reports.release_words import (
     asked,
+    classes_text,
     difference,
     error_text,
     how_to_read,
@@ -86,7 +87,7 @@ def _batch(batch: ReleasedBatch) -> dict[str, Any]:
         "error": error_text(batch.error),
         "error_sort": repr(float(batch.error)),
         "reason": batch.reason,
-        "classes": counted(batch.classes, "class", "classes"),
+        "classes": classes_text(batch),
         "replayed": batch.replayed,
         "rivals": [
             {

@@ -14,9 +14,9 @@ from deciders import SimulatedNoise
 from pqd import releaser
 from pqd.asking import Part
 from pqd.auditor import part_of
+from pqd.direct import answers as answered
 from pqd.members import Made, Member, batches
 from pqd.parameters import Terms
-from pqd.problem import Planned
 from pqd.queries import as_queries
 from pqd.questions import Asked
 from pqd.releaser import run_release
@@ -97,8 +97,7 @@ def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> t
     found: list[float] = []
     for one in made:
         cells = part.engine.cells(part.private, part.prepared.schema, Workload(one.batch.tasks))
-        assert isinstance(one.batch.plan, Planned)
-        exact = one.batch.plan.problem.truth(cells).tolist()
+        exact = answered(one.batch.workload, cells).tolist()
         rows = one.batch.plan.read(cells)
         drawn = [one.batch.plan.release(rows, one.batch.epsilon, noise) for _ in range(RUNS)]
         answers = np.array([released.answers for released in drawn])

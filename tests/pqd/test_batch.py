@@ -74,6 +74,17 @@ class Scanned:
         return Problem(Classes.of(self.workload, self.cells(private=False).words), lattice)
 
 
+def mapped(problem: Problem, cells: Cells) -> Any:
+    """The exact answers about rows as the classes know them."""
+    held = cells.places >= 0
+    worth = np.ones(held.sum(), np.int64)
+    if problem.lattice:
+        worth = problem.lattice.units_at(cells.places[held])
+    totals = np.zeros(problem.classes.size, np.int64)
+    np.add.at(totals, problem.classes.of_words(cells.words[held]), worth * cells.counts[held])
+    return problem.classes.matrix.astype(np.int64) @ totals
+
+
 def counting(*conditions: str) -> list[str]:
     return [f"SELECT COUNT(*) FROM D WHERE {condition}" for condition in conditions]
 
@@ -135,10 +146,10 @@ def test_conditions_are_those_of_the_queries(seed: int) -> None:
     scanned = Scanned(public, secret, *counting(*CONDITIONS))
     expected = [int(rule(secret).sum()) for rule in CONDITIONS.values()]
     problem = scanned.problem()
-    on_public = problem.truth(scanned.cells(private=False))
+    on_public = mapped(problem, scanned.cells(private=False))
     assert on_public.tolist() == [int(rule(public).sum()) for rule in CONDITIONS.values()]
     # Conditions on age, pay and job share a factor, of which all is shown but the rarest.
-    assert np.abs(problem.truth(scanned.cells()) - expected).max() <= 12
+    assert np.abs(mapped(problem, scanned.cells()) - expected).max() <= 12
 
 
 def test_factors_make_combinations_that_no_synthetic_row_shows() -> None:
@@ -149,7 +160,7 @@ def test_factors_make_combinations_that_no_synthetic_row_shows() -> None:
     problem = scanned.problem()
     assert len(problem.classes.factors) == 2
     assert problem.classes.size == 4
-    assert problem.truth(scanned.cells()).tolist() == [2, 1, 1]
+    assert mapped(problem, scanned.cells()).tolist() == [2, 1, 1]
 
 
 def test_plain_conditions_are_right_of_values_that_no_synthetic_row_shows() -> None:
@@ -158,7 +169,7 @@ def test_plain_conditions_are_right_of_values_that_no_synthetic_row_shows() -> N
     conditions = ("age > 30", "job <> 'cook'", "job <> 'cook' AND job <> 'smith'", "job IS NULL")
     scanned = Scanned(public, secret, *counting(*conditions))
     classes = scanned.problem().classes
-    assert scanned.problem().truth(scanned.cells()).tolist() == [1, 1, 1, 1]
+    assert mapped(scanned.problem(), scanned.cells()).tolist() == [1, 1, 1, 1]
     assert classes.unsure == ()
 
 
@@ -168,7 +179,7 @@ def test_a_private_value_under_like_counts_as_meeting_no_condition_of_its_factor
     patterns = ("job NOT LIKE 'c%'", "job NOT LIKE 's%'")
     scanned = Scanned(public, secret, *counting("age > 30", patterns[0], " AND ".join(patterns)))
     # Both conditions on job hold of a nurse, which no synthetic row shows.
-    assert scanned.problem().truth(scanned.cells()).tolist() == [1, 0, 0]
+    assert mapped(scanned.problem(), scanned.cells()).tolist() == [1, 0, 0]
     classes = scanned.problem().classes
     assert [len(factor.names) for factor in classes.factors] == [1, 2]
     assert classes.unsure == tuple(f"NOT (\"job\" LIKE '{letter}%')" for letter in "cs")
@@ -196,7 +207,7 @@ def test_plain_conditions_are_right_of_any_private_table(seed: int) -> None:
     # Two rows of the synthetic table show next to nothing.
     scanned = Scanned(table(seed).iloc[:2], secret, *counting(*plain))
     expected = [int(rule(secret).sum()) for rule in plain.values()]
-    assert scanned.problem().truth(scanned.cells()).tolist() == expected
+    assert mapped(scanned.problem(), scanned.cells()).tolist() == expected
 
 
 def test_too_many_combinations_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +218,7 @@ def test_too_many_combinations_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
         Scanned(public, public, *kept).problem()
     monkeypatch.setattr(classes_module, "MOST_COMBINATIONS", 18)
     scanned = Scanned(public, public, *kept)
-    assert scanned.problem().truth(scanned.cells()).tolist() == [8] + [2] * 8
+    assert mapped(scanned.problem(), scanned.cells()).tolist() == [8] + [2] * 8
 
 
 def test_the_digest_does_not_depend_on_the_order_of_atoms() -> None:
@@ -238,7 +249,7 @@ def test_a_universe_that_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("lattice", [Lattice(0, 20), Lattice(5, 25, 5), Lattice(-10, 10)])
-@pytest.mark.parametrize("name", ["workload", "identity", "composition"])
+@pytest.mark.parametrize("name", ["identity", "composition"])
 def test_plans_at_a_large_epsilon_give_the_truth(name: str, lattice: Lattice) -> None:
     frame = table(3)
     sums = [f"SELECT SUM(pay) FROM D WHERE {c}" for c in list(CONDITIONS)[:4]]
@@ -252,7 +263,7 @@ def test_plans_at_a_large_epsilon_give_the_truth(name: str, lattice: Lattice) ->
     problem, cells = scanned.problem(lattice), scanned.cells()
     plan = Planned.of(name, problem, Fraction(10**7))
     released = plan.release(plan.read(cells), Fraction(10**7), Rehearsal(0))
-    assert np.allclose(released.answers, problem.truth(cells), atol=1)
+    assert np.allclose(released.answers, mapped(problem, cells), atol=1)
     assert released.deviations is not None
     assert max(released.deviations) < 1
     worth = frame.pay.clip(float(lattice.lower), float(lattice.upper))
@@ -260,7 +271,7 @@ def test_plans_at_a_large_epsilon_give_the_truth(name: str, lattice: Lattice) ->
     rules = list(CONDITIONS.values())[:4]
     by_hand = [worth[rule(frame)].sum() for rule in rules]
     # Half-way values may snap either way.
-    assert np.allclose(problem.truth(cells), by_hand, atol=0.02 * len(frame) * 5)
+    assert np.allclose(mapped(problem, cells), by_hand, atol=0.02 * len(frame) * 5)
 
 
 def test_the_choice_is_the_same_every_time_and_says_why() -> None:
@@ -269,7 +280,9 @@ def test_the_choice_is_the_same_every_time_and_says_why() -> None:
     problem, cells = scanned.problem(), scanned.cells(private=False)
     general = [name for name in MECHANISMS if name != "dyadic"]
     plans = {name: Planned.of(name, problem, Fraction(1)) for name in general}
-    first, again = (chosen(plans, problem, cells, Fraction(1), Fraction(1)) for _ in range(2))
+    first, again = (
+        chosen(plans, scanned.workload, cells, Fraction(1), Fraction(1)) for _ in range(2)
+    )
     assert (first.reason, first.errors) == (again.reason, again.errors)
     assert first.plan is plans[min(first.errors, key=first.errors.__getitem__)]
     assert set(first.errors) == set(general)
@@ -299,7 +312,7 @@ def test_dyadic_answers_ranges_of_one_column(sums: bool) -> None:
     problem = scanned.problem(LATTICE if sums else None)
     plan = Planned.of("dyadic", problem, Fraction(10**9))
     released = plan.release(plan.read(scanned.cells()), Fraction(10**9), SimulatedNoise(1))
-    assert np.allclose(released.answers, problem.truth(scanned.cells()), atol=0.01)
+    assert np.allclose(released.answers, mapped(problem, scanned.cells()), atol=0.01)
 
 
 @pytest.mark.parametrize(

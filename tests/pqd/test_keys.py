@@ -34,6 +34,7 @@ from pqd.accounts import Budget
 from pqd.auditor import part_of
 from pqd.batch import Batch
 from pqd.contest import RELEASES, contest_of
+from pqd.direct import DirectPlan
 from pqd.keys import digest, of_range_sums, written
 from pqd.ledger import Ledger
 from pqd.members import Member, batches
@@ -170,6 +171,7 @@ def kinds_of_mechanisms() -> Iterator[tuple[Any, tuple[str, ...]]]:
         yield decider, keys.DECIDERS[name]
     for estimator in ESTIMATORS:
         yield estimator, keys.ESTIMATORS[estimator.id]
+    yield DirectPlan, keys.BATCHES["workload"]
     for name in MECHANISMS:
         plan: Any = batch(name, *COUNTS)[0].plan
         yield type(plan.mechanism), keys.BATCHES[name]

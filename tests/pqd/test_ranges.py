@@ -8,6 +8,7 @@ import pytest
 
 from deciders import Lattice, SimulatedNoise
 from pqd.classes import Classes
+from pqd.direct import answers as exact
 from pqd.engines.duckdb import DuckDBEngine
 from pqd.errors import ParameterError
 from pqd.problem import Problem
@@ -49,7 +50,7 @@ def planned(
     problem = Problem(Classes.of(workload, cells.words), lattice)
     plan = ranges_of(workload, cells, schema, epsilon)
     answers = np.array(plan.release(plan.read(cells), epsilon, Rehearsal(0)).answers)
-    return plan, problem, problem.truth(cells).tolist(), answers
+    return plan, problem, exact(workload, cells).tolist(), answers
 
 
 @pytest.mark.parametrize("lattice", [Lattice(0, 100), Lattice(0, 100, Fraction(1, 2))])

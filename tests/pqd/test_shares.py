@@ -13,6 +13,7 @@ import pytest
 
 from deciders import Decision, operating_characteristic
 from deciders.batch.tails import NoiseOf, accept
+from pqd import classes as classes_module
 from pqd.asking import Part, _bill, billed
 from pqd.auditor import part_of
 from pqd.composition import price
@@ -527,28 +528,44 @@ LIKE = [count("job LIKE '%oo%'"), count("job LIKE '%oo%' AND age > 30")]
 
 
 @pytest.mark.parametrize("mode", list(MECHANISMS))
-def test_a_pattern_is_refused_by_a_batch_that_is_named(mode: str) -> None:
-    with pytest.raises(
-        ParameterError, match=r"COUNT: no batch takes .*LIKE '%oo%', only comparisons"
-    ):
+def test_patterns_alone_are_refused_by_a_batch_that_is_named(mode: str) -> None:
+    with pytest.raises(ParameterError, match=rf"COUNT: {mode} does not take .*LIKE '%oo%', only "):
         made(*LIKE, mode=mode)
 
 
-def test_under_auto_patterns_are_asked_alone_and_a_note_says_why() -> None:
-    parts = made(*LIKE)
-    assert not any(isinstance(q, Together) for q in questions(parts))
-    assert "each by itself. COUNT: " in notes(parts)
-    assert "\"job\" LIKE '%oo%'" in notes(parts)
+@pytest.mark.parametrize("mode", ["workload", "auto"])
+def test_patterns_are_counted_query_by_query(mode: str) -> None:
+    parts = made(*LIKE, mode=mode, tau=50)
+    assert {q.choice.taken.decider.id for q in questions(parts)} <= {"workload_batch", "inv_count"}
+    assert mode == "auto" or all(isinstance(q, Together) for q in questions(parts))
     assert total(parts) == EPSILON
-    # A pattern without wildcards is a comparison.
-    plain = [query.replace("%oo%", "cook") for query in LIKE]
-    assert all(isinstance(q, Together) for q in questions(made(*plain, mode="workload")))
+
+
+@pytest.mark.parametrize("mode", ["identity", "auto"])
+def test_a_pattern_among_others_is_set_aside(mode: str) -> None:
+    parts = made(LIKE[0], *NESTED, LIKE[1], mode=mode, tau=40)
+    first, *others, last = questions(parts)
+    assert {q.choice.taken.decider.id for q in others} == {"identity_batch"}
+    assert not {first.choice.taken.decider.id, last.choice.taken.decider.id} & {"identity_batch"}
+    assert "COUNT (other conditions): 2 queries" in notes(parts)
+    assert total(parts) == EPSILON
+
+
+def test_too_many_classes_leave_workload(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes_module, "MOST_COMBINATIONS", 4)
+    with pytest.raises(ParameterError, match=r"COUNT: identity must know .* or use workload"):
+        made(*NESTED, mode="identity")
+    for mode in ("workload", "auto"):
+        parts = made(*[among(n, n + 1) for n in range(4)], *NESTED, mode=mode, tau=60)
+        ways = {q.choice.taken.decider.id for q in questions(parts)}
+        assert ways <= {"workload_batch", "inv_count"}
+    assert "COUNT: counted query by query only, as the conditions of these 10" in notes(parts)
 
 
 def test_a_pattern_in_one_family_leaves_the_others_together() -> None:
     sums = ["SELECT SUM(pay) FROM D WHERE k < 3", "SELECT SUM(pay) FROM D WHERE k < 5"]
-    found = questions(made(*LIKE, *sums))
-    assert not any(isinstance(q, Together) for q in found[:2])
+    found = questions(made(*LIKE, *sums, mode="identity"))
+    assert [isinstance(q, Together) for q in found] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -588,12 +605,12 @@ def test_auto_never_takes_a_batch_without_p_values() -> None:
         assert not shown & {f"{name}_batch" for name in TOGETHER[2:]}
 
 
-def test_too_small_a_budget_for_a_batch_is_refused_and_passed_over_by_auto() -> None:
+def test_too_small_a_budget_for_a_mechanism_is_refused_and_passed_over_by_auto() -> None:
     least = Fraction(1, 10**11)
     with pytest.raises(ParameterError, match="COUNT: the noise scale would be"):
-        made(*NESTED[:2], mode="workload", epsilon=least)
+        made(*NESTED[:2], mode="identity", epsilon=least)
     parts = made(*NESTED[:2], epsilon=least)
-    assert "each by itself. COUNT: the noise scale would be" in notes(parts)
+    assert "identity" not in notes(parts)
     assert total(parts) == least
     with pytest.raises(ParameterError, match="must lie between 1e-12 and 1e12"):
         questions(made(*NESTED[:2], mode=ALONE, epsilon=Fraction(1, 10**18)))
@@ -620,7 +637,7 @@ def test_what_cannot_be_asked_takes_no_share() -> None:
 def test_the_names_of_the_ways_are_the_same_everywhere() -> None:
     found = json_schema()["properties"]["batch"]["properties"]["mechanism"]
     assert tuple(found["enum"]) == MODES == ("auto", ALONE, *TOGETHER)
-    assert (*MECHANISMS, RANGES) == TOGETHER
+    assert ("workload", *MECHANISMS, RANGES) == TOGETHER
     for mode in MODES:
         assert check_mode(mode) == mode
     for wrong in ("", "Auto", "batch", "inv_count"):

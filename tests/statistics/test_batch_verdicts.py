@@ -19,8 +19,8 @@ from pqd.asking import Answers, Bill, Part
 from pqd.auditor import part_of
 from pqd.batch import Batch, selection
 from pqd.composition import Charge
+from pqd.direct import answers as answered
 from pqd.parameters import Wanted
-from pqd.problem import Planned
 from pqd.queries import as_queries
 from pqd.questions import Asked, Question
 from pqd.shares import Sharing, shared
@@ -74,8 +74,7 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
     (batch,) = {draw.key: draw for draw in part.questions}.values()
     assert isinstance(batch, Batch)
     cells = part.engine.cells(part.private, part.prepared.schema, Workload(batch.tasks))
-    assert isinstance(batch.plan, Planned)
-    exact = batch.plan.problem.truth(cells)
+    exact = answered(batch.workload, cells)
     rows, noise = batch.plan.read(cells), SimulatedNoise(6)
     drawn = [batch.plan.release(rows, batch.epsilon, noise) for _ in range(RUNS)]
     found: dict[str, float] = {}
