@@ -262,7 +262,11 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
     "a column": ({"queries": "SELECT SUM(pai) FROM D"}, PqdError, "pay"),
     "a person": ({"unit": "job"}, ParameterError, "one row is one person"),
     "no budget": ({"epsilon": 0}, ParameterError, "greater than 0"),
-    "too small a budget": ({"epsilon": "1e-11"}, ParameterError, "COUNT: the noise scale"),
+    "too small a budget": (
+        {"epsilon": "1e-11", "mechanism": "identity"},
+        ParameterError,
+        "COUNT: the noise scale",
+    ),
     "no query": ({"queries": []}, PqdError, "no quer"),
     "no range sums": ({"mechanism": "ranges"}, ParameterError, "COUNT: the mechanism ranges is"),
     "wide bounds": (

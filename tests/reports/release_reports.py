@@ -91,7 +91,7 @@ def batch(name: str, queries: int, epsilon: Fraction) -> ReleasedBatch:
         mechanism=rivals[0][0],
         reason=f"rehearsed on the synthetic table, it errs least: by {rivals[0][1]:,.6g} on "
         f"average, against {others}",
-        classes=23 if counts else 1,
+        classes=None if counts else 23,
         rehearsed=tuple(Rehearsed(mechanism, error) for mechanism, error in rivals),
     )
 

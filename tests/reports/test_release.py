@@ -48,7 +48,7 @@ def test_the_page_of_a_release_says_it_all() -> None:
         "<title>20 private answers for epsilon 1: pqd release</title>",
         "15 of them have an interval that holds the exact answer with probability 95 %.",
         "rehearsed on the synthetic table, it errs least: by 12.4 on average",
-        "The queries tell 23 classes of rows apart.",
+        "The mechanism tells 23 classes of rows apart.",
         'composition <span class="mark">used</span></th><td class="number">30,112</td>',
         'data-label="95 % interval" data-value="62.0">106 to 168</td>',
         'data-value="15.811">±15.8</td>',
