@@ -36,7 +36,8 @@ class Measured:
     lattice: Lattice | None
     total: Lattice | None = None
     fences: Fences | None = None
-    stated: bool = False
+    # What is the same but for this is counted once: spelled otherwise, it is no other number.
+    stated: bool = field(default=False, compare=False)
 
     @property
     def scanned(self) -> Measured:

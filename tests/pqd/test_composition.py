@@ -127,6 +127,28 @@ def test_a_run_is_never_charged_below_its_worst_row(workload: list[tuple[str, Fr
     check(workload)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(predicates, epsilons, st.frozensets(st.sampled_from("xyz"))),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_blocks_are_an_order_and_no_proof(
+    workload: list[tuple[str, Fraction, frozenset[str]]],
+) -> None:
+    """Whatever is said to be of one block, what overlaps adds up."""
+    plain = [(predicate, epsilon) for predicate, epsilon, _ in workload]
+    costs = [
+        replace(cost, blocks=blocks)
+        for cost, (_, _, blocks) in zip(costs_of(plain), workload, strict=True)
+    ]
+    groups = grouped(costs)
+    assert truth(plain) <= price(groups).epsilon <= sum(epsilon for _, epsilon in plain)
+    assert sorted(name for group in groups for name in group.names) == [c.name for c in costs]
+
+
 def pairs() -> Iterator[list[tuple[str, Fraction]]]:
     for two in combinations(ATOMS, 2):
         yield [(predicate, Fraction(1)) for predicate in two]

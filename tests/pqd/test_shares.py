@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise, permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -461,6 +462,51 @@ def test_more_budget_never_means_more_wrong_verdicts(name: str) -> None:
     for less, more in pairwise(found):
         assert more <= less + 1e-9
     assert found[-1] < found[0] / 20
+
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+REAL: dict[str, tuple[Path, str, int | str, list[str]]] = {
+    "census": (
+        SAMPLES,
+        "census_{}.parquet private synthetic",
+        600,
+        [
+            *(count(f"age >= {age}") for age in (25, 35, 45, 55)),
+            *(count(f"age >= {age} AND sex LIKE 'Female'") for age in (25, 45)),
+            "SELECT COUNT(*) FROM D GROUP BY marst",
+        ],
+    ),
+    "adult": (
+        SHARED,
+        "adult_{}.parquet private privbayes_eps1",
+        "2%",
+        [
+            count("relationship = 'Unmarried' AND sex = 'Male'"),
+            count("age BETWEEN 30 AND 39 AND sex = 'Female'"),
+            count("\"native-country\" <> 'United-States'"),
+            count('"marital-status" = \'Never-married\' AND "hours-per-week" > 40'),
+            "SELECT COUNT(*) FROM D GROUP BY sex",
+            "SELECT COUNT(*) FROM D GROUP BY race",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_more_budget_never_means_more_wrong_verdicts_on_real_tables(name: str) -> None:
+    folder, names, tau, queries = REAL[name]
+    file, private, synthetic = names.split()
+    paths = [folder / file.format(role) for role in (synthetic, private)]
+    if not all(path.exists() for path in paths):
+        pytest.skip("the shared tables are not here")
+    copy, secret = open_table(paths[0], "synthetic"), open_table(paths[1], "private")
+    terms = Wanted.of(tau=tau, alpha=0.05)
+    asked = [Asked(query, terms) for query in as_queries(queries)]
+    part = part_of(Synthetics([copy], secret), asked, terms.facts, waits)
+    found = [expected_wrong([Beside(part, copy)], Sharing(epsilon / 4)) for epsilon in BUDGETS[:6]]
+    assert sorted(found, reverse=True) == found
+    assert found[-1] < found[0] / 2
 
 
 def test_a_family_is_weighed_with_what_else_shares_the_pool() -> None:
