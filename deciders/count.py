@@ -5,37 +5,36 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.decider import Boundless, Decision
-from deciders.effectiveness import Threshold
+from deciders.by_estimate import ByEstimate
+from deciders.decider import Boundless
+from deciders.effectiveness import Threshold, laplace_threshold
+from deciders.estimates.laplace import LaplaceEstimate
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.exponential import ChosenByOdds
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.laplace import probability_inside
-from deciders.noise import Noise, noisy_value
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceCount(Boundless):
+class LaplaceCount(ByEstimate, Boundless):
     """Algorithm 1 with the Laplace mechanism: ``n + Lap(1/epsilon)`` inside the interval.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 4.1; Dwork et al. 2006): the count has
-    sensitivity 1 and the comparison is post-processing.
+    sensitivity 1.  That is the guarantee of the noisy count, which is shown; the comparison is
+    post-processing.
     """
 
     id: ClassVar[str] = "lm_count"
     aggregate: ClassVar[str] = "COUNT"
 
+    def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
+        """Return the noisy count on the fine grid."""
+        return LaplaceEstimate(aggregate="COUNT").finely(epsilon)
+
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``F(r - n) - F(l - n)`` (Prop. 4.2, exactly)."""
         return probability_inside(histogram.mass, interval, 1 / budget_of(epsilon))
-
-    def decide(
-        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
-    ) -> Decision:
-        """Return one epsilon-DP verdict."""
-        scale = 1 / budget_of(epsilon)
-        return Decision(interval.contains(noisy_value(histogram.mass, scale, noise)))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return the exact ``(1/epsilon) ln(1/alpha)`` (ours).
@@ -91,11 +90,6 @@ class ExponentialCount(ChosenByOdds, Boundless):
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return the exact ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7)."""
         return Threshold(max(0.0, log_odds(alpha) / float(budget_of(epsilon))), exact=True)
-
-
-def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:
-    """Return the exact threshold of Algorithm 1 with Laplace noise: ``scale * ln(1/alpha)``."""
-    return Threshold(-as_float(scale) * math.log(probability(alpha, "alpha")), exact=True)
 
 
 def log_odds(alpha: Number) -> float:

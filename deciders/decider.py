@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 from deciders.effectiveness import Threshold, searched_threshold
 from deciders.errors import ParameterError
@@ -18,13 +18,30 @@ from deciders.noise import Noise
 class Decision:
     """The private output of one decider: all that leaves it about D.
 
-    ``outcome`` is True for yes ("within tolerance").  ``p_value`` and ``margin`` are None for a
-    decider that releases neither.
+    ``outcome`` is True for yes ("within tolerance").  ``p_value`` bounds, whatever D is, the chance
+    of such an outcome where it is wrong; None where nothing that is released does.  ``margin`` is
+    the noisy margin, ``released`` the noisy statistic from which all else follows, if one is shown.
     """
 
     outcome: bool
     p_value: float | None = None
     margin: int | None = None
+    released: tuple[int, ...] = ()
+
+
+class Estimate(NamedTuple):
+    """The private answer as a release tells it, in lattice units; None where it tells nothing.
+
+    ``low`` and ``high`` hold it with probability at least 1 - alpha.
+    """
+
+    value: Fraction | None = None
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
+# The outcomes that can have a p-value.
+BOTH, NO_ALONE, NEITHER = frozenset({True, False}), frozenset({False}), frozenset[bool]()
 
 
 class Decider(Protocol):
@@ -38,12 +55,14 @@ class Decider(Protocol):
     A class makes one for a column's lattice by ``on(lattice)`` (registry.py calls it).  ``accept``
     and ``decide`` take the private histogram; everything else is public.
     ``epsilon`` is any positive number, taken exactly.  ``compares``: of a value it only asks
-    whether it lies beyond either end of the interval, so that it needs no bounds.
+    whether it lies beyond either end of the interval, so that it needs no bounds.  ``proves`` are
+    the outcomes to which it can give a p-value: a verdict without one is never decided.
     """
 
     id: ClassVar[str]
     aggregate: ClassVar[str]
     compares: ClassVar[bool]
+    proves: ClassVar[frozenset[bool]]
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
@@ -68,17 +87,27 @@ class Decider(Protocol):
         """Return one epsilon-DP verdict (guarantee and source in each conformer)."""
         ...
 
+    def estimated(
+        self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
+    ) -> Estimate:
+        """Return the private answer as far as ``decision`` tells it, by post-processing."""
+        ...
+
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Return the effectiveness threshold (Def. 3.4) on public data."""
         ...
 
 
 class Mechanism:
-    """Mix-in of every decider: no answer is settled, the threshold is searched for."""
+    """Mix-in of every decider: nothing is settled, proved or estimated, the threshold is searched.
+
+    Each conformer that releases more than its verdict says so itself.
+    """
 
     __slots__ = ()
 
     compares: ClassVar[bool] = False
+    proves: ClassVar[frozenset[bool]] = NEITHER
 
     def settled(self, interval: Interval) -> bool | None:
         """Return None: the published deciders always spend."""
@@ -87,6 +116,16 @@ class Mechanism:
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Return the bound ``9/epsilon``, which holds for every decider but those of sums."""
         return 9 / budget_of(epsilon)
+
+    def estimated(
+        self,
+        decision: Decision,
+        interval: Interval,
+        epsilon: Number,
+        alpha: Number,
+    ) -> Estimate:
+        """Return nothing."""
+        return Estimate()
 
     def tau_min(
         self: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number

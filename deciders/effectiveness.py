@@ -144,6 +144,11 @@ def least(suffices: Callable[[int], bool], most: int) -> int | None:
     return high
 
 
+def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:
+    """Return the exact threshold of Algorithm 1 with Laplace noise: ``scale * ln(1/alpha)``."""
+    return Threshold(-as_float(scale) * math.log(probability(alpha, "alpha")), exact=True)
+
+
 def needed_epsilon(
     decider: Assessed, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from deciders.decider import Bounded, Boundless, Decision, OnLattice
+from deciders.decider import BOTH, Bounded, Boundless, Decision, OnLattice
 from deciders.effectiveness import Threshold
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
@@ -34,6 +34,8 @@ class InverseSensitivity:
     """What the deciders of this file share; each defines ``margin`` and ``settled``."""
 
     __slots__ = ()
+
+    proves: ClassVar[frozenset[bool]] = BOTH
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Return the margin, a whole number; infinite where ``settled`` says the answer."""

@@ -33,6 +33,16 @@ def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fra
     return -math.exp(-near) * math.expm1(-(below + above)) / 2
 
 
+def doubled_tail(x: float) -> float:
+    """Return ``Pr[X + 2 Y >= x]`` for independent Laplace(0, 1) draws X and Y.
+
+    Their density is ``(2 exp(-|x|/2) - exp(-|x|)) / 6``, by partial fractions of the characteristic
+    function ``1 / ((1 + t^2)(1 + 4 t^2))``.
+    """
+    far = (4 * math.exp(-abs(x) / 2) - math.exp(-abs(x))) / 6
+    return far if x >= 0 else 1 - far
+
+
 def as_probability(value: float) -> float:
     """Return ``value`` without the rounding that may carry a sum just beyond 0 or 1."""
     return min(max(float(value), 0.0), 1.0)

@@ -1,21 +1,21 @@
 """Deciders of MEDIAN queries (Patwa 2023, section 6); the median is the lower one."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 from typing import ClassVar
 
 import numpy as np
 
-from deciders.decider import Decision, OnLattice
+from deciders.by_estimate import ByEstimate
+from deciders.decider import Decision, Estimate, OnLattice
 from deciders.errors import ParameterError
+from deciders.estimates.estimator import Released
+from deciders.estimates.majority import MajorityCounts
 from deciders.exact import Number, as_float, budget_of
 from deciders.exponential import ChosenByOdds
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
-from deciders.laplace import Floats, as_probability
-from deciders.noise import Noise, noisy_value
+from deciders.laplace import Floats
 
 _LOWEST = -(2**62)
 _HIGHEST = 2**62
@@ -80,96 +80,43 @@ def _log_weight(points: Floats, exponents: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistogramMedian(OnLattice):
+class HistogramMedian(ByEstimate, OnLattice):
     """Algorithm 3: yes unless one side of the interval holds a noisy majority.
 
     No, if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``, where ``q1``
     counts values <= l, ``q2`` counts values >= r and ``n~ = n + Lap(2/epsilon)``.
 
     Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2): half for n, half for the two disjoint counts.
+    That is the guarantee of the three noisy counts, which are shown.
     """
 
     id: ClassVar[str] = "hist_median"
     aggregate: ClassVar[str] = "MEDIAN"
 
-    def _counts(self, histogram: Histogram, interval: Interval) -> tuple[int, int]:
-        below = histogram.count_at_most(interval.lower)
-        above = histogram.mass - histogram.count_below(interval.upper)
-        return below, above
+    def estimator(self, interval: Interval, epsilon: Number) -> MajorityCounts:
+        """Return the three noisy counts on the fine grid."""
+        return MajorityCounts.finely(interval, epsilon)
+
+    def says(self, released: Released, interval: Interval, epsilon: Number) -> bool:
+        """Return the verdict of Algorithm 3."""
+        counts = self.estimator(interval, epsilon)
+        return counts.contains(released, counts.span(interval))
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
-        scale = as_float(2 / budget_of(epsilon))
-        below, above = self._counts(histogram, interval)
-        return as_probability(_majority_probability(histogram.mass, below, above, scale))
+        return self.estimator(interval, epsilon).accept(histogram, interval, epsilon)
 
-    def decide(
-        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
-    ) -> Decision:
-        """Return one epsilon-DP verdict."""
-        scale = 2 / budget_of(epsilon)
-        majority = math.ceil(noisy_value(histogram.mass, scale, noise) / 2)
-        below, above = self._counts(histogram, interval)
-        if noisy_value(below, scale, noise) >= majority:
-            return Decision(outcome=False)
-        return Decision(noisy_value(above, scale, noise) < majority)
+    def estimated(
+        self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
+    ) -> Estimate:
+        """Return the ends of the interval beyond which, or up to which, the median must lie.
 
-
-# coef * exp(rate * (k - anchor) / scale): one exponential piece of a function of k.
-_Piece = tuple[float, int, float]
-
-
-def _majority_probability(mass: int, below: int, above: int, scale: float) -> float:
-    """Return ``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of ``scale``.
-
-    Between a few whole numbers k every factor is a sum of exponentials, so the series is a sum of
-    finite geometric ones: no loop over k, no truncation.
-    """
-    half, odd = divmod(mass, 2)
-    cuts = sorted({below, above, half + 1, half + 1 + odd})
-    starts = [-math.inf, *map(float, cuts)]
-    stops = [*(float(cut - 1) for cut in cuts), math.inf]
-    total = 0.0
-    for first, last in zip(starts, stops, strict=True):
-        if first > last:
-            continue
-        inner = last if math.isfinite(last) else first
-        factors = (
-            _half_mass_pieces(inner, half, odd, scale),
-            _cdf_pieces(inner, below),
-            _cdf_pieces(inner, above),
+        A cut stands for the end that it is at: values are compared with that as they are.
+        """
+        found = ByEstimate.estimated(self, decision, interval, epsilon, alpha)
+        low, high = self.estimator(interval, epsilon).cuts
+        ends = {low: interval.lower, high: interval.upper}
+        return Estimate(
+            low=None if found.low is None else ends[int(found.low)],
+            high=None if found.high is None else ends[int(found.high) + 1],
         )
-        total += sum(_geometric_sum(pieces, first, last, scale) for pieces in product(*factors))
-    return total
-
-
-def _cdf_pieces(k: float, centre: int) -> tuple[_Piece, ...]:
-    """``F(k - centre)`` on the side of ``centre`` where ``k`` lies."""
-    if k < centre:
-        return ((0.5, 1, centre),)
-    return (1.0, 0, centre), (-0.5, -1, centre)
-
-
-def _half_mass_pieces(k: float, half: int, odd: int, scale: float) -> tuple[_Piece, ...]:
-    """``Pr[ceil((n + Lap)/2) = k]`` for ``n = 2 half + odd``, near ``k``."""
-    mass = 2 * half + odd
-    spread = -math.expm1(-2 / scale) / 2
-    if k <= half:
-        return ((spread, 2, mass / 2),)
-    if odd and k == half + 1:
-        return ((-math.expm1(-1 / scale), 0, k),)
-    return ((spread, -2, mass / 2 + 1),)
-
-
-def _geometric_sum(pieces: Iterable[_Piece], first: float, last: float, scale: float) -> float:
-    """Sum the product of ``pieces`` over the whole numbers ``first .. last``."""
-    factors = tuple(pieces)
-    coefficient = math.prod(factor[0] for factor in factors)
-    rate = sum(factor[1] for factor in factors)
-    peak = last if rate > 0 or math.isinf(first) else first
-    exponent = sum(slope * (peak - anchor) for _, slope, anchor in factors) / scale
-    terms = last - first + 1
-    if rate == 0:
-        return coefficient * math.exp(exponent) * terms
-    decay = abs(rate) / scale
-    return coefficient * math.exp(exponent) * math.expm1(-decay * terms) / math.expm1(-decay)

@@ -15,7 +15,7 @@ from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.laplace import Floats, as_probability, laplace_cdf
 from deciders.noise import Noise, fineness
-from deciders.sum import Truncated
+from deciders.truncated import Truncated
 
 # A Laplace variable lies beyond the last edge with probability below 1e-17; the pieces widen
 # where its density leaves less to be precise about.

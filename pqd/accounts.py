@@ -179,7 +179,8 @@ def written(answer: Answer) -> Body:
     if isinstance(answer, Batched):
         found = {"thresholds": answer.thresholds, "deviations": answer.deviations}
         return {"batch": answer.answers, **found}
-    return {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
+    said = {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
+    return {**said, "statistic": list(answer.released)} if answer.released else said
 
 
 def _answer(body: Body) -> Answer:
@@ -192,7 +193,8 @@ def _answer(body: Body) -> Answer:
             None if thresholds is None else tuple(map(int, thresholds)),
             None if deviations is None else tuple(map(float, deviations)),
         )
-    return Decision(bool(body["yes"]), body["p_value"], body["margin"])
+    statistic = tuple(map(int, body.get("statistic", ())))
+    return Decision(bool(body["yes"]), body["p_value"], body["margin"], statistic)
 
 
 def unit_of(questions: Iterable[Body]) -> str | None:

@@ -201,7 +201,8 @@ def _verdict(
     question: Question, answers: Answers, synthetic: str, noise: Noise, *, replayed: bool
 ) -> Verdict:
     facts, scale, decision = question.facts(), question.scale, question.decided(answers)
-    p_value = decision.p_value
+    p_value, estimate = decision.p_value, question.estimated(decision)
+    value, low, high = (None if x is None else plain(x * scale) for x in estimate)
     if question.settled:
         facts["reason"] = "no table within the bounds can answer otherwise"
     return Verdict(
@@ -212,7 +213,10 @@ def _verdict(
         outcome="yes" if decision.outcome else "no",
         p_value=p_value,
         margin=decision.margin,
-        conclusive=None if p_value is None else p_value <= question.terms.alpha,
+        conclusive=p_value is not None and p_value <= question.terms.alpha,
+        estimate=value,
+        low=low,
+        high=high,
         tau_min=question.taken.tau_min,
         synthetic=synthetic,
         replayed=replayed,

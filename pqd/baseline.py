@@ -123,16 +123,14 @@ def flip_probability(entry: CheckEntry) -> float | None:
     """Return a bound on the probability that noise alone made this failure, None if unknown.
 
     Each verdict against expectation is, if the truth is as expected, as unlikely as its p-value;
-    without one, as its decider's error on public stand-ins.  One of n groups fails by noise alone
-    with at most n times the smallest (the union bound).
+    without one, nothing is known.  One of n groups fails by noise alone with at most n times the
+    smallest (the union bound).
     """
     odds = []
     for verdict in entry.verdicts:
         against_expectation = (verdict.outcome == "yes") != (entry.expect == "close")
         if status_of(verdict, entry.expect) == "as expected" or not against_expectation:
             continue
-        chosen = verdict.chosen
-        error = chosen.false_no if entry.expect == "close" else chosen.false_yes
-        odds.append(error if verdict.p_value is None else verdict.p_value)
+        odds.append(verdict.p_value)
     known = [each for each in odds if each is not None]
     return min(1.0, len(entry.verdicts) * min(known)) if known else None

@@ -201,7 +201,8 @@ def _ends(interval: Interval) -> tuple[Fraction, Fraction]:
 def _taken(options: Sequence[_Option], terms: Terms, candidates: int) -> tuple[_Option, str]:
     """Return the release to buy and why.
 
-    Those with p-values come first, and of them one for all candidates, since it estimates gaps.
+    Only those with p-values, since nothing else is ever decided, unless one is named; and of them
+    first one for all candidates, since it estimates gaps.
     """
     named = next((option for option in options if option.name == terms.decider), None)
     if named:
@@ -213,14 +214,13 @@ def _taken(options: Sequence[_Option], terms: Terms, candidates: int) -> tuple[_
     served = "one release for all candidates, which also bounds their gaps"
     if sure := [option for option in joint if option.worst <= _ENOUGH * terms.alpha]:
         return _least(sure), served
-    for some in (exact, options):
-        if able := [option for option in some if option.worst <= terms.alpha]:
-            best = _least(able)
-            alone = "each candidate by itself at its share of epsilon: "
-            return best, (alone if best.name == SPLIT else "") + "errs least on public stand-ins"
+    if able := [option for option in exact if option.worst <= terms.alpha]:
+        best = _least(able)
+        alone = "each candidate by itself at its share of epsilon: "
+        return best, (alone if best.name == SPLIT else "") + "errs least on public stand-ins"
     if joint and candidates > 1:
         return _least(joint), f"nothing decides every candidate at this epsilon; {served}"
-    return _least(exact or options), "nothing decides at this epsilon; this errs least"
+    return _least(exact), "nothing decides at this epsilon; this errs least"
 
 
 def _least(options: Sequence[_Option]) -> _Option:
@@ -254,7 +254,7 @@ class _Asking:
         Raises
         ------
         PqdError
-            If none does, or its noise would drown everything.
+            If none does that could be taken, or its noise would drown everything.
         """
         options: list[_Option] = []
         refusal = None
@@ -267,7 +267,7 @@ class _Asking:
             options.append(self._split())
         except PqdError as error:
             refusal = error
-        if refusal and not options:
+        if refusal and not any(o.exact or o.name == self.terms.decider for o in options):
             raise refusal
         return options
 

@@ -1,7 +1,8 @@
 """Which decider answers a query: chosen from public data only.
 
 ``auto`` takes the one that errs least, at the tolerance asked for, on public stand-ins for the
-private table; ``paper`` follows the advice of Patwa 2023, Table 4.
+private table; a verdict that cannot have a p-value counts as wrong there, since it is never
+decided.  ``paper`` follows the advice of Patwa 2023, Table 4.
 """
 
 import math
@@ -24,6 +25,7 @@ from deciders import (
     operating_characteristic,
     published_tau,
 )
+from deciders.decider import BOTH
 from pqd.parameters import Terms, Wanted
 
 AUTO, PAPER = "auto", "paper"
@@ -37,6 +39,11 @@ class Named(Protocol):
     @property
     def id(self) -> str:
         """Its name in reports."""
+        ...
+
+    @property
+    def proves(self) -> frozenset[bool]:
+        """The outcomes to which it can give a p-value."""
         ...
 
 
@@ -54,6 +61,13 @@ class Candidate:
     rates: ErrorRates | None = None
     needed: float | None = None
     curve: tuple[float, ...] | None = None
+
+    @property
+    def worst(self) -> float:
+        """The larger error probability, 1 where unknown; a verdict without a p-value is wrong."""
+        if self.rates is None or self.decider.proves != BOTH:
+            return 1.0
+        return self.rates.worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +115,7 @@ def choose(
     low = taken.rates is not None and taken.rates.worst > terms.alpha
     if low and taken.needed is None and not terms.brief:
         decider = next(decider for decider in fitting if decider.id == name)
-        needed = needed_epsilon(decider, synthetic, interval, terms.alpha)
-        taken = replace(taken, needed=needed)
+        taken = replace(taken, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
         candidates = tuple(taken if c.decider.id == name else c for c in candidates)
     return Choice(taken, reason, candidates)
 
@@ -148,21 +161,22 @@ def _evaluated(
 def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
     """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
 
-    The registry begins with the deciders that also release a p-value and a margin.
+    The registry begins with the deciders that also release a margin, of which every aggregate has
+    one that can always be decided.
     """
 
     def key(candidate: Candidate) -> tuple[float, float]:
-        worst = candidate.rates.worst if candidate.rates else 1.0
         tau = candidate.threshold.tau if candidate.threshold else 0.0
-        return round(worst, 12), tau if math.isinf(tau) else math.ceil(tau)
+        return round(candidate.worst, 12), tau if math.isinf(tau) else math.ceil(tau)
 
     best = min(candidates, key=key)
-    return best.decider.id, "errs least on public stand-ins"
+    return best.decider.id, "errs least on public stand-ins of those with p-values"
 
 
 def _least_budget(candidates: Sequence[Candidate]) -> tuple[str, str]:
-    best = min(candidates, key=lambda c: float("inf") if c.needed is None else c.needed)
-    return best.decider.id, "needs the least budget on public stand-ins"
+    able = [c for c in candidates if c.decider.proves == BOTH]
+    best = min(able, key=lambda c: math.inf if c.needed is None else c.needed)
+    return best.decider.id, "needs the least budget on public stand-ins of those with p-values"
 
 
 def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, str]:

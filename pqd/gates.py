@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pqd.composition import grouped, price
 from reports.check import CheckEntry, Gate, Status
 from reports.numbers import epsilon_text
-from reports.words import budget_text, p_value_text, share_text, threshold_text
+from reports.words import budget_text, p_value_text, proof_sentence, threshold_text
 
 if TYPE_CHECKING:
     from pqd.asking import Bill
@@ -78,13 +78,15 @@ def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) 
         parts = [
             f"costs nothing: {'no table can answer otherwise' if settled else 'known already'}"
         ]
+    unproved = dict.fromkeys(filter(None, (proof_sentence(q.taken) for q in questions)))
     low = [q for q in questions if q.taken.worst > q.terms.alpha]
+    parts += unproved
     if low:
         least = max(q.taken.tau_min or 0 for q in low)
         parts.append(f"tau is BELOW {threshold_text(least)}, the least that means something")
         needed = max(q.taken.epsilon_needed or 0 for q in low)
         parts.append(f"about epsilon {budget_text(needed)} would do" if needed else "raise tau")
-    else:
+    elif not unproved:
         parts.append("decidable")
     parts.append(f"by {', '.join(sorted({q.choice.taken.decider.id for q in questions}))}")
     return _entry(check, name, "planned", "pass", "; ".join(parts))
@@ -92,16 +94,16 @@ def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) 
 
 def _single(check: Check, verdict: Verdict, status: Status) -> str:
     if status == "undecided":
-        odds = f"{share_text(verdict.chosen.worst)} wrong at this tau"
-        if verdict.p_value is not None:
-            odds = p_value_text(verdict.p_value)
+        odds = p_value_text(verdict.p_value)
         message = f"undecided: leans {verdict.outcome.upper()} ({odds}); the noise may decide"
+        if unproved := proof_sentence(verdict.chosen):
+            return f"{message}; {unproved}"
         needed = budget_text(verdict.chosen.epsilon_needed)
         if verdict.decidable is False and needed not in {"none", "?"}:
             message += f"; about epsilon {needed} would do, or a larger tau"
         return message
     found = _WORDS[verdict.standing]
-    odds = f" ({p_value_text(verdict.p_value)})" if verdict.p_value is not None else ""
+    odds = f" ({p_value_text(verdict.p_value)})"
     if status == "as expected":
         return f"{found}{odds}, as expected"
     return f"{found}{odds}, but {check.expect} was expected"

@@ -48,7 +48,7 @@ DECIDERS: Mapping[str, Names] = {
     "inv_quantile": (*_LATTICE, "p"),
 }
 ESTIMATORS: Mapping[str, Names] = {
-    "laplace": ("aggregate", *_LATTICE),
+    "laplace": ("aggregate", *_LATTICE, "fineness"),
     "race_to_the_top": (*_LATTICE, "beta"),
     "sum_and_count": (*_LATTICE, "centre"),
     "rank_counts": ("aggregate", *_LATTICE, "p", "cuts"),

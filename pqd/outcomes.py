@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from deciders.decider import Decision
 from deciders.estimates import Released, SplitMargins, inside, outside, within
-from deciders.estimates.estimator import Span, clear_of
+from deciders.estimates.estimator import Span, claimed, clear_of
 from pqd.leaderboard import Evidence
 from reports.comparison import Cell, ComparedQuery
 from reports.numbers import plain
 
 if TYPE_CHECKING:
-    from deciders import Noise
+    from deciders import Interval, Noise
     from deciders.estimates import Estimator
     from pqd.asking import Answers
     from pqd.contest import Contest
@@ -103,14 +103,15 @@ class _Joint:
         contest = self._contest
         interval, centre = contest.intervals[number], contest.answers[number]
         yes = interval is not None and inside(self._estimator, self._released, interval)
-        p_value: float | None = (self._within if yes else self._outside)[number]
-        if not self._estimator.exact and p_value == 1:
-            p_value = None
+        p_value = 0.0 if interval is None else self._claimed(interval, outcome=yes)
         gaps = [
             None if value is None or centre is None else plain(value * contest.scale - centre)
             for value in (self.estimate, *self.ends)
         ]
         return _cell(contest, number, self._names[number], yes, p_value, gaps=gaps)
+
+    def _claimed(self, interval: Interval, *, outcome: bool) -> float | None:
+        return claimed(self._estimator, self._released, interval, self._epsilon, outcome=outcome)
 
     def evidence(self, weight: Fraction) -> Evidence:
         return Evidence(weight, tuple(self._within), tuple(self._outside), self._never)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deciders import Decision, Histogram, Noise
+    from deciders.decider import Estimate
     from pqd.asking import Answers
     from pqd.composition import Cost
     from pqd.query import Query
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _COUNTING = Lattice(0, 1)
 _COUNTS = ("COUNT", "COUNT DISTINCT")
+_OUTCOMES = (("yes", True), ("no", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,11 @@ class Question(Priced, Decidable):
     def decided(self, answers: Answers) -> Decision:
         """Return the verdict among the answers of a run."""
         return answers.decision(self)
+
+    def estimated(self, decision: Decision) -> Estimate:
+        """Return the private answer in lattice units, as far as the verdict tells it."""
+        asked = decision, self.interval, self.epsilon, self.terms.alpha
+        return self.choice.decider.estimated(*asked)
 
     def entry(self) -> dict[str, Any]:
         """Return what the ledger keeps of it in public."""
@@ -252,4 +259,5 @@ def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
         false_yes=rates.false_yes if rates else None,
         epsilon_needed=candidate.needed,
         curve=tuple(None if math.isnan(y) else y for y in curve) if curve else None,
+        proves=tuple(name for name, yes in _OUTCOMES if yes in candidate.decider.proves),
     )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from deciders.batch.tails import Errors, accept, decided, rates, threshold
+from deciders.batch.tails import Errors, NoiseOf, accept, decided, rates, reach, threshold
 from deciders.batch.tails import Rehearsed as RehearsedErrors
+from deciders.decider import BOTH, NEITHER, Estimate
 from deciders.effectiveness import WEIGHED, expected_wrong
 from deciders.errors import ParameterError
 from pqd.batch import Batch, Public, selection
@@ -64,6 +65,14 @@ class Together(Question):
         released = answers.batched(self.batch).answers[self.batch.places[selection(self.task)]]
         return decided(self.errors, round(released), self.interval)
 
+    def estimated(self, decision: Decision) -> Estimate:
+        """Return the released answer, and its interval where the noise is known."""
+        (released,) = map(Fraction, decision.released)
+        if not isinstance(self.errors, NoiseOf):
+            return Estimate(released)
+        far = reach(self.errors, self.terms.alpha)
+        return Estimate(released, released - far, released + far)
+
 
 class Joint(NamedTuple):
     """One way to answer some questions together, and what it is worth on public data.
@@ -92,6 +101,11 @@ class Joint(NamedTuple):
         errors, tau = self.errors[place], asked.interval.tau
         curve = _chances(errors, tau, GAPS) if asked.terms.detailed else None
         return Candidate(self, self.least[place], rates=self.rates[place], curve=curve)
+
+    @property
+    def proves(self) -> frozenset[bool]:
+        """The outcomes that have a p-value: both where the noise is known."""
+        return BOTH if all(isinstance(errors, NoiseOf) for errors in self.errors) else NEITHER
 
     @property
     def id(self) -> str:

@@ -107,9 +107,9 @@ class _Block:
     def _marks(self) -> Iterator[str]:
         verdicts = self._entry.verdicts
         if len(verdicts) == 1:
-            p_value = verdicts[0].p_value
-            if p_value is not None and p_value_text(p_value) not in self._entry.message:
-                yield p_value_text(p_value)
+            p_value = p_value_text(verdicts[0].p_value)
+            if p_value not in self._entry.message:
+                yield p_value
             yield from marks(verdicts[0])
 
     def _body(self) -> Iterator[Text]:

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from reports.numbers import epsilon_text, number_text
 from reports.terminal import group_parts, remarks
 from reports.visible import visible
-from reports.words import cost_sentences, headline, p_value_text, sentences, tolerance
+from reports.words import cost_sentences, headline, p_cell, sentences, tolerance
 
 if TYPE_CHECKING:
     from reports.check import CheckEntry, CheckReport
@@ -146,10 +146,9 @@ def row(entry: CheckEntry) -> Row:
         groups = f"{len(entry.verdicts)} groups" if entry.verdicts else ""
         return Row("", groups, visible(entry.tolerance))
     (verdict,) = entry.verdicts
-    p = "" if verdict.p_value is None else p_value_text(verdict.p_value)
     amount = tolerance(verdict.tau, entry.tolerance, "±").removeprefix("tolerance ")
     answer = number_text(verdict.q_synthetic)
-    return Row(p.removeprefix("p ").removeprefix("= "), answer, amount)
+    return Row(p_cell(verdict.p_value), answer, amount)
 
 
 def detail_lines(entry: CheckEntry, sign: str = "±") -> Iterator[str]:

@@ -48,8 +48,7 @@ class Cell:
     @property
     def standing(self) -> str:
         """``trusted``, ``not trusted`` or ``undecided``, as for a verdict of an audit."""
-        doubt = self.error if self.p_value is None else self.p_value
-        if doubt > self.alpha:
+        if self.p_value is None or self.p_value > self.alpha:
             return "undecided"
         return "trusted" if self.outcome == "yes" else "not trusted"
 

@@ -14,8 +14,9 @@ from reports.visible import visible
 from reports.words import (
     budget_text,
     cost_sentences,
+    estimate_text,
     headline,
-    p_value_text,
+    p_cell,
     question,
     share_text,
     threshold_text,
@@ -69,11 +70,12 @@ def audit_parts(report: AuditReport) -> Iterator[str]:
 def _verdict(verdict: Verdict) -> list[str]:
     badge, words = headline(verdict)
     signs = "".join(f" {mark}" for mark in marks(verdict))
-    p = "" if verdict.p_value is None else p_value_text(verdict.p_value)
+    answer = estimate_text(verdict)
+    told = f"; private answer {answer}" if answer else ""
     return [
         code(verdict.group or verdict.id),
-        f"**{markdown(badge)}** {markdown(words)}{signs}",
-        markdown(p.removeprefix("p ").removeprefix("= ")),
+        f"**{markdown(badge)}** {markdown(words)}{signs}{markdown(told)}",
+        markdown(p_cell(verdict.p_value)),
         number_text(verdict.q_synthetic),
         f"±{number_text(verdict.tau, 4)}",
         threshold_text(verdict.tau_min),

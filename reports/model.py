@@ -26,7 +26,8 @@ class CandidateFacts:
     ``false_no`` and ``false_yes`` are its error probabilities at this tau on the stand-ins;
     ``epsilon_needed`` is the least budget at which both are at most alpha, infinite where none
     will do; ``curve`` is Pr[yes] at true gaps of 0, 1/8, ... 20/8 times tau.  What was not
-    computed is None.
+    computed is None.  ``proves`` are the verdicts, yes or no, that can have a p-value; one without
+    is never decided.
     """
 
     decider: str
@@ -37,6 +38,11 @@ class CandidateFacts:
     false_yes: float | None = None
     epsilon_needed: float | None = None
     curve: tuple[float | None, ...] | None = None
+    proves: tuple[str, ...] = ("yes", "no")
+
+    def decides(self, alpha: Fraction) -> bool:
+        """Say whether it errs with at most alpha, and can prove either verdict."""
+        return len(self.proves) == 2 and self.worst <= alpha
 
     @property
     def worst(self) -> float:
@@ -72,8 +78,8 @@ class QueryFacts:
 
     @property
     def decidable(self) -> bool | None:
-        """Whether the decider errs with at most alpha at this tau; None without a budget."""
-        return None if self.chosen.false_no is None else self.chosen.worst <= self.alpha
+        """Whether the decider decides at this tau; None without a budget."""
+        return None if self.chosen.false_no is None else self.chosen.decides(self.alpha)
 
     @property
     def chosen(self) -> CandidateFacts:
@@ -85,11 +91,13 @@ class QueryFacts:
 class Verdict(QueryFacts):
     """The answer to one query.
 
-    Only ``outcome``, ``p_value``, ``margin`` and ``conclusive`` depend on the private table, and
-    only through the budgeted output of ``decider``.  ``lower`` and ``upper`` are the ends of the
-    open interval.  ``p_value``, ``margin`` and ``conclusive`` are None where the decider releases
-    none.  ``epsilon`` is what the verdict costs by itself, 0 where no table could have answered
-    otherwise; what a run costs is its report's ``cost``.  ``replayed``: asked and paid for before.
+    Only ``outcome``, ``p_value``, ``margin``, ``estimate``, ``low``, ``high`` and ``conclusive``
+    depend on the private table, and only through the budgeted output of ``decider``.  ``lower`` and
+    ``upper`` are the ends of the open interval.  ``p_value``, ``margin`` and ``estimate`` (the
+    private answer, between ``low`` and ``high`` with probability at least 1 - alpha) are None where
+    the decider releases none; ``conclusive`` is a p-value of at most alpha.  ``epsilon`` is what
+    the verdict costs by itself, 0 where no table could have answered otherwise; what a run costs is
+    its report's ``cost``.  ``replayed``: asked and paid for before.
     """
 
     lower: int | float
@@ -100,18 +108,17 @@ class Verdict(QueryFacts):
     synthetic: str
     p_value: float | None = None
     margin: int | None = None
-    conclusive: bool | None = None
+    conclusive: bool = False
+    estimate: int | float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     replayed: bool = False
     simulated: bool = False
 
     @property
     def standing(self) -> str:
-        """``trusted``, ``not trusted``, or ``undecided``.
-
-        Undecided is a p-value above alpha; without one, a decider that errs more than alpha at
-        this tau on public stand-ins.
-        """
-        if self.conclusive is False or (self.conclusive is None and self.decidable is False):
+        """``trusted``, ``not trusted``, or ``undecided``: without a p-value of at most alpha."""
+        if not self.conclusive:
             return "undecided"
         return "trusted" if self.outcome == "yes" else "not trusted"
 

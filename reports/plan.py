@@ -17,7 +17,14 @@ from reports.numbers import epsilon_text, number_text
 from reports.rendered import Plotted, Rendered
 from reports.terminal import indented, left_out, rendered_text, wrapped
 from reports.visible import visible
-from reports.words import budget_text, question, share_text, threshold_text, tolerance
+from reports.words import (
+    budget_text,
+    proof_sentence,
+    question,
+    share_text,
+    threshold_text,
+    tolerance,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,10 +123,9 @@ def _head(entry: PlanEntry) -> Text:
         return Text.assemble(("OK   ", "bold green"), (visible(entry.id), "bold"))
     needed = budget_text(entry.chosen.epsilon_needed)
     remedy = "no epsilon would do" if needed == "none" else f"about epsilon {needed} would do"
+    told = proof_sentence(entry.chosen) or f"tau below threshold; {remedy}"
     return Text.assemble(
-        ("LOW  ", "bold yellow"),
-        (visible(entry.id), "bold"),
-        (f"   tau below threshold; {remedy}", "yellow"),
+        ("LOW  ", "bold yellow"), (visible(entry.id), "bold"), (f"   {told}", "yellow")
     )
 
 

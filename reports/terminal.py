@@ -108,8 +108,7 @@ def wrapped(line: Text, console: Console, width: int) -> Iterator[Text]:
 def _head(verdict: Verdict) -> Text:
     badge, words = headline(verdict)
     head = Text.assemble((f"{badge:<5}{words}", _BADGES[badge]))
-    if verdict.p_value is not None:
-        head.append(f"   {p_value_text(verdict.p_value)}")
+    head.append(f"   {p_value_text(verdict.p_value)}")
     head.append(f"   {visible(verdict.id)}", style="bold")
     for mark in marks(verdict):
         head.append(f"   {mark}", style="bold yellow" if verdict.simulated else "")
@@ -142,8 +141,7 @@ def group_parts(verdict: Verdict, sign: str) -> Iterator[str]:
     yield visible(verdict.group or verdict.id)
     amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
     yield f"{verdict.aggregate.lower()} {amount}"
-    if verdict.p_value is not None:
-        yield p_value_text(verdict.p_value)
+    yield p_value_text(verdict.p_value)
     yield from marks(verdict)
 
 
@@ -183,8 +181,8 @@ def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[Text]
     for alpha in sorted({verdict.alpha for verdict in verdicts}):
         level = number_text(float(alpha) * 100, 3)
         yield Text(
-            f"Undecided: p above {level} %. Least tau: from it on a verdict errs with at most "
-            f"{level} % where the answers agree or lie 2 tau apart."
+            f"Undecided: p above {level} %, or no p-value. Least tau: from it on a verdict errs "
+            f"with at most {level} % where the answers agree or lie 2 tau apart."
         )
     for note in notes:
         yield Text(visible(note))

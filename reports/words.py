@@ -33,8 +33,10 @@ def tolerance(verdict_tau: float, stated: str, sign: str) -> str:
     return f"tolerance {sign}{number_text(verdict_tau)}{share}"
 
 
-def p_value_text(p_value: float) -> str:
+def p_value_text(p_value: float | None) -> str:
     """Return a p-value as readers expect it."""
+    if p_value is None:
+        return "no p-value"
     if p_value < 0.001:
         return "p < 0.001"
     return f"p = {p_value:.3f}" if p_value < 0.1 else f"p = {p_value:.2f}"
@@ -65,6 +67,45 @@ def budget_text(epsilon: float | None) -> str:
     return "none" if math.isinf(epsilon) else epsilon_text(epsilon)
 
 
+def p_cell(p_value: float | None) -> str:
+    """Return a p-value as it stands in a column of p-values."""
+    return p_value_text(p_value).removeprefix("p ").removeprefix("= ").replace("no p-value", "none")
+
+
+def proof_sentence(facts: CandidateFacts) -> str | None:
+    """Return why verdicts of a decider stay undecided, None where both can have a p-value."""
+    if len(facts.proves) == 2:
+        return None
+    if not facts.proves:
+        return f"{facts.decider} gives no p-value, so its verdicts are never decided; auto decides"
+    (able,) = facts.proves
+    return f"{facts.decider} gives a p-value for a {able} alone; auto decides either way"
+
+
+def estimate_text(verdict: Verdict) -> str | None:
+    """Return the private answer as released, None where nothing is.
+
+    Such as ``about 1,234 (95 %: 1,200 to 1,270)``.
+    """
+    low, high = verdict.low, verdict.high
+    if low is not None and high is not None:
+        ends = f"{number_text(low, 4)} to {number_text(high, 4)}"
+    elif low is not None:
+        ends = f"at least {number_text(low, 4)}"
+    else:
+        ends = "" if high is None else f"at most {number_text(high, 4)}"
+    sure = f"{number_text(100 - 100 * float(verdict.alpha), 4)} %"
+    if verdict.estimate is None:
+        return f"{ends} ({sure})" if ends else None
+    about = f"about {number_text(_short(verdict.estimate), 6)}"
+    return f"{about} ({sure}: {ends})" if ends else about
+
+
+def _short(value: float) -> float:
+    """Return a number without the digits that noise alone makes."""
+    return round(value) if abs(value) >= 1000 else value
+
+
 def margin_sentence(verdict: Verdict) -> str | None:
     """Return the released margin in plain words, None without one."""
     if verdict.margin is None:
@@ -78,7 +119,9 @@ def margin_sentence(verdict: Verdict) -> str | None:
 def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
     """Return what tau is worth with the decider taken, and whether it is enough."""
     candidate, amount = facts.chosen, number_text(facts.tau)
-    least = candidate.tau_min
+    least, unproved = candidate.tau_min, proof_sentence(candidate)
+    if unproved:
+        return unproved, False
     if least is None:
         return f"{candidate.decider}: the least tau that means something is not known", True
     if facts.decidable:
@@ -118,14 +161,19 @@ def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, s
     answer = f"synthetic answer {number_text(verdict.q_synthetic)}"
     amount = tolerance(verdict.tau, stated, sign)
     yield f"{answer}, {amount}: is the private answer inside {ends}?", "plain"
-    margin = margin_sentence(verdict)
-    if margin:
-        yield margin, "plain"
+    for text in (margin_sentence(verdict), _private(verdict)):
+        if text:
+            yield text, "plain"
     if verdict.epsilon:
         text, enough = worth_sentence(verdict)
         yield text, "plain" if enough else "warning"
     yield decider_sentence(verdict), "detail"
     yield thresholds_sentence(verdict.candidates), "detail"
+
+
+def _private(verdict: Verdict) -> str | None:
+    text = estimate_text(verdict)
+    return f"private answer {text}" if text else None
 
 
 def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from deciders.decider import Decision
 from deciders.effectiveness import ErrorRates, Threshold, least
-from deciders.estimates.estimator import whole_span
+from deciders.estimates.estimator import two_sided, whole_span
 from deciders.estimates.laplace import upper_tail
 from deciders.exact import Number, as_float, probability
 from deciders.interval import Interval
@@ -135,15 +135,12 @@ def decided(errors: Errors, released: int, interval: Interval) -> Decision:
     low, high = whole_span(interval)
     yes = low <= released < high
     if not isinstance(errors, NoiseOf):
-        return Decision(yes)
+        return Decision(yes, released=(released,))
     if yes:
-        beyond = errors.at_least(released - low + 1), errors.at_least(high - released)
-        return Decision(yes, max(beyond))
-    if low >= high:
-        return Decision(yes, 0.0)
-    beyond_one = max(low - released, released - high + 1)
-    far = errors.at_least(beyond_one), errors.at_least(beyond_one + high - 1 - low)
-    return Decision(yes, min(1.0, sum(far)))
+        p_value = max(errors.at_least(released - low + 1), errors.at_least(high - released))
+    else:
+        p_value = two_sided(errors.at_least, released, low, high - 1) if low < high else 0.0
+    return Decision(yes, p_value, released=(released,))
 
 
 def reach(errors: NoiseOf, alpha: Number) -> int:

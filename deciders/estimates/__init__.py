@@ -7,6 +7,7 @@ interval by post-processing.
 from deciders.estimates.estimator import Estimator, Released, inside, outside, within
 from deciders.estimates.exponential import ExponentialQuantile
 from deciders.estimates.laplace import LaplaceEstimate
+from deciders.estimates.majority import MajorityCounts
 from deciders.estimates.mean import SumAndCount
 from deciders.estimates.race import RaceEstimate
 from deciders.estimates.ranks import RankCounts
@@ -16,6 +17,7 @@ __all__ = [
     "Estimator",
     "ExponentialQuantile",
     "LaplaceEstimate",
+    "MajorityCounts",
     "RaceEstimate",
     "RankCounts",
     "Released",

@@ -6,17 +6,19 @@ tables for which the claim is false, of a release that speaks for it as much.  A
 between two cuts, so a verdict on it follows:
 
 * *within* needs both claims, so its p-value is the larger of theirs (an intersection-union test);
-* *outside* needs either, so its p-value is twice the smaller (Bonferroni).
+* *outside* needs either, so its p-value is twice the smaller (Bonferroni), or what an estimator
+  knows better (``apart``).
 
 Nothing here reads the private table: all is post-processing of one release.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from deciders.exact import Number
+from deciders.exact import Number, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise
@@ -35,7 +37,8 @@ class Released:
 class Estimator(Protocol):
     """One mechanism that answers for any interval, as a frozen value; lattice units throughout.
 
-    Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.
+    Conformers: LaplaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, RaceEstimate.  Of one
+    decider alone: MajorityCounts.
     ``exact`` says that ``below`` and ``at_least`` are p-values that can be small; else one of them,
     or both, are 1, and an outcome is worth what ``accept`` says on public stand-ins.
     """
@@ -81,6 +84,10 @@ class Estimator(Protocol):
         """Return the p-value of the claim that the answer is not below ``cut``."""
         ...
 
+    def apart(self, released: Released, span: Span, epsilon: Number) -> float:
+        """Return the p-value of the claim that the answer is not between the cuts ``span``."""
+        ...
+
     def estimate(self, released: Released) -> Fraction | None:
         """Return the answer as estimated, None where the release gives none."""
         ...
@@ -90,6 +97,29 @@ class Estimator(Protocol):
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return ends that hold the answer with probability >= 1 - alpha; None for no bound."""
         ...
+
+
+class ByClaims:
+    """Mix-in of the estimators whose two claims are all that is known: Bonferroni."""
+
+    __slots__ = ()
+
+    def apart(self: Estimator, released: Released, span: Span, epsilon: Number) -> float:
+        """Return twice the smaller p-value of both claims."""
+        low, high = span
+        either = self.below(released, low, epsilon), self.at_least(released, high, epsilon)
+        return min(1.0, 2 * min(either))
+
+
+def two_sided(tail: Callable[[int], float], released: int, first: int, last: int) -> float:
+    """Return the p-value of "the answer is not in ``first .. last``" from answer plus noise.
+
+    The noise is symmetric with one peak, and ``tail(x)`` is at least its chance of x or more.  The
+    p-value is the largest chance, over answers inside, of a release at least as far outside; it is
+    that of an answer at an end (docs/theory.md, Theorem B1).  1 for a release inside.
+    """
+    beyond = max(first - released, released - last)
+    return min(1.0, tail(beyond) + tail(beyond + last - first)) if beyond > 0 else 1.0
 
 
 def whole_span(interval: Interval) -> tuple[int, int]:
@@ -105,6 +135,8 @@ def inside(estimator: Estimator, released: Released, interval: Interval) -> bool
 def within(estimator: Estimator, released: Released, interval: Interval, epsilon: Number) -> float:
     """Return the p-value of the claim that the answer is inside ``interval``."""
     low, high = estimator.span(interval)
+    if low >= high:
+        return 1.0
     return max(estimator.at_least(released, low, epsilon), estimator.below(released, high, epsilon))
 
 
@@ -116,7 +148,37 @@ def outside(estimator: Estimator, released: Released, interval: Interval, epsilo
 def clear_of(estimator: Estimator, released: Released, span: Span, epsilon: Number) -> float:
     """Return the p-value of the claim that the answer is not between the cuts ``span``."""
     low, high = span
-    if low >= high:
-        return 0.0
-    either = estimator.below(released, low, epsilon), estimator.at_least(released, high, epsilon)
-    return min(1.0, 2 * min(either))
+    return 0.0 if low >= high else estimator.apart(released, span, epsilon)
+
+
+def claimed(
+    estimator: Estimator,
+    released: Released,
+    interval: Interval,
+    epsilon: Number,
+    *,
+    outcome: bool,
+) -> float | None:
+    """Return the p-value of an outcome, None where the release has none for it."""
+    p_value = (within if outcome else outside)(estimator, released, interval, epsilon)
+    return None if p_value >= 1 and not estimator.exact else p_value
+
+
+def by_cuts(
+    estimator: Estimator, cuts: Sequence[int], released: Released, epsilon: Number, alpha: Number
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return the cuts up to which, from either side, claims hold at alpha/2 one after another.
+
+    Tested in a fixed order, up to the first that does not hold, so no error adds up.
+    """
+    level = float(probability(alpha, "alpha")) / 2
+    low = high = None
+    for cut in cuts:
+        if estimator.at_least(released, cut, epsilon) > level:
+            break
+        low = Fraction(cut)
+    for cut in reversed(cuts):
+        if estimator.below(released, cut, epsilon) > level:
+            break
+        high = Fraction(cut - 1)
+    return low, high

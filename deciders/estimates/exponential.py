@@ -10,7 +10,7 @@ import numpy as np
 from deciders.aggregates import HALF
 from deciders.decider import OnLattice
 from deciders.errors import ParameterError
-from deciders.estimates.estimator import Cut, Released, Span, whole_span
+from deciders.estimates.estimator import ByClaims, Cut, Released, Span, whole_span
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
@@ -30,7 +30,7 @@ class _Runs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialQuantile(OnLattice):
+class ExponentialQuantile(ByClaims, OnLattice):
     """A lattice point e, drawn with weight ``exp(-epsilon u(e) / (2 max(a, b - a)))``; p is a/b.
 
     The distance u(e) is the largest of 0, ``a #(v > e) - (b - a) #(v <= e)`` and

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from deciders.errors import ParameterError
-from deciders.estimates.estimator import Cut, Released, Span
+from deciders.estimates.estimator import ByClaims, Cut, Released, Span
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -24,7 +24,7 @@ _HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumAndCount:
+class SumAndCount(ByClaims):
     """``S = sum (v - centre)`` and ``n``, each with discrete Laplace noise.
 
     The mean is below e exactly if ``S - (e - centre) n < 0``, and what is released of the left side

@@ -11,7 +11,7 @@ import numpy as np
 from deciders.aggregates import HALF
 from deciders.decider import OnLattice
 from deciders.errors import ParameterError
-from deciders.estimates.estimator import Cut, Released, Span, whole_span
+from deciders.estimates.estimator import ByClaims, Cut, Released, Span, by_cuts, whole_span
 from deciders.estimates.noise_sums import NoiseSum, Terms, circle_of, noise_sum
 from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
@@ -21,7 +21,7 @@ from deciders.noise import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankCounts(OnLattice):
+class RankCounts(ByClaims, OnLattice):
     """Noisy counts of the rows in the bins between ``cuts``.
 
     With ``p = a/b``, the p-quantile is below a cut exactly if ``(b - a) L - a H >= 0``, L and H
@@ -150,19 +150,11 @@ class RankCounts(OnLattice):
     def confidence(
         self, released: Released, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return the cuts up to which, from either side, claims hold at alpha/2 one after another.
-
-        Tested in a fixed order, up to the first that does not hold, so no error adds up.
-        """
-        level = float(probability(alpha, "alpha")) / 2
-        low = None if self.lower is None else Fraction(self.lower)
-        high = None if self.upper is None else Fraction(self.upper)
-        for cut in self.cuts:
-            if self.at_least(released, cut, epsilon) > level:
-                break
-            low = Fraction(cut) if low is None else max(low, Fraction(cut))
-        for cut in reversed(self.cuts):
-            if self.below(released, cut, epsilon) > level:
-                break
-            high = Fraction(cut - 1) if high is None else min(high, Fraction(cut - 1))
-        return low, high
+        """Return the cuts that the claims reach from either side, within the bounds."""
+        low, high = by_cuts(self, self.cuts, released, epsilon, alpha)
+        least = None if self.lower is None else Fraction(self.lower)
+        most = None if self.upper is None else Fraction(self.upper)
+        return (
+            least if low is None else low if least is None else max(least, low),
+            most if high is None else high if most is None else min(most, high),
+        )

@@ -25,7 +25,7 @@ from reports.pages.query import WORDS
 from reports.refused import refused_lines
 from reports.terminal import SIMULATED
 from reports.visible import visible
-from reports.words import cost_sentences, p_value_text, question, share_text, threshold_text
+from reports.words import cost_sentences, p_cell, question, share_text, threshold_text
 
 if TYPE_CHECKING:
     from reports.comparison import Cell, ComparedQuery, CompareReport, Standing
@@ -258,7 +258,7 @@ def _cell(query: ComparedQuery, cell: Cell, picture: EstimatePicture) -> dict[st
         "answer": _answer(cell),
         "gap": "" if cell.gap is None else gap_text(cell.gap),
         "between": "" if cell.gap is None else between_text(cell.gap_low, cell.gap_high),
-        "p": "" if p is None else p_value_text(p).removeprefix("p ").removeprefix("= "),
+        "p": p_cell(p),
         "margin": "" if cell.margin is None else f"{cell.margin:,}",
         "error": share_text(cell.error),
         "label": f"{cell.candidate}: {_ends(cell)}",

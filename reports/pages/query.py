@@ -13,7 +13,7 @@ from reports.terminal import marks
 from reports.words import (
     budget_text,
     headline,
-    p_value_text,
+    p_cell,
     question,
     sentences,
     share_text,
@@ -96,7 +96,7 @@ def verdict_cells(verdict: Verdict) -> dict[str, Any]:
         "words": words,
         "standing": verdict.standing,
         "marks": list(marks(verdict)),
-        "p": "" if p is None else p_value_text(p).removeprefix("p ").removeprefix("= "),
+        "p": p_cell(p),
         "p_sort": "" if p is None else repr(float(p)),
         "answer": number_text(verdict.q_synthetic),
         "answer_sort": repr(float(verdict.q_synthetic)),

@@ -141,7 +141,7 @@ def test_multiplicative_weights_tell_wide_gaps(batch: str) -> None:
         report = audited(NESTED[:3], private=private, batch=batch, tau=150, epsilon=10**6)
         assert [v.outcome for v in report.verdicts] == [outcome] * 3
         assert {v.decider for v in report.verdicts} == {f"{batch}_batch"}
-        assert all(v.p_value is None and v.conclusive is None for v in report.verdicts)
+        assert all(v.p_value is None and v.standing == "undecided" for v in report.verdicts)
 
 
 def test_range_sums_have_a_batch_of_their_own() -> None:

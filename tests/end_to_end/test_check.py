@@ -15,6 +15,7 @@ import pytest
 import pqd
 from pqd.baseline import write_baseline
 from pqd.ledger import Ledger
+from reports.junit import junit_text
 from tests.likeness import like
 
 Ran = tuple[int, str, str]
@@ -411,12 +412,31 @@ def test_a_stopped_run_is_rendered_as_an_error(tmp_path: Path, command: Command)
     assert (report["exit_code"], report["checks"][0]["gate"]) == (4, "error")
 
 
-def test_a_decider_that_mostly_errs_is_undecided(tmp_path: Path) -> None:
-    change = "tau = 1\nepsilon = 0.01", 'tau = 1\nepsilon = 0.000001\ndecider = "lm_count"'
-    report = pqd.check(edited(tmp_path, "audit-undecided", change))
-    (entry,) = report.entries
-    assert (entry.status, entry.gate) == ("undecided", "warn")
-    assert "% wrong at this tau" in entry.message
+@pytest.mark.parametrize(("on_undecided", "code"), [("fail", 1), ("warn", 0), ("pass", 0)])
+def test_a_verdict_without_a_p_value_is_undecided(
+    tmp_path: Path, on_undecided: str, code: int
+) -> None:
+    """Whatever it errs with on the copy, here hardly ever, it is no success and no failure."""
+    terms = f'tau = "20%"\nepsilon = 5\ndecider = "em_count"\non_undecided = "{on_undecided}"'
+    spec = edited(
+        tmp_path,
+        "audit-undecided",
+        ('on_undecided = "warn"\n', ""),
+        ("tau = 1\nepsilon = 0.01", terms),
+        ("alpha = 0.000001  ", "alpha = 0.05  "),
+    )
+    for dry in (True, False):
+        report = pqd.check(spec, dry_run=dry)
+        (entry,) = report.entries
+        assert "em_count gives no p-value" in entry.message
+        assert "decidable" not in entry.message
+    gate = {"fail": "fail", "warn": "warn", "pass": "pass"}[on_undecided]
+    assert (entry.status, entry.gate, report.exit_code) == ("undecided", gate, code)
+    (verdict,) = entry.verdicts
+    assert verdict.chosen.worst < 1e-6
+    assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "undecided")
+    assert ("<failure" in junit_text(report)) == (on_undecided == "fail")
+    assert ("<skipped" in junit_text(report)) == (on_undecided != "fail")
 
 
 def test_the_variable_comes_before_the_spec(

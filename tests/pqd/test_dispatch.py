@@ -1,6 +1,9 @@
 """The choice of a decider: least error on public data, and nothing else."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -34,15 +37,94 @@ def table(seed: int, rows: int) -> pd.DataFrame:
 def test_auto_errs_least_at_the_tau_asked_for() -> None:
     plan = pqd.plan(table(1, 400), QUERIES, tau="5%", epsilon=0.5)
     for entry in plan.entries:
-        assert entry.chosen.worst == min(candidate.worst for candidate in entry.candidates)
+        able = [c.worst for c in entry.candidates if len(c.proves) == 2]
+        assert entry.chosen.worst == min(able)
 
 
 def test_without_a_budget_auto_needs_the_least() -> None:
     plan = pqd.plan(table(1, 400), QUERIES, tau="5%")
     for entry in plan.entries:
-        needed = [c.epsilon_needed for c in entry.candidates if c.epsilon_needed is not None]
-        assert entry.chosen.epsilon_needed == min(needed)
+        able = [c for c in entry.candidates if len(c.proves) == 2]
+        assert entry.chosen.epsilon_needed == min(c.epsilon_needed or math.inf for c in able)
         assert entry.chosen.tau_min is None
+
+
+TIE = pd.DataFrame({"age": [22] * 510 + [23] * 490})
+TIED_COPY = pd.DataFrame({"age": [22] * 499 + [23] * 400 + [24] * 101})
+
+
+def test_auto_takes_no_decider_whose_verdict_nothing_proves() -> None:
+    """The case of docs/errata.md, 4: on the copy ``em_median`` errs least, on D it errs always."""
+    asked: dict[str, Any] = {"columns": {"age": {"bounds": (17, 90)}}, "tau": 0.5, "epsilon": 0.5}
+    query = "SELECT MEDIAN(age) FROM D"
+    entry = pqd.plan(TIED_COPY, query, **asked).entries[0]
+    best = min(entry.candidates, key=lambda candidate: candidate.worst)
+    assert best.decider == "em_median"
+    assert best.proves == ()
+    assert entry.decider == "inv_median"
+    assert pqd.plan(TIED_COPY, query, **{**asked, "epsilon": None}).entries[0].decider[:3] == "inv"
+    named = pqd.audit(TIE, TIED_COPY, query, decider="em_median", **{**asked, "epsilon": 5})
+    (verdict,) = named.verdicts
+    assert verdict.outcome == "yes"
+    assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "undecided")
+    terms = Terms.parse(alpha=0.05, decider="auto", **{**asked, "epsilon": 5})
+    for seed in range(20):
+        report = run(TIE, TIED_COPY, as_queries(query), terms, SimulatedNoise(seed))
+        assert report.verdicts[0].standing != "trusted"
+
+
+@pytest.mark.parametrize(
+    ("query", "decider", "words"),
+    [
+        (QUERIES[0], "em_count", "em_count gives no p-value"),
+        (QUERIES[0], "em_count_naive", "gives no p-value"),
+        (QUERIES[1], "svt_sum", "gives no p-value"),
+        (QUERIES[1], "svt_sum_plain", "gives no p-value"),
+        (QUERIES[1], "r2t_sum", "gives a p-value for a no alone"),
+        (QUERIES[2], "em_median", "gives no p-value"),
+    ],
+)
+def test_what_cannot_be_proved_is_planned_as_too_little(
+    query: str, decider: str, words: str
+) -> None:
+    plan = pqd.plan(table(1, 4000), query, tau="60%", epsilon=5, decider=decider)
+    (entry,) = plan.entries
+    assert entry.decidable is False
+    assert words in str(plan)
+    report = pqd.audit(table(2, 4000), table(1, 4000), query, tau="60%", epsilon=5, decider=decider)
+    (verdict,) = report.verdicts
+    assert verdict.standing == "undecided"
+    assert "no p-value" in str(report)
+    assert words in " ".join(str(report).split())
+    for text in (report.to_markdown(), report.to_html("pqd"), report._repr_html_()):
+        assert "undecided" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "decider"),
+    [(QUERIES[0], "lm_count"), (QUERIES[1], "lm_sum"), (QUERIES[2], "hist_median")],
+)
+def test_what_shows_its_statistic_decides_and_is_replayed_as_it_was(
+    query: str, decider: str, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {"tau": "50%", "epsilon": 5, "decider": decider}
+    asked["ledger"] = tmp_path / "ledger.sqlite"
+    first, again = (
+        pqd.audit(table(2, 4000), table(1, 4000), query, **asked).verdicts[0] for _ in range(2)
+    )
+    assert first.standing == "trusted"
+    assert replace(again, replayed=False) == first
+    assert first.p_value is not None
+    if decider != "hist_median":
+        assert first.estimate is not None
+        assert first.estimate == pytest.approx(first.q_synthetic, rel=0.4)
+    assert first.low is not None
+    assert first.high is not None
+    # Another alpha asks nothing anew, and has wider ends.
+    wider = pqd.audit(table(2, 4000), table(1, 4000), query, alpha=1e-6, **asked).verdicts[0]
+    assert wider.replayed
+    assert wider.low is not None
+    assert wider.low <= first.low
 
 
 def test_ties_go_to_the_smaller_threshold() -> None:

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders import Histogram, Interval, Lattice
+from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
 from deciders.estimates import (
     Estimator,
     ExponentialQuantile,
     LaplaceEstimate,
+    MajorityCounts,
     RaceEstimate,
     RankCounts,
     Released,
@@ -154,12 +155,19 @@ Situation = tuple[Estimator, list[int], range, str]
 @st.composite
 def situations(draw: st.DrawFn, kind: str) -> Situation:
     """An estimator on a lattice, a small table, the lattice's points, a budget."""
-    signed = kind in {"SUM", "AVG", "ranks"}
+    signed = kind in {"SUM", "AVG", "ranks", "fine SUM", "majority"}
     lattice = draw(st.sampled_from(SIGNED_LATTICES if signed else LATTICES))
     points, bounds = points_of(lattice), bounds_of(lattice)
     estimator: Estimator
     if kind in {"COUNT", "COUNT DISTINCT", "SUM"}:
         estimator = LaplaceEstimate.on(kind, lattice)
+    elif kind in {"fine COUNT", "fine SUM"}:
+        made = LaplaceEstimate.on(kind.removeprefix("fine "), lattice)
+        estimator = made.finely(draw(st.sampled_from(EPSILONS)))
+    elif kind == "majority":
+        low = draw(st.integers(points[0] - 2, points[-1] + 2))
+        interval = Interval(low, low + draw(st.integers(1, 9)))
+        estimator = MajorityCounts.finely(interval, draw(st.sampled_from(EPSILONS)))
     elif kind == "AVG":
         centre = draw(st.integers(points[0], points[-1]))
         estimator = SumAndCount(**bounds, centre=centre)
@@ -175,7 +183,10 @@ def situations(draw: st.DrawFn, kind: str) -> Situation:
     return estimator, values, points, draw(st.sampled_from(EPSILONS))
 
 
-@pytest.mark.parametrize("kind", ["COUNT", "COUNT DISTINCT", "SUM", "AVG", "ranks", "race"])
+KINDS = ["COUNT", "COUNT DISTINCT", "SUM", "AVG", "ranks", "race"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "fine COUNT", "fine SUM", "majority"])
 def test_noisy_numbers_lose_at_most_epsilon(kind: str) -> None:
     @settings(max_examples=80)
     @given(situations(kind))
@@ -184,6 +195,21 @@ def test_noisy_numbers_lose_at_most_epsilon(kind: str) -> None:
         assert worst(noisy_loss, estimator, values, points, epsilon) <= budget_of(epsilon)
 
     check()
+
+
+@pytest.mark.parametrize("name", ["lm_count", "lm_sum", "r2t_sum", "hist_median"])
+def test_a_decider_that_shows_its_statistic_draws_it_and_nothing_else(name: str) -> None:
+    """What is shown is the release of its estimator, so it costs what the release does."""
+    made = DECIDERS[name]
+    decider: Any = for_lattice(name, made.aggregate, Lattice(0, 15))
+    for rows in ([], [3, 7], [15] * 4, [0, 0, 5, 9, 15]):
+        table, interval = Histogram.from_values(rows), Interval(4, 9)
+        noise = Recorder(shift=3)
+        decision = decider.decide(table, interval, "0.1", noise)
+        estimator = decider.estimator(interval, "0.1")
+        assert noise.calls == calls_of(estimator, table, "0.1")
+        assert decision.released == estimator.release(table, "0.1", Recorder(shift=3)).numbers
+        assert decision == decider.verdict(Released(decision.released), interval, "0.1")
 
 
 @st.composite
@@ -308,6 +334,8 @@ def test_a_p_of_many_digits_loses_at_most_epsilon() -> None:
         (SumAndCount(lower=-2, upper=9, centre=2), noisy_loss, [1], range(-2, 10)),
         (RankCounts(cuts=(2, 5)), noisy_loss, [1, 3], range(8)),
         (RaceEstimate(upper=2), noisy_loss, [1], range(3)),
+        (LaplaceEstimate(aggregate="COUNT").finely("0.1"), noisy_loss, [0] * 9, range(2)),
+        (MajorityCounts.finely(Interval(2, 5), "0.1"), noisy_loss, [1, 3], range(8)),
         (ExponentialQuantile(lower=0, upper=60), chosen_loss, [57, 60], range(55, 61)),
     ],
     ids=lambda value: getattr(value, "id", None),
@@ -324,6 +352,27 @@ class HalfTheNoise(LaplaceEstimate):
 
     def scale(self, epsilon: Number) -> Fraction:
         return LaplaceEstimate.scale(self, epsilon) / 2
+
+
+class SmallerGridNoise(LaplaceEstimate):
+    """Fine noise of 0.7 of the scale."""
+
+    def _steps(self, epsilon: Number) -> Fraction:
+        return LaplaceEstimate._steps(self, epsilon) * Fraction(7, 10)
+
+
+class WholeBudgetEach(MajorityCounts):
+    """Three counts at the whole budget each."""
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        return 1 / budget_of(epsilon)
+
+
+class SmallerMajorityNoise(MajorityCounts):
+    """Three counts with noise of 0.7 of the scale."""
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        return MajorityCounts.largest_scale(self, epsilon) * Fraction(7, 10)
 
 
 class WholeBudgetTwice(SumAndCount):
@@ -410,6 +459,30 @@ TWINS = [
         "SumAndCount with the whole budget for each part",
         WholeBudgetTwice(lower=0, upper=15, centre=5),
         SumAndCount(lower=0, upper=15, centre=5),
+        noisy_loss,
+        SUMS,
+        range(16),
+    ),
+    Twin(
+        "LaplaceEstimate on a fine grid with noise x0.7",
+        SmallerGridNoise(aggregate="COUNT", fineness=2**41),
+        LaplaceEstimate(aggregate="COUNT", fineness=2**41),
+        noisy_loss,
+        COUNTS,
+        range(2),
+    ),
+    Twin(
+        "MajorityCounts with the whole budget for each count",
+        WholeBudgetEach(cuts=(3, 8), fineness=2**40),
+        MajorityCounts(cuts=(3, 8), fineness=2**40),
+        noisy_loss,
+        SUMS,
+        range(16),
+    ),
+    Twin(
+        "MajorityCounts with noise x0.7",
+        SmallerMajorityNoise(cuts=(3, 8), fineness=2**40),
+        MajorityCounts(cuts=(3, 8), fineness=2**40),
         noisy_loss,
         SUMS,
         range(16),

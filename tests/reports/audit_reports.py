@@ -39,7 +39,7 @@ VERDICTS = (
     replace(NO, id="pay", where=None, sql="SELECT COUNT(*) FROM D"),
     replace(OPEN, id="few", candidates=(replace(CURVED[0], tau_min=999.0, false_no=0.3),)),
     replace(YES, id="endless", candidates=ENDLESS, tau_min=inf, p_value=None, margin=None,
-            conclusive=None),
+            conclusive=False),
     replace(YES, id="bare", candidates=BARE, tau_min=None, margin=-3, outcome="no"),
     replace(YES, id="large", q_synthetic=10**15, tau=1e14, lower=9e14, upper=1.1e15),
     *GROUPS,

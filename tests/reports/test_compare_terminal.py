@@ -452,11 +452,11 @@ PEOPLE = "about 21 people from the other verdict"
         ),
         (
             {"p_value": None, "gap_high": None},
-            "YES, within tolerance; answer 1,010 ±50; gap about -10 (at least -14)",
+            "undecided, leans YES (no p-value); answer 1,010 ±50; gap about -10 (at least -14)",
         ),
         (
             {"p_value": None, "error": 0.2, "gap_low": None, "gap_high": None},
-            "undecided, leans YES; answer 1,010 ±50; gap about -10",
+            "undecided, leans YES (no p-value); answer 1,010 ±50; gap about -10",
         ),
         (
             {"gap": None, "margin": 21},

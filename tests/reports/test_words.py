@@ -9,7 +9,15 @@ import pytest
 from reports.chart import chart_lines
 from reports.model import AuditReport, CandidateFacts, Cost, Shared, Verdict
 from reports.numbers import epsilon_text, number_text, plain
-from reports.words import headline, margin_sentence, p_value_text, share_text, worth_sentence
+from reports.words import (
+    estimate_text,
+    headline,
+    margin_sentence,
+    p_value_text,
+    sentences,
+    share_text,
+    worth_sentence,
+)
 
 CHOSEN = CandidateFacts(
     "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, tuple([0.9] * 8 + [0.1] * 13)
@@ -126,15 +134,57 @@ def test_headlines() -> None:
     assert headline(replace(VERDICT, outcome="no")) == ("NO", "outside tolerance")
     unsure = replace(VERDICT, conclusive=False)
     assert headline(unsure) == ("?", "undecided: leans YES")
-    assert headline(replace(VERDICT, conclusive=None)) == ("YES", "within tolerance")
 
 
 @pytest.mark.parametrize(
     ("p", "text"),
-    [(0.0, "p < 0.001"), (0.00099, "p < 0.001"), (0.0456, "p = 0.046"), (0.31, "p = 0.31")],
+    [
+        (None, "no p-value"),
+        (0.0, "p < 0.001"),
+        (0.00099, "p < 0.001"),
+        (0.0456, "p = 0.046"),
+        (0.31, "p = 0.31"),
+    ],
 )
-def test_p_values(p: float, text: str) -> None:
+def test_p_values(p: float | None, text: str) -> None:
     assert p_value_text(p) == text
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ((None, None, None), None),
+        ((1234.4, 1200, 1270), "about 1,234 (95 %: 1,200 to 1,270)"),
+        ((12.25, 10, None), "about 12.25 (95 %: at least 10)"),
+        ((None, 30, 40), "30 to 40 (95 %)"),
+        ((None, 30, None), "at least 30 (95 %)"),
+        ((None, None, 40), "at most 40 (95 %)"),
+        ((5, None, None), "about 5"),
+    ],
+)
+def test_the_private_answer_as_released(
+    facts: tuple[float | None, float | None, float | None], text: str | None
+) -> None:
+    estimate, low, high = facts
+    found = replace(VERDICT, estimate=estimate, low=low, high=high)
+    assert estimate_text(found) == text
+    told = [line for line, _ in sentences(found, "5%", "±")]
+    assert any(line == f"private answer {text}" for line in told) is (text is not None)
+
+
+@pytest.mark.parametrize(
+    ("proves", "words"),
+    [
+        (("yes", "no"), "means something from tau"),
+        (("no",), "inv_count gives a p-value for a no alone"),
+        ((), "inv_count gives no p-value"),
+    ],
+)
+def test_what_cannot_be_proved_is_said(proves: tuple[str, ...], words: str) -> None:
+    candidate = replace(CHOSEN, proves=proves)
+    facts = replace(VERDICT, candidates=(candidate, OTHER))
+    assert words in worth_sentence(facts)[0]
+    assert facts.decidable is (len(proves) == 2)
 
 
 @pytest.mark.parametrize(

@@ -159,8 +159,8 @@ def test_a_sum_of_no_draws_is_nothing() -> None:
     none = NoiseOf(0, Fraction(3))
     assert [none.at_least(x) for x in (-1, 0, 1)] == [1, 1, 0]
     assert [none.inside(*ends) for ends in ((0, 1), (-4, 5), (1, 5), (-5, 0))] == [1, 1, 0, 0]
-    assert decided(none, 0, Interval(-1, 1)) == Decision(outcome=True, p_value=0.0)
-    assert decided(none, 3, Interval(-1, 1)) == Decision(outcome=False, p_value=0.0)
+    assert decided(none, 0, Interval(-1, 1)) == Decision(outcome=True, p_value=0.0, released=(0,))
+    assert decided(none, 3, Interval(-1, 1)) == Decision(outcome=False, p_value=0.0, released=(3,))
     assert rates(none, Fraction(1, 2)) == ErrorRates(0.0, 0.0)
     assert reach(none, 0.05) == 0
 
@@ -281,7 +281,7 @@ def test_the_verdict_is_that_of_the_released_answer(interval: Interval) -> None:
 
 def test_an_interval_that_holds_no_whole_number_is_sure() -> None:
     assert decided(NOISE[0], 0, Interval(Fraction(1, 3), Fraction(2, 3))) == Decision(
-        outcome=False, p_value=0.0
+        outcome=False, p_value=0.0, released=(0,)
     )
 
 

@@ -1,0 +1,339 @@
+"""How often a conclusive verdict is wrong: at most alpha, whatever the table; computed, not drawn.
+
+The deciders say which releases they take for proof, the law of the noise how likely those are.
+The same computation must reject p-values that are too small.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deciders import (
+    DECIDERS,
+    Decision,
+    Histogram,
+    Interval,
+    Lattice,
+    SimulatedNoise,
+    for_lattice,
+)
+from deciders.estimates import LaplaceEstimate, Released
+from deciders.estimates.laplace import upper_tail
+from deciders.inverse_sensitivity import verdict_of
+from deciders.laplace import Floats, laplace_cdf
+from deciders.sparse_vector import integral
+
+ALPHAS = (0.2, 0.05, 0.01, 1e-4)
+EPSILONS = ("0.1", "2", "20")
+HALF = Fraction(1, 2)
+FARTHEST = 2**60
+# What rounding and quadrature may add.
+SLACK = 1 + 1e-6
+
+# The decision that follows from a release, perhaps with a p-value that was tampered with.
+Verdict = Callable[..., Decision]
+Change = Callable[[Decision, tuple[int, ...], Any], Decision]
+
+
+def unchanged(found: Decision, *_: object) -> Decision:
+    return found
+
+
+def halved(found: Decision, *_: object) -> Decision:
+    """P-values of half the size."""
+    return replace(found, p_value=None if found.p_value is None else found.p_value / 2)
+
+
+def verdicts(decider: Any, interval: Interval, epsilon: str, change: Change) -> Verdict:
+    """Return what the decider makes of the numbers that it may have released."""
+    estimator = decider.estimator(interval, epsilon)
+
+    def verdict(*numbers: int) -> Decision:
+        return change(
+            decider.verdict(Released(numbers), interval, epsilon),
+            numbers,
+            (estimator, interval, epsilon),
+        )
+
+    return verdict
+
+
+def proof(found: Decision, alpha: float, *, outcome: bool) -> bool:
+    return found.outcome is outcome and found.p_value is not None and found.p_value <= alpha
+
+
+def first(holds: Callable[[int], bool], start: int, side: int) -> int:
+    """The number nearest to ``start``, on the way to ``side``, from which on it holds."""
+    if holds(start):
+        return start
+    near, far = 0, 1
+    while not holds(start + side * far):
+        near, far = far, 2 * far
+        assert far <= FARTHEST
+    while far - near > 1:
+        middle = (near + far) // 2
+        near, far = (near, middle) if holds(start + side * middle) else (middle, far)
+    return start + side * far
+
+
+# One noisy answer: LM -----------------------------------------------------------------------------
+
+
+def intervals() -> Iterator[Interval]:
+    """Wide and narrow, with whole ends, halves and thirds, some without a whole number."""
+    for tau in (Fraction(1, 3), HALF, Fraction(5, 2), Fraction(40)):
+        for centre in (Fraction(50), 50 + HALF, Fraction(151, 3)):
+            yield Interval.around(centre, tau)
+
+
+def level_of_answer(name: str, alpha: float, epsilon: str, change: Change = unchanged) -> float:
+    """The largest chance, over intervals and true answers, of proof of what is not so."""
+    decider: Any = for_lattice(name, DECIDERS[name].aggregate, Lattice(-3, 5))
+    worst = 0.0
+    for interval in intervals():
+        estimator: LaplaceEstimate = decider.estimator(interval, epsilon)
+        grid, steps = estimator.fineness, estimator.scale(epsilon) * estimator.fineness
+        verdict = verdicts(decider, interval, epsilon, change)
+        middle = math.floor(interval.centre * grid)
+
+        def no(noisy: int, verdict: Verdict = verdict) -> bool:
+            return proof(verdict(noisy), alpha, outcome=False)
+
+        def unproved(noisy: int, verdict: Verdict = verdict) -> bool:
+            return not proof(verdict(noisy), alpha, outcome=True)
+
+        below, above = first(no, middle, -1), first(no, middle, 1)
+        # Yes is proved in one stretch around the middle, if anywhere.
+        low, high = first(unproved, middle, -1), first(unproved, middle, 1)
+        ends = math.floor(interval.lower), math.ceil(interval.upper)
+        for true in {*range(ends[0] - 3, ends[0] + 4), *range(ends[1] - 3, ends[1] + 4), 50}:
+            at = true * grid
+            if interval.contains(true):
+                chance = upper_tail(at - below, steps) + upper_tail(above - at, steps)
+            else:
+                chance = upper_tail(low + 1 - at, steps) - upper_tail(high - at, steps)
+            worst = max(worst, chance)
+    return worst
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("name", ["lm_count", "lm_sum"])
+def test_a_noisy_answer_keeps_its_level(name: str, alpha: float) -> None:
+    found = max(level_of_answer(name, alpha, epsilon) for epsilon in EPSILONS)
+    # No looser than it must be, either.
+    assert 0.99 * alpha <= found <= alpha * SLACK
+
+
+def one_sided(found: Decision, numbers: tuple[int, ...], of: Any) -> Decision:
+    """A no with the tail on its own side alone."""
+    estimator, interval, epsilon = of
+    low, high = estimator.span(interval)
+    if found.outcome or low >= high:
+        return found
+    nearer = min(
+        estimator.below(Released(numbers), low, epsilon),
+        estimator.at_least(Released(numbers), high, epsilon),
+    )
+    return replace(found, p_value=nearer)
+
+
+@pytest.mark.parametrize("change", [halved, one_sided])
+@pytest.mark.parametrize("name", ["lm_count", "lm_sum"])
+def test_too_small_a_p_value_of_an_answer_is_rejected(name: str, change: Change) -> None:
+    assert max(level_of_answer(name, 0.05, epsilon, change) for epsilon in EPSILONS) > 0.06
+
+
+def test_an_interval_without_an_answer_is_never_a_proved_yes() -> None:
+    """Algorithm 1 says yes where the noise falls into (50.1, 50.9), but no count is there."""
+    decider: Any = DECIDERS["lm_count"]()
+    for epsilon in EPSILONS:
+        interval = Interval("50.1", "50.9")
+        grid = decider.estimator(interval, epsilon).fineness
+        found = decider.verdict(Released((grid * 101 // 2,)), interval, epsilon)
+        assert found.outcome
+        assert found.p_value == 1
+
+
+# Three noisy counts: Hist -------------------------------------------------------------------------
+
+BETWEEN = Interval(3, 7)
+
+
+def medians() -> Iterator[tuple[int, int, int]]:
+    """Rows, rows below and rows above: all small tables, and ties in large ones."""
+    for rows in range(6):
+        for below in range(rows + 1):
+            yield from ((rows, below, above) for above in range(rows - below + 1))
+    for rows in (100, 101, 1000):
+        half = rows // 2
+        for below in (0, half - 1, half, half + 1, rows):
+            for above in (0, half - 1, half, half + 1, rows):
+                if below + above <= rows:
+                    yield rows, below, above
+
+
+def level_of_median(alpha: float, epsilon: str, change: Change = unchanged) -> float:
+    """The largest chance, over tables, of counts that would prove what is not so."""
+    decider: Any = DECIDERS["hist_median"]()
+    verdict = verdicts(decider, BETWEEN, epsilon, change)
+    grid: int = decider.estimator(BETWEEN, epsilon).fineness
+    rows_of_noise = float(2 / Fraction(epsilon))
+
+    def reach(*, outcome: bool, above: bool) -> float:
+        """How far one side's excess must lie to be proof, in noise scales."""
+        sign = -1 if outcome else 1
+
+        def holds(points: int) -> bool:
+            counts = (-FARTHEST, sign * points) if above else (sign * points, -FARTHEST)
+            return proof(verdict(0, *counts), alpha, outcome=outcome)
+
+        return 2 * first(holds, 1, 1) / (grid * rows_of_noise)
+
+    yes = [reach(outcome=True, above=above) for above in (True, False)]
+    no = [reach(outcome=False, above=above) for above in (True, False)]
+    worst = 0.0
+    for rows, below, above in medians():
+        values = [1] * below + [5] * (rows - below - above) + [9] * above
+        table = Histogram.from_values(values)
+        inside = bool(rows) and BETWEEN.contains(table.median)
+        excess = np.array([rows - 2 * above, rows - 2 * below]) / rows_of_noise
+        ends = excess + np.array(no) if inside else excess - np.array(yes)
+
+        def wrong(mass: Floats, ends: Floats = ends, *, inside: bool = inside) -> Floats:
+            sides = laplace_cdf((ends[:, None] + mass) / 2)
+            both = sides.prod(axis=0)
+            return np.array([(1 - both if inside else both) * np.exp(-np.abs(mass)) / 2])
+
+        worst = max(worst, float(integral(wrong, -ends)[0]))
+    return worst
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_three_counts_keep_their_level(alpha: float) -> None:
+    found = max(level_of_median(alpha, epsilon) for epsilon in EPSILONS)
+    assert 0.99 * alpha <= found <= alpha * SLACK
+
+
+def without_the_noise_of_n(found: Decision, numbers: tuple[int, ...], of: Any) -> Decision:
+    """The noise of the sides alone, as if n were known."""
+    estimator, _, epsilon = of
+    mass, below, above = numbers
+    scale = float(estimator.largest_scale(epsilon) * estimator.fineness)
+
+    def tail(points: int) -> float:
+        return float(laplace_cdf(-points / (2 * scale)))
+
+    least = [mass - 2 * above + estimator.fineness, mass - 2 * below]
+    most = [2 * above - mass, estimator.fineness - mass + 2 * below]
+    p_value = max(map(tail, least)) if found.outcome else min(1.0, 2 * min(map(tail, most)))
+    return replace(found, p_value=p_value)
+
+
+@pytest.mark.parametrize("change", [halved, without_the_noise_of_n])
+def test_too_small_a_p_value_of_a_median_is_rejected(change: Change) -> None:
+    assert max(level_of_median(0.05, epsilon, change) for epsilon in EPSILONS) > 0.06
+
+
+def test_the_claims_of_three_counts_are_the_medians() -> None:
+    """Without noise the excesses have the signs that the median has, for every small table."""
+    for values in ([], [1], [5], [9], [1, 5], [5, 9], [1, 9], [1, 5, 9], [1, 1, 9, 9], [5, 5, 9]):
+        for interval in (BETWEEN, Interval(1, 5), Interval(5, 9), Interval("4.5", "5.5")):
+            estimator = DECIDERS["hist_median"]().estimator(interval, "1")
+            table = Histogram.from_values(values)
+            numbers = (
+                table.mass,
+                table.count_at_most(interval.lower),
+                table.mass - table.count_below(interval.upper),
+            )
+            released = Released(tuple(n * estimator.fineness for n in numbers))
+            low, high = estimator.span(interval)
+            for cut in (low, high):
+                # Without rows it counts as below every cut: outside.
+                true = not values or table.median < cut
+                below = estimator.below(released, cut, "1")
+                least = estimator.at_least(released, cut, "1")
+                assert (below < HALF) is true
+                assert (least <= HALF) is not true or least == pytest.approx(0.5)
+
+
+def test_three_counts_bound_the_median_by_the_ends_of_the_interval() -> None:
+    """Of the median no more is known: between whole numbers it may be anything."""
+    decider: Any = DECIDERS["hist_median"]()
+    interval = Interval("3.5", "6.5")
+    grid = decider.estimator(interval, "1").fineness
+    low, high = interval.lower, interval.upper
+    for counts, ends in (
+        ((1000, 0, 0), (low, high)),
+        ((1000, 900, 0), (None, low)),
+        ((1000, 0, 900), (high, None)),
+        ((1000, 500, 0), (None, high)),
+        ((0, 0, 0), (None, None)),
+    ):
+        found = decider.verdict(Released(tuple(n * grid for n in counts)), interval, "1")
+        assert decider.estimated(found, interval, "1", 0.05) == (None, *ends)
+
+
+# The race, and the margins ------------------------------------------------------------------------
+
+
+def level_of_race(alpha: float, epsilon: str, change: Change = unchanged) -> float:
+    """The largest chance of a no that is proved where the sum is inside."""
+    decider: Any = for_lattice("r2t_sum", "SUM", Lattice(0, 64))
+    worst, unit = 0.0, 2**30
+    for rows in ([1] * 40, [1], [2] * 30 + [64] * 2, [64] * 5, [3, 17, 60]):
+        table = Histogram.from_values(rows)
+        interval = Interval(-1, table.total + 1)
+        verdict = verdicts(decider, interval, epsilon, change)
+        proved = first(
+            lambda x, verdict=verdict: proof(verdict(x, unit), alpha, outcome=False),  # type: ignore[misc]
+            table.total * unit,
+            1,
+        )
+        worst = max(worst, 1 - decider.accept(table, Interval(-1, Fraction(proved, unit)), epsilon))
+    return worst
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_a_race_keeps_its_level_and_never_proves_a_yes(alpha: float) -> None:
+    found = max(level_of_race(alpha, epsilon) for epsilon in EPSILONS)
+    assert found <= alpha * SLACK
+    decider: Any = for_lattice("r2t_sum", "SUM", Lattice(0, 64))
+    for estimate in (0, 5, 50, 500):
+        decision = decider.verdict(Released((estimate, 1)), Interval(-1, 100), "1")
+        assert (decision.p_value is None) is decision.outcome
+        assert decider.verdict(Released((estimate, 1)), Interval(600, 900), "1").p_value is None
+
+
+def test_too_small_a_p_value_of_a_race_is_rejected() -> None:
+    assert max(level_of_race(0.01, epsilon, halved) for epsilon in EPSILONS) > 0.012
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_margin_keeps_its_level(epsilon: str, alpha: float) -> None:
+    budget = Fraction(epsilon)
+    for outcome, margin, side in ((True, 0, 1), (False, 1, -1)):
+        proved = first(
+            lambda m, outcome=outcome: proof(verdict_of(m, budget), alpha, outcome=outcome),  # type: ignore[misc]
+            margin,
+            side,
+        )
+        assert upper_tail(side * (proved - margin), 1 / budget) <= alpha * SLACK
+
+
+def test_deciders_say_what_they_can_prove() -> None:
+    both, no_alone = frozenset({True, False}), frozenset({False})
+    known = {"lm_count": both, "lm_sum": both, "hist_median": both, "r2t_sum": no_alone}
+    for name, made in DECIDERS.items():
+        expected = both if name.startswith("inv_") else known.get(name, frozenset())
+        assert made.proves == expected, name
+        decider = for_lattice(name, made.aggregate, Lattice(0, 15))
+        for rows in ([], [3, 7], [15] * 9):
+            table = Histogram.from_values(rows)
+            found = decider.decide(table, Interval(2, 8), "0.5", SimulatedNoise(1))
+            assert found.p_value is None or found.outcome in made.proves
