@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Told what a run is at; it must show nothing of the private table, not even its size."""
+    """Told what a run is at; it must show nothing of the private table, not even its size.
+
+    A stage that is a warning (pqd/slips.py) is to be read, whatever comes after it.
+    """
 
     def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
         """Note that ``done`` of ``total`` public steps of ``stage`` are done."""
@@ -173,6 +176,8 @@ def answered(
     LostLedgerError
         The ledger was removed or replaced meanwhile: nothing is shown.
     """
+    for warning in dict.fromkeys(text for part in parts for text in part.prepared.warnings):
+        progress(warning)
     versions = _versions(parts)
     reservation = None
     if purse is None:

@@ -14,6 +14,9 @@ from pqd.expressions import Kind, Schema, folded
 from pqd.workload import PrivacyUnit
 
 _MOST_ROWS = 1_000_000
+# Beyond the first an answer is warned of.  Beyond the second no command and no spec asks: the odds
+# about a person may then change by a factor of 10^43, which is as good as showing the row.
+MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,17 @@ class Terms(Wanted):
         return Wanted(**{f.name: getattr(self, f.name) for f in fields(Wanted)})
 
 
+def stated_budget(epsilon: Number) -> Fraction:
+    """Return a budget that a command or a spec states; ParameterError beyond what protects."""
+    found = budget_of(epsilon)
+    if found > MOST_EPSILON:
+        raise ParameterError(
+            f"epsilon is {epsilon}; at most {MOST_EPSILON} can be asked for, and above "
+            f"{MUCH_EPSILON} hardly anybody is protected: 1 or less is usual"
+        )
+    return found
+
+
 def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
     """Read ``{"capital-gain": {"bounds": (0, 99_999), "step": 1, "type": "number"}}``.
 
@@ -230,6 +244,11 @@ def _finest(bounds: tuple[Fraction, Fraction]) -> Fraction:
 def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:
     """Return the privacy unit that is stated, None where one row is one person."""
     if column is None:
+        if exact(max_rows, "max_rows") != 1:
+            raise ParameterError(
+                f"max_rows is {max_rows}, but no unit says whose rows these are; add the column "
+                "of a person (--unit person_id), or leave max_rows out"
+            )
         return None
     if not isinstance(column, str) or not column.strip():
         raise ParameterError("unit must be the name of a column, such as person_id")

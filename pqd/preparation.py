@@ -16,6 +16,7 @@ from pqd.fences import ORDERED
 from pqd.groups import MOST_GROUPS, grouped
 from pqd.parameters import Facts, bounded_lattice, kinds
 from pqd.questions import Asked
+from pqd.slips import WARNING, Constants, slips_of
 from pqd.workload import Measured, PrivacyUnit, Task, Workload
 from reports.refused import Refused
 
@@ -74,6 +75,11 @@ class Prepared(Generic[Made]):
     unit: PrivacyUnit | None
     notes: tuple[str, ...]
     whole: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the notes that are to be told before anything is spent."""
+        return tuple(note for note in self.notes if note.startswith(WARNING))
 
     def demand(self) -> tuple[Made, ...]:
         """Return the questions, or raise the first refusal that stops a run; it names the query.
@@ -150,6 +156,7 @@ class _Preparation(Generic[Made]):
         check_stated(self._given, self._schema, [*queries, *others])
         self._notes.update(self._tables.notes)
         self._check_unit()
+        self._constants = Constants(self._tables, self._schema)
         single = [one for each in asked for one in self._ungrouped(each)]
         tasks = [(each, task) for each in single for task in self._task(each)]
         workload = Workload(tuple(task for _, task in tasks), self._unit)
@@ -214,7 +221,13 @@ class _Preparation(Generic[Made]):
                 measured = Measured(resolved.value, None)
                 if query.aggregate in _NUMERIC:
                     measured = self._on_lattice(query, resolved)
+            self._warn(asked, resolved)
             yield Task(resolved.predicate, measured, resolved.columns, collapsed)
+
+    def _warn(self, asked: Asked, resolved: Resolved) -> None:
+        """Note what is seldom meant; all of it is public."""
+        found = [*slips_of(asked.query, asked.terms), *self._constants.slips(resolved.where)]
+        self._notes.update(dict.fromkeys(f"{WARNING}{slip}" for slip in found))
 
     def _on_lattice(self, query: Query, resolved: Resolved) -> Measured:
         """Return what is aggregated on its public lattice, and note whose bounds these are."""

@@ -11,6 +11,7 @@ from deciders.errors import ParameterError
 from pqd.dispatch import AUTO
 from pqd.families import into_batches
 from pqd.modes import TOGETHER
+from pqd.slips import WARNING, slips_of_budget
 from pqd.waiting import Beside, Sharers, Waiting, alone
 from reports.numbers import epsilon_text
 
@@ -61,6 +62,7 @@ def shared(parts: Sequence[Beside], sharing: Sharing | None) -> list[Part[Questi
                 "without a named decider; these are none, so use alone"
             )
         for each in sharers:
+            each.notes += [f"{WARNING}{slip}" for slip in slips_of_budget(epsilon)]
             asked_alone(each, epsilon / number)
         if sum(each.price for each in sharers) > epsilon:
             raise RuntimeError

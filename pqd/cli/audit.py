@@ -85,7 +85,7 @@ def audit(
         types=type_,
         # A page has room for the curves.
         detailed=verbose or html is not None,
-    ).at(epsilon)
+    ).at(options.budget(epsilon))
     asked = options.selected(query, queries, bins, private, synthetic)
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:

@@ -116,12 +116,12 @@ def compare(
         bounds=bounds,
         types=type_,
         detailed=False,
-    ).at(epsilon)
+    ).at(options.budget(epsilon))
     rules = Rules.parse(
         terms,
         _named(weight or [], "weight", "q1=2", last=True),
         _named(tau_of or [], "tolerance", "q1=5%", last=True),
-        baseline_epsilon,
+        options.budget(baseline_epsilon) if baseline_epsilon else None,
     )
     asked = options.selected(query, queries, bins, private, *found.values())
     purse = Purse(ledger_path(private, ledger), fresh=fresh)

@@ -15,6 +15,8 @@ from deciders.errors import ParameterError, PqdError
 from pqd.paths import unlinked, usable, write_text
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from rich.console import RenderableType
 
     from pqd.parameters import Wanted
@@ -155,6 +157,13 @@ def terms_of(
         detailed=detailed,
         planning=planning,
     )
+
+
+def budget(text: str) -> Fraction:
+    """Return a budget that is stated on the command line."""
+    from pqd.parameters import stated_budget
+
+    return stated_budget(text)
 
 
 def _columns(bounds: list[str], types: list[str]) -> dict[str, dict[str, Any]]:

@@ -55,7 +55,7 @@ def plan(
         planning=True,
     )
     if epsilon is not None:
-        terms = terms.at(epsilon)
+        terms = terms.at(options.budget(epsilon))
     people = privacy_unit(unit, max_rows)
     with progress() as show:
         show("Planning")

@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pqd import asking
+from pqd.slips import WARNING
+from reports.visible import visible
 
 
 @contextmanager
@@ -20,6 +22,12 @@ def progress() -> Iterator[asking.Progress]:
         task = bar.add_task("", total=None)
 
         def show(stage: str, done: int = 0, total: int = 0) -> None:
+            if stage.startswith(WARNING):
+                # Above the line, or alone where there is none.
+                console.print(
+                    f"pqd: {visible(stage)}", markup=False, highlight=False, soft_wrap=True
+                )
+                return
             bar.update(task, description=stage, completed=done, total=total or None)
 
         yield show

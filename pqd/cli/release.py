@@ -100,7 +100,7 @@ def release(
             bounds=bounds,
             types=type_,
             detailed=False,
-        ).at(epsilon)
+        ).at(options.budget(epsilon))
         asked = options.selected(query, queries, bins, private, synthetic)
         report = _of_tables(private, synthetic, asked, terms, ledger, target, fresh=fresh)
     if not targets.takes_stdout:

@@ -11,7 +11,7 @@ from typing import Any
 
 from deciders import ParameterError
 from deciders.exact import budget_of, exact, positive, probability
-from pqd.parameters import Tolerance
+from pqd.parameters import MOST_EPSILON, Tolerance, stated_budget
 
 _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*)"
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"
@@ -122,6 +122,12 @@ BUDGET = _number(
     lambda value, _: budget_of(value),
     "a number such as 0.25",
     {"minimum": 1e-12, "maximum": 1e12},
+    _ABOVE_ZERO,
+)
+PRICE = _number(
+    lambda value, _: stated_budget(value),
+    "a number such as 0.25",
+    {"minimum": 1e-12, "maximum": int(MOST_EPSILON)},
     _ABOVE_ZERO,
 )
 ALPHA = _number(

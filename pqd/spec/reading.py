@@ -225,6 +225,7 @@ def _privacy(tables: Tables) -> Values:
     if isinstance(given, dict) and "max_rows" in given and "unit" not in given:
         text = '[privacy] has max_rows without unit; add the column of a person: unit = "person_id"'
         tables.add(("privacy", "max_rows"), text)
+        return values
     try:
         privacy_unit(values.get("unit"), values.get("max_rows", 1))
     except ParameterError as error:

@@ -18,6 +18,7 @@ from pqd.spec.forms import (
     ID,
     KEYS,
     NAMES,
+    PRICE,
     ROWS,
     SQL,
     STEP,
@@ -74,7 +75,7 @@ def _path(what: str, example: str) -> Key:
 _BATCH = (
     Key(
         "epsilon",
-        BUDGET,
+        PRICE,
         "Privacy budget that all checks without one of their own share.",
         "epsilon = 1",
         required=True,
@@ -96,7 +97,7 @@ _SHARED = (
         'Tolerance: an amount in the unit of the query (10), or a share of its answer ("5%").',
         'tau = "5%"',
     ),
-    Key("epsilon", BUDGET, "Privacy budget of one query.", "epsilon = 0.25"),
+    Key("epsilon", PRICE, "Privacy budget of one query.", "epsilon = 0.25"),
     Key("alpha", ALPHA, "Error probability that you accept.", default=0.05),
     Key(
         "decider",
@@ -167,7 +168,7 @@ SECTIONS = (
         (
             Key(
                 "epsilon",
-                BUDGET,
+                PRICE,
                 "Privacy budget of all answers together.",
                 "epsilon = 1",
                 required=True,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deciders import DECIDERS
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
-from pqd.parameters import Terms, Wanted, parse_columns
+from pqd.parameters import Terms, Wanted, parse_columns, stated_budget
 from pqd.spec import Check, Problem, Source, Spec, SpecError, read_spec
 from tests.drawing import examples
 from tests.pqd.spec_texts import FULL, HEAD, SMALL
@@ -639,6 +639,7 @@ def test_the_limits_are_those_of_the_library(
     terms[key] = tomllib.loads(f"x = {number}", parse_float=Decimal)["x"]
     try:
         Terms.parse(**terms)
+        stated_budget(terms["epsilon"])
     except ParameterError:
         admitted = False
     else:
