@@ -83,7 +83,11 @@ def race(tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Ran]) 
 @pytest.fixture
 def table(tmp_path: Path) -> str:
     path = tmp_path / "private.csv"
-    path.write_text("age\n" + "\n".join(map(str, range(60))) + "\n", encoding="utf-8")
+    rows = [str(age) for age in range(60)]
+    path.write_text("\n".join(["age", *rows, ""]), encoding="utf-8")
+    # It answers as the private table does, and is another by a column of its own.
+    beside = (f"{row},1" for row in ["age", *rows])
+    path.with_name("copy.csv").write_text("\n".join(beside), encoding="utf-8")
     return str(path)
 
 
@@ -95,7 +99,7 @@ def path(tmp_path: Path) -> Path:
 def question(table: str, age: int) -> list[str]:
     sql = f"SELECT COUNT(*) FROM D WHERE age > {age}"
     terms = ["--tau", "5", "--epsilon", "0.7", "--decider", "inv_count", "--json", "-"]
-    return ["audit", table, table, "-q", sql, *terms]
+    return ["audit", table, str(Path(table).with_name("copy.csv")), "-q", sql, *terms]
 
 
 def charged(path: Path) -> list[str]:
