@@ -6,9 +6,9 @@ queries select it.  The conditions are evaluated once, on a public table of all 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from pqd.expressions import Kind, folded
 from pqd.keys import of_range_sums
 from pqd.modes import RANGES
 from pqd.tables import open_table
+from reports.numbers import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,14 +35,16 @@ if TYPE_CHECKING:
     from deciders import Lattice, Noise
     from deciders.batch.mechanisms import BatchMechanism
     from deciders.histogram import Integers
+    from deciders.laplace import Floats
     from pqd.classes import Booleans
     from pqd.engines.cells import Cells
     from pqd.expressions import Schema
     from pqd.workload import Workload
 
 _MOST_POINTS, _MOST_QUERIES = 2**20, 500
-# One bucket per lattice value up to the first; beyond that, about as many as the second.
-_MOST_BUCKETS, _BUCKETS = 2000, 1000
+# One bucket per lattice value up to the first; beyond that, that many quantiles of the synthetic
+# table's rows, as many of its sum, and no bucket with values more than the third apart.
+_MOST_BUCKETS, _QUANTILES, _RATIO = 2000, 400, Fraction(102, 100)
 _UNFIT = (
     "the mechanism ranges is for SUM of a column with values >= 0 whose conditions are ranges of "
     "that same column; name another one, or auto"
@@ -87,7 +90,11 @@ class RangePlan:
         text = f"ranges is {self.mechanism.id} with truncation {truncation} over {ends:,} buckets; "
         text += "conditions are about values within the bounds"
         if ends < self.lattice.points:
-            text += ", and a value counts as the upper end of its bucket"
+            most = 100 * float(self._overstated().max())
+            text += (
+                ", and a value counts as the upper end of its bucket, which adds at most "
+                f"{number_text(most, 3)} % to an answer"
+            )
         return f"{text}."
 
     def noise(self, epsilon: Fraction) -> None:  # noqa: ARG002 - that of every plan
@@ -101,13 +108,29 @@ class RangePlan:
         return Histogram.weighted(values, cells.counts[held])
 
     def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> Batched:
-        """Return epsilon-DP answers: a row is one value of the histogram."""
+        """Return epsilon-DP answers: a row is one value of the histogram.
+
+        A deviation is that of the noise and, at most, what buckets add: post-processing.
+        """
         found = self.mechanism.release(rows, epsilon, noise)
+        added = self._overstated() * np.abs(found.answers)
         return Batched(
             tuple(map(float, found.answers)),
             tuple(map(int, found.thresholds)),
-            tuple(map(float, found.deviations)),
+            tuple(map(float, np.hypot(found.deviations, added))),
         )
+
+    def _overstated(self) -> Floats:
+        """Return, per range, the largest share of an answer that is due to its buckets.
+
+        In each bucket a value counts as the upper end, by at most the end's distance from the
+        lowest value: so does a sum of such values, by the largest of these shares.
+        """
+        workload = self.mechanism.workload
+        ends = np.array(workload.buckets.ends)
+        lowest = np.concatenate((ends[:1], ends[:-1] + self.lattice.step_units))
+        shares = (ends - lowest) / np.maximum(ends, 1)
+        return np.array([shares[start:stop].max() for start, stop in workload.ranges])
 
 
 def ranges_of(workload: Workload, cells: Cells, schema: Schema, epsilon: Fraction) -> RangePlan:
@@ -121,13 +144,13 @@ def ranges_of(workload: Workload, cells: Cells, schema: Schema, epsilon: Fractio
     lattice = _lattice(workload)
     selected = _selected(workload, lattice, schema)
     ranges = [_range(places) for places in selected]
-    ends = _ends(lattice, ranges)
+    public = RangePlan(lattice, None).read(cells)  # type: ignore[arg-type]
+    ends = _ends(lattice, ranges, public)
     buckets = Buckets(tuple(lattice.units_at(ends).tolist()))
     held = [
         (int(np.searchsorted(ends, start)), int(np.searchsorted(ends, stop - 1)) + 1)
         for start, stop in ranges
     ]
-    public = RangePlan(lattice, None).read(cells)  # type: ignore[arg-type]
     plan = RangePlan(lattice, best(RangeSums(buckets, tuple(held)), public, epsilon))
     check_scale(plan.mechanism.largest_scale(epsilon))
     return plan
@@ -172,11 +195,36 @@ def _range(places: Booleans) -> tuple[int, int]:
     return int(held[0]), int(held[-1]) + 1
 
 
-def _ends(lattice: Lattice, ranges: list[tuple[int, int]]) -> Integers:
-    """Return the last place of each bucket: every place, else the cuts and even ones between."""
+def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) -> Integers:
+    """Return the last place of each bucket: every place if they are few.
+
+    Else the ends of the queries, quantiles of the synthetic table's rows and of its sum, so that
+    where it has most a bucket holds one value, and between them places of values so near each
+    other that no table's sums are far off.
+    """
     if lattice.points <= _MOST_BUCKETS:
         return np.arange(lattice.points)
-    cuts = sorted({0, lattice.points - 1, *(x - 1 for pair in ranges for x in pair if x > 0)})
-    wide = max(1, lattice.points // _BUCKETS)
-    parts = [np.arange(high, low, -wide) for low, high in pairwise(cuts)]
-    return np.unique(np.concatenate([np.array(cuts), *parts]))
+    cuts = np.array([x - 1 for pair in ranges for x in pair if x > 0], np.int64)
+    ends = [np.array([0, lattice.points - 1]), cuts, _ladder(lattice)]
+    values, rows = public.values, public.counts.astype(float)  # noqa: PD011 - no frame
+    places = (values - lattice.lower_units) // lattice.step_units
+    for weights in (rows, rows * values):
+        running = np.cumsum(weights)
+        if running.size and running[-1] > 0:
+            wanted = running[-1] * np.arange(1, _QUANTILES) / _QUANTILES
+            found = places[np.searchsorted(running, wanted).clip(0, places.size - 1)]
+            # A value that is frequent has a bucket of its own.
+            ends += [found, found - 1]
+    every = np.unique(np.concatenate(ends))
+    return every[every >= 0]
+
+
+def _ladder(lattice: Lattice) -> Integers:
+    """Return ascending places, each the last within ``_RATIO`` of its bucket's least value."""
+    first, step, last = lattice.lower_units, lattice.step_units, lattice.points - 1
+    found, place = [0], 0
+    while place < last:
+        least = first + step * (place + 1)
+        place = min(last, max(place + 1, (math.floor(_RATIO * least) - first) // step))
+        found.append(place)
+    return np.array(found)
