@@ -22,10 +22,33 @@ Ran = tuple[int, str, str]
 drawing.load()
 
 
+# What changes how a terminal is written to, or where a report goes, on the machine of the tests.
+SURROUNDINGS = (
+    *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLORTERM", "TTY_COMPATIBLE"),
+    *("TTY_INTERACTIVE", "JUPYTER_COLUMNS", "JUPYTER_LINES", "CI", "GITHUB_ACTIONS"),
+    *("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "PYTHONIOENCODING", "PYTHONUTF8"),
+)
+# What ``make test-fast`` leaves out: whole runs, exhaustive and statistical checks.
+SLOW = (
+    *("end_to_end", "privacy", "statistics", "browser", "test_references", "test_leaderboard"),
+    *("test_engine", "test_contest", "test_composition", "test_shares", "test_groups"),
+    *("test_snapping", "test_ledger", "test_fuzz"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        within = item.path.relative_to(Path(__file__).parent)
+        if {within.parts[0], within.stem}.intersection(SLOW):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session", autouse=True)
-def ledger_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the account of wider fixtures away from the samples."""
+def the_same_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the machine's settings out, and the account of wider fixtures away from the samples."""
     with pytest.MonkeyPatch.context() as patch:
+        for name in SURROUNDINGS:
+            patch.delenv(name, raising=False)
         patch.setenv("PQD_LEDGER", str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite"))
         yield
 
@@ -62,11 +85,10 @@ def process() -> Callable[..., Ran]:
     """Run Python with arguments as a process of its own; return its exit code and streams."""
 
     def run(*arguments: str, cwd: Path | None = None, **environment: str) -> Ran:
-        kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         done = subprocess.run(  # noqa: S603 - the arguments are the tests' own
             [sys.executable, *arguments],
             cwd=cwd,
-            env=kept | environment,
+            env=os.environ | environment,
             capture_output=True,
             encoding="utf-8",
             # Ends what hangs: a busy machine may take many times the usual second or four.

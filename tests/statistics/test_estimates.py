@@ -203,8 +203,9 @@ def test_simulated_yes_rate_is_accept(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", CASES)
 def test_yes_rates_of_too_little_noise_are_rejected(kind: str) -> None:
-    found = max(worst_rate(case, Scaled(seed, TOO_LITTLE)) for seed, case in enumerate(CASES[kind]))
-    assert found > LIMIT, f"{kind} with too little noise passes: {found:.1f}"
+    found = (worst_rate(case, Scaled(seed, TOO_LITTLE)) for seed, case in enumerate(CASES[kind]))
+    # The first case that tells is as good as the worst one: no more are simulated after it.
+    assert any(off > LIMIT for off in found), f"{kind} with too little noise passes"
 
 
 Claim = Callable[[Released], float]
@@ -367,8 +368,10 @@ def test_a_false_claim_is_made_no_more_often_than_its_level(kind: str) -> None:
 def test_claims_that_take_the_noise_for_less_are_rejected(kind: str) -> None:
     worst: dict[str, float] = {}
     for seed, claim in enumerate(CLAIMS[kind]):
-        found = excess(claim, Scaled(seed, 1 / TOO_LITTLE))
-        worst[claim.name] = max(worst.get(claim.name, 0.0), found)
+        # A claim of this name that was rejected on one table needs no other.
+        if worst.get(claim.name, 0.0) <= LIMIT:
+            found = excess(claim, Scaled(seed, 1 / TOO_LITTLE))
+            worst[claim.name] = max(worst.get(claim.name, 0.0), found)
     assert all(found > LIMIT for found in worst.values()), worst
 
 
@@ -449,10 +452,8 @@ def test_confidence_holds_the_answer(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", COVERED)
 def test_confidence_that_takes_the_noise_for_less_is_rejected(kind: str) -> None:
-    found = max(
-        missed(case, Scaled(seed, 1 / TOO_LITTLE)) for seed, case in enumerate(COVERED[kind])
-    )
-    assert found > LIMIT, f"{kind} passes: {found:.1f}"
+    found = (missed(case, Scaled(seed, 1 / TOO_LITTLE)) for seed, case in enumerate(COVERED[kind]))
+    assert any(off > LIMIT for off in found), f"{kind} passes"
 
 
 def test_an_empty_table_is_claimed_to_be_within_no_more_often_than_the_level() -> None:

@@ -122,10 +122,11 @@ def test_simulated_yes_rate_is_the_formula(decider_id: str) -> None:
 @pytest.mark.parametrize("decider_id", DECIDERS)
 def test_noise_of_the_wrong_scale_is_rejected(decider_id: str, factor: Fraction) -> None:
     made = DECIDERS[decider_id]
-    worst = max(
+    # The 0/1 score has odds of epsilon/2 only, so its rate moves little.
+    runs = RUNS * 4 if decider_id == "em_count_naive" else RUNS
+    found = (
         deviation(made.on(case[2]), case, Scaled(seed, factor), runs)
-        # The 0/1 score has odds of epsilon/2 only, so its rate moves little.
-        for runs in ([RUNS * 4] if decider_id == "em_count_naive" else [RUNS])
         for seed, case in enumerate(CASES[made.aggregate])
     )
-    assert worst > LIMIT, f"{decider_id} with noise {float(factor)} passes: {worst:.1f}"
+    # The first case that tells is as good as the worst one: no more are simulated after it.
+    assert any(off > LIMIT for off in found), f"{decider_id} with noise {float(factor)} passes"
