@@ -609,7 +609,11 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         2,
     ),
     "a unit with baselines": (on("--unit", "pay", *BASELINES), "without the baselines", 2),
-    "bad SQL": (["private.csv", *GOOD, "-q", "SELECT", *TERMS], "nothing stands between SELECT and FROM", 2),
+    "bad SQL": (
+        ["private.csv", *GOOD, "-q", "SELECT", *TERMS],
+        "nothing stands between SELECT and FROM",
+        2,
+    ),
     "JSON into no folder": (on("--json", "no/where.json"), "cannot be written", 2),
     "two outputs in one place": (on("--json", "-", "--html", "-"), "same place", 2),
 }
