@@ -115,7 +115,7 @@ class Wanted:
         found = {f.name: getattr(self, f.name) for f in fields(Wanted)}
         if brief is not None:
             found["brief"] = brief
-        return Terms(**found, epsilon=budget_of(epsilon))
+        return Terms(**found, epsilon=stated_budget(epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class Terms(Wanted):
 
 
 def stated_budget(epsilon: Number) -> Fraction:
-    """Return a budget that a command or a spec states; ParameterError beyond what protects."""
+    """Return a budget that a caller states; ParameterError beyond what protects anybody."""
     found = budget_of(epsilon)
     if found > MOST_EPSILON:
         raise ParameterError(

@@ -104,7 +104,8 @@ class Trust:
         """
         __tracebackhide__ = True
         # Imported late: pytest loads plugins at its start.
-        from deciders.exact import budget_of, probability  # noqa: PLC0415
+        from deciders.exact import probability  # noqa: PLC0415
+        from pqd.parameters import stated_budget  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
 
         name = self._table(synthetic)
@@ -122,7 +123,7 @@ class Trust:
             id=query if query.isprintable() else "query",
             sql=query,
             tau=tau,
-            epsilon=budget_of(epsilon),
+            epsilon=stated_budget(epsilon),
             alpha=probability(alpha, "alpha"),
             decider=decider,
             expect="close",

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from deciders.exact import budget_of, positive
+from deciders.exact import positive
 from pqd.contest import AUTO, RELEASES
 from pqd.errors import DeciderError, ParameterError
-from pqd.parameters import Terms, Tolerance
+from pqd.parameters import Terms, Tolerance, stated_budget
 from pqd.questions import Asked
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Rules:
             terms,
             {name: positive(value, f"weight of {name}") for name, value in (weights or {}).items()},
             {name: Tolerance.parse(value) for name, value in (tolerances or {}).items()},
-            None if baselines is None else budget_of(baselines),
+            None if baselines is None else stated_budget(baselines),
         )
 
     def weight(self, query: Query) -> Fraction:

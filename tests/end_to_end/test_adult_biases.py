@@ -6,6 +6,8 @@ import pytest
 
 import pqd
 
+pytestmark = pytest.mark.usefixtures("noiseless")
+
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 BOUNDS = {"age": {"bounds": (17, 90)}, "capital-gain": {"bounds": (0, 99_999)}}
 

@@ -260,6 +260,7 @@ def aggregated(aggregate: str, answer: Any) -> Any:
 
 
 @needs_adult
+@pytest.mark.usefixtures("noiseless")
 @pytest.mark.parametrize("query", ADULT, ids=lambda query: str(query["id"]))
 def test_adult_verdicts_are_true(query: dict[str, str], adult: tuple[pa.Table, pa.Table]) -> None:
     private, synthetic = adult_parquet() if query["attribute"] == "fnlwgt" else adult

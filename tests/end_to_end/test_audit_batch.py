@@ -27,6 +27,8 @@ from reports.terminal import TerminalReport, rendered_text
 from tests.end_to_end.noises import Absent, Recorded
 from tests.end_to_end.test_release import spent
 
+pytestmark = pytest.mark.usefixtures("noiseless")
+
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"

@@ -24,6 +24,8 @@ from reports.comparison import CompareReport
 from reports.html import html_text
 from reports.markdown import markdown_text
 
+pytestmark = pytest.mark.usefixtures("noiseless")
+
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"

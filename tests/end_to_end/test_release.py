@@ -25,6 +25,8 @@ from reports.release_terminal import SIMULATED, TerminalRelease
 from reports.terminal import rendered_text
 from tests.end_to_end.noises import Absent, Recorded
 
+pytestmark = pytest.mark.usefixtures("noiseless")
+
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"

@@ -27,6 +27,8 @@ from reports.release import ReleasedQuery, ReleaseReport
 from tests.end_to_end.test_release import table
 from tests.statistics.test_batch_sums import Scaled
 
+pytestmark = pytest.mark.usefixtures("noiseless")
+
 RUNS, LIMIT = 400, 5.0
 QUERIES: dict[str, Callable[[pd.DataFrame], float]] = {
     "SELECT COUNT(*) FROM D WHERE age > 30": lambda d: (d.age > 30).sum(),

@@ -20,6 +20,8 @@ from deciders.aggregates import answer
 from deciders.margins import quantile_margin
 from pqd.fences import Fences, fineness, reaching
 
+pytestmark = pytest.mark.usefixtures("noiseless")
+
 Ran = tuple[int, str, str]
 HALF = Fraction(1, 2)
 NUMBERS = st.one_of(

@@ -174,6 +174,24 @@ def test_a_budget_that_protects_nobody_is_refused(
     assert not list(folder.glob("*.sqlite"))
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, epsilon=epsilon),
+        lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, epsilon=epsilon, batch="auto"),
+        lambda epsilon: pqd.compare(PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=epsilon),
+        lambda epsilon: pqd.compare(PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=1, baselines=epsilon),
+        lambda epsilon: pqd.release(PRIVATE, COPY, ALL, epsilon=epsilon),
+        lambda epsilon: pqd.plan(COPY, ALL, tau=5, epsilon=epsilon),
+    ],
+    ids=["audit", "batch", "compare", "baselines", "release", "plan"],
+)
+def test_the_library_refuses_it_too(ask: Callable[[float], object], folder: Path) -> None:
+    with pytest.raises(ParameterError, match="at most 100 can be asked for"):
+        ask(100.1)
+    assert not list(folder.glob("*.sqlite"))
+
+
 @pytest.mark.usefixtures("folder")
 def test_rows_of_nobody_are_refused(command: Callable[..., Ran]) -> None:
     code, _, err = command(*BASE, "--epsilon", "1", "--max-rows", "3")
