@@ -101,6 +101,13 @@ class Contest:
         """What must be drawn: one release."""
         return (self.release,)
 
+    def ends(self, found: tuple[Fraction | None, Fraction | None]) -> tuple[Fraction | None, ...]:
+        """Return what a release says the answer lies between: between fences, their ends."""
+        measured = self.release.task.measured
+        if measured is None or measured.fences is None:
+            return found
+        return tuple(end and end / self.scale for end in measured.fences.reached(*found))
+
 
 class _Option(NamedTuple):
     """A release that fits: its error per candidate, and how to ask for it."""

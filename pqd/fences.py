@@ -78,6 +78,23 @@ class Fences:
         ends = [f"{'>' if beyond else '>='}{value}" for value, beyond in self.ends]
         return [ends, list(map(str, self.marks)), list(map(str, self.bounds or ()))]
 
+    def reached(
+        self, low: Fraction | None, high: Fraction | None
+    ) -> tuple[Fraction | None, Fraction | None]:
+        """Return ends that hold every value with a mark from ``low`` to ``high``; None: no end.
+
+        A mark says which end was passed last: the value may be anywhere from there to the next
+        one, and before the first or after the last as far as stated bounds go.
+        """
+        ends = {mark: value for mark, (value, _) in zip(self.marks[1:], self.ends, strict=True)}
+        least, most = self.bounds or (None, None)
+        first = None if low is None else ends[int(low)]
+        last = None if high is None else ends[int(high) + 1]
+        return (
+            least if first is None else first if least is None else max(least, first),
+            most if last is None else last if most is None else min(most, last),
+        )
+
     def counted(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return how many of ``values`` (no NaN) have each mark."""
         if self.bounds:

@@ -91,7 +91,7 @@ class _Joint:
         self._epsilon = contest.terms.epsilon
         self.estimate = self._estimator.estimate(released)
         alpha = contest.terms.alpha
-        self.ends = self._estimator.confidence(released, self._epsilon, alpha)
+        self.ends = contest.ends(self._estimator.confidence(released, self._epsilon, alpha))
         asked = self._estimator, released
         self._within = [within(*asked, i, self._epsilon) if i else 1.0 for i in contest.intervals]
         self._outside = [outside(*asked, i, self._epsilon) if i else 0.0 for i in contest.intervals]
