@@ -3,10 +3,13 @@
 import signal
 import sys
 
+from pqd.interrupts import listen
+
 
 def main() -> None:
     """Run the command line; Ctrl-C is one line even while it loads, or ends."""
     try:
+        listen()
         from pqd.cli import main as run  # noqa: PLC0415 - it takes long enough to be interrupted
 
         run()

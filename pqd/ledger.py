@@ -32,6 +32,7 @@ from pqd.accounts import (
 )
 from pqd.chain import Body, Chain, Entry, linked
 from pqd.errors import LedgerError
+from pqd.interrupts import heed
 from reports.ledger import AccountFacts, LedgerFacts, RunFacts
 
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ class Ledger:
         BudgetError
             If what is left does not reach for all of them; nothing is charged.
         """
+        heed()
         with self._writing():
             known = self.answers(fingerprint).keys() & questions.keys()
             if not fresh and (known or self.awaits(fingerprint, questions.keys())):

@@ -20,6 +20,7 @@ from pqd.cli.plan import plan
 from pqd.cli.release import release
 from pqd.cli.spec import spec
 from pqd.cli.streams import inert_streams
+from pqd.interrupts import PRESSED, heed
 from pqd.sealed import withheld
 from reports.visible import visible
 
@@ -73,18 +74,24 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     _charged().clear()
-    with inert_streams():
-        _run()
+    try:
+        with inert_streams():
+            _run()
+    finally:
+        PRESSED.clear()
 
 
 def _run() -> None:
     try:
+        heed()
         app()
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
             _interrupted()
         raise
     except PqdError as error:
+        if PRESSED:
+            _interrupted()
         _fail(f"pqd: {error}", error.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -92,6 +99,8 @@ def _run() -> None:
     except KeyboardInterrupt:
         _interrupted()
     except Exception as error:  # noqa: BLE001 - the last guard: a message may hold a private value
+        if PRESSED:
+            _interrupted()
         _fail(f"pqd: {withheld(error)}", 3)
 
 

@@ -6,7 +6,7 @@ TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -33,6 +33,7 @@ from pqd.engines.sql import (
 )
 from pqd.errors import QueryError, RunError, TableError
 from pqd.expressions import Kind, Schema, folded
+from pqd.interrupts import heeded
 from pqd.query import Resolved
 from pqd.tables import Table, identifier, literal_path, missing, quoted
 from pqd.workload import PrivacyUnit, Workload
@@ -75,7 +76,20 @@ class DuckDBEngine:
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):
-            self._connection.execute(setting)
+            self._execute(setting)
+
+    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        with heeded():
+            return self._connection.execute(sql)
+
+    def _chunks(self, sql: str) -> "Iterator[pd.DataFrame]":
+        cursor = self._execute(sql)
+        while True:
+            with heeded():
+                frame = cursor.fetch_df_chunk(_CHUNK)
+            if not len(frame):
+                return
+            yield frame
 
     def _without_bar(self) -> list[str]:
         """Return what hides DuckDB's progress bar; in Jupyter it may only be set if it can show."""
@@ -88,7 +102,7 @@ class DuckDBEngine:
         Statistics fold isnan() for a whole row group; a TRY_CAST pushed into the CSV reader drops
         the rows that do not convert.  Which ones exist differs from release to release.
         """
-        found = self._connection.execute("SELECT * FROM duckdb_optimizers()").fetchall()
+        found = self._execute("SELECT * FROM duckdb_optimizers()").fetchall()
         return sorted(_MEDDLING & {str(row[0]) for row in found})
 
     def _register(
@@ -100,7 +114,7 @@ class DuckDBEngine:
         registered = False
         # A second try on a copy: the engine does not read every layout of a frame.
         for again in (False, True):
-            with suppress(duckdb.Error, TypeError, ValueError, OverflowError):
+            with suppress(duckdb.Error, TypeError, ValueError, OverflowError), heeded():
                 found = readable(table.frame, names, asked=asked, afresh=again)
                 self._connection.register(table.relation, found)
                 registered = True
@@ -123,7 +137,7 @@ class DuckDBEngine:
     def _attempted(self, sql: str) -> list[tuple[Any, ...]] | None:
         """Return all rows, None if the engine fails; its message may hold a private value."""
         with suppress(duckdb.Error):
-            rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+            rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
             return rows
         return None
 
@@ -140,9 +154,7 @@ class DuckDBEngine:
         loose = names if table.textual else loosely_typed(table.frame, names)
         try:
             columns = ", ".join(map(identifier, names)) or "1"
-            self._connection.execute(
-                f"CREATE TEMP TABLE {_LOADED} AS SELECT {columns} FROM {table.relation}"
-            )
+            self._execute(f"CREATE TEMP TABLE {_LOADED} AS SELECT {columns} FROM {table.relation}")
             kinds = {**self._stored_kinds(), **self._text_kinds(loose)}
         except duckdb.Error as error:
             reason = str(error).splitlines()[0][:200]
@@ -155,7 +167,7 @@ class DuckDBEngine:
     def _stored_kinds(self) -> dict[str, Kind]:
         return {
             str(name): kind_of(str(stored))
-            for name, stored, *_ in self._connection.execute(f"DESCRIBE {_LOADED}").fetchall()
+            for name, stored, *_ in self._execute(f"DESCRIBE {_LOADED}").fetchall()
         }
 
     def _text_kinds(self, names: Sequence[str]) -> dict[str, Kind]:
@@ -182,7 +194,7 @@ class DuckDBEngine:
 
     def loaded(self) -> "pd.DataFrame":
         """Return the loaded columns of the synthetic table."""
-        frame: pd.DataFrame = self._connection.execute(f"SELECT * FROM {_LOADED}").df()
+        frame: pd.DataFrame = self._execute(f"SELECT * FROM {_LOADED}").df()
         return frame
 
     def rows(self) -> int:
@@ -234,7 +246,7 @@ class DuckDBEngine:
 
     def _one(self, sql: str) -> tuple[Any, ...]:
         # All rows are fetched: an unfinished result would block the next use of the connection.
-        rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+        rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
         return rows[0]
 
     def groups(
@@ -248,7 +260,7 @@ class DuckDBEngine:
         names = ", ".join(map(identifier, columns))
         where = predicate_sql(resolved.where) if resolved.where else "TRUE"
         sql = f"SELECT DISTINCT {names} FROM {typed} WHERE {where} ORDER BY ALL LIMIT {most}"
-        rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+        rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
         return rows
 
     def content(
@@ -312,13 +324,13 @@ class DuckDBEngine:
     def each(self, schema: Schema, workload: Workload) -> Cells:
         """Return atoms and lattice place of each row of the synthetic table, in its order."""
         typed = typed_sql(_LOADED, schema, {name: name for name in workload.columns})
-        rows = self._connection.execute(scan_sql(typed, workload)).df()
+        rows = self._execute(scan_sql(typed, workload)).df()
         return listed(rows, keys_of(workload))
 
     def frame(self, table: Table) -> "pd.DataFrame":
         """Return all columns of the synthetic table, its rows in their order."""
         self._register(table, table.columns)
-        frame: pd.DataFrame = self._connection.execute(f"SELECT * FROM {table.relation}").df()
+        frame: pd.DataFrame = self._execute(f"SELECT * FROM {table.relation}").df()
         return numbered(frame) if table.textual else frame
 
     def _scanned(
@@ -366,8 +378,7 @@ class DuckDBEngine:
         words_count = -(-len(place) // WORD)
         by_person = workload.unit is not None
         gatherers = [gatherer(task, by_person=by_person) for task in workload.tasks]
-        cursor = self._connection.execute(sql)
-        while len(frame := cursor.fetch_df_chunk(_CHUNK)):
+        for frame in self._chunks(sql):
             words: Words = [frame[f"b{number}"].to_numpy() for number in range(words_count)]
             chunk = Chunk(
                 len(frame),
@@ -382,11 +393,7 @@ class DuckDBEngine:
 
     def _gathered(self, sql: str, workload: Workload) -> Cells:
         keys = keys_of(workload)
-        cursor = self._connection.execute(cells_sql(sql, keys))
-        chunks = []
-        while len(frame := cursor.fetch_df_chunk(_CHUNK)):
-            chunks.append(frame)
-        return joined(chunks, keys)
+        return joined(list(self._chunks(cells_sql(sql, keys))), keys)
 
 
 def _unreadable(table: Table) -> RunError:

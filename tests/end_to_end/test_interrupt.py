@@ -1,9 +1,11 @@
 """Ctrl-C, at whatever moment: one line that says what was spent, exit code 130, no traceback."""
 
+import signal
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -13,6 +15,7 @@ import pqd.auditor
 import pqd.cli.options
 from deciders import SecureNoise
 from pqd.engines.duckdb import DuckDBEngine
+from pqd.interrupts import noted
 from pqd.ledger import Ledger
 
 Ran = tuple[int, str, str]
@@ -82,3 +85,55 @@ def test_an_interrupt_while_it_loads(module: str, process: Callable[..., Ran]) -
     )
     assert (code, out) == (130, "")
     assert err == "pqd: interrupted; nothing was spent\n"
+
+
+def engines_own(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("Query interrupted")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("lost", [False, True], ids=["the engine's own error", "lost"])
+def test_an_interrupt_inside_the_engine(
+    lost: bool,
+    tmp_path: Path,
+    command: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """DuckDB makes a RuntimeError of Ctrl-C, or swallows it where it imports pandas."""
+    reading = DuckDBEngine.schema
+
+    def pressed(engine: DuckDBEngine, *given: Any) -> Any:
+        if lost:
+            with suppress(KeyboardInterrupt):
+                noted(signal.SIGINT, None)
+        else:
+            monkeypatch.setattr(engine, "_connection", SimpleNamespace(execute=engines_own))
+        return reading(engine, *given)
+
+    monkeypatch.setattr(DuckDBEngine, "schema", pressed)
+    path = tmp_path / "here.sqlite"
+    options = ["--tau", "5", "--epsilon", "1/2", "--ledger", str(path)]
+    ended = command("audit", "private.csv", "copy.csv", "-q", SQL, *options)
+    assert ended == (130, "", "pqd: interrupted; nothing was spent\n")
+    with closing(Ledger(path)) as ledger:
+        assert not ledger.accounts
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_lost_interrupt_is_heeded_before_the_charge(
+    tmp_path: Path, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    affords = Ledger.affords
+
+    def pressed(ledger: Ledger, *given: Any) -> Any:
+        with suppress(KeyboardInterrupt):
+            noted(signal.SIGINT, None)
+        return affords(ledger, *given)
+
+    monkeypatch.setattr(Ledger, "affords", pressed)
+    path = tmp_path / "here.sqlite"
+    options = ["--tau", "5", "--epsilon", "1/2", "--ledger", str(path)]
+    code, _, err = command("audit", "private.csv", "copy.csv", "-q", SQL, *options)
+    assert (code, err) == (130, "pqd: interrupted; nothing was spent\n")
+    with closing(Ledger(path)) as ledger:
+        assert not ledger.accounts

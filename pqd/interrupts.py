@@ -1,0 +1,49 @@
+"""Ctrl-C is an interrupt whatever a library on the way makes of it.
+
+DuckDB turns it into an error of its own, or loses it while it imports a module; then the run would
+end as broken, or go on and spend.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Ctrl-C since the run began, as noted by ``listen``.
+PRESSED: list[int] = []
+_ENGINES_OWN = "Query interrupted"
+
+
+def listen() -> None:
+    """Note every Ctrl-C before it is raised; one that is ignored stays so."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, noted)
+
+
+def noted(number: int, _frame: Any) -> None:  # noqa: ANN401 - as signal calls it
+    """Handle the signal."""
+    PRESSED.append(number)
+    raise KeyboardInterrupt
+
+
+def heed() -> None:
+    """Raise an interrupt that was lost on the way."""
+    if PRESSED:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def heeded() -> Iterator[None]:
+    """Raise KeyboardInterrupt where a library made another error of it, or none."""
+    own = False
+    try:
+        yield
+    except Exception as error:
+        own = isinstance(error, RuntimeError) and str(error) == _ENGINES_OWN
+        if not own and not PRESSED:
+            raise
+    # Outside the handler, which would chain it to the engine's error.
+    if own or PRESSED:
+        raise KeyboardInterrupt
