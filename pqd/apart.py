@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pqd.errors import NotPublicError, RunError, TableError
 from pqd.expressions import folded
 from pqd.ledgers import around, check_bound
+from pqd.sealed import sealed
 from pqd.tables import open_table
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ class _Secret:
 
     def __init__(self, engine: DuckDBEngine, table: Table) -> None:
         self.names, self.key = _names(table), os.urandom(32)
-        self.content = cache(lambda most: engine.content(table, self.key, most, loosely=True))
+        self.content = cache(
+            lambda most: sealed(lambda: engine.content(table, self.key, most, loosely=True))
+        )
 
 
 class _Suspect:

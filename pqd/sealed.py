@@ -26,6 +26,8 @@ def sealed(work: Callable[[], Made]) -> Made:
         As ``work`` does.
     RunError
         For any other error: its kind and place alone.
+    BaseException
+        What ends the work from outside, as it is: Ctrl-C, a timeout, the end of the process.
     """
     failure: BaseException
     try:
@@ -34,8 +36,8 @@ def sealed(work: Callable[[], Made]) -> Made:
         failure = error
     except Exception as error:  # noqa: BLE001 - whatever it is, it may hold a private value
         failure = RunError(withheld(error))
-    except KeyboardInterrupt:
-        failure = KeyboardInterrupt()
+    except BaseException as error:  # noqa: BLE001 - from outside, which knows no value
+        failure = error
     # Outside the handlers, which would chain it to the first.
     failure.__cause__ = failure.__context__ = None
     raise failure.with_traceback(None)

@@ -27,7 +27,7 @@ from pqd.parameters import Terms
 from pqd.queries import as_queries
 from pqd.releaser import run_release
 from pqd.sealed import sealed
-from pqd.tables import open_table
+from pqd.tables import Table, open_table
 
 ROWS, MATCHING, VALUE, HELD = 79193, 48311, 86028, 61357
 PRIVATE = pd.DataFrame({"age": [40.0] * MATCHING + [20.0] * (ROWS - MATCHING)})
@@ -43,6 +43,10 @@ MEDIAN = "SELECT MEDIAN(pay) FROM D WHERE age > 30"
 
 class InjectedError(Exception):
     """What goes wrong."""
+
+
+class TimedOutError(BaseException):
+    """What a timeout raises in whatever runs, so that nothing goes on: it is no Exception."""
 
 
 class Breaking:
@@ -114,7 +118,7 @@ BATCHED: dict[str, tuple[Any, str] | None] = {
     "record": (Ledger, "record"),
 }
 CASES = [(asking, name) for name in STAGES] + [(releasing, name) for name in BATCHED]
-FAILURES = [InjectedError, ParameterError, KeyboardInterrupt]
+FAILURES = [InjectedError, ParameterError, KeyboardInterrupt, TimedOutError]
 
 
 def chained(error: BaseException | None, seen: set[int] | None = None) -> Iterator[BaseException]:
@@ -173,8 +177,16 @@ def failed(
     place = (STAGES if how is asking else BATCHED)[stage]
     if place:
         after(monkeypatch, *place, failure)
+    noise = Breaking(None if place else failure)
+    return interrupted(how, tmp_path / "ledger.sqlite", noise, path)
+
+
+def interrupted(
+    how: Callable[..., None], ledger: Path, noise: Breaking, private: Path
+) -> BaseException:
+    """Return the error of a run that fails."""
     try:
-        how(tmp_path / "ledger.sqlite", Breaking(None if place else failure), path)
+        how(ledger, noise, private)
     except BaseException as error:  # noqa: BLE001 - of any kind
         return error
     raise AssertionError("nothing failed")
@@ -194,6 +206,27 @@ def test_no_traceback_shows_a_count(
         monkeypatch.setattr(ParameterError, "__str__", lambda _: "told")
         monkeypatch.setattr(ParameterError, "__repr__", lambda _: "told")
     error = failed(how, stage, failure, tmp_path, monkeypatch)
+    assert type(error) is (RunError if failure is InjectedError else failure)
+    assert list(chained(error)) == [error]
+    assert leaked(rendered(error)) == []
+
+
+@pytest.mark.parametrize("failure", [InjectedError, KeyboardInterrupt])
+def test_no_traceback_shows_a_count_while_tables_are_held_against_each_other(
+    failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = engine.DuckDBEngine.content
+
+    def broken(self: engine.DuckDBEngine, table: Table, *args: Any, **named: Any) -> str:
+        found = content(self, table, *args, **named)
+        if table.role == "private":
+            raise failure
+        return found
+
+    monkeypatch.setattr(engine.DuckDBEngine, "content", broken)
+    path = tmp_path / "private.parquet"
+    PRIVATE.to_parquet(path)
+    error = interrupted(asking, tmp_path / "ledger.sqlite", Breaking(None), path)
     assert type(error) is (RunError if failure is InjectedError else failure)
     assert list(chained(error)) == [error]
     assert leaked(rendered(error)) == []
