@@ -68,7 +68,9 @@ def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> Non
 
 def test_the_wheel_names_its_command_and_its_needs(site: Path) -> None:
     (information,) = site.glob("pqd-*.dist-info")
-    assert "pqd = pqd.cli:main" in (information / "entry_points.txt").read_text(encoding="utf-8")
+    assert "pqd = pqd.__main__:main" in (information / "entry_points.txt").read_text(
+        encoding="utf-8"
+    )
     metadata = (information / "METADATA").read_text(encoding="utf-8")
     for needed in ("duckdb", "numpy", "opendp", "pandas", "rich", "sqlglot", "typer"):
         assert f"Requires-Dist: {needed}" in metadata
