@@ -72,6 +72,9 @@ class Chain:
         self.path, self._wait = path, wait
         self._entries: list[Entry] = []
         self._connection: sqlite3.Connection | None = None
+        # Of the file that was opened; and whether what is written was charged before.
+        self._file: tuple[int, int] | None = None
+        self.charged = False
         with self._explained("read"):
             present = path.exists()
             if present and not path.is_file():
@@ -148,8 +151,8 @@ class Chain:
         if self._file != _identity(self.path):
             raise LostLedgerError(
                 f"the ledger {self.path} was removed or replaced during this run, so what the run "
-                "charged is on no record. Nothing that it drew is shown. Put the ledger back, see "
-                "who else uses it, and run again"
+                "may have charged is on no record. Nothing that it drew is shown. Put the ledger "
+                "back, see who else uses it, and run again"
             )
 
     @contextmanager
@@ -211,7 +214,8 @@ class Chain:
         return self._connection.execute(sql, values)
 
     def _told(self, what: str) -> str:
-        return f"the ledger {self.path} {what}. Nothing was spent."
+        end = "What this run charged stays so" if self.charged else "Nothing was spent"
+        return f"the ledger {self.path} {what}. {end}."
 
     @contextmanager
     def _explained(self, verb: str) -> Iterator[None]:
@@ -241,6 +245,9 @@ class Chain:
             reason = f"{error.strerror}"
         else:
             return
+        # A file that is gone is read-only to SQLite.
+        if self._file is not None:
+            self.check_there()
         raise LedgerError(self._told(f"cannot be {verb}: {reason}"))
 
 

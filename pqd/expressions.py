@@ -99,11 +99,11 @@ class Checker:
             self._refuse(node, f'there is no table "{node.text("table")}" in this query')
         name = self._names.get(folded(node.name))
         if name is None:
-            self._refuse(node, self._unknown(node.name))
+            self._refuse(node, self._unknown(node.name, quoted=bool(node.this.args.get("quoted"))))
         self.columns.add(name)
         return exp.column(exp.to_identifier(name, quoted=True)), self._schema[name]
 
-    def _unknown(self, name: str) -> str:
+    def _unknown(self, name: str, *, quoted: bool) -> str:
         lowered = name.lower()
         hyphenated = [known for known in self._schema if lowered in known.lower().split("-")]
         if hyphenated:
@@ -115,7 +115,7 @@ class Checker:
         shown = [self._names[found] for found in near] or list(self._schema)[:8]
         lead = "the nearest are" if near else "the columns begin with"
         text = f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in shown)
-        return text if near else f"{text}; a value takes single quotes: '{name}'"
+        return text if near and not quoted else f"{text}; a value takes single quotes: '{name}'"
 
     def literal(self, node: exp.Expr) -> Checked:
         """A text, or a finite number read as DOUBLE."""

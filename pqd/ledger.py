@@ -212,6 +212,7 @@ class Ledger:
 
     def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:
         """Store what a charge has bought."""
+        self._chain.charged = True
         found = {key: written(answer) for key, answer in answers.items()}
         body = {"table": reservation.table, "charge": reservation.charge, "answers": found}
         with self._writing():
@@ -278,7 +279,10 @@ class Ledger:
             )
             for account in self.accounts
         )
-        return LedgerFacts(self.path.name, self.head, len(self.entries), tables)
+        limit = self._books.limit
+        return LedgerFacts(
+            self.path.name, self.head, len(self.entries), tables, limit.epsilon, limit.delta
+        )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def usable(path: str | Path, shown: str | None = None) -> Path:
-    """Return ``path``, or refuse one that the system cannot follow (a loop, too long, a NUL).
+    """Return ``path``, or refuse one that the system cannot follow (a loop, a NUL, no right).
 
     ``shown`` is what the message calls it instead.
 
@@ -26,6 +26,12 @@ def usable(path: str | Path, shown: str | None = None) -> Path:
         found.resolve()
         found.exists()
         str(found).encode()
+    except PermissionError:
+        name = repr(str(path)[:80]) if shown is None else shown
+        raise ParameterError(
+            f"{name} leads through a folder that may not be entered: permission denied; ask its "
+            "owner for the right to enter it, or run as a user who has it"
+        ) from None
     except (OSError, RuntimeError, ValueError):
         name = repr(str(path)[:80]) if shown is None else shown
         raise ParameterError(f"{name} cannot be used as a path; rename it") from None

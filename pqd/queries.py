@@ -37,7 +37,12 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
     QueryError
         If one is not understood, or an id stands twice; the message names the query.
     """
-    given = [queries] if isinstance(queries, (str, Query)) else list(queries)
+    try:
+        given = [queries] if isinstance(queries, (str, Query)) else list(queries)
+    except TypeError:
+        kind = type(queries).__name__
+        message = f"the queries are a {kind}; give SQL, a pqd.Query, or a list of these"
+        raise QueryError(message) from None
     if not given:
         raise NothingSelectedError("there is no query to answer; give one with -q or --queries")
     names = {query.id for query in given if isinstance(query, Query) and query.id}
@@ -73,7 +78,7 @@ def read_queries(path: str | Path, tables: Iterable[object] = ()) -> tuple[Query
     """
     path = Path(path)
     text, kind = _text(path, tables)
-    pairs = _from_csv(text) if kind == ".csv" else _from_sql(text)
+    pairs = _from_csv(text, path) if kind == ".csv" else _from_sql(text, path)
     found = []
     for number, (name, sql) in enumerate(pairs, start=1):
         label = name or f"q{number}"
@@ -125,26 +130,26 @@ def _same_file(file: Path, table: object) -> bool:
     return False
 
 
-def _from_sql(text: str) -> list[tuple[str | None, str]]:
+def _from_sql(text: str, path: Path) -> list[tuple[str | None, str]]:
     """Return the statements with their names; the text is SQL if each of them is a SELECT."""
-    found = list(_statements(text))
+    found = list(_statements(text, path))
     for number, (_, sql) in enumerate(found, start=1):
         if not _SELECT.match(sql):
             raise QueryError(
-                f"the query file holds something else than queries: its statement {number} is not "
-                "SELECT ... FROM D"
+                f"the query file {path} holds something else than queries: its statement {number} "
+                "is not SELECT ... FROM D; mend it, or name a file of queries"
             )
     return found
 
 
-def _statements(text: str) -> Iterator[tuple[str | None, str]]:
+def _statements(text: str, path: Path) -> Iterator[tuple[str | None, str]]:
     """Split at semicolons that are not inside a string or comment."""
     # Raised outside the handler, whose error quotes the text.
     tokens = None
     with suppress(SqlglotError):
         tokens = tokenize(text, read="duckdb")
     if tokens is None:
-        raise QueryError("the query file is not SQL; check its quotes")
+        raise QueryError(f"the query file {path} is not SQL; check its quotes")
     before = 0
     first = last = None
     for token in tokens:
@@ -165,16 +170,19 @@ def _name(comments: str) -> str | None:
     return names[-1] if names else None
 
 
-def _from_csv(text: str) -> Iterator[tuple[str | None, str]]:
+def _from_csv(text: str, path: Path) -> Iterator[tuple[str | None, str]]:
     rows = csv.DictReader(io.StringIO(text))
     needed = {"aggregate", "where_sql"}
     if not needed <= set(rows.fieldnames or ()):
-        raise QueryError("a query list needs the columns id, aggregate, attribute, where_sql")
+        raise QueryError(
+            f"the query file {path} is no list of queries, whose first line names the columns id, "
+            "aggregate, attribute, where_sql"
+        )
     try:
         for row in rows:
             yield row.get("id") or None, _statement(row)
     except csv.Error:
-        raise QueryError("the query list is not a CSV; check its quotes") from None
+        raise QueryError(f"the query file {path} is not a CSV; check its quotes") from None
 
 
 def _statement(row: dict[str, str]) -> str:

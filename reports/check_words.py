@@ -153,8 +153,10 @@ def row(entry: CheckEntry) -> Row:
 
 def detail_lines(entry: CheckEntry, sign: str = "±") -> Iterator[str]:
     """Yield all that is known of a check below its message."""
-    stated = f"expected: {visible(entry.expect)}; tolerance {visible(entry.tolerance)}"
-    yield f"line {entry.line} of the spec; {stated}"
+    place = f"line {entry.line} of the spec"
+    # What stopped a run is no check.
+    stated = f"; expected: {visible(entry.expect)}; tolerance {visible(entry.tolerance)}"
+    yield place + (stated if entry.expect else "")
     if len(entry.verdicts) == 1:
         for text, _ in sentences(entry.verdicts[0], entry.tolerance, sign):
             yield text
@@ -204,9 +206,9 @@ def _verdicts(report: CheckReport) -> list[Verdict]:
 def cost_lines(report: CheckReport) -> Iterator[str]:
     """Yield what the run spent, or would spend if it is dry, and what is charged only once."""
     public = _tables(_verdicts(report), f"the synthetic data of {visible(report.spec)}")
-    first, *others = cost_sentences(
-        report.cost, f"{visible(report.private)}, compared with {public}"
-    )
+    # A run that stopped early does not know it.
+    private = visible(report.private) or "the private table"
+    first, *others = cost_sentences(report.cost, f"{private}, compared with {public}")
     if report.dry:
         first = f"Would spend{first.removeprefix('Spent')} Nothing was decided, nothing was spent."
     yield first

@@ -56,12 +56,14 @@ class AccountFacts:
 
 @dataclass(frozen=True, slots=True)
 class LedgerFacts:
-    """A whole ledger; ``head`` stands for all its ``entries``."""
+    """A whole ledger; ``head`` stands for all its ``entries``, ``limit`` holds for every table."""
 
     name: str
     head: str
     entries: int
     tables: tuple[AccountFacts, ...]
+    limit: Fraction | None = None
+    limit_delta: Fraction | None = None
 
 
 def ledger_json(facts: LedgerFacts) -> str:
@@ -89,6 +91,9 @@ class TerminalLedger:
             yield Text()
         if not facts.tables:
             yield Text("Nothing was ever charged.")
+        if facts.limit is not None:
+            most = f"At most epsilon {epsilon_text(facts.limit)} on every table."
+            yield from wrapped(Text(most), console, width)
         if len(facts.tables) > 1:
             people = "Each table has a budget of its own: a person in several pays in each."
             yield from wrapped(Text(people), console, width)

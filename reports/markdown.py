@@ -64,7 +64,8 @@ def _parts(report: CheckReport) -> Iterator[str]:
     yield f"## pqd check: {result(report)}"
     if report.simulated:
         yield f"**{SIMULATED}**"
-    tables = f"{code(report.spec)} on {code(report.private)}"
+    # A run that stopped early does not know it.
+    tables = f"{code(report.spec)} on {code(report.private or 'the private table')}"
     yield f"{counts_sentence(report)} {tables}"
     if others:
         yield _table(others)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
-from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -114,20 +113,11 @@ def _content(path: Path) -> bytes:
             with path.open("rb") as file:
                 return file.read(4 * LIMIT + 1)
     except FileNotFoundError:
-        reason = f"there is no such file{_beside(path)}"
+        reason = "there is no such file; `pqd spec --init PRIVATE SYNTHETIC` writes one"
     except (OSError, ValueError, RuntimeError):
         # A path with a zero byte is a ValueError, a loop of links may be a RuntimeError.
         pass
     raise UnreadableError(reason)
-
-
-def _beside(path: Path) -> str:
-    near: list[str] = []
-    with suppress(OSError):
-        near = sorted(other.name for other in path.parent.glob("*.toml"))[:3]
-    if near:
-        return f"; beside it there is {', '.join(near)}"
-    return "; `pqd spec --init PRIVATE SYNTHETIC` writes one to begin with"
 
 
 def _written_in(language: str) -> str:

@@ -53,7 +53,9 @@ def check_context(report: CheckReport, command: str | None) -> dict[str, Any]:
     word = result(report)
     rows = [_row(entry, curves) for entry in worst_first(report)]
     spent = "0" if report.dry else epsilon_text(report.cost.epsilon)
-    facts = [("Spec", report.spec), ("Private table", report.private), ("Epsilon spent", spent)]
+    # A run that stopped early does not know its private table.
+    private = [("Private table", report.private)] if report.private else []
+    facts = [("Spec", report.spec), *private, ("Epsilon spent", spent)]
     return {
         "kind": "check",
         "word": word,

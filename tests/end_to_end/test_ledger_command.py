@@ -39,6 +39,14 @@ def test_show_says_what_was_spent_for_what(ledger: Path, command: Command) -> No
     assert [run["rule"] for run in facts["tables"][0]["runs"]] == ["parallel", "sequential"]
 
 
+def test_a_limit_is_shown_before_anything_is_charged(tmp_path: Path, command: Command) -> None:
+    path = str(tmp_path / "ledger.sqlite")
+    assert command("ledger", "limit", path, "2")[0] == 0
+    shown = command("ledger", "show", path)[1]
+    assert "Nothing was ever charged.\nAt most epsilon 2 on every table." in shown
+    assert json.loads(command("ledger", "show", path, "--json", "-")[1])["limit"] == 2
+
+
 def test_a_limit_is_kept_and_shown(ledger: Path, command: Command) -> None:
     assert command("ledger", "limit", str(ledger), "1")[0] == 0
     assert "spent epsilon 0.75 of 1, 0.25 left" in command("ledger", "show", str(ledger))[1]

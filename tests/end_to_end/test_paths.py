@@ -248,6 +248,27 @@ def test_a_budget_that_is_exceeded_tells_no_variable(
     assert "canary-folder" not in "".join(shown)
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_folder_that_may_not_be_entered(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A permission problem is called so: no other name would help."""
+
+    there = Path.exists
+
+    def closed(path: Path) -> bool:
+        if path.name == "private.csv":
+            raise PermissionError
+        return there(path)
+
+    monkeypatch.setattr(Path, "exists", closed)
+    given = ["private.csv", "copy.csv", "-q", SQL, "--tau", "5", "--epsilon", "1"]
+    code, out, err = command("audit", *given)
+    assert (code, out) == (2, "")
+    assert "permission denied" in err
+    assert "rename" not in err
+
+
 # A ledger that is removed during a run ------------------------------------------------------------
 
 
@@ -310,3 +331,24 @@ def test_a_ledger_that_stays_is_no_trouble(tmp_path: Path) -> None:
     audited(path, lambda: None)
     with closing(Ledger(path)) as ledger:
         assert json.loads(ledger.entries[-1].text)["kind"] == "answers"
+
+
+@pytest.mark.parametrize("moment", ["reserve", "record"])
+def test_a_ledger_removed_before_it_is_written(
+    moment: str, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite calls a file that is gone read-only; what was charged is not denied."""
+    path = folder / "here.sqlite"
+    writing = getattr(Ledger, moment)
+
+    def removed(self: Ledger, *args: Any, **named: Any) -> Any:
+        path.unlink()
+        return writing(self, *args, **named)
+
+    monkeypatch.setattr(Ledger, moment, removed)
+    options = ["-q", SQL, "--tau", "5", "--epsilon", "0.5", "--ledger", str(path)]
+    code, out, err = command("audit", "private.csv", "copy.csv", *options)
+    assert (code, out) == (3, "")
+    assert "was removed or replaced during this run" in err
+    assert "read-only" not in err
+    assert "Nothing was spent" not in err

@@ -213,3 +213,29 @@ def test_a_table_of_the_run_is_no_file_of_queries(tmp_path: Path) -> None:
             with pytest.raises(QueryError, match="is a table of this run") as caught:
                 read_queries(tmp_path / name, tables)
             assert CANARY not in str(caught.value)
+
+
+def test_no_queries_at_all_are_called_so() -> None:
+    with pytest.raises(QueryError, match=r"the queries are a NoneType; give SQL, a pqd\.Query"):
+        as_queries(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("w.sql", "SELECT COUNT(*) FROM D; DROP TABLE D"),
+        ("w.sql", "SELECT COUNT(*) FROM D WHERE s = 'a"),
+        ("w.csv", "name,diagnosis\n"),
+    ],
+)
+def test_a_refused_file_is_named(name: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match=rf"the query file \S*{name} "):
+        read_queries(written(tmp_path / name, text))
+
+
+def test_a_text_in_double_quotes_is_told_apart(tmp_path: Path) -> None:
+    """Near a column's name or not: many write texts so."""
+    copy = written(tmp_path / "copy.csv", "sex,relate\nFemale,Spouse\n")
+    for text in ("Female", "Relates"):
+        with pytest.raises(QueryError, match=f"a value takes single quotes: '{text}'"):
+            pqd.plan(copy, f'SELECT COUNT(*) FROM D WHERE sex = "{text}"', tau=5)

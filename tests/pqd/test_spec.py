@@ -471,8 +471,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"there is no such file; `pqd spec --init"):
         read_spec(tmp_path / "audit.toml")
     (tmp_path / "other.toml").touch()
-    with pytest.raises(SpecError, match=r"there is no such file; beside it there is other\.toml"):
+    with pytest.raises(SpecError, match="there is no such file") as refused:
         read_spec(tmp_path / "audit.toml")
+    assert "other" not in str(refused.value)
     with pytest.raises(SpecError, match="it is a folder; name the spec file in it"):
         read_spec(tmp_path)
     with pytest.raises(SpecError, match="it cannot be read; check its name"):
