@@ -240,8 +240,10 @@ class _Preparation(Generic[Made]):
         stated = facts is not None and facts.bounds is not None
         what = f"a person's total of {query.attribute}" if totalled else query.attribute
         if stated:
+            snapped = query.aggregate in _CLAMPED
+            between = ", and between two steps as the nearer one" if snapped else ""
             self._notes[
-                f"Values of {what} outside {span(lattice)}, as stated, count as its ends."
+                f"Values of {what} outside {span(lattice)}, as stated, count as its ends{between}."
             ] = None
         elif query.aggregate in _CLAMPED:
             if query.aggregate == "SUM" and lattice.lower == lattice.upper == 0:
@@ -251,8 +253,8 @@ class _Preparation(Generic[Made]):
                 )
             self._notes[
                 f"SUM and AVG are of {what} within {span(lattice)}, which are the bounds of the "
-                "synthetic table: values outside count as its ends. State --bounds if there may "
-                "be any."
+                "synthetic table: values outside count as its ends, and between two steps as the "
+                "nearer one. State --bounds (LOW:HIGH:STEP) if there may be any."
             ] = None
         if totalled:
             return Measured(resolved.value or "", rows_of(lattice), lattice, stated=stated)

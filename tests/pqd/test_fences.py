@@ -242,11 +242,16 @@ def notes_of(sql: str, **columns: Any) -> str:
 def test_sums_say_whose_bounds_they_have(aggregate: str) -> None:
     said = notes_of(f"SELECT {aggregate} FROM D")
     assert "of x within 0..10 step 1, which are the bounds of the synthetic table" in said
+    assert "between two steps as the nearer one" in said
+    stated = notes_of(f"SELECT {aggregate} FROM D", x={"bounds": (0, 10)})
+    assert "as stated, count as its ends, and between two steps as the nearer one." in stated
 
 
 @pytest.mark.parametrize("aggregate", ["MEDIAN(x)", "QUANTILE(x, 0.9)", "COUNT(DISTINCT x)"])
 def test_order_statistics_speak_of_no_bounds(aggregate: str) -> None:
-    assert "bounds" not in notes_of(f"SELECT {aggregate} FROM D")
+    said = notes_of(f"SELECT {aggregate} FROM D")
+    assert "bounds" not in said
+    assert "steps" not in said
 
 
 def test_stated_bounds_stand_and_a_tolerance_beyond_them_is_warned_of() -> None:
