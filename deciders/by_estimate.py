@@ -27,9 +27,9 @@ class ByEstimate:
         """Return the estimator that releases the statistic."""
         raise NotImplementedError
 
-    def says(self, released: Released, interval: Interval, epsilon: Number) -> bool:
+    def says(self, estimator: Estimator, released: Released, interval: Interval) -> bool:
         """Return the verdict of the paper's Algorithm 1: whether the estimate lies inside."""
-        found = self.estimator(interval, epsilon).estimate(released)
+        found = estimator.estimate(released)
         return found is not None and interval.contains(found)
 
     def decide(
@@ -41,8 +41,8 @@ class ByEstimate:
 
     def verdict(self, released: Released, interval: Interval, epsilon: Number) -> Decision:
         """Return what follows from a release, by post-processing."""
-        outcome = self.says(released, interval, epsilon)
         estimator = self.estimator(interval, epsilon)
+        outcome = self.says(estimator, released, interval)
         p_value = claimed(estimator, released, interval, epsilon, outcome=outcome)
         return Decision(outcome, p_value, released=released.numbers)
 

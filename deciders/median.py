@@ -9,7 +9,7 @@ import numpy as np
 from deciders.by_estimate import ByEstimate
 from deciders.decider import Decision, Estimate, OnLattice
 from deciders.errors import ParameterError
-from deciders.estimates.estimator import Released
+from deciders.estimates.estimator import Estimator, Released
 from deciders.estimates.majority import MajorityCounts
 from deciders.exact import Number, as_float, budget_of
 from deciders.exponential import ChosenByOdds
@@ -97,10 +97,9 @@ class HistogramMedian(ByEstimate, OnLattice):
         """Return the three noisy counts on the fine grid."""
         return MajorityCounts.finely(interval, epsilon)
 
-    def says(self, released: Released, interval: Interval, epsilon: Number) -> bool:
+    def says(self, estimator: Estimator, released: Released, interval: Interval) -> bool:
         """Return the verdict of Algorithm 3."""
-        counts = self.estimator(interval, epsilon)
-        return counts.contains(released, counts.span(interval))
+        return estimator.contains(released, estimator.span(interval))
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""

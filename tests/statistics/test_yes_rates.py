@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deciders import DECIDERS, Decider, Histogram, Interval, Lattice, SimulatedNoise
+from deciders.exact import budget_of
 
 RUNS = 4_000
 LIMIT = 4.5
@@ -21,7 +22,7 @@ HEAVY = Histogram.from_values(
 TIED = Histogram.from_values([40] * 30 + [18] * 12 + [65] * 20)
 SMALL_LATTICE, HEAVY_LATTICE = Lattice(0, 50), Lattice(0, 2**15)
 
-Case = tuple[str, Histogram, Lattice, Interval, float]
+Case = tuple[str, Histogram, Lattice, Interval, Fraction]
 
 
 Terms = list[tuple[int, float, float]]
@@ -37,7 +38,8 @@ def _cases(
             histogram,
             lattice,
             Interval.around(centre + gap, tau),
-            epsilon,
+            # Read once, not by every run.
+            budget_of(epsilon),
         )
         for gap, tau, epsilon in terms
     ]
