@@ -48,6 +48,19 @@ def unlinked(path: Path) -> Path:
     return path
 
 
+def writable(path: Path) -> Path:
+    """Return ``path``, or refuse one that may not be written: else it were found out after paying.
+
+    Its folder must be there.
+    """
+    place = path if path.exists() else path.absolute().parent
+    if not os.access(place, os.W_OK):
+        raise ParameterError(
+            f"{path} cannot be written: permission denied; name a file in a folder of yours"
+        )
+    return path
+
+
 def write_text(path: Path, text: str, *, append: bool = False) -> None:
     """Write a file, which is no link even if it was made one meanwhile.
 

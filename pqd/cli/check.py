@@ -10,7 +10,7 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options, outputs
-from pqd.paths import unlinked, usable
+from pqd.paths import unlinked, usable, writable
 
 if TYPE_CHECKING:
     from pqd.spec import Spec
@@ -68,7 +68,7 @@ def check(
         # Here, and not only when it is written: that comes after the charge.
         usable(baseline)
         if update_baseline:
-            unlinked(baseline)
+            writable(unlinked(baseline))
     from pqd.spec import read_spec
 
     with outputs.stopping(targets, spec):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciders.errors import ParameterError, PqdError
-from pqd.paths import unlinked, usable, write_text
+from pqd.paths import unlinked, usable, writable, write_text
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -269,6 +269,7 @@ def check_target(target: str | None, *inputs: str) -> None:
         raise ParameterError(f"{target} is named like a table; name a report, such as report.json")
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"{target} cannot be written: there is no such folder")
+    writable(path)
     from pqd.chain import is_ledger
 
     if any(path.resolve() == usable(Path(one)).resolve() for one in inputs) or is_ledger(path):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.errors import ParameterError, RunError
+from pqd.paths import writable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ def check_new(path: str | Path) -> Path:
         raise ParameterError(f"{found} exists, and no table is overwritten; name a new file")
     if not able:
         raise ParameterError(f"the table {found} cannot be made: there is no such folder")
-    return found
+    return writable(found)
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> None:

@@ -191,6 +191,22 @@ def test_nothing_is_written_through_a_link(
     assert not (folder / "pqd-ledger.sqlite").exists()
 
 
+@pytest.mark.parametrize("how", LINKED)
+def test_a_place_that_may_not_be_written_is_found_before_anything_is_spent(
+    how: str, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write anywhere, so the system's answer is played."""
+
+    def allowed(path: Path, _: int) -> bool:
+        return path.name not in {folder.name, "link", "link.csv"}
+
+    monkeypatch.setattr("pqd.paths.os.access", allowed)
+    code, out, err = command(*LINKED[how])
+    assert (code, out) == (2, "")
+    assert "permission denied" in err
+    assert not (folder / "pqd-ledger.sqlite").exists()
+
+
 def test_a_link_made_meanwhile_is_not_followed(
     folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
