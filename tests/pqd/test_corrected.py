@@ -17,6 +17,8 @@ from pqd.query import Query
 from pqd.releaser import run_release
 from pqd.tables import open_table
 
+pytestmark = pytest.mark.usefixtures("noiseless")
+
 QUERIES = (
     "SELECT COUNT(*) FROM D",
     "SELECT COUNT(*) FROM D WHERE job = 'cook' AND age > 40",
