@@ -85,12 +85,15 @@ class Prepared(Generic[Made]):
         """Return the questions, or raise the first refusal that stops a run; it names the query.
 
         What is wrong with a query stops it.  What the synthetic table gives no answer to does so
-        only where nothing is left to ask; else it is among ``left_out``.
+        only where nothing is left to ask, and then with the warnings, which may tell why; else it
+        is among ``left_out``.
         """
-        alone = bool(self.questions)
+        others = bool(self.questions)
         for query, error in self.refused:
-            if not (alone and isinstance(error, UnanswerableError)):
-                error.args = (f"query {query.id}: {error}",)
+            unanswerable = isinstance(error, UnanswerableError)
+            if not (others and unanswerable):
+                told = [f"query {query.id}: {error}", *(self.warnings if unanswerable else ())]
+                error.args = (". ".join(told),)
                 raise error
         return self.questions
 

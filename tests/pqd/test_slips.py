@@ -152,6 +152,13 @@ def test_the_command_tells_it_on_standard_error(
     assert WARNING in out
 
 
+def test_it_is_told_with_a_refusal_that_it_may_explain() -> None:
+    """A text that the copy never holds counts no row, of which no share can be taken."""
+    with pytest.raises(ParameterError, match="the nearest that it holds is 'Female'") as refused:
+        pqd.plan(COPY, f"{ALL} WHERE sex = 'female'", tau="5%")
+    assert str(refused.value).startswith("query q1: tau is 5% of the synthetic answer, which is 0")
+
+
 # What is refused ---------------------------------------------------------------------------------
 
 
