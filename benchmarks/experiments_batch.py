@@ -186,9 +186,7 @@ class Experiment:
         unsure = np.array(
             [
                 [
-                    question.taken.worst > question.terms.alpha
-                    if decision.p_value is None
-                    else decision.p_value > question.terms.alpha
+                    decision.p_value is None or decision.p_value > question.terms.alpha
                     for question, decision in zip(questions, run, strict=True)
                 ]
                 for run in drawn
