@@ -1,10 +1,12 @@
 """How tests draw inputs: the same ones in every run; at random, and many more, in ``make fuzz``."""
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 from hypothesis.internal import constants_ast
 from hypothesis.internal.conjecture import providers
 
@@ -30,6 +32,19 @@ def load() -> None:
 def examples(usual: int) -> settings:
     """Return settings for ``usual`` examples in a test run, and many times as many in a fuzz."""
     return settings(max_examples=usual * TIMES)
+
+
+def predicates_of(atoms: Sequence[str], leaves: int) -> st.SearchStrategy[str]:
+    """Return conditions in SQL made of up to ``leaves`` or so of ``atoms``."""
+    return st.recursive(
+        st.sampled_from(atoms).map("({})".format),
+        lambda inner: st.one_of(
+            st.builds("({} AND {})".format, inner, inner),
+            st.builds("({} OR {})".format, inner, inner),
+            st.builds("(NOT {})".format, inner),
+        ),
+        max_leaves=leaves,
+    )
 
 
 @cache

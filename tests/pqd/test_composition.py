@@ -46,6 +46,7 @@ from pqd.expressions import Kind
 from pqd.parameters import Terms
 from pqd.queries import as_queries
 from pqd.query import Query
+from tests.drawing import predicates_of
 from tests.likeness import like
 
 SCHEMA = {"age": Kind.NUMBER, "name": Kind.TEXT, "flag": Kind.BOOLEAN, "born": Kind.TIME}
@@ -109,15 +110,7 @@ def check(workload: Sequence[tuple[str, Fraction]]) -> None:
     assert charge.delta == 0
 
 
-predicates = st.recursive(
-    st.sampled_from(ATOMS).map("({})".format),
-    lambda inner: st.one_of(
-        st.builds("({} AND {})".format, inner, inner),
-        st.builds("({} OR {})".format, inner, inner),
-        st.builds("(NOT {})".format, inner),
-    ),
-    max_leaves=4,
-)
+predicates = predicates_of(ATOMS, leaves=4)
 epsilons = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
 
 

@@ -15,6 +15,7 @@ from pqd.disjoint import Region, region
 from pqd.expressions import Kind
 from pqd.predicate import Predicate
 from pqd.query import Query
+from tests.drawing import predicates_of
 
 SCHEMA = {"a": Kind.NUMBER, "b": Kind.NUMBER, "name": Kind.TEXT, "flag": Kind.BOOLEAN}
 DOMAIN: dict[str, list[str]] = {
@@ -31,15 +32,7 @@ ATOMS = [
     *("name <> 'x'", "name IN ('x', 'xy')", "name IS NULL", "flag", "NOT flag", "flag IS NULL"),
     *("1 = 1", "a = NULL"),
 ]
-predicates = st.recursive(
-    st.sampled_from(ATOMS).map("({})".format),
-    lambda inner: st.one_of(
-        st.builds("({} AND {})".format, inner, inner),
-        st.builds("({} OR {})".format, inner, inner),
-        st.builds("(NOT {})".format, inner),
-    ),
-    max_leaves=4,
-)
+predicates = predicates_of(ATOMS, leaves=4)
 
 
 @pytest.fixture(scope="module")

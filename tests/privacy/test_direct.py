@@ -26,6 +26,7 @@ from pqd.expressions import Schema
 from pqd.query import Query
 from pqd.tables import Table, open_table
 from pqd.workload import Measured, Task, Workload
+from tests.drawing import predicates_of
 from tests.privacy.test_batch_linear import Recording
 
 EPSILON = Fraction(1, 3)
@@ -49,15 +50,7 @@ ATOMS = [
     *("name NOT IN ('x', 'y')", "name IS NOT NULL", "LOWER(name) = 'x'", "1 = 1", "a = NULL"),
 ]
 LATTICES = {"COUNT(*)": None, "SUM(pay)": Lattice(-5, 20), "SUM(a)": Lattice(0, 2, Fraction(1, 2))}
-predicates = st.recursive(
-    st.sampled_from(ATOMS).map("({})".format),
-    lambda inner: st.one_of(
-        st.builds("({} AND {})".format, inner, inner),
-        st.builds("({} OR {})".format, inner, inner),
-        st.builds("(NOT {})".format, inner),
-    ),
-    max_leaves=3,
-)
+predicates = predicates_of(ATOMS, leaves=3)
 workloads = st.tuples(st.sampled_from(list(LATTICES)), st.lists(predicates, min_size=1, max_size=7))
 Drawn = tuple[str, list[str]]
 
