@@ -484,6 +484,7 @@ def test_simulated_comparisons_say_what_is_true(epsilon: str, tau: str) -> None:
     assert max(bands, wrong) / runs <= HALVES + slack
 
 
+@pytest.mark.usefixtures("noiseless")
 def test_shares_and_bands_meet_the_truth_where_noise_is_small() -> None:
     frames = {name: table(1, shift) for name, shift in SHIFTS.items()}
     simulation = Simulation(frames, "100000", "4%")
