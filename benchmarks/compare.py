@@ -18,19 +18,19 @@ import numpy as np
 
 from deciders import Histogram, SimulatedNoise, answer
 from deciders.aggregates import HALF
-from pqd.asking import Answers, Bill, Part, billed
-from pqd.auditor import part_of
-from pqd.contest import Contest, contest_of
-from pqd.leaderboard import leaderboard
-from pqd.outcomes import outcome_of
+from pqd.commands.audit import part_of
+from pqd.commands.comparison_parameters import Rules
+from pqd.commands.comparison_results import outcome_of
+from pqd.commands.leaderboard import leaderboard
+from pqd.engine.scan_plan import Workload
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
+from pqd.execution import Answers, Bill, Part, billed
 from pqd.parameters import Terms
-from pqd.queries import read_queries
-from pqd.rules import Rules
-from pqd.synthetics import Synthetics
-from pqd.tables import open_table
-from pqd.workload import Workload
-from reports.comparison import CandidateKind, ComparedQuery, CompareReport
-from reports.model import Cost
+from pqd.planning.estimates import Contest, contest_of
+from pqd.sql.workload_files import read_queries
+from reports.models.audit import Cost
+from reports.models.compare import CandidateKind, ComparedQuery, CompareReport
 
 
 class Simulation:

@@ -22,23 +22,23 @@ import numpy as np
 
 from benchmarks.seeds import Estimate
 from deciders import Decision, SimulatedNoise
-from deciders.batch.tails import decided
+from deciders.batch.verdicts import decided
 from deciders.errors import PqdError
-from pqd.auditor import part_of
-from pqd.batch import selection
-from pqd.modes import ALONE, TOGETHER
+from pqd.batches.batch import selection
+from pqd.batches.mechanisms import ALONE, TOGETHER
+from pqd.batches.shared_budget import Sharing, shared
+from pqd.batches.verdicts import Together
+from pqd.commands.audit import part_of
+from pqd.engine.scan_plan import Workload
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
 from pqd.parameters import Wanted
-from pqd.query import Query
-from pqd.questions import Asked, Question
-from pqd.shares import Sharing, shared
-from pqd.synthetics import Synthetics
-from pqd.tables import open_table
-from pqd.together import Together
-from pqd.waiting import Beside, Waiting, waits
-from pqd.workload import Workload
+from pqd.planning.budget_split import Beside, Waiting, waits
+from pqd.planning.decisions import Asked, Question
+from pqd.sql.query import Query
 
 if TYPE_CHECKING:
-    from pqd.asking import Part
+    from pqd.execution import Part
 
 QUERIES = 100
 DECIDERS = ("lm_sum", "r2t_sum", "svt_sum", "inv_sum")

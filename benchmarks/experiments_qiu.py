@@ -26,18 +26,18 @@ from numpy.typing import NDArray
 
 from benchmarks.seeds import NO, UNDECIDED, YES, Estimate
 from deciders import SimulatedNoise
-from deciders.batch.advanced_composition import Budget
-from deciders.batch.conditions import Intervals, Ranges
-from deciders.batch.huang import Composition
-from deciders.batch.linear_queries import Thresholded
-from deciders.batch.multiplicative_weights import MultiplicativeWeights
-from deciders.batch.normalization import GlobalTruncation, Normalization
-from deciders.batch.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.numerical_queries import Decomposable, doubling
-from deciders.batch.ranges import RangeMechanism
-from deciders.batch.released import Mechanism
-from deciders.batch.signed import Signed
-from deciders.batch.universe import Bits, Rows, Whole
+from deciders.batch.base import Mechanism
+from deciders.batch.budget import Budget
+from deciders.batch.linear.clipped_composition import Composition
+from deciders.batch.linear.conditions import Intervals, Ranges
+from deciders.batch.linear.dyadic import RangeMechanism
+from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
+from deciders.batch.linear.queries import Decomposable, doubling
+from deciders.batch.linear.signed import Signed
+from deciders.batch.linear.unit_queries import Thresholded
+from deciders.batch.linear.universe import Bits, Rows, Whole
 
 EPSILONS = ("0.25", "1", "4")
 ZEROS = "all zeros"

@@ -25,23 +25,27 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.isotonic import isotonic
 from benchmarks.seeds import Estimate
 from deciders import Histogram, SimulatedNoise
-from deciders.batch.hierarchy import Crossings, Hierarchy, level_edges
-from deciders.batch.isotonic import isotonic
-from deciders.batch.matrix import TreeStrategy
-from deciders.batch.mechanisms import (
+from deciders.batch.range_sums.greedy_h import greedy_hierarchy, quantised
+from deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
+from deciders.batch.range_sums.matrix_mechanism import TreeStrategy
+from deciders.batch.range_sums.mechanisms import (
     BatchMechanism,
     SingleQueries,
     TruncationAware,
     TruncationIndependent,
 )
-from deciders.batch.ranking import MECHANISMS, ranking
-from deciders.batch.strategies import greedy_hierarchy, quantised
-from deciders.batch.sums import Buckets, RangeSums, running_sums
-from deciders.batch.truncation import NoTruncation, RecursiveTruncation, SparseVectorTruncation
+from deciders.batch.range_sums.select import MECHANISMS, ranking
+from deciders.batch.range_sums.truncation import (
+    NoTruncation,
+    RecursiveTruncation,
+    SparseVectorTruncation,
+)
+from deciders.batch.range_sums.workload import Buckets, RangeSums, running_sums
+from deciders.distributions import Floats
 from deciders.histogram import Integers
-from deciders.laplace import Floats
 
 BUCKETS = Buckets.equal(800, 1000)
 STEPS = {"Q1": 1, "Q2": 10, "Q3": 100}

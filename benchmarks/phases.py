@@ -42,10 +42,10 @@ def main(argv: Sequence[str]) -> None:
     from deciders import SecureNoise  # noqa: PLC0415
 
     noise = SecureNoise()
-    from pqd.asking import Purse  # noqa: PLC0415
-    from pqd.auditor import run  # noqa: PLC0415
+    from pqd.commands.audit import run  # noqa: PLC0415
+    from pqd.execution import Purse  # noqa: PLC0415
     from pqd.parameters import Terms  # noqa: PLC0415
-    from pqd.queries import read_queries  # noqa: PLC0415
+    from pqd.sql.workload_files import read_queries  # noqa: PLC0415
 
     watch("parse the queries")
     parsed = read_queries(queries)

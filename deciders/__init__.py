@@ -4,21 +4,21 @@ No files, no SQL, no printing.  All values are whole multiples of the lattice's 
 """
 
 from deciders.aggregates import answer
-from deciders.decider import Decider, Decision
-from deciders.effectiveness import (
+from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
+from deciders.evaluation.effectiveness import (
     ErrorRates,
     Threshold,
     error_rates,
     needed_epsilon,
     operating_characteristic,
 )
-from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
 from deciders.noise import Noise, SecureNoise, SimulatedNoise
-from deciders.published import published_tau
-from deciders.registry import DECIDERS, applicable, for_lattice
+from deciders.single.base import Decider, Decision
+from deciders.single.published import published_tau
+from deciders.single.registry import DECIDERS, applicable, for_lattice
 
 __all__ = [
     "DECIDERS",

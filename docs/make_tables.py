@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pqd
 from deciders import DECIDERS, Histogram, Interval
-from reports.plan import PlanEntry
+from reports.models.plan import PlanEntry
 
 ROOT = Path(__file__).resolve().parent.parent
 TAUS = ("0.2", "0.8", "3.2", "12.8", "51.2")

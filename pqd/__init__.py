@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pqd.auditor import audit
-    from pqd.checker import check
-    from pqd.comparer import compare
+    from pqd.commands.audit import audit
+    from pqd.commands.check import check
+    from pqd.commands.compare import compare
+    from pqd.commands.plan import plan
+    from pqd.commands.release import release
     from pqd.errors import PqdError
-    from pqd.planner import plan
-    from pqd.queries import read_queries
-    from pqd.query import Query
-    from pqd.releaser import release
-    from reports.check import CheckReport
-    from reports.comparison import CompareReport
-    from reports.model import AuditReport, Verdict
-    from reports.plan import PlanReport
-    from reports.release import ReleaseReport
+    from pqd.sql.query import Query
+    from pqd.sql.workload_files import read_queries
+    from reports.models.audit import AuditReport, Verdict
+    from reports.models.check import CheckReport
+    from reports.models.compare import CompareReport
+    from reports.models.plan import PlanReport
+    from reports.models.release import ReleaseReport
 
 __version__ = "0.1.0"
 
@@ -44,20 +44,20 @@ __all__ = [
 
 # Where each public name lives; nothing heavy is imported before it is used.
 _HOMES = {
-    "audit": "pqd.auditor",
-    "AuditReport": "reports.model",
-    "check": "pqd.checker",
-    "CheckReport": "reports.check",
-    "compare": "pqd.comparer",
-    "CompareReport": "reports.comparison",
-    "plan": "pqd.planner",
-    "PlanReport": "reports.plan",
+    "audit": "pqd.commands.audit",
+    "AuditReport": "reports.models.audit",
+    "check": "pqd.commands.check",
+    "CheckReport": "reports.models.check",
+    "compare": "pqd.commands.compare",
+    "CompareReport": "reports.models.compare",
+    "plan": "pqd.commands.plan",
+    "PlanReport": "reports.models.plan",
     "PqdError": "pqd.errors",
-    "Query": "pqd.query",
-    "read_queries": "pqd.queries",
-    "release": "pqd.releaser",
-    "ReleaseReport": "reports.release",
-    "Verdict": "reports.model",
+    "Query": "pqd.sql.query",
+    "read_queries": "pqd.sql.workload_files",
+    "release": "pqd.commands.release",
+    "ReleaseReport": "reports.models.release",
+    "Verdict": "reports.models.audit",
 }
 
 

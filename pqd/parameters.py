@@ -10,8 +10,8 @@ from typing import Any
 
 from deciders import Lattice, ParameterError, UnanswerableError
 from deciders.exact import Number, budget_of, exact, positive, probability
-from pqd.expressions import Kind, Schema, folded
-from pqd.workload import PrivacyUnit
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.sql.expressions import Kind, Schema, folded
 
 _MOST_ROWS = 1_000_000
 # Beyond the first an answer is warned of.  Beyond the second no command and no spec asks: the odds

@@ -22,7 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from deciders.exact import Number
     from pqd.spec import Spec
-    from reports.check import CheckEntry, CheckReport
+    from reports.models.check import CheckEntry, CheckReport
 
 _SPEC = "audit.toml"
 
@@ -155,7 +155,7 @@ class Trust:
 
 def _run(spec: Spec) -> CheckReport:
     from deciders import SecureNoise  # noqa: PLC0415 - pytest loads plugins at its start
-    from pqd.checker import run_check  # noqa: PLC0415 - the same
+    from pqd.commands.check import run_check  # noqa: PLC0415 - the same
 
     return run_check(spec, SecureNoise())
 
@@ -175,6 +175,6 @@ def _held(entry: CheckEntry) -> CheckEntry:
 
 def _harmless(text: str) -> str:
     """Return ``text`` as a terminal and a build's log may show it."""
-    from reports.visible import inert, visible  # noqa: PLC0415 - pytest loads plugins at its start
+    from reports.text.escape import inert, visible  # noqa: PLC0415 - pytest loads plugins at its start
 
     return inert(visible(text, keep="\n"))

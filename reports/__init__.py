@@ -1,5 +1,5 @@
 """What a reader sees: one report model, one file per rendering."""
 
-from reports.model import AuditReport, CandidateFacts, Verdict
+from reports.models.audit import AuditReport, CandidateFacts, Verdict
 
 __all__ = ["AuditReport", "CandidateFacts", "Verdict"]

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from reports.check_words import (
+from reports.terminal.audit import SIMULATED
+from reports.text.check import (
     advice,
     badge,
     cost_lines,
@@ -12,11 +13,10 @@ from reports.check_words import (
     result,
     stamped,
 )
-from reports.terminal import SIMULATED
-from reports.visible import inert, visible
+from reports.text.escape import inert, visible
 
 if TYPE_CHECKING:
-    from reports.check import CheckEntry, CheckReport
+    from reports.models.check import CheckEntry, CheckReport
 
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = _DATA | {":": "%3A", ",": "%2C"}

@@ -6,13 +6,13 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reports.model import SCHEMA_VERSION, AuditReport
-from reports.numbers import plain
+from reports.models.audit import SCHEMA_VERSION, AuditReport
+from reports.text.numbers import plain
 
 if TYPE_CHECKING:
-    from reports.check import CheckReport
-    from reports.comparison import CompareReport
-    from reports.release import ReleaseReport
+    from reports.models.check import CheckReport
+    from reports.models.compare import CompareReport
+    from reports.models.release import ReleaseReport
 
 
 def report_dict(report: AuditReport) -> dict[str, Any]:

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from reports.check_words import cost_lines, detail_lines, message_text, remark_lines, stamped
-from reports.terminal import SIMULATED
-from reports.visible import visible
+from reports.terminal.audit import SIMULATED
+from reports.text.check import cost_lines, detail_lines, message_text, remark_lines, stamped
+from reports.text.escape import visible
 
 if TYPE_CHECKING:
-    from reports.check import CheckEntry, CheckReport
+    from reports.models.check import CheckEntry, CheckReport
 
 # What XML 1.0 cannot hold, section 2.2, production 2.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -6,38 +6,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reports.check import CheckReport
-from reports.check_words import badge, counts_sentence, message_head, result, row, worst_first
-from reports.compare_words import SYMBOLS, cell_sign, percent, rank_text, tie_sentences
-from reports.comparison import CompareReport
-from reports.headlines import (
+from reports.html.check import KINDS
+from reports.html.page import fragment
+from reports.html.query import WORDS, verdict_cells
+from reports.models.audit import AuditReport
+from reports.models.check import CheckReport
+from reports.models.compare import CompareReport
+from reports.models.refusals import refused_lines
+from reports.models.release import ReleaseReport
+from reports.terminal.audit import SIMULATED
+from reports.terminal.release import SIMULATED as SIMULATED_ANSWERS
+from reports.text.audit import budget_text, threshold_text
+from reports.text.check import badge, counts_sentence, message_head, result, row, worst_first
+from reports.text.compare import SYMBOLS, cell_sign, percent, rank_text, tie_sentences
+from reports.text.headlines import (
     audit_headline,
     compare_headline,
     gap_text,
     plan_headline,
     release_headline,
 )
-from reports.model import AuditReport
-from reports.numbers import epsilon_text, number_text
-from reports.pages.check import KINDS
-from reports.pages.frame import fragment
-from reports.pages.query import WORDS, verdict_cells
-from reports.refused import refused_lines
-from reports.release import ReleaseReport
-from reports.release_terminal import SIMULATED as SIMULATED_ANSWERS
-from reports.release_words import (
+from reports.text.numbers import epsilon_text, number_text
+from reports.text.release import (
     difference,
     error_text,
     interval_text,
     level_text,
     noise_text,
 )
-from reports.terminal import SIMULATED
-from reports.words import budget_text, threshold_text
 
 if TYPE_CHECKING:
-    from reports.plan import PlanReport
-    from reports.rendered import Report
+    from reports.models.plan import PlanReport
+    from reports.models.report import Report
 
 # A notebook is no place for hundreds of rows; to_html and to_frame have them all.
 _MOST = 60

@@ -17,12 +17,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deciders.errors import ParameterError
-from reports.visible import visible
+from reports.text.escape import visible
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
-    from reports.model import CandidateFacts, QueryFacts
+    from reports.models.audit import CandidateFacts, QueryFacts
 
 WIDTH, HEIGHT = 360, 216
 _STEP = 1 / 8

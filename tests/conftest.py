@@ -11,11 +11,11 @@ import pytest
 
 import pqd.cli
 from deciders import Histogram, Lattice
-from pqd.engines.duckdb import DuckDBEngine
-from pqd.query import Query
-from pqd.tables import open_table
-from pqd.workload import Measured, Task, Workload
-from tests import drawing
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.scan_plan import Measured, Task, Workload
+from pqd.engine.tables import open_table
+from pqd.sql.query import Query
+from tests.support import drawing
 
 Ran = tuple[int, str, str]
 
@@ -30,9 +30,15 @@ SURROUNDINGS = (
 )
 # What ``make test-fast`` leaves out: whole runs, exhaustive and statistical checks.
 SLOW = (
-    *("end_to_end", "privacy", "statistics", "browser", "test_references", "test_leaderboard"),
-    *("test_engine", "test_contest", "test_composition", "test_shares", "test_groups"),
-    *("test_snapping", "test_ledger", "test_fuzz"),
+    *("end_to_end", "privacy", "statistics", "browser", "test_leaderboard"),
+    *(
+        "test_reference_tables",
+        "test_duckdb",
+        "test_estimates",
+        "test_composition",
+        "test_shared_budget",
+    ),
+    *("test_grouping", "test_snapping", "test_ledger", "test_fuzz"),
 )
 
 

@@ -59,10 +59,14 @@ def test_noise_of_product_code_is_secure(path: Path) -> None:
     calls = set(called(path))
     assert "SimulatedNoise" not in calls
     # Noise at fixed points is for the synthetic table, in the choice of a mechanism alone.
-    if path != ROOT / "pqd" / "rehearsal.py":
+    if path != ROOT / "pqd" / "batches" / "simulation.py":
         assert "Rehearsal" not in calls
     # Reference candidates and stand-ins are drawn from what was released, or is public: no noise.
-    drawn = {"deciders/noise.py", "deciders/stand_ins.py", "pqd/references.py"}
+    drawn = {
+        "deciders/noise.py",
+        "deciders/evaluation/stand_ins.py",
+        "pqd/commands/reference_tables.py",
+    }
     if name_of(path) not in drawn:
         assert not calls & {"default_rng", "RandomState", "seed"}
     tops = {name.partition(".")[0] for name in imported(path)}
@@ -79,7 +83,7 @@ def test_the_lower_floors_do_not_print(path: Path) -> None:
 @pytest.mark.parametrize("path", modules("pqd"), ids=name_of)
 def test_the_database_is_called_in_one_place(path: Path) -> None:
     if "duckdb" in {name.partition(".")[0] for name in imported(path)}:
-        assert path.parent.name == "engines"
+        assert path.parent.name == "engine"
 
 
 def test_the_scan_sees_what_it_forbids(tmp_path: Path) -> None:

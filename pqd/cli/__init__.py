@@ -20,9 +20,9 @@ from pqd.cli.plan import plan
 from pqd.cli.release import release
 from pqd.cli.spec import spec
 from pqd.cli.streams import inert_streams
+from pqd.exception_barrier import withheld
 from pqd.interrupts import PRESSED, heed
-from pqd.sealed import withheld
-from reports.visible import visible
+from reports.text.escape import visible
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -106,7 +106,7 @@ def _run() -> None:
 
 def _charged() -> list[Fraction]:
     """Return what this run has charged; without the ledger's module nothing was."""
-    module = sys.modules.get("pqd.ledger")
+    module = sys.modules.get("pqd.accounting.ledger")
     return module.CHARGED if module else []
 
 
@@ -115,7 +115,7 @@ def _interrupted() -> NoReturn:
     spent = sum(_charged())
     what = "nothing was spent"
     if spent:
-        from reports.numbers import epsilon_text
+        from reports.text.numbers import epsilon_text
 
         what = (
             f"epsilon {epsilon_text(spent)} was charged and stays so (pqd ledger show); what was "

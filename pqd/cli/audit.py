@@ -62,7 +62,7 @@ def audit(
     from pqd.parameters import privacy_unit
 
     if batch is not None:
-        from pqd.modes import check_mode
+        from pqd.batches.mechanisms import check_mode
 
         check_mode(batch)
     targets = options.targets(json=json, markdown=markdown, html=html)
@@ -72,10 +72,10 @@ def audit(
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
-    from pqd.asking import Purse
-    from pqd.auditor import run
+    from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
-    from pqd.ledgers import ledger_path
+    from pqd.commands.audit import run
+    from pqd.execution import Purse
 
     terms = options.terms_of(
         tau=tau,
@@ -93,7 +93,7 @@ def audit(
             private, synthetic, asked, terms, noise, show, purse=purse, unit=people, batch=batch
         )
     if not targets.takes_stdout:
-        from reports.terminal import TerminalReport
+        from reports.terminal.audit import TerminalReport
 
         options.show(TerminalReport(report, verbose=verbose))
     # Last, so that a verdict is seen even where this fails.

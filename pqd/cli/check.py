@@ -14,7 +14,7 @@ from pqd.paths import unlinked, usable, writable
 
 if TYPE_CHECKING:
     from pqd.spec import Spec
-    from reports.check import CheckReport
+    from reports.models.check import CheckReport
 
 
 def check(
@@ -87,11 +87,11 @@ def check(
             detailed=outputs.has_page(targets),
         )
     if not outputs.takes_stdout(targets):
-        from reports.check_terminal import TerminalCheck
+        from reports.terminal.check import TerminalCheck
 
         options.show(TerminalCheck(report, verbose=verbose))
     if update_baseline and baseline is not None:
-        from pqd.baseline import read_baseline, write_baseline
+        from pqd.commands.baseline import read_baseline, write_baseline
 
         write_baseline(baseline, report, read_baseline(baseline) if baseline.exists() else None)
     # Last, so that a verdict is seen even where this fails.
@@ -100,7 +100,7 @@ def check(
 
 
 def _check_targets(targets: Sequence[outputs.Output], spec: Spec, ledger: Path | None) -> None:
-    from pqd.sources import place_of_ledger
+    from pqd.spec.sources import place_of_ledger
 
     tables = (spec.private, *spec.synthetic.values())
     outputs.check(targets, *(table.path for table in tables), place_of_ledger(spec, ledger))
@@ -121,8 +121,8 @@ def _run(
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
-    from pqd.checker import run_check
     from pqd.cli.progress import progress
+    from pqd.commands.check import run_check
 
     known = baseline if baseline is not None and (not update or baseline.exists()) else None
     with progress() as show:

@@ -103,11 +103,11 @@ def compare(
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
-    from pqd.asking import Purse
+    from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
-    from pqd.comparer import run_compare
-    from pqd.ledgers import ledger_path
-    from pqd.rules import Rules
+    from pqd.commands.compare import run_compare
+    from pqd.commands.comparison_parameters import Rules
+    from pqd.execution import Purse
 
     terms = options.terms_of(
         tau=tau,
@@ -128,7 +128,7 @@ def compare(
     with progress() as show:
         report = run_compare(private, found, asked, rules, noise, show, purse=purse, unit=people)
     if not targets.takes_stdout:
-        from reports.compare_terminal import TerminalCompare
+        from reports.terminal.compare import TerminalCompare
 
         options.show(TerminalCompare(report, verbose=verbose))
     # Last, so that a verdict is seen even where this fails.

@@ -12,7 +12,7 @@ from pqd.cli import options
 from pqd.paths import usable
 
 if TYPE_CHECKING:
-    from pqd.ledger import Ledger
+    from pqd.accounting.ledger import Ledger
 
 app = typer.Typer(
     help="Show, verify, limit or export the record of what was spent on private tables.",
@@ -38,7 +38,7 @@ def show(
 
     Example: pqd ledger show private.csv
     """
-    from reports.ledger import TerminalLedger, ledger_json
+    from reports.models.ledger import TerminalLedger, ledger_json
 
     options.check_target(json, str(place))
     ledger = _opened(place)
@@ -86,8 +86,8 @@ def limit(
     Example: pqd ledger limit private.csv 10
     """
     from deciders.exact import budget_of, exact
-    from pqd.accounts import Budget
-    from pqd.ledger import Ledger
+    from pqd.accounting.accounts import Budget
+    from pqd.accounting.ledger import Ledger
 
     most = exact(delta, "delta")
     if not 0 <= most < 1:
@@ -113,9 +113,9 @@ def _whom(table: int | None) -> str:
 
 def _place(place: Path) -> Path:
     """Return the ledger that a path means."""
-    from pqd.chain import is_ledger
-    from pqd.ledger import FILE_NAME
-    from pqd.ledgers import ledger_path
+    from pqd.accounting.hash_chain import is_ledger
+    from pqd.accounting.ledger import FILE_NAME
+    from pqd.accounting.ledger_location import ledger_path
 
     usable(place)
     if place.is_dir():
@@ -129,7 +129,7 @@ def _place(place: Path) -> Path:
 
 def _opened(place: Path) -> Ledger:
     """Open a ledger that exists."""
-    from pqd.ledger import Ledger
+    from pqd.accounting.ledger import Ledger
 
     path = _place(place)
     if not path.exists():

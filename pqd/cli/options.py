@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pqd.parameters import Wanted
-    from pqd.query import Query
-    from reports.check import CheckReport
-    from reports.comparison import CompareReport
-    from reports.model import AuditReport
-    from reports.plan import PlanReport
-    from reports.release import ReleaseReport
+    from pqd.sql.query import Query
+    from reports.models.audit import AuditReport
+    from reports.models.check import CheckReport
+    from reports.models.compare import CompareReport
+    from reports.models.plan import PlanReport
+    from reports.models.release import ReleaseReport
 
     AnyReport = AuditReport | CheckReport | CompareReport | PlanReport | ReleaseReport
 
@@ -182,8 +182,8 @@ def selected(
     texts: list[str] | None, file: Path | None, bins: str | None, *tables: str
 ) -> tuple[Query, ...]:
     """Return the queries given one by one, then those of the file; each once per bin."""
-    from pqd.groups import Bins
-    from pqd.queries import as_queries, read_queries
+    from pqd.sql.grouping import Bins
+    from pqd.sql.workload_files import as_queries, read_queries
 
     queries = as_queries([*(texts or []), *(read_queries(usable(file), tables) if file else ())])
     if bins is None:
@@ -240,10 +240,10 @@ def rendered(kind: str, report: AnyReport) -> str:
     if kind == "json":
         return report.to_json()
     if kind == "markdown":
-        from reports.markdown import markdown_text
+        from reports.markdown.check import markdown_text
 
         return markdown_text(report)
-    from reports.html import html_text
+    from reports.html.document import html_text
 
     return html_text(report, command_line())
 
@@ -270,7 +270,7 @@ def check_target(target: str | None, *inputs: str) -> None:
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"{target} cannot be written: there is no such folder")
     writable(path)
-    from pqd.chain import is_ledger
+    from pqd.accounting.hash_chain import is_ledger
 
     if any(path.resolve() == usable(Path(one)).resolve() for one in inputs) or is_ledger(path):
         raise ParameterError(f"{target} is an input of this run, or a ledger; write elsewhere")
@@ -280,7 +280,7 @@ def new_table(path: str | None) -> Path | None:
     """Return where a table is to be made, or refuse it, before anything is spent."""
     if path is None:
         return None
-    from pqd.engines.writing import check_new
+    from pqd.engine.export import check_new
 
     return check_new(path)
 

@@ -14,7 +14,7 @@ from pqd.cli.streams import command_to_runner
 from pqd.paths import usable
 
 if TYPE_CHECKING:
-    from reports.check import CheckReport
+    from reports.models.check import CheckReport
 
 _KINDS = ("json", "junit", "markdown", "html", "github")
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -92,7 +92,7 @@ def _write(output: Output, report: CheckReport, spec: Path, *, aside: bool) -> N
         # Beside a rendering on standard output; the runner reads both streams.
         command_to_runner(commands(report, shown_path(spec)), aside=aside)
         if summary := os.environ.get(_SUMMARY_VARIABLE):
-            from reports.markdown import markdown_text
+            from reports.markdown.check import markdown_text
 
             options.write(markdown_text(report), summary, append=True)
     elif output.kind == "junit":
@@ -114,8 +114,8 @@ def stopping(outputs: Sequence[Output], spec: Path) -> Iterator[None]:
 
 
 def _stopped(outputs: Sequence[Output], error: PqdError, spec: Path) -> None:
-    from reports.check import CheckReport, stopped
-    from reports.model import Cost
+    from reports.models.audit import Cost
+    from reports.models.check import CheckReport, stopped
 
     problems = getattr(error, "problems", None) or [error]
     entries = tuple(

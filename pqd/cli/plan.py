@@ -42,8 +42,8 @@ def plan(
     targets = options.targets(json=json, markdown=markdown, html=html)
     targets.check(synthetic, *options.named(queries))
     from pqd.cli.progress import progress
+    from pqd.commands.plan import run_plan
     from pqd.parameters import privacy_unit
-    from pqd.planner import run_plan
 
     terms = options.terms_of(
         tau=tau,
@@ -62,7 +62,7 @@ def plan(
         asked = options.selected(query, queries, bins, synthetic)
         report = run_plan(synthetic, asked, terms, people)
     if not targets.takes_stdout:
-        from reports.plan import TerminalPlan
+        from reports.models.plan import TerminalPlan
 
         options.show(TerminalPlan(report, verbose=verbose))
     # Last, so that a plan is seen even where this fails.

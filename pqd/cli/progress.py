@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pqd import asking
-from pqd.slips import WARNING
-from reports.visible import visible
+from pqd import execution as asking
+from pqd.planning.query_warnings import WARNING
+from reports.text.escape import visible
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from pqd.cli import options
 
 if TYPE_CHECKING:
     from pqd.parameters import Terms
-    from pqd.query import Query
-    from reports.release import ReleaseReport
+    from pqd.sql.query import Query
+    from reports.models.release import ReleaseReport
 
 
 def release(
@@ -89,7 +89,7 @@ def release(
         if not epsilon:
             raise ParameterError("--epsilon is missing; give it a value such as 1")
         if unit is not None:
-            from pqd.releaser import check_unit
+            from pqd.commands.release import check_unit
 
             check_unit(unit)
         # A release has no tolerance; that field of the terms is not used.
@@ -104,7 +104,7 @@ def release(
         asked = options.selected(query, queries, bins, private, synthetic)
         report = _of_tables(private, synthetic, asked, terms, ledger, target, fresh=fresh)
     if not targets.takes_stdout:
-        from reports.release_terminal import TerminalRelease
+        from reports.terminal.release import TerminalRelease
 
         options.show(TerminalRelease(report))
     # Last, so that an answer is seen even where this fails.
@@ -125,10 +125,10 @@ def _of_tables(
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
-    from pqd.asking import Purse
+    from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
-    from pqd.ledgers import ledger_path
-    from pqd.releaser import run_release
+    from pqd.commands.release import run_release
+    from pqd.execution import Purse
 
     purse = Purse(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
@@ -138,8 +138,8 @@ def _of_tables(
 def _of_spec(
     path: Path, targets: options.Targets, ledger: Path | None, table: Path | None, *, fresh: bool
 ) -> ReleaseReport:
-    from pqd.sources import place_of_ledger
     from pqd.spec import read_spec
+    from pqd.spec.sources import place_of_ledger
 
     spec = read_spec(path)
     named = (
@@ -153,7 +153,7 @@ def _of_spec(
 
     noise = SecureNoise()
     from pqd.cli.progress import progress
-    from pqd.publisher import run_publication
+    from pqd.commands.release_spec import run_publication
 
     with progress() as show:
         return run_publication(spec, noise, show, ledger=ledger, fresh=fresh, table=table)

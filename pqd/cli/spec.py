@@ -47,7 +47,7 @@ def spec(
     if file != "-" and usable(file).exists():
         raise ParameterError(f"{file} exists already; remove it, or name another with --file")
     options.check_target(file, str(private), str(synthetic))
-    from pqd.spec import starter
+    from pqd.spec.template import starter
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent
     options.write(starter(private, synthetic, folder), file)

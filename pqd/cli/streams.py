@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from reports.visible import inert
+from reports.text.escape import inert
 
 
 class Inert:

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deciders import DECIDERS
-from pqd.dispatch import AUTO, PAPER
-from pqd.expressions import Kind
-from pqd.modes import MODES, TOGETHER
-from pqd.spec.forms import (
+from pqd.batches.mechanisms import MODES, TOGETHER
+from pqd.planning.choose_decider import AUTO, PAPER
+from pqd.spec.value_types import (
     ALPHA,
     BINS,
     BOUNDS,
@@ -27,6 +26,7 @@ from pqd.spec.forms import (
     Form,
     one_of,
 )
+from pqd.sql.expressions import Kind
 
 NAME_PATTERN = "^[A-Za-z0-9_-]+$"
 

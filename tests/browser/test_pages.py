@@ -18,12 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from reports.html import html_text
-from tests.reports import release_reports
-from tests.reports.audit_reports import AUDIT, PLAN, audit_of, many_groups
-from tests.reports.check_reports import BASED
-from tests.reports.compare_reports import GROUPED, LARGE
-from tests.reports.release_reports import RELEASE
+from reports.html.document import html_text
+from tests.support import release_reports
+from tests.support.audit_reports import AUDIT, PLAN, audit_of, many_groups
+from tests.support.check_reports import BASED
+from tests.support.compare_reports import GROUPED, LARGE
+from tests.support.release_reports import RELEASE
 
 DRIVER = Path(__file__).with_name("drive.mjs")
 COMMAND = "pqd audit private.csv copy.csv --queries many.sql --tau 5% --epsilon 0.25"

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from deciders import DECIDERS, Histogram, Interval
-from deciders.published import laplace_threshold, race_threshold
+from deciders.single.published import laplace_threshold, race_threshold
 
 
 def rounded_tau(percent: str, answer: int) -> int:

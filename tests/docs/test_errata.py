@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
-from deciders.published import laplace_threshold, race_threshold
-from tests.privacy.neighbours import worst_loss
+from deciders.single.published import laplace_threshold, race_threshold
+from tests.support.neighbours import worst_loss
 
 TEXT = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
 COUNT = Histogram.of_mass(1000)

@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 
 from benchmarks.experiments_wu import published_greedy
 from benchmarks.seeds import NO, UNDECIDED, YES, Estimate
-from deciders.batch.strategies import greedy_hierarchy, quantised
+from deciders.batch.range_sums.greedy_h import greedy_hierarchy, quantised
 
 Matrix = NDArray[np.float64]
 

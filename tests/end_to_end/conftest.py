@@ -1,5 +1,5 @@
 """Tests of whole runs: what they all compute alike from public data is computed once."""
 
-from tests.remembered import public_preparation
+from tests.support.remembered import public_preparation
 
 __all__ = ["public_preparation"]

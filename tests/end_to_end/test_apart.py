@@ -18,17 +18,17 @@ import pytest
 
 import pqd
 from deciders import SecureNoise
-from pqd.accounts import NO_LIMIT, Budget
-from pqd.asking import Purse
-from pqd.auditor import run
-from pqd.comparer import run_compare
+from pqd.accounting.accounts import NO_LIMIT, Budget
+from pqd.accounting.ledger import FILE_NAME, Ledger
+from pqd.commands.audit import run
+from pqd.commands.compare import run_compare
+from pqd.commands.comparison_parameters import Rules
+from pqd.commands.release import run_release
 from pqd.errors import LedgerError, NotPublicError, ParameterError
-from pqd.ledger import FILE_NAME, Ledger
+from pqd.execution import Purse
 from pqd.parameters import Terms
 from pqd.pytest_plugin import Trust
-from pqd.queries import as_queries
-from pqd.releaser import run_release
-from pqd.rules import Rules
+from pqd.sql.workload_files import as_queries
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
@@ -122,7 +122,7 @@ def test_the_private_table_in_any_form_is_refused(form: str) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("form", list(FORMS)[:4])
 def test_one_file_is_not_even_read(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("pqd.apart._Suspect")
+    monkeypatch.delattr("pqd.planning.table_separation._Suspect")
     with pytest.raises(NotPublicError, match="is the private table itself"):
         pqd.audit("private.csv", FORMS[form](), SQL, **ASKED)
 

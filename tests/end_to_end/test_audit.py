@@ -16,7 +16,7 @@ import pytest
 
 import pqd
 from deciders import DECIDERS
-from reports.terminal import report_text
+from reports.terminal.audit import report_text
 
 Ran = tuple[int, str, str]
 

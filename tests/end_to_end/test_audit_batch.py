@@ -13,19 +13,19 @@ import pytest
 
 import pqd
 from deciders import SimulatedNoise
-from pqd.accounts import Budget
-from pqd.auditor import run
-from pqd.checker import run_check
+from pqd.accounting.accounts import Budget
+from pqd.accounting.ledger import Ledger
+from pqd.batches.mechanisms import MODES
+from pqd.commands.audit import run
+from pqd.commands.check import run_check
 from pqd.errors import BudgetError, ParameterError
-from pqd.ledger import Ledger
-from pqd.modes import MODES
 from pqd.parameters import Terms
-from pqd.queries import as_queries
 from pqd.spec import SpecError, read_spec
+from pqd.sql.workload_files import as_queries
 from reports import AuditReport
-from reports.terminal import TerminalReport, rendered_text
-from tests.end_to_end.noises import Absent, Recorded
+from reports.terminal.audit import TerminalReport, rendered_text
 from tests.end_to_end.test_release import spent
+from tests.support.noises import Absent, Recorded
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import pqd
-from pqd.baseline import write_baseline
-from pqd.ledger import Ledger
+from pqd.accounting.ledger import Ledger
+from pqd.commands.baseline import write_baseline
 from reports.junit import junit_text
-from tests.likeness import like
+from tests.support.likeness import like
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]

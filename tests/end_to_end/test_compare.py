@@ -14,15 +14,15 @@ import pytest
 
 import pqd
 from deciders import SimulatedNoise
-from pqd.comparer import run_compare
-from pqd.ledger import Ledger
+from pqd.accounting.ledger import Ledger
+from pqd.commands.compare import run_compare
+from pqd.commands.comparison_parameters import Rules
+from pqd.commands.reference_tables import MARGINALS
 from pqd.parameters import Terms
-from pqd.queries import as_queries
-from pqd.references import MARGINALS
-from pqd.rules import Rules
-from reports.comparison import CompareReport
-from reports.html import html_text
-from reports.markdown import markdown_text
+from pqd.sql.workload_files import as_queries
+from reports.html.document import html_text
+from reports.markdown.check import markdown_text
+from reports.models.compare import CompareReport
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 

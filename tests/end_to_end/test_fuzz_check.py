@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import pqd
-from pqd.ledger import Ledger
-from tests.drawing import examples
+from pqd.accounting.ledger import Ledger
+from tests.support.drawing import examples
 
 CANARIES = ("zebra", "987654", "31.4159", "2031-12")
 PUBLIC = "age,job,pay,born\n" + "".join(

@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import pqd.auditor
 import pqd.cli.options
+import pqd.commands.audit
 from deciders import SecureNoise
-from pqd.engines.duckdb import DuckDBEngine
+from pqd.accounting.ledger import Ledger
+from pqd.engine.duckdb import DuckDBEngine
 from pqd.interrupts import noted
-from pqd.ledger import Ledger
 
 Ran = tuple[int, str, str]
 SQL = "SELECT COUNT(*) FROM D WHERE age > 2"
@@ -38,7 +38,7 @@ def interrupt(*_: Any, **__: Any) -> Any:
 # Where the interrupt comes, and whether it is after the charge.
 MOMENTS: dict[str, tuple[Any, str, bool]] = {
     "reading the options": (pqd.cli.options, "terms_of", False),
-    "opening": (pqd.auditor, "open_table", False),
+    "opening": (pqd.commands.audit, "open_table", False),
     "reading the copy": (DuckDBEngine, "schema", False),
     "recognising": (DuckDBEngine, "content", False),
     "before the charge": (Ledger, "affords", False),

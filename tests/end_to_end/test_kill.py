@@ -27,14 +27,14 @@ from typing import IO, Any, NoReturn
 import pytest
 
 import pqd.cli
-from pqd.accounts import Reservation
-from pqd.auditor import UNRECORDED
-from pqd.composition import Charge
-from pqd.ledger import Ledger
+from pqd.accounting.accounts import Reservation
+from pqd.accounting.composition import Charge
+from pqd.accounting.ledger import Ledger
+from pqd.commands.audit import UNRECORDED
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
-    *("pqd.cli.progress", "reports.terminal", "opendp.prelude", "pandas"),
+    *("pqd.cli.progress", "reports.terminal.audit", "opendp.prelude", "pandas"),
     *("sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"),
 )
 KILLS = 200

@@ -11,12 +11,12 @@ import pytest
 
 import pqd
 from deciders import SecureNoise
-from pqd.asking import Purse
-from pqd.auditor import run
+from pqd.accounting.ledger import Ledger
+from pqd.commands.audit import run
 from pqd.errors import LostLedgerError
-from pqd.ledger import Ledger
+from pqd.execution import Purse
 from pqd.parameters import Terms
-from pqd.queries import as_queries
+from pqd.sql.workload_files import as_queries
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]

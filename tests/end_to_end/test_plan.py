@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import pqd
 from pqd.cli import app
-from tests.likeness import like
+from tests.support.likeness import like
 
 ROOT = Path(__file__).parents[2]
 CENSUS = str(ROOT / "samples" / "census_synthetic.parquet")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pqd.accounts import Budget
-from pqd.ledger import Ledger
+from pqd.accounting.accounts import Budget
+from pqd.accounting.ledger import Ledger
 
 Ran = tuple[int, str, str]
 Race = Callable[[Sequence[Sequence[str]]], list[Ran]]
@@ -22,8 +22,8 @@ PRICE = Fraction("0.7")
 # meet, and forty of them take seconds.  Each is the real command line in a process of its own.
 FORKING = """
 import contextlib, gc, importlib, json, os, sys
-for name in ("pqd.auditor", "pqd.cli.progress", "reports.terminal", "opendp.prelude", "pandas",
-             "sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"):
+for name in ("pqd.commands.audit", "pqd.cli.progress", "reports.terminal.audit",
+             "opendp.prelude", "pandas", "sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 import pqd.cli

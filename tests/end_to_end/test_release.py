@@ -13,17 +13,17 @@ import pytest
 
 import pqd
 from deciders import SimulatedNoise
-from pqd.accounts import Budget
-from pqd.asking import Purse
+from pqd.accounting.accounts import Budget
+from pqd.accounting.ledger import Ledger
+from pqd.commands.release import run_release
 from pqd.errors import BudgetError, ParameterError, PqdError, QueryError
-from pqd.ledger import Ledger
+from pqd.execution import Purse
 from pqd.parameters import Terms
-from pqd.queries import as_queries
-from pqd.releaser import run_release
-from reports.release import ReleaseReport
-from reports.release_terminal import SIMULATED, TerminalRelease
-from reports.terminal import rendered_text
-from tests.end_to_end.noises import Absent, Recorded
+from pqd.sql.workload_files import as_queries
+from reports.models.release import ReleaseReport
+from reports.terminal.audit import rendered_text
+from reports.terminal.release import SIMULATED, TerminalRelease
+from tests.support.noises import Absent, Recorded
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 

@@ -11,19 +11,19 @@ import pytest
 
 import pqd
 from deciders import SimulatedNoise
-from pqd import releaser
-from pqd.asking import Part
-from pqd.auditor import part_of
-from pqd.direct import answers as answered
-from pqd.members import Made, Member, batches
+from pqd.batches.answers import Made, Member, batches
+from pqd.batches.workload_laplace import answers as answered
+from pqd.commands import release as releaser
+from pqd.commands.audit import part_of
+from pqd.commands.release import run_release
+from pqd.engine.scan_plan import Workload
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
+from pqd.execution import Part
 from pqd.parameters import Terms
-from pqd.queries import as_queries
-from pqd.questions import Asked
-from pqd.releaser import run_release
-from pqd.synthetics import Synthetics
-from pqd.tables import open_table
-from pqd.workload import Workload
-from reports.release import ReleasedQuery, ReleaseReport
+from pqd.planning.decisions import Asked
+from pqd.sql.workload_files import as_queries
+from reports.models.release import ReleasedQuery, ReleaseReport
 from tests.end_to_end.test_release import table
 from tests.statistics.test_batch_sums import Scaled
 

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 import pqd
-from pqd.accounts import Budget
-from pqd.engines.duckdb import DuckDBEngine
+from pqd.accounting.accounts import Budget
+from pqd.accounting.ledger import FILE_NAME, Ledger
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.tables import Table
 from pqd.errors import BudgetError, RunError
-from pqd.ledger import FILE_NAME, Ledger
-from pqd.tables import Table
-from tests.likeness import like
+from tests.support.likeness import like
 
 Ran = tuple[int, str, str]
 Report = dict[str, Any]

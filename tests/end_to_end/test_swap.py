@@ -13,17 +13,17 @@ import pandas as pd
 import pytest
 
 from deciders import DECIDERS
-from pqd.auditor import run
-from pqd.checker import run_check
+from pqd.commands.audit import run
+from pqd.commands.check import run_check
 from pqd.errors import PqdError
 from pqd.parameters import Terms
-from pqd.queries import as_queries
 from pqd.spec import read_spec
+from pqd.sql.workload_files import as_queries
 from reports import AuditReport
-from reports.check import CheckReport
-from reports.terminal import TerminalReport, rendered_text
-from tests.end_to_end.noises import Absent, Recorded
-from tests.likeness import like
+from reports.models.check import CheckReport
+from reports.terminal.audit import TerminalReport, rendered_text
+from tests.support.likeness import like
+from tests.support.noises import Absent, Recorded
 
 SYNTHETIC = pd.DataFrame(
     {

@@ -11,19 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pqd.asking import Purse
-from pqd.comparer import run_compare
+from pqd.commands.compare import run_compare
+from pqd.commands.comparison_parameters import Rules
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import PqdError
+from pqd.execution import Purse
 from pqd.parameters import Terms
-from pqd.queries import as_queries
-from pqd.rules import Rules
-from pqd.workload import PrivacyUnit
-from reports.compare_terminal import TerminalCompare
-from reports.comparison import CompareReport
-from reports.html import html_text
-from reports.markdown import markdown_text
-from reports.terminal import rendered_text
-from tests.end_to_end.noises import Absent, Recorded
+from pqd.sql.workload_files import as_queries
+from reports.html.document import html_text
+from reports.markdown.check import markdown_text
+from reports.models.compare import CompareReport
+from reports.terminal.audit import rendered_text
+from reports.terminal.compare import TerminalCompare
+from tests.support.noises import Absent, Recorded
 
 FIRST = pd.DataFrame(
     {

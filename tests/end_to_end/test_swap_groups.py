@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pqd.auditor import run
+from pqd.commands.audit import run
+from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import PqdError
-from pqd.groups import Bins
 from pqd.parameters import Terms
-from pqd.queries import as_queries
-from pqd.query import Query
-from pqd.workload import PrivacyUnit
+from pqd.sql.grouping import Bins
+from pqd.sql.query import Query
+from pqd.sql.workload_files import as_queries
 from reports import AuditReport
-from reports.terminal import TerminalReport, rendered_text
-from tests.end_to_end.noises import Absent, Recorded
+from reports.terminal.audit import TerminalReport, rendered_text
+from tests.support.noises import Absent, Recorded
 
 CANARY = "zebra-canary"
 SYNTHETIC = pd.DataFrame(

@@ -2,12 +2,12 @@
 
 import pytest
 
-from reports.html import html_text
-from reports.markdown import markdown_text
+from reports.html.document import html_text
+from reports.markdown.check import markdown_text
+from reports.models.release import ReleaseReport
 from reports.notebook import notebook_html
-from reports.release import ReleaseReport
-from tests.end_to_end.noises import Absent
 from tests.end_to_end.test_release import OTHERS, RECORDS, SECRET, simulated
+from tests.support.noises import Absent
 
 
 def said(report: ReleaseReport) -> tuple[str, ...]:

@@ -11,20 +11,20 @@ import pytest
 
 import pqd
 from deciders import SecureNoise
-from pqd.auditor import part_of, run
-from pqd.comparer import run_compare
-from pqd.contest import contest_of
+from pqd.batches.shared_budget import shared
+from pqd.commands.audit import part_of, run
+from pqd.commands.compare import run_compare
+from pqd.commands.comparison_parameters import Rules
+from pqd.commands.reference_tables import counting
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Wanted
-from pqd.preparation import prepare
-from pqd.queries import as_queries
-from pqd.questions import Asked, Decidable, Question, asks, examined
-from pqd.references import counting
-from pqd.rules import Rules
-from pqd.shares import shared
-from pqd.synthetics import Synthetics
-from pqd.tables import open_table
-from pqd.waiting import Beside, waits
+from pqd.planning.binding import prepare
+from pqd.planning.budget_split import Beside, waits
+from pqd.planning.decisions import Asked, Decidable, Question, asks, examined
+from pqd.planning.estimates import contest_of
+from pqd.sql.workload_files import as_queries
 
 # None of these files is there: what reads one first raises another error.
 TABLES = ("nowhere.csv", "neither.csv")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import pqd
 from pqd.errors import QueryError
-from pqd.expressions import Kind
-from tests.drawing import examples
+from pqd.sql.expressions import Kind
+from tests.support.drawing import examples
 
 SCHEMA = {
     "age": Kind.NUMBER,

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import pqd
 from deciders import Lattice, SecureNoise
 from pqd.errors import DeciderError, ParameterError, PqdError, UnanswerableError
-from pqd.expressions import Kind
 from pqd.parameters import (
     ColumnFacts,
     Terms,
@@ -24,7 +23,8 @@ from pqd.parameters import (
     parse_columns,
     parse_type,
 )
-from tests.likeness import like
+from pqd.sql.expressions import Kind
+from tests.support.likeness import like
 
 TABLE = pd.DataFrame({"age": [1, 2, 3, 4], "capital-gain": [0, 5, 10, 20], "Sex": list("fmfm")})
 

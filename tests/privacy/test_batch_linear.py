@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deciders.batch.conditions import Subsets
-from deciders.batch.linear_noise import NoisyClasses
-from deciders.batch.numerical_queries import Decomposable
-from deciders.batch.universe import Bits, Rows, Universe, Whole
+from deciders.batch.linear.conditions import Subsets
+from deciders.batch.linear.laplace import NoisyClasses
+from deciders.batch.linear.queries import Decomposable
+from deciders.batch.linear.universe import Bits, Rows, Universe, Whole
 
 EPSILON = Fraction(1, 3)
 MATRIX = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0]], dtype=bool)

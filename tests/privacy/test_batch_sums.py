@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciders import Histogram
-from deciders.batch.matrix import AnswersStrategy, Strategy, TreeStrategy
-from deciders.batch.mechanisms import (
+from deciders.batch.range_sums.matrix_mechanism import AnswersStrategy, Strategy, TreeStrategy
+from deciders.batch.range_sums.mechanisms import (
     BatchMechanism,
     IdentityMechanism,
     SingleQueries,
@@ -24,18 +24,18 @@ from deciders.batch.mechanisms import (
     TruncationIndependent,
     WorkloadMechanism,
 )
-from deciders.batch.ranking import MECHANISMS, proposals
-from deciders.batch.sums import Buckets, RangeSums
-from deciders.batch.truncation import (
+from deciders.batch.range_sums.select import MECHANISMS, proposals
+from deciders.batch.range_sums.truncation import (
     NoTruncation,
     RecursiveTruncation,
     SparseVectorTruncation,
     Truncation,
 )
+from deciders.batch.range_sums.workload import Buckets, RangeSums
 from deciders.exact import Number, budget_of
 from deciders.histogram import Integers
 from deciders.noise import Noise
-from tests.privacy.neighbours import neighbours
+from tests.support.neighbours import neighbours
 
 # What doubles may add to a log-probability of the sparse vector technique; all else is exact.
 TOLERANCE = 1e-8

@@ -15,22 +15,22 @@ import pandas as pd
 import pytest
 
 from deciders import SimulatedNoise
-from deciders.batch.linear_noise import NoisyAnswers, NoisyClasses
-from pqd.accounts import Batched, _answer, written
-from pqd.asking import Answers, Bill, Part, Purse, answered
-from pqd.auditor import part_of, run
-from pqd.batch import Batch
-from pqd.composition import Charge
-from pqd.direct import DirectPlan
-from pqd.ledger import Ledger
+from deciders.batch.linear.laplace import NoisyAnswers, NoisyClasses
+from pqd.accounting.accounts import Batched, _answer, written
+from pqd.accounting.composition import Charge
+from pqd.accounting.ledger import Ledger
+from pqd.batches.batch import Batch
+from pqd.batches.shared_budget import Sharing, shared
+from pqd.batches.verdicts import Together
+from pqd.batches.workload_laplace import DirectPlan
+from pqd.commands.audit import part_of, run
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
+from pqd.execution import Answers, Bill, Part, Purse, answered
 from pqd.parameters import Terms
-from pqd.queries import as_queries
-from pqd.questions import Asked, Question
-from pqd.shares import Sharing, shared
-from pqd.synthetics import Synthetics
-from pqd.tables import open_table
-from pqd.together import Together
-from pqd.waiting import Beside, waits
+from pqd.planning.budget_split import Beside, waits
+from pqd.planning.decisions import Asked, Question
+from pqd.sql.workload_files import as_queries
 from tests.privacy.test_batch_linear import Recording
 
 EPSILON = Fraction(2, 3)

@@ -18,16 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciders import Lattice
-from pqd import direct
-from pqd.direct import DirectPlan, answers
-from pqd.engines.cells import Cells
-from pqd.engines.duckdb import DuckDBEngine
-from pqd.expressions import Schema
-from pqd.query import Query
-from pqd.tables import Table, open_table
-from pqd.workload import Measured, Task, Workload
-from tests.drawing import predicates_of
+from pqd.batches import workload_laplace as direct
+from pqd.batches.workload_laplace import DirectPlan, answers
+from pqd.engine.contingency import Cells
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.scan_plan import Measured, Task, Workload
+from pqd.engine.tables import Table, open_table
+from pqd.sql.expressions import Schema
+from pqd.sql.query import Query
 from tests.privacy.test_batch_linear import Recording
+from tests.support.drawing import predicates_of
 
 EPSILON = Fraction(1, 3)
 ROWS = pd.DataFrame(

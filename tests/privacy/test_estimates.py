@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
-from deciders.estimates import (
+from deciders.estimators import (
     Estimator,
     ExponentialQuantile,
     LaplaceEstimate,
@@ -28,7 +28,7 @@ from deciders.estimates import (
 )
 from deciders.exact import Number, budget_of
 from deciders.noise import Noise
-from tests.privacy.neighbours import neighbours
+from tests.support.neighbours import neighbours
 
 # What doubles may add to a log-probability of the exponential mechanism; all else is exact.
 TOLERANCE = 1e-9

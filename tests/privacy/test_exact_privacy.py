@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
-from tests.privacy.neighbours import accept_of, worst_loss
+from tests.support.neighbours import accept_of, worst_loss
 
 TOLERANCE = 1e-6
 SIGNED = ("lm_sum", "inv_sum", "inv_mean")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
-from deciders.laplace import laplace_cdf
-from tests.privacy.neighbours import Accept, accept_of, worst_loss
+from deciders.distributions import laplace_cdf
+from tests.support.neighbours import Accept, accept_of, worst_loss
 
 EPSILON = 0.5
 POINTS = range(16)

@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders.batch import normalization, numerical
-from deciders.batch.advanced_composition import Budget
-from deciders.batch.conditions import Intervals, Ranges, Subsets
-from deciders.batch.huang import Composition
-from deciders.batch.linear_queries import Queries
-from deciders.batch.multiplicative_weights import MultiplicativeWeights
-from deciders.batch.normalization import GlobalTruncation, Normalization
-from deciders.batch.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.numerical_queries import Decomposable, Explicit, NumericalQueries
-from deciders.batch.radius import private_radius
-from deciders.batch.ranges import RangeMechanism
-from deciders.batch.released import Mechanism, Release
-from deciders.batch.signed import Signed
-from deciders.batch.universe import Bits, Rows, Universe, Whole, level_sets
+from deciders.batch.base import Mechanism, Release
+from deciders.batch.budget import Budget
+from deciders.batch.linear import normalization, numerical
+from deciders.batch.linear.clipped_composition import Composition
+from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
+from deciders.batch.linear.dyadic import RangeMechanism
+from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
+from deciders.batch.linear.queries import Decomposable, Explicit, NumericalQueries
+from deciders.batch.linear.signed import Signed
+from deciders.batch.linear.unit_queries import Queries
+from deciders.batch.linear.universe import Bits, Rows, Universe, Whole, level_sets
+from deciders.batch.private_bound import private_radius
+from deciders.distributions import Floats
 from deciders.exact import Number
 from deciders.histogram import Integers
-from deciders.laplace import Floats
 from deciders.noise import Noise
 
 # What doubles may add to a log-probability of a selection; all else is exact.

@@ -22,20 +22,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciders import Histogram, Lattice, SecureNoise
-from pqd.auditor import part_of, run
-from pqd.composition import PARALLEL, SEQUENTIAL
-from pqd.engines import duckdb as engine_module
-from pqd.engines import sql as sql_module
-from pqd.engines.duckdb import DuckDBEngine
-from pqd.engines.gathering import Gatherer, Mass, PersonTotals, gatherer
+from pqd.accounting.composition import PARALLEL, SEQUENTIAL
+from pqd.commands.audit import part_of, run
+from pqd.engine import duckdb as engine_module
+from pqd.engine import scan_sql as sql_module
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.histograms import Gatherer, Mass, PersonTotals, gatherer
+from pqd.engine.scan_plan import PrivacyUnit, Task, Workload
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Terms, privacy_unit
-from pqd.queries import as_queries
-from pqd.questions import Asked, Question, asks
-from pqd.synthetics import Synthetics
-from pqd.tables import open_table
-from pqd.workload import PrivacyUnit, Task, Workload
-from tests.likeness import like
+from pqd.planning.decisions import Asked, Question, asks
+from pqd.sql.workload_files import as_queries
+from tests.support.likeness import like
 
 Row = tuple[Any, ...]
 NAMES = ("pid", "age", "pay", "job")
@@ -599,7 +599,7 @@ def test_a_private_table_without_the_column_is_refused_before_it_is_read(tmp_pat
             return super().histograms(*arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pqd.synthetics.DuckDBEngine", Watched)
+        patch.setattr("pqd.engine.synthetic_tables.DuckDBEngine", Watched)
         queries = as_queries("SELECT COUNT(*) FROM D")
         with pytest.raises(ParameterError, match='"pid"') as caught:
             run(path, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("pid"))

@@ -13,21 +13,21 @@ import pytest
 from rich.console import Console
 from rich.traceback import Traceback
 
-import pqd.asking as asking_home
+import pqd.execution as asking_home
 from deciders import Histogram
-from deciders.batch.universe import Rows
-from pqd.asking import Purse
-from pqd.auditor import run
-from pqd.engines import duckdb as engine
-from pqd.engines.cells import Cells
-from pqd.engines.gathering import Chunk
+from deciders.batch.linear.universe import Rows
+from pqd.accounting.ledger import Ledger
+from pqd.commands.audit import run
+from pqd.commands.release import run_release
+from pqd.engine import duckdb as engine
+from pqd.engine.contingency import Cells
+from pqd.engine.histograms import Chunk
+from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, RunError
-from pqd.ledger import Ledger
+from pqd.exception_barrier import sealed
+from pqd.execution import Purse
 from pqd.parameters import Terms
-from pqd.queries import as_queries
-from pqd.releaser import run_release
-from pqd.sealed import sealed
-from pqd.tables import Table, open_table
+from pqd.sql.workload_files import as_queries
 
 ROWS, MATCHING, VALUE, HELD = 79193, 48311, 86028, 61357
 PRIVATE = pd.DataFrame({"age": [40.0] * MATCHING + [20.0] * (ROWS - MATCHING)})

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.reports import audit_reports, check_reports, compare_reports, release_reports
-from tests.reports.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
-from tests.reports.check_reports import BASED
-from tests.reports.pages import Page, contrast
+from tests.support import audit_reports, check_reports, compare_reports, release_reports
+from tests.support.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
+from tests.support.check_reports import BASED
+from tests.support.pages import Page, contrast
 
 ALL: tuple[Any, ...] = (
     *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,

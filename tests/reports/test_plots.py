@@ -14,13 +14,13 @@ import pytest
 from matplotlib.figure import Figure
 
 from deciders.errors import ParameterError
-from reports.pages.pictures import Scale, band, interval_picture, shares
+from reports.html.pictures import Scale, band, interval_picture, shares
 from reports.plots import curves_svg, drawn, frame_svg
-from tests.reports.audit_reports import AUDIT, BARE, CURVED, PLAN, curve
+from tests.support.audit_reports import AUDIT, BARE, CURVED, PLAN, curve
 
 if TYPE_CHECKING:
-    from reports.model import AuditReport
-    from reports.plan import PlanReport
+    from reports.models.audit import AuditReport
+    from reports.models.plan import PlanReport
 
 CURVES = [candidate.curve or () for candidate in CURVED[:3]]
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from deciders import Histogram, SimulatedNoise
-from deciders.batch.mechanisms import BatchMechanism
-from deciders.batch.ranking import MECHANISMS
-from deciders.batch.sums import Buckets, RangeSums
-from deciders.batch.truncation import (
+from deciders.batch.range_sums.mechanisms import BatchMechanism
+from deciders.batch.range_sums.select import MECHANISMS
+from deciders.batch.range_sums.truncation import (
     NoTruncation,
     RecursiveTruncation,
     SparseVectorTruncation,
     Truncation,
 )
+from deciders.batch.range_sums.workload import Buckets, RangeSums
 
 RUNS = 800
 LIMIT = 4.5

@@ -13,22 +13,22 @@ import pandas as pd
 import pytest
 
 from deciders import Interval, SimulatedNoise
-from deciders.batch.tails import NoiseOf
-from pqd.accounts import Batched
-from pqd.asking import Answers, Bill, Part
-from pqd.auditor import part_of
-from pqd.batch import Batch, selection
-from pqd.composition import Charge
-from pqd.direct import answers as answered
+from deciders.batch.verdicts import NoiseOf
+from pqd.accounting.accounts import Batched
+from pqd.accounting.composition import Charge
+from pqd.batches.batch import Batch, selection
+from pqd.batches.shared_budget import Sharing, shared
+from pqd.batches.verdicts import Together
+from pqd.batches.workload_laplace import answers as answered
+from pqd.commands.audit import part_of
+from pqd.engine.scan_plan import Workload
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
+from pqd.execution import Answers, Bill, Part
 from pqd.parameters import Wanted
-from pqd.queries import as_queries
-from pqd.questions import Asked, Question
-from pqd.shares import Sharing, shared
-from pqd.synthetics import Synthetics
-from pqd.tables import open_table
-from pqd.together import Together
-from pqd.waiting import Beside, waits
-from pqd.workload import Workload
+from pqd.planning.budget_split import Beside, waits
+from pqd.planning.decisions import Asked, Question
+from pqd.sql.workload_files import as_queries
 
 RUNS, LIMIT = 1000, 5.0
 ALPHAS = (0.01, 0.05, 0.2)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from deciders import Histogram, Interval, SimulatedNoise
-from deciders.estimates import (
+from deciders.estimators import (
     Estimator,
     ExponentialQuantile,
     LaplaceEstimate,
@@ -26,7 +26,7 @@ from deciders.estimates import (
     outside,
     within,
 )
-from deciders.estimates.estimator import clear_of, whole_span
+from deciders.estimators.base import clear_of, whole_span
 from deciders.histogram import EMPTY
 
 RUNS = 1_200

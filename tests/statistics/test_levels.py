@@ -22,11 +22,11 @@ from deciders import (
     SimulatedNoise,
     for_lattice,
 )
-from deciders.estimates import LaplaceEstimate, Released
-from deciders.estimates.laplace import upper_tail
-from deciders.inverse_sensitivity import verdict_of
-from deciders.laplace import Floats, laplace_cdf
-from deciders.sparse_vector import integral
+from deciders.distributions import Floats, laplace_cdf
+from deciders.estimators import LaplaceEstimate, Released
+from deciders.estimators.laplace import upper_tail
+from deciders.single.inverse_sensitivity import verdict_of
+from deciders.single.sparse_vector import integral
 
 ALPHAS = (0.2, 0.05, 0.01, 1e-4)
 EPSILONS = ("0.1", "2", "20")

@@ -11,18 +11,22 @@ import numpy as np
 import pytest
 
 from deciders import SimulatedNoise
-from deciders.batch.conditions import Intervals, Ranges, Subsets
-from deciders.batch.huang import Composition, bar
-from deciders.batch.linear_queries import Capped, Thresholded
-from deciders.batch.multiplicative_weights import MultiplicativeWeights, noisy_error, noisy_size
-from deciders.batch.normalization import GlobalTruncation, Normalization
-from deciders.batch.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.numerical_queries import Decomposable, doubling
-from deciders.batch.radius import private_radius
-from deciders.batch.ranges import RangeMechanism
-from deciders.batch.universe import Bits, Rows, Whole
+from deciders.batch.linear.clipped_composition import Composition, bar
+from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
+from deciders.batch.linear.dyadic import RangeMechanism
+from deciders.batch.linear.multiplicative_weights import (
+    MultiplicativeWeights,
+    noisy_error,
+    noisy_size,
+)
+from deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
+from deciders.batch.linear.queries import Decomposable, doubling
+from deciders.batch.linear.unit_queries import Capped, Thresholded
+from deciders.batch.linear.universe import Bits, Rows, Whole
+from deciders.batch.private_bound import private_radius
+from deciders.distributions import Floats
 from deciders.histogram import Integers
-from deciders.laplace import Floats
 
 RNG = np.random.default_rng(17)
 LINE = Ranges((Intervals.up_to(8, 8),))

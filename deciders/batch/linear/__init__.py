@@ -1,0 +1,1 @@
+"""Batches of numerical queries over row classes (Qiu et al. 2022)."""

@@ -1,0 +1,163 @@
+"""Ranges over one ordered attribute: dyadic intervals per level set, without any universe."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.batch.base import Release
+from deciders.batch.budget import Budget
+from deciders.batch.linear.conditions import Intervals, Ranges
+from deciders.batch.linear.numerical import first_few
+from deciders.batch.linear.queries import Decomposable, doubling
+from deciders.batch.linear.universe import Rows, level_sets
+from deciders.distributions import Floats
+from deciders.errors import ParameterError
+from deciders.exact import Number, as_float
+from deciders.histogram import Integers
+from deciders.noise import Noise, noisy_value
+
+Layers = list[Floats]
+# The probability that any noisy count is off by more than its alpha.
+_FAILURE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A dyadic interval: ``place`` within the layer of intervals of ``2^layer`` classes."""
+
+    layer: int
+    place: int
+
+
+def dyadic(first: int, last: int) -> list[_Node]:
+    """Return the fewest dyadic intervals whose disjoint union is ``first .. last``."""
+    nodes, layer, low, high = [], 0, first, last + 1
+    while low < high:
+        if low % 2:
+            nodes.append(_Node(layer, low))
+            low += 1
+        if high % 2:
+            high -= 1
+            nodes.append(_Node(layer, high))
+        layer, low, high = layer + 1, low // 2, high // 2
+    return nodes
+
+
+def summed(leaves: Integers) -> list[Integers]:
+    """Return the sums of all dyadic intervals: of single leaves, of pairs, ..., of all."""
+    layers = [leaves]
+    while layers[-1].shape[0] > 1:
+        below = layers[-1]
+        if below.shape[0] % 2:
+            below = np.concatenate((below, np.zeros_like(below[:1])))
+        layers.append(below[0::2] + below[1::2])
+    return layers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeMechanism:
+    """Section 4.2 (Qiu 2022) for intervals of one attribute.
+
+    Rows that some query selects, with ``g > 0``, fall into level sets ``D_i``, ``tau_(i-1) < g <=
+    tau_i``; all others are left out, since a class that nobody asks for may have ``g`` above every
+    threshold.  Of each set all
+    dyadic intervals are released twice: how many rows they hold, and their sum of ``g / tau_i``
+    (Chan, Shi and Song 2011; Dwork et al. 2010).  Then ``c_{w,tau}`` and ``l_{w,tau}`` of any
+    interval are sums over its dyadic intervals and the level sets, and Algorithm 2's search
+    applies, with an alpha for each query and threshold that bounds the noise of all of them at
+    once with probability 0.95: public, no budget is spent on it.
+
+    Guarantee: (epsilon, delta)-DP, for delta = 0 Theorem 4.4.  A row lies in one level set (so
+    these compose in parallel, and no size is needed: ours for added and removed rows), there in
+    ``layers`` dyadic intervals, in each of which it counts for at most 1, in two passes: ``2
+    layers`` mechanisms of ``Budget.share`` each.
+    """
+
+    queries: Decomposable
+    base: int = 1
+
+    id: ClassVar[str] = "dyadic"
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless the conditions are intervals of one attribute."""
+        self._axis()
+
+    def _axis(self) -> Intervals:
+        conditions = self.queries.conditions
+        if not isinstance(conditions, Ranges) or len(conditions.axes) != 1:
+            raise ParameterError("the range mechanism needs intervals of one attribute; use Ranges")
+        return conditions.axes[0]
+
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+        """Return answers and thresholds."""
+        axis = self._axis()
+        thresholds = doubling(self.base, int(self.queries.limits.max()))
+        counts, totals = map(summed, self._levels(rows, thresholds))
+        scale = 1 / Budget.of(epsilon, delta).share(2 * len(counts))
+        ones = np.ones(thresholds.size - 1, np.int64)
+        noisy_counts = _noisy(counts, ones, scale, noise)
+        noisy_totals = _noisy(totals, thresholds[1:], scale, noise)
+        cover = [
+            dyadic(*span) for span in zip(axis.first.tolist(), axis.last.tolist(), strict=True)
+        ]
+        held = np.array([_collected(noisy_counts, nodes) for nodes in cover])
+        sums = np.array([_collected(noisy_totals, nodes) for nodes in cover])
+        above = np.zeros((len(cover), thresholds.size))
+        above[:, :-1] = held[:, ::-1].cumsum(axis=1)[:, ::-1]
+        capped = above * thresholds
+        capped[:, 1:] += sums.cumsum(axis=1)
+        alpha = self._alpha(np.array([len(nodes) for nodes in cover]), thresholds.size, scale)
+        places = first_few(above, alpha)
+        answers = capped[np.arange(places.size), places]
+        return Release(answers, np.minimum(thresholds[places], self.queries.limits))
+
+    def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
+        """Return rows and sums by class and level set, of the classes that a query selects."""
+        asked = self.queries.conditions.covered[:, None]
+        counts, totals = level_sets(rows, self.queries.universe, thresholds)
+        return np.where(asked, counts[:, 1:], 0), np.where(asked, totals[:, 1:], 0)
+
+    def _alpha(self, nodes: Integers, width: int, scale: Fraction) -> Floats:
+        """Return what the noise of each count stays within, all together but for ``_FAILURE``."""
+        terms = nodes[:, None] * np.arange(width - 1, -1, -1)
+        bound: Floats = noise_bound(terms, _FAILURE / terms.size) * as_float(scale)
+        return bound
+
+
+def noise_bound(terms: Integers, failure: float) -> Floats:
+    """Return x with ``Pr[|sum of terms Laplace(1) draws| > x] <= failure``, by Chernoff's bound.
+
+    ``E exp(t Z) = 1 / (1 - t^2)``, so any t in (0, 1) gives ``x = (ln(2 / failure) - terms
+    ln(1 - t^2)) / t``.  Discrete Laplace noise has the smaller moments: ``(cosh t - 1) / t^2``
+    increases.
+    """
+    tilts = np.linspace(0.005, 0.995, 199)
+    spread = -np.log1p(-(tilts**2))
+    bounds: Floats = (math.log(2 / failure) + terms[..., None] * spread) / tilts
+    found: Floats = bounds.min(axis=-1)
+    return found
+
+
+def _noisy(layers: list[Integers], weights: Integers, scale: Fraction, noise: Noise) -> Layers:
+    """Return every sum with noise of ``scale`` times the worth of its level set."""
+    return [
+        np.array(
+            [
+                [
+                    as_float(noisy_value(int(total), scale * int(weight), noise))
+                    for total, weight in zip(line, weights, strict=True)
+                ]
+                for line in layer
+            ]
+        )
+        for layer in layers
+    ]
+
+
+def _collected(layers: Layers, nodes: list[_Node]) -> Floats:
+    """Return the sums of the level sets over the dyadic intervals of one query."""
+    sums: Floats = np.sum([layers[node.layer][node.place] for node in nodes], axis=0)
+    return sums

@@ -1,0 +1,77 @@
+"""Two baselines: divide every query by what a row may contribute, then answer linear queries."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.batch.base import Release
+from deciders.batch.budget import Budget
+from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
+from deciders.batch.linear.queries import NumericalQueries
+from deciders.batch.linear.unit_queries import Capped
+from deciders.batch.linear.universe import Rows
+from deciders.batch.private_bound import private_radius
+from deciders.exact import Number
+from deciders.histogram import Integers
+from deciders.noise import Noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalization:
+    """Multiplicative weights on ``w / Delta_w``, scaled back (Qiu 2022, section 1).
+
+    Guarantee: (epsilon, delta)-DP: ``size_share`` of epsilon for n, the rest for the weights.
+    """
+
+    queries: NumericalQueries
+    weights: MultiplicativeWeights = field(default_factory=MultiplicativeWeights)
+    size_share: Fraction = Fraction(1, 20)
+
+    id: ClassVar[str] = "normalization"
+
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+        """Return answers, the divisors as thresholds, and the distribution."""
+        divisors = np.maximum(self.queries.limits, 1)
+        return self._answers(self.queries, divisors, rows, Budget.of(epsilon, delta), noise)
+
+    def _answers(
+        self,
+        queries: NumericalQueries,
+        divisors: Integers,
+        rows: Rows,
+        budget: Budget,
+        noise: Noise,
+    ) -> Release:
+        counts, linear = queries.counts(rows), Capped(queries, divisors)
+        for_size = budget.epsilon * self.size_share
+        size = noisy_size(counts, queries.group, for_size, noise)
+        rest = Budget(budget.epsilon - for_size, budget.delta)
+        weights = self.weights.fit(linear, counts, size, rest, noise)
+        return Release(linear.answers(weights) * divisors, divisors, weights)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalTruncation(Normalization):
+    """One private radius for the batch, then every query truncated and divided by it (section 1).
+
+    Guarantee: (epsilon, delta)-DP: ``radius_share`` of epsilon for the radius, the rest as in
+    ``Normalization`` on queries that the radius, already released, makes public.
+    """
+
+    radius_share: Fraction = Fraction(1, 10)
+    base: int = 1
+
+    id: ClassVar[str] = "global_truncation"
+
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+        """Return answers, the radius as threshold of each query, and the distribution."""
+        budget = Budget.of(epsilon, delta)
+        for_radius = budget.epsilon * self.radius_share
+        upper = int(self.queries.limits.max())
+        maxima = self.queries.maxima(rows)
+        radius = private_radius(maxima, self.base, upper, for_radius, noise)
+        rest = Budget(budget.epsilon - for_radius, budget.delta)
+        truncated = self.queries.truncated(radius)
+        return self._answers(truncated, np.full(truncated.size, radius), rows, rest, noise)

@@ -1,0 +1,112 @@
+"""The paper's mechanism: every query truncated at a threshold of its own, found privately."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.batch.base import Release
+from deciders.batch.budget import Budget
+from deciders.batch.linear.conditions import Numbers
+from deciders.batch.linear.multiplicative_weights import (
+    MultiplicativeWeights,
+    noisy_error,
+    noisy_size,
+)
+from deciders.batch.linear.queries import NumericalQueries, doubling
+from deciders.batch.linear.unit_queries import Capped, Thresholded
+from deciders.batch.linear.universe import Rows
+from deciders.exact import Number
+from deciders.histogram import Integers
+from deciders.noise import Noise
+
+
+def first_few(above: Numbers, alpha: Numbers | float) -> Integers:
+    """Return for each query the first threshold with at most ``alpha`` mass above it.
+
+    The search of Algorithms 1 and 2.  Above the last threshold there is nothing, whatever a noisy
+    answer says, so the search ends there.
+    """
+    few = above <= alpha
+    few[:, -1] = True
+    places: Integers = few.argmax(axis=1)
+    return places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numerical:
+    """Algorithm 2 (Qiu 2022, section 3.3): one distribution for thresholds and answers.
+
+    Multiplicative weights on all ``c_{w,tau} = 1[w > tau]`` and ``l_{w,tau} = min(w / tau, 1)``,
+    ``tau = base, 2 base, ...``; then for each query the first ``tau`` with ``c_{w,tau} <= alpha``,
+    and the answer ``tau l_{w,tau}``, both on the released distribution (0 for ``tau = 0``).
+
+    Guarantee: (epsilon, delta)-DP: ``size_share`` and ``alpha_share`` of epsilon for n and for
+    alpha, the rest for the weights.  Wherever the noise leaves alpha no smaller than the errors
+    that it stands for, at most ``2 alpha`` cells lie above a threshold, which is at most
+    ``max(base, 2 Delta_w(D))``, and the error is at most ``4 alpha max(base, Delta_w(D))``
+    (Theorem 3.2 with its constant, ours).  ``base`` is the b of section 5.
+    """
+
+    queries: NumericalQueries
+    base: int = 1
+    weights: MultiplicativeWeights = field(default_factory=MultiplicativeWeights)
+    size_share: Fraction = Fraction(1, 20)
+    alpha_share: Fraction = Fraction(1, 10)
+
+    id: ClassVar[str] = "numerical"
+
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+        """Return answers, thresholds, the distribution and alpha."""
+        budget = Budget.of(epsilon, delta)
+        size, counts = self._counted(rows, budget, noise)
+        thresholds = doubling(self.base, self.queries.peak)
+        family = Thresholded(self.queries, thresholds)
+        for_alpha = budget.epsilon * self.alpha_share
+        left = budget.epsilon * (1 - self.size_share) - for_alpha
+        weights = self.weights.fit(family, counts, size, Budget(left, budget.delta), noise)
+        alpha = noisy_error(family, counts, weights, for_alpha, noise)
+        above, capped = self.queries.tails(weights, thresholds)
+        places = first_few(above, alpha)
+        answers = capped[np.arange(places.size), places]
+        used = np.minimum(thresholds[places], self.queries.limits)
+        return Release(answers, used, weights, alpha)
+
+    def _counted(self, rows: Rows, budget: Budget, noise: Noise) -> tuple[int, Integers]:
+        counts = self.queries.counts(rows)
+        for_size = budget.epsilon * self.size_share
+        return noisy_size(counts, self.queries.group, for_size, noise), counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericalInTwoSteps(Numerical):
+    """Algorithm 1 and section 3.2: one distribution for thresholds, a second for the answers.
+
+    Multiplicative weights on the ``c_{w,tau}``, thresholds as in Algorithm 2, then multiplicative
+    weights on ``min(w / tau_w, 1)`` with the thresholds found, scaled back.
+
+    Guarantee: (epsilon, delta)-DP: after ``size_share`` half of what is left, and half of delta,
+    for the thresholds, of which ``alpha_share`` for alpha, and half for the answers.
+    """
+
+    id: ClassVar[str] = "numerical_two"
+
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+        """Return answers, thresholds, the second distribution and alpha."""
+        budget = Budget.of(epsilon, delta)
+        size, counts = self._counted(rows, budget, noise)
+        half = Budget(budget.epsilon * (1 - self.size_share) / 2, budget.delta / 2)
+        thresholds = doubling(self.base, self.queries.peak)
+        tests = Thresholded(self.queries, thresholds, linear=False)
+        for_alpha = half.epsilon * self.alpha_share
+        first = Budget(half.epsilon - for_alpha, half.delta)
+        weights = self.weights.fit(tests, counts, size, first, noise)
+        alpha = noisy_error(tests, counts, weights, for_alpha, noise)
+        places = first_few(self.queries.tails(weights, thresholds)[0], alpha)
+        found = thresholds[places]
+        # A query truncated at 0 is answered by 0; its divisor only has to be positive.
+        linear = Capped(self.queries, np.maximum(found, 1))
+        second = self.weights.fit(linear, counts, size, half, noise)
+        answers = linear.answers(second) * found
+        return Release(answers, np.minimum(found, self.queries.limits), second, alpha)

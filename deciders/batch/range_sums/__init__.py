@@ -1,0 +1,1 @@
+"""Batches of range sums (Wu et al. 2019)."""

@@ -1,0 +1,169 @@
+"""A binary tree of weighted counts: measuring it, least squares, and variances of range sums.
+
+The strategy matrix A of the matrix mechanism (Li et al. 2015) with a row for each node of a tree
+over ``leaves`` cells: ``weight`` times the sum of the cells below.  A is never written out:
+everything takes a pass over the levels.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciders.batch.range_sums.workload import running_sums
+from deciders.distributions import Floats
+from deciders.histogram import Integers
+
+
+def level_edges(leaves: int) -> list[Integers]:
+    """Return, for each depth, where its nodes begin: halves of halves, down to single cells."""
+    depths = (leaves - 1).bit_length() + 1
+    return [np.arange(2**depth + 1) * leaves // 2**depth for depth in range(depths)]
+
+
+class Crossings:
+    """How ranges of cells lie over the nodes of one level.
+
+    A range holds the nodes ``first .. last - 1`` whole; what it has left of ``first`` and right of
+    ``last`` lies in one node each.
+    """
+
+    def __init__(self, edges: Integers, starts: Integers, stops: Integers) -> None:
+        """Find the nodes."""
+        self._edges, self._starts, self._stops = edges, starts, stops
+        self.first = np.searchsorted(edges, starts)
+        self.last = np.searchsorted(edges, stops, side="right") - 1
+        self.left = np.maximum(self.first - 1, 0)
+        self.right = np.minimum(self.last, edges.size - 2)
+
+    def held(self) -> Integers:
+        """Return how many ranges hold each node whole."""
+        some = self.last > self.first
+        number = self._edges.size
+        opened = np.bincount(self.first[some], minlength=number)
+        return np.cumsum(opened - np.bincount(self.last[some], minlength=number))[:-1]
+
+    def parts(self, running: Floats) -> tuple[Floats, Floats]:
+        """Return what each range has in its left and its right node, of cells' running sums."""
+        ends = np.minimum(self._stops, self._edges[self.first])
+        left = running[ends] - running[self._starts]
+        begin = np.where(self.last >= self.first, self._edges[self.last], self._stops)
+        return left, running[self._stops] - running[begin]
+
+    def squares(self, running: Floats) -> Floats:
+        """Return, for each node, the sum of the squares of these parts."""
+        left, right = self.parts(running)
+        number = self._edges.size - 1
+        found: Floats = np.bincount(self.left, left**2, number).astype(np.float64)
+        return found + np.bincount(self.right, right**2, number)
+
+
+class _Level(NamedTuple):
+    """Variances of node totals at unit noise: from the children, and with the node's own."""
+
+    children: Floats
+    total: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """The tree, by the weights of its nodes at each depth, whole numbers >= 0.
+
+    Every leaf that is a cell has a weight of at least 1, so A has full column rank; halving may
+    leave a leaf without a cell, which has none.
+    """
+
+    weights: tuple[Integers, ...]
+    leaves: int
+
+    @cached_property
+    def _edges(self) -> list[Integers]:
+        return level_edges(self.leaves)
+
+    @property
+    def norm(self) -> int:
+        """The largest L1 norm of a column of A: the weights from the root down to a leaf."""
+        paths = self.weights[0]
+        for level in self.weights[1:]:
+            paths = np.repeat(paths, 2) + level
+        return int(paths[np.diff(self._edges[-1]) > 0].max())
+
+    def measure(self, cells: NDArray[Any]) -> list[int]:
+        """Return ``A cells``, whole numbers for whole cells, the nodes of weight 0 left out."""
+        running = running_sums(cells.astype(object))
+        found: list[int] = []
+        for edges, weights in zip(self._edges, self.weights, strict=True):
+            kept = weights > 0
+            found += (np.diff(running[edges]) * weights.astype(object))[kept].tolist()
+        return found
+
+    def estimate(self, measured: Floats) -> Floats:
+        """Return ``A+ measured``, the least squares solution, in two passes (Hay et al. 2010).
+
+        Upwards each node's total is the mean of its own measurement and of its children's sum,
+        weighted by precision; downwards what a node's total differs from its children's sum is
+        shared among them in proportion to their variances.
+        """
+        own = self._by_node(measured)
+        found = [own[-1]]
+        for depth in range(len(own) - 2, -1, -1):
+            squared = self.weights[depth] ** 2.0
+            level = self._levels[depth]
+            below = _paired(found[0])
+            found.insert(0, level.total * (squared * own[depth] + below / level.children))
+        totals = found[0]
+        for depth, here in enumerate(found[1:]):
+            level, child = self._levels[depth], self._levels[depth + 1]
+            missing = (totals - _paired(here)) / level.children
+            totals = here + child.total * np.repeat(missing, 2)
+        return totals[np.diff(self._edges[-1]) > 0]
+
+    def _by_node(self, measured: Floats) -> list[Floats]:
+        """Return measurements divided by their weights, 0 for nodes that have none."""
+        found, used = [], 0
+        for weights in self.weights:
+            level, kept = np.zeros(weights.size), weights > 0
+            number = int(kept.sum())
+            level[kept] = measured[used : used + number] / weights[kept]
+            found.append(level)
+            used += number
+        return found
+
+    @cached_property
+    def _levels(self) -> list[_Level]:
+        leaf = self.weights[-1]
+        total = np.divide(1.0, leaf**2.0, out=np.zeros(leaf.size), where=leaf > 0)
+        found = [_Level(total, total)]
+        for weights in reversed(self.weights[:-1]):
+            children = _paired(found[0].total)
+            found.insert(0, _Level(children, children / (1 + weights**2.0 * children)))
+        return found
+
+    def variances(self, starts: Integers, stops: Integers, coefficients: Floats) -> Floats:
+        """Return ``w (A'A)^-1 w'`` for ranges w of cells, each cell times its coefficient.
+
+        Below a node the estimates have covariance C, block by block; its own measurement of weight
+        m takes ``m^2 / (1 + m^2 1'C1) (C1)(C1)'`` off (Sherman and Morrison).
+        """
+        shares = self._levels[-1].total[np.diff(self._edges[-1]) > 0]
+        squares = running_sums(coefficients**2 * shares)
+        found: Floats = squares[stops] - squares[starts]
+        for depth in range(len(self.weights) - 2, -1, -1):
+            edges, level = self._edges[depth], self._levels[depth]
+            factor = self.weights[depth] ** 2.0 / (1 + self.weights[depth] ** 2.0 * level.children)
+            running = running_sums(coefficients * shares)
+            lies = Crossings(edges, starts, stops)
+            left, right = lies.parts(running)
+            whole = running_sums(factor * np.diff(running[edges]) ** 2)
+            inner = whole[np.maximum(lies.last, lies.first)] - whole[lies.first]
+            found = found - factor[lies.left] * left**2 - factor[lies.right] * right**2 - inner
+            shares = shares * np.repeat(level.total / level.children, np.diff(edges))
+        return found
+
+
+def _paired(values: Floats) -> Floats:
+    """Return the sums of neighbours two by two: what two children have together."""
+    found: Floats = values[0::2] + values[1::2]
+    return found

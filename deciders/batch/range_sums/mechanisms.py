@@ -1,0 +1,239 @@
+"""Five mechanisms for a batch of range sums, each with any truncation (Wu 2019, Table 1)."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.batch.range_sums.matrix_mechanism import (
+    AnswersStrategy,
+    CountsStrategy,
+    Strategy,
+    TreeStrategy,
+)
+from deciders.batch.range_sums.truncation import NoTruncation, Truncation
+from deciders.batch.range_sums.workload import RangeSums
+from deciders.distributions import Floats
+from deciders.exact import Number, as_float, budget_of, exact
+from deciders.histogram import Histogram, Integers
+from deciders.noise import Noise
+
+_NO_TRUNCATION = NoTruncation()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchAnswers:
+    """The private output: an answer to each range, in lattice units, and what is known of it.
+
+    ``thresholds`` is one number, or one for each range where each chose its own.  Given those, an
+    answer is an unbiased estimate of the *truncated* sum with standard ``deviation``; by how much
+    truncation lowers the sum is not known.
+    """
+
+    answers: Floats
+    deviations: Floats
+    thresholds: tuple[int, ...]
+
+
+def laplace_variance(scale: Fraction) -> float:
+    """Return the variance of discrete Laplace noise, ``2a / (1 - a)^2`` with a = exp(-1/scale)."""
+    rate = as_float(1 / scale)
+    return 2 * math.exp(-rate) / math.expm1(-rate) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchMechanism(ABC):
+    """One mechanism for one workload, as a frozen value.
+
+    Conformers: SingleQueries, IdentityMechanism, WorkloadMechanism, TruncationIndependent,
+    TruncationAware.  Values are taken to be >= 0.
+    """
+
+    workload: RangeSums
+    truncation: Truncation = _NO_TRUNCATION
+
+    id: ClassVar[str]
+
+    def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
+        """Return the budget of one threshold, ``rho epsilon``, and of the noise added after it."""
+        budget = budget_of(epsilon)
+        spent = exact(self.truncation.share) * budget
+        return spent, budget - spent
+
+    @abstractmethod
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchAnswers:
+        """Return epsilon-DP answers (guarantee and source in each conformer)."""
+
+    @abstractmethod
+    def variances(self, threshold: int, epsilon: Number) -> Floats:
+        """Return the variance of each answer, given the threshold."""
+
+    @abstractmethod
+    def untruncated_scale(self, epsilon: Number) -> Fraction:
+        """Return the largest noise scale of the answers: that without truncation."""
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return a bound on the noise scales that ``release`` draws; public."""
+        of_threshold = self.truncation.largest_scale(self.budgets(epsilon)[0])
+        return max(of_threshold, self.untruncated_scale(epsilon))
+
+    def errors(self, histogram: Histogram, threshold: int, epsilon: Number) -> Floats:
+        """Return each answer's expected squared error, given the threshold (Wu 2019, A.3, A.4).
+
+        The square of the bias ``W(D - T)x`` plus the variance: not private, for analysis.
+        """
+        counts = self.workload.buckets.counts(histogram)
+        bias = self.workload.answers(counts) - self.workload.answers(counts, threshold)
+        squares: Floats = bias.astype(np.float64) ** 2
+        return squares + self.variances(threshold, epsilon)
+
+    def law(self, histogram: Histogram, epsilon: Number) -> dict[int, float]:
+        """Return the thresholds and their chances: not private, for analysis."""
+        buckets = self.workload.buckets
+        law = self.truncation.law(buckets.counts(histogram), buckets, self.budgets(epsilon)[0])
+        found: dict[int, float] = {}
+        for threshold, chance in law:
+            found[threshold] = found.get(threshold, 0.0) + chance
+        return found
+
+    def expected_errors(self, histogram: Histogram, epsilon: Number) -> Floats:
+        """Return each answer's expected squared error over the law of the threshold."""
+        found = np.zeros(len(self.workload.ranges))
+        for threshold, chance in self.law(histogram, epsilon).items():
+            found += chance * self.errors(histogram, threshold, epsilon)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SingleQueries(BatchMechanism):
+    """SQM (Wu 2019, Algorithms 1-3): every range by itself, with a threshold t of its own.
+
+    The sum with weights clamped to t, plus noise of scale ``min(t, top) / eps``, ``top`` the
+    largest weight in the range.
+
+    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): each of m ranges has
+    ``epsilon / m``, of which its threshold spends the share rho.  Algorithms 2 and 3 as printed
+    spend epsilon on every range; Algorithm 1 splits it as here.
+    """
+
+    id: ClassVar[str] = "sqm"
+
+    def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
+        """Return the budgets of one range."""
+        spent, rest = BatchMechanism.budgets(self, epsilon)
+        ranges = len(self.workload.ranges)
+        return spent / ranges, rest / ranges
+
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchAnswers:
+        """Return epsilon-DP answers."""
+        spent, rest = self.budgets(epsilon)
+        buckets = self.workload.buckets
+        counts = buckets.counts(histogram)
+        thresholds = [
+            self.truncation.threshold(counts, buckets, max(1, top), spent, noise)
+            for top in self.workload.tops.tolist()
+        ]
+        sums = self.workload.answers(counts, np.array(thresholds))
+        drawn = [noise.laplace(q, t / rest) for q, t in zip(sums, thresholds, strict=True)]
+        deviations = [math.sqrt(laplace_variance(t / rest)) for t in thresholds]
+        return BatchAnswers(
+            answers=np.array(drawn, dtype=np.float64),
+            deviations=np.array(deviations),
+            thresholds=tuple(thresholds),
+        )
+
+    def variances(self, threshold: int, epsilon: Number) -> Floats:
+        """Return the variances of the ranges' own noises."""
+        rest = self.budgets(epsilon)[1]
+        clamped = np.maximum(1, np.minimum(self.workload.tops, threshold))
+        return np.array([laplace_variance(t / rest) for t in clamped.tolist()])
+
+    def untruncated_scale(self, epsilon: Number) -> Fraction:
+        """Return the scale for the range with the largest weight."""
+        return max(1, int(self.workload.tops.max())) / self.budgets(epsilon)[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MatrixMechanism(BatchMechanism):
+    """Mix-in of the batch query mode (Wu 2019, Algorithm 9): one threshold, then one strategy.
+
+    Guarantee: epsilon-DP by sequential composition: ``rho epsilon`` for the threshold, the rest
+    for the strategy's statistics, whole numbers that one row changes by its norm in all.  The
+    strategy depends on the released threshold, not on the table; answers are post-processing.
+    """
+
+    @abstractmethod
+    def strategy(self, weights: Integers) -> Strategy:
+        """Return what is measured when rows count by ``weights``, the diagonal of T."""
+
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchAnswers:
+        """Return epsilon-DP answers."""
+        spent, rest = self.budgets(epsilon)
+        buckets = self.workload.buckets
+        counts = buckets.counts(histogram)
+        threshold = self.truncation.threshold(counts, buckets, buckets.top, spent, noise)
+        strategy = self.strategy(self.workload.weights(threshold))
+        scale = strategy.norm / rest
+        measured = [noise.laplace(value, scale) for value in strategy.statistics(counts)]
+        return BatchAnswers(
+            answers=strategy.answers(np.array(measured, dtype=np.float64)),
+            deviations=np.sqrt(strategy.variances() * laplace_variance(scale)),
+            thresholds=(threshold,),
+        )
+
+    def variances(self, threshold: int, epsilon: Number) -> Floats:
+        """Return the strategy's variances times that of its noise."""
+        strategy = self.strategy(self.workload.weights(threshold))
+        return strategy.variances() * laplace_variance(strategy.norm / self.budgets(epsilon)[1])
+
+    def untruncated_scale(self, epsilon: Number) -> Fraction:
+        """Return the scale at the strategy's norm when no weight is clamped."""
+        weights = self.workload.weights(self.workload.buckets.top)
+        return self.strategy(weights).norm / self.budgets(epsilon)[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IdentityMechanism(MatrixMechanism):
+    """IDENTITY (Wu 2019, Algorithm 5): noise on each bucket's count.  Guarantee: epsilon-DP."""
+
+    id: ClassVar[str] = "identity"
+
+    def strategy(self, weights: Integers) -> Strategy:
+        """Return the counts."""
+        return CountsStrategy(self.workload, weights)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WorkloadMechanism(MatrixMechanism):
+    """WORKLOAD (Wu 2019, Algorithm 6): noise on each answer.  Guarantee: epsilon-DP."""
+
+    id: ClassVar[str] = "workload"
+
+    def strategy(self, weights: Integers) -> Strategy:
+        """Return the answers."""
+        return AnswersStrategy(self.workload, weights)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TruncationIndependent(MatrixMechanism):
+    """TIMM (Wu 2019, Algorithm 7): GreedyH for W on weighted counts.  Guarantee: epsilon-DP."""
+
+    id: ClassVar[str] = "timm"
+
+    def strategy(self, weights: Integers) -> Strategy:
+        """Return a tree of sums."""
+        return TreeStrategy.of_sums(self.workload, weights)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TruncationAware(MatrixMechanism):
+    """TAMM (Wu 2019, Algorithm 8): GreedyH for WT on counts.  Guarantee: epsilon-DP."""
+
+    id: ClassVar[str] = "tamm"
+
+    def strategy(self, weights: Integers) -> Strategy:
+        """Return a tree of counts."""
+        return TreeStrategy.of_counts(self.workload, weights)

@@ -1,0 +1,261 @@
+"""Private choice of a threshold above which values are clamped (Wu 2019, 3.1 and A.1)."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from deciders.batch.range_sums.workload import Buckets
+from deciders.distributions import Floats, laplace_cdf
+from deciders.errors import ParameterError
+from deciders.exact import Number, as_float, exact, positive, probability
+from deciders.histogram import Integers
+from deciders.noise import Noise
+from deciders.single.sparse_vector import integral
+
+Law = tuple[tuple[int, float], ...]
+
+# In the law of a recursive threshold: what a cell spans on the scale of logarithms, and how many
+# scales of noise have a chance of a millionth.
+_CELL, _RAREST = 0.1, 14
+# An exponent that gives a large double.
+_LARGE = 700.0
+# Levels beyond any number of rows.
+_HIGHEST = 2.0**62
+
+
+class Truncation(Protocol):
+    """A way to a threshold, as a frozen value.
+
+    Conformers: NoTruncation, SparseVectorTruncation, RecursiveTruncation.  ``share`` (the paper's
+    rho) is the part of a release's budget that it spends.
+    """
+
+    id: ClassVar[str]
+
+    @property
+    def share(self) -> Number:
+        """Part of the budget that goes to the threshold."""
+        ...
+
+    def threshold(
+        self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
+    ) -> int:
+        """Return a ``budget``-DP threshold, 1 to ``top``; at ``top`` nothing is truncated."""
+        ...
+
+    def largest_scale(self, budget: Fraction) -> Fraction:
+        """Return the largest noise scale that ``threshold`` draws; public."""
+        ...
+
+    def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
+        """Return thresholds up to ``buckets.top`` and their chances: not private, for analysis."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoTruncation:
+    """NOTRUNC: no threshold, at no cost."""
+
+    id: ClassVar[str] = "none"
+
+    @property
+    def share(self) -> Number:
+        """Nothing."""
+        return 0
+
+    def threshold(
+        self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
+    ) -> int:
+        """Return ``top``."""
+        return top
+
+    def largest_scale(self, budget: Fraction) -> Fraction:
+        """Return 0: nothing is drawn."""
+        return Fraction(0)
+
+    def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
+        """Return the one threshold that truncates nothing."""
+        return ((buckets.top, 1.0),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseVectorTruncation:
+    """TRUNC_SVT: the first rung ``s, c s, c^2 s, ...`` that a part ``r`` of the rows is at most.
+
+    With ``r = a/b`` the rung j is taken if ``g_j + Lap(2b / eps) >= Lap(2 max(a, b - a) / eps)``,
+    ``g_j = b #(v <= rung j) - a n``.  If none is, nothing is truncated.
+
+    Guarantee: budget-DP.  AboveThreshold (Dwork and Roth 2014; Lyu et al. 2017) with noise of
+    scale ``2b / eps`` on g_j in place of ``4 max(a, b - a) / eps`` (ours): half of it for r near 1.
+
+    Proof: adding a row moves g_j by -a or by b - a, and the moves ascend with j.  Shift the
+    threshold's noise by a whole number d: what is passed over stays so if d is at least the largest
+    of those moves, and what is taken stays so if d is at most its own.  From the smaller table to
+    the larger, d as the move of the rung taken does for both, and costs ``eps / 2`` at most.  The
+    other way round the moves descend: with d as the first one, the noise of the rung taken has to
+    be shifted too, by what lies between the two, at most b: another ``eps / 2``.
+    """
+
+    start: Number
+    growth: Number
+    kept: Number
+    share: Number = Fraction(1, 10)
+
+    id: ClassVar[str] = "svt"
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless rungs ascend from above 0 and parts lie in (0, 1)."""
+        probability(self.kept, "the part of the rows that is kept")
+        probability(self.share, "the threshold's share of the budget")
+        positive(self.start, "the first rung")
+        if exact(self.growth) <= 1:
+            raise ParameterError("rungs must grow by a factor above 1")
+
+    def rungs(self, top: int) -> list[int]:
+        """Return the rungs below ``top``: at ``top`` nothing is truncated anyway."""
+        growth, rung, found = exact(self.growth), exact(self.start), []
+        while rung < top:
+            found.append(max(1, math.floor(rung)))
+            rung *= growth
+        return sorted(set(found))
+
+    def _surpluses(self, counts: Integers, buckets: Buckets, rungs: list[int]) -> list[int]:
+        """Return ``g_j`` of each rung."""
+        kept = exact(self.kept)
+        below = np.concatenate(([0], np.cumsum(counts)))
+        held = below[np.searchsorted(buckets.ends, rungs, side="right")]
+        needed = kept.numerator * int(below[-1])
+        return [kept.denominator * int(rows) - needed for rows in held]
+
+    def _scales(self, budget: Fraction) -> tuple[Fraction, Fraction]:
+        """Scales of the threshold's noise and of each rung's."""
+        a, b = exact(self.kept).as_integer_ratio()
+        return 2 * max(a, b - a) / budget, 2 * b / budget
+
+    def threshold(
+        self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
+    ) -> int:
+        """Return the first rung whose noisy surplus reaches the noisy threshold, else ``top``."""
+        rungs = self.rungs(top)
+        once, each = self._scales(budget)
+        needed = noise.laplace(0, once)
+        for rung, surplus in zip(rungs, self._surpluses(counts, buckets, rungs), strict=True):
+            if noise.laplace(surplus, each) >= needed:
+                return rung
+        return top
+
+    def largest_scale(self, budget: Fraction) -> Fraction:
+        """Return the scale of each rung's noise."""
+        return max(self._scales(budget))
+
+    def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
+        """Return the rungs' chances: an integral over the threshold's noise."""
+        rungs = self.rungs(buckets.top)
+        once, each = map(as_float, self._scales(budget))
+        # Half a unit, since whole numbers are compared and the integral takes noise as continuous.
+        surpluses = np.array(self._surpluses(counts, buckets, rungs), dtype=np.float64) + 0.5
+
+        def passed(y: Floats) -> Floats:
+            going_on = np.cumprod(laplace_cdf((once * y - surpluses[:, None]) / each), axis=0)
+            density = np.exp(-np.abs(y)) / 2
+            # The first row is the chance to get to the first rung.
+            return np.vstack((density, going_on * density))
+
+        reached = np.append(integral(passed, surpluses / once), 0.0)
+        chances = np.maximum(-np.diff(reached), 0.0)
+        return tuple(zip([*rungs, buckets.top], chances.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecursiveTruncation:
+    """TRUNC_RECUR: the threshold of the recursive mechanism (Chen and Zhou 2013; Wu 2019, A.5).
+
+    ``Delta = min{theta e^(i beta) : at most i rows lie above theta e^(i beta)}``, and the threshold
+    is ``Delta e^(mu + Lap(beta / eps))`` with ``beta = 2 eps / 5``, eps the threshold's budget.
+
+    Here the noise is added to the least i (ours): the threshold is ``theta e^(mu + beta J)``, with
+    ``J = i + Z``, Z discrete Laplace of scale 1/eps.  A row's *level* is the least l >= 0 with
+    ``v <= theta e^(l beta)``, a public whole number of each bucket, so i is the least number for
+    which at most i rows have a level above i (an h-index).
+
+    Guarantee: budget-DP.  Added rows raise the numbers of rows above a level, by 1 at most; so i
+    does not fall, and at i + 1 at most i + 1 rows have a level above i + 1: it rises by 1 at most.
+    Rounding of the levels is of no concern: that holds for any whole number of each bucket.
+    """
+
+    start: Number
+    rate: Number = Fraction(2, 5)
+    offset: Number = Fraction(1, 2)
+    share: Number = Fraction(1, 10)
+
+    id: ClassVar[str] = "recursive"
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless start, rate and share are positive, the share below 1."""
+        positive(self.start, "the first threshold")
+        positive(self.rate, "the rate")
+        probability(self.share, "the threshold's share of the budget")
+
+    def index(self, counts: Integers, buckets: Buckets, budget: Fraction) -> int:
+        """Return the least i such that at most i rows have a level above i."""
+        beta = as_float(exact(self.rate) * budget)
+        start = as_float(exact(self.start))
+        heights = np.log(np.maximum(buckets.ends, start) / start)
+        levels = np.ceil(np.minimum(heights / beta, _HIGHEST)).astype(np.int64)
+        rows = counts.sum()
+        return int(np.maximum(levels, rows - np.cumsum(counts)).min(initial=rows))
+
+    def at(self, index: float, top: int, budget: Fraction) -> int:
+        """Return the threshold of a noisy index, 1 to ``top``."""
+        height = as_float(exact(self.offset) + exact(self.rate) * budget * Fraction(index))
+        start = as_float(exact(self.start))
+        if height >= math.log(top / start):
+            return top
+        return max(1, math.floor(start * math.exp(height)))
+
+    def threshold(
+        self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
+    ) -> int:
+        """Return the threshold of the noisy index."""
+        index = self.index(counts, buckets, budget)
+        return self.at(noise.laplace(index, 1 / budget), top, budget)
+
+    def largest_scale(self, budget: Fraction) -> Fraction:
+        """Return the scale of the index's noise."""
+        return 1 / budget
+
+    def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
+        """Return thresholds and their chances, indices taken together in cells, at their means.
+
+        Chances are exact, that of ``top`` with them; within a cell thresholds differ by a tenth.
+        Upwards cells go on as far as ``top``, since squares of thresholds grow nearly as fast as
+        chances fall; downwards, what has a chance of a millionth in all is one cell.
+        """
+        index, rate = self.index(counts, buckets, budget), as_float(budget)
+        beta = as_float(exact(self.rate) * budget)
+        height = math.log(buckets.top / as_float(exact(self.start))) - as_float(exact(self.offset))
+        to_top, width = math.ceil(height / beta) - index, max(1, math.floor(_CELL / beta))
+        above, below = max(0, to_top), max(1, 1 - to_top)
+        last = below + math.ceil(_RAREST / rate)
+        found = [(buckets.top, _beyond(above, rate) if above else 1 - _beyond(below, rate))]
+        found.append((self.at(index - last, buckets.top, budget), _beyond(last, rate)))
+        for sign, first, end in ((1, 0, above), (-1, below, last)):
+            for low in range(first, end, width):
+                chance, distance = _cell(low, min(low + width, end), rate)
+                found.append((self.at(index + sign * distance, buckets.top, budget), chance))
+        return tuple(found)
+
+
+def _beyond(distance: int, rate: float) -> float:
+    """Return ``Pr[Z >= distance]``, ``distance >= 0``, Z discrete Laplace of scale ``1 / rate``."""
+    return math.exp(-distance * rate) / (1 + math.exp(-rate))
+
+
+def _cell(low: int, high: int, rate: float) -> tuple[float, float]:
+    """Return ``Pr[low <= Z < high]``, ``low >= 0``, and the mean of Z there."""
+    chance = _beyond(low, rate) * -math.expm1(-(high - low) * rate)
+    mean, missing = (n / math.expm1(min(n * rate, _LARGE)) for n in (1, high - low))
+    return chance, low + mean - missing

@@ -1,0 +1,29 @@
+"""Estimators: one epsilon-DP release from which any number of intervals is judged.
+
+A decider spends its budget on one interval; an estimator spends it once and then answers for every
+interval by post-processing.
+"""
+
+from deciders.estimators.base import Estimator, Released, inside, outside, within
+from deciders.estimators.exponential import ExponentialQuantile
+from deciders.estimators.laplace import LaplaceEstimate
+from deciders.estimators.majority import MajorityCounts
+from deciders.estimators.mean import SumAndCount
+from deciders.estimators.race import RaceEstimate
+from deciders.estimators.ranks import RankCounts
+from deciders.estimators.split import SplitMargins
+
+__all__ = [
+    "Estimator",
+    "ExponentialQuantile",
+    "LaplaceEstimate",
+    "MajorityCounts",
+    "RaceEstimate",
+    "RankCounts",
+    "Released",
+    "SplitMargins",
+    "SumAndCount",
+    "inside",
+    "outside",
+    "within",
+]

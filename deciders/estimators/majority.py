@@ -1,0 +1,193 @@
+"""MEDIAN by three noisy counts: all rows, and those beyond either end (Patwa 2023, Alg. 3)."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import ClassVar
+
+from deciders.distributions import as_probability, doubled_tail
+from deciders.errors import ParameterError
+from deciders.estimators.base import (
+    ByClaims,
+    Cut,
+    Released,
+    Span,
+    by_cuts,
+    whole_span,
+)
+from deciders.exact import Number, as_float, budget_of
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.noise import Noise, fineness
+
+# Grid points by which the noise of a claim is farther out than real-valued noise, at most.
+_ROUNDED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MajorityCounts(ByClaims):
+    """Noisy n, noisy ``q1 = #(v < a)`` and noisy ``q2 = #(v >= b)`` for the cuts a < b.
+
+    Each has noise of scale ``2/epsilon``, drawn on a grid of ``fineness`` points per row.
+
+    Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2; Dwork et al. 2006): a row changes n by 1, which
+    costs epsilon/2, and at most one of q1 and q2, the rows beyond two different ends, by 1, which
+    costs epsilon/2 (McSherry 2009); by composition all three may be shown.
+
+    The lower median is below b exactly if ``n - 2 q2 >= 0``, and not below a exactly if
+    ``n - 2 q1 >= 1``, for odd, even and no n (docs/theory.md, Lemma 2): without rows it is below
+    every cut, which makes it outside.  What is released of either left side differs from it by
+    ``X + 2 Y``, X and Y noise of one scale, whose tails are known.
+    """
+
+    cuts: tuple[int, int]
+    fineness: int = 1
+
+    id: ClassVar[str] = "majority_counts"
+    aggregate: ClassVar[str] = "MEDIAN"
+    exact: ClassVar[bool] = True
+
+    @classmethod
+    def finely(cls, interval: Interval, epsilon: Number) -> "MajorityCounts":
+        """Return the counts beyond the ends of ``interval`` with noise on the fine grid."""
+        return cls(cuts=whole_span(interval), fineness=fineness(2 / budget_of(epsilon)))
+
+    @property
+    def bounds(self) -> tuple[None, None, int]:
+        """No bounds."""
+        return None, None, 1
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the noise scale of every count."""
+        return 2 / budget_of(epsilon)
+
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+        """Return n, q1 and q2 with noise, in grid points."""
+        below, above = self._beyond(histogram, self.cuts)
+        scale = self.largest_scale(epsilon) * self.fineness
+        counts = (histogram.mass, below, above)
+        return Released(tuple(noise.laplace(n * self.fineness, scale) for n in counts))
+
+    def _beyond(self, histogram: Histogram, span: Span) -> tuple[int, int]:
+        low, high = span
+        return histogram.count_below(low), histogram.mass - histogram.count_below(high)
+
+    def span(self, interval: Interval) -> Span:
+        """Return the first lattice unit inside and the first one above."""
+        return whole_span(interval)
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
+        below, above = self._beyond(histogram, self.span(interval))
+        scale = as_float(self.largest_scale(epsilon))
+        return as_probability(_majority_probability(histogram.mass, below, above, scale))
+
+    def contains(self, released: Released, span: Span) -> bool:
+        """Say whether neither side has reached ``ceil(n~/2)``: Algorithm 3."""
+        self._check(span[0], span[1])
+        mass, below, above = released.numbers
+        majority = -(-mass // (2 * self.fineness)) * self.fineness
+        return max(below, above) < majority
+
+    def _check(self, *cuts: Cut) -> None:
+        for cut in cuts:
+            if cut not in self.cuts:
+                raise ParameterError(f"{cut} is none of the cuts of this release")
+
+    def _excess(self, released: Released, cut: Cut) -> int:
+        """Return the noisy ``#(v < cut) - #(v >= cut)``, in grid points.
+
+        The median is below the cut exactly if that is not negative.
+        """
+        self._check(cut)
+        mass, below, above = released.numbers
+        return mass - 2 * above if cut == self.cuts[1] else 2 * below - mass
+
+    def _tail(self, points: int, epsilon: Number) -> float:
+        """Return ``Pr[X + 2 Y >= points]``, rounded up.
+
+        Discrete noise is real-valued noise moved by less than one grid point: both have the same
+        tails at points at most one apart.
+        """
+        scale = self.largest_scale(epsilon) * self.fineness
+        return doubled_tail(as_float((points - _ROUNDED) / scale))
+
+    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+        """Return the chance of noise that lifts an excess of -1 row to the one found."""
+        return self._tail(self._excess(released, cut) + self.fineness, epsilon)
+
+    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+        """Return the chance of noise that sinks an excess of 0 to the one found."""
+        return self._tail(-self._excess(released, cut), epsilon)
+
+    def estimate(self, released: Released) -> None:
+        """Return nothing: which side holds the median is all that is known."""
+        return
+
+    def confidence(
+        self, released: Released, epsilon: Number, alpha: Number
+    ) -> tuple[Fraction | None, Fraction | None]:
+        """Return the cuts that the claims reach from either side."""
+        return by_cuts(self, self.cuts, released, epsilon, alpha)
+
+
+# coef * exp(rate * (k - anchor) / scale): one exponential piece of a function of k.
+_Piece = tuple[float, int, float]
+
+
+def _majority_probability(mass: int, below: int, above: int, scale: float) -> float:
+    """Return ``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of ``scale``.
+
+    Between a few whole numbers k every factor is a sum of exponentials, so the series is a sum of
+    finite geometric ones: no loop over k, no truncation.
+    """
+    half, odd = divmod(mass, 2)
+    cuts = sorted({below, above, half + 1, half + 1 + odd})
+    starts = [-math.inf, *map(float, cuts)]
+    stops = [*(float(cut - 1) for cut in cuts), math.inf]
+    total = 0.0
+    for first, last in zip(starts, stops, strict=True):
+        if first > last:
+            continue
+        inner = last if math.isfinite(last) else first
+        factors = (
+            _half_mass_pieces(inner, half, odd, scale),
+            _cdf_pieces(inner, below),
+            _cdf_pieces(inner, above),
+        )
+        total += sum(_geometric_sum(pieces, first, last, scale) for pieces in product(*factors))
+    return total
+
+
+def _cdf_pieces(k: float, centre: int) -> tuple[_Piece, ...]:
+    """``F(k - centre)`` on the side of ``centre`` where ``k`` lies."""
+    if k < centre:
+        return ((0.5, 1, centre),)
+    return (1.0, 0, centre), (-0.5, -1, centre)
+
+
+def _half_mass_pieces(k: float, half: int, odd: int, scale: float) -> tuple[_Piece, ...]:
+    """``Pr[ceil((n + Lap)/2) = k]`` for ``n = 2 half + odd``, near ``k``."""
+    mass = 2 * half + odd
+    spread = -math.expm1(-2 / scale) / 2
+    if k <= half:
+        return ((spread, 2, mass / 2),)
+    if odd and k == half + 1:
+        return ((-math.expm1(-1 / scale), 0, k),)
+    return ((spread, -2, mass / 2 + 1),)
+
+
+def _geometric_sum(pieces: Iterable[_Piece], first: float, last: float, scale: float) -> float:
+    """Sum the product of ``pieces`` over the whole numbers ``first .. last``."""
+    factors = tuple(pieces)
+    coefficient = math.prod(factor[0] for factor in factors)
+    rate = sum(factor[1] for factor in factors)
+    peak = last if rate > 0 or math.isinf(first) else first
+    exponent = sum(slope * (peak - anchor) for _, slope, anchor in factors) / scale
+    terms = last - first + 1
+    if rate == 0:
+        return coefficient * math.exp(exponent) * terms
+    decay = abs(rate) / scale
+    return coefficient * math.exp(exponent) * math.expm1(-decay * terms) / math.expm1(-decay)

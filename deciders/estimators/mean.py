@@ -1,0 +1,165 @@
+"""AVG by a noisy sum around a public centre and a noisy count (ours)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.distributions import Floats, as_probability
+from deciders.errors import ParameterError
+from deciders.estimators.base import ByClaims, Cut, Released, Span
+from deciders.exact import Number, as_float, budget_of, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.noise import Noise
+
+# What part of the budget goes to the count: its noise counts by the distance from the centre only.
+_COUNT_SHARE = Fraction(1, 8)
+_REACH = 40
+_MOST_TERMS = 2**22
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumAndCount(ByClaims):
+    """``S = sum (v - centre)`` and ``n``, each with discrete Laplace noise.
+
+    The mean is below e exactly if ``S - (e - centre) n < 0``, and what is released of the left side
+    differs from it by ``Z_S - (e - centre) Z_n``, whose tails are summed exactly over Z_n.  An
+    empty table has the value 0 and thus counts as outside.
+
+    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): 7/8 of epsilon for S, which
+    one row changes by at most ``max(upper - centre, centre - lower)``, 1/8 for n.  ``centre`` is
+    public; the nearer it lies to the mean, the less the noise of n counts.
+    """
+
+    lower: int
+    upper: int
+    step: int = 1
+    centre: int = 0
+
+    id: ClassVar[str] = "sum_and_count"
+    aggregate: ClassVar[str] = "AVG"
+    exact: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for a centre outside the bounds."""
+        if not self.lower <= self.centre <= self.upper:
+            raise ParameterError(f"the centre {self.centre} is not in {self.lower}..{self.upper}")
+
+    @property
+    def bounds(self) -> tuple[int, int, int]:
+        """The lattice."""
+        return self.lower, self.upper, self.step
+
+    def _scales(self, epsilon: Number) -> tuple[Fraction, Fraction]:
+        budget = budget_of(epsilon)
+        reach = max(self.upper - self.centre, self.centre - self.lower, 1)
+        return reach / (budget * (1 - _COUNT_SHARE)), 1 / (budget * _COUNT_SHARE)
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the larger of the two scales."""
+        return max(self._scales(epsilon))
+
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+        """Return the noisy sum and the noisy count."""
+        sums, counts = self._scales(epsilon)
+        total = histogram.total - self.centre * histogram.mass
+        return Released((noise.laplace(total, sums), noise.laplace(histogram.mass, counts)))
+
+    def span(self, interval: Interval) -> Span:
+        """Return the ends: a mean is any number."""
+        return interval.lower, interval.upper
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the chance that the noisy sum lies between the ends times the noisy count."""
+        sums, counts = self._scales(epsilon)
+        total = histogram.total - self.centre * histogram.mass
+        found, chances = _around(counts)
+        masses = histogram.mass + found
+        low, high = (end - self.centre for end in (interval.lower, interval.upper))
+        top = max(abs(low.numerator), abs(high.numerator)) * int(np.abs(masses).max() + 1)
+        whole = masses.astype(np.int64 if top < 2**62 else object)
+        first = (low.numerator * whole // low.denominator - total + 1).astype(np.float64)
+        last = (-(-high.numerator * whole // high.denominator) - total).astype(np.float64)
+        inside = _tails(first, sums) - _tails(last, sums)
+        return as_probability(float(chances @ np.where(masses > 0, np.maximum(inside, 0), 0)))
+
+    def contains(self, released: Released, span: Span) -> bool:
+        """Say whether the noisy numbers put the mean strictly between the cuts."""
+        return self._excess(released, span[0]) > 0 > self._excess(released, span[1])
+
+    def _excess(self, released: Released, cut: Cut) -> Fraction:
+        total, count = released.numbers
+        return total - (cut - self.centre) * Fraction(count)
+
+    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+        """Return the chance of noise that lowers an excess of 0 to the one found."""
+        return self._tail(-self._excess(released, cut), cut, epsilon)
+
+    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+        """Return the chance of noise that raises an excess of 0 to the one found."""
+        return self._tail(self._excess(released, cut), cut, epsilon)
+
+    def _tail(self, excess: Fraction, cut: Cut, epsilon: Number) -> float:
+        """Return ``Pr[Z_S - (cut - centre) Z_n >= excess]``; the noise is symmetric."""
+        sums, counts = self._scales(epsilon)
+        found, chances = _around(counts)
+        needed = as_float(excess) + as_float(Fraction(cut - self.centre)) * found
+        # A hair less, so that rounding can only raise a p-value.
+        needed -= 1e-9 * (1 + np.abs(needed))
+        return as_probability(float(chances @ _tails(np.ceil(needed), sums)) + 1e-15)
+
+    def estimate(self, released: Released) -> Fraction | None:
+        """Return the ratio, within the bounds; None for a count below 1."""
+        total, count = released.numbers
+        if count < 1:
+            return None
+        ratio = self.centre + Fraction(total, count)
+        return min(max(ratio, Fraction(self.lower)), Fraction(self.upper))
+
+    def confidence(
+        self, released: Released, epsilon: Number, alpha: Number
+    ) -> tuple[Fraction | None, Fraction | None]:
+        """Return the means that neither claim rules out at alpha/2 (Fieller), within the bounds."""
+        level = float(probability(alpha, "alpha")) / 2
+        middle, low, high = self.estimate(released), Fraction(self.lower), Fraction(self.upper)
+        if middle is None:
+            return low, high
+        return (
+            _edge(lambda cut: self.at_least(released, cut, epsilon) <= level, low, middle),
+            _edge(lambda cut: self.below(released, cut, epsilon) <= level, high, middle),
+        )
+
+
+def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction) -> Fraction:
+    """Return the last value that is ruled out on the way from ``end``; ``end`` if it is not."""
+    if end == middle or not ruled_out(end):
+        return end
+    outer, inner = end, middle
+    for _ in range(_HALVINGS):
+        # Doubles between, so that the fractions stay short.
+        between = Fraction(as_float((outer + inner) / 2))
+        outer, inner = (between, inner) if ruled_out(between) else (outer, between)
+    return outer
+
+
+def _around(scale: Fraction) -> tuple[Floats, Floats]:
+    """Return the values that noise of ``scale`` takes, but for 1e-17, and their chances."""
+    reach = math.ceil(as_float(scale) * _REACH) + 1
+    if reach > _MOST_TERMS:
+        raise ParameterError("the noise of a count reaches too far; use a larger epsilon")
+    found = np.arange(-reach, reach + 1, dtype=np.float64)
+    rate = as_float(1 / scale)
+    return found, np.exp(-np.abs(found) * rate) * math.tanh(rate / 2)
+
+
+def _tails(steps: Floats, scale: Fraction) -> Floats:
+    """Return ``Pr[Z >= steps]`` elementwise for whole numbers."""
+    rate = as_float(1 / scale)
+    far = np.exp(-np.maximum(steps, 1 - steps) * rate) / (1 + math.exp(-rate))
+    tails: Floats = np.where(steps >= 1, far, 1 - far)
+    return tails

@@ -1,0 +1,129 @@
+"""SUM by Race-to-the-Top, where public bounds are far above the values that occur."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.distributions import Floats, as_probability, laplace_cdf
+from deciders.estimators.base import Cut, Released, Span, whole_span
+from deciders.exact import Number, as_float, budget_of, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.noise import Noise, noisy_value
+from deciders.single.truncated import Truncated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceEstimate(Truncated):
+    """Race-to-the-Top (Dong et al. 2022; Patwa 2023, eqs. 17-18).
+
+    The estimate is the largest of 0 and ``q(D, t_j) + Lap(b_j) - b_j ln(log2(GS)/beta)`` with
+    ``b_j = t_j log2(GS) / epsilon``; ``beta`` is the probability that it exceeds the truth.
+
+    Guarantee: epsilon-DP.  The paper splits epsilon into log2(GS) parts but races over
+    ceil(log2 GS) rungs; that does not overspend (ours): a row of value v moves only rungs with
+    ``t_j >= v``, each by v, so it costs ``epsilon/log2(GS) * sum_j v/t_j``, and with J rungs that
+    sum is below ``2 - 2^(1-J) <= log2(GS)``.
+
+    It exceeds the sum by x >= 0 with probability at most ``sum_j exp(-x / b_j) beta / (2 log2 GS)``
+    (a union bound over the rungs), which is a p-value of "at least".  It may fall short by any
+    amount that the truncation hides, so there is none of "below", and no verdict of yes has one.
+    """
+
+    beta: float = 0.05
+
+    id: ClassVar[str] = "race_to_the_top"
+    aggregate: ClassVar[str] = "SUM"
+    exact: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Raise an error for a negative lattice or a beta outside (0, 1)."""
+        Truncated.__post_init__(self)
+        probability(self.beta, "beta")
+
+    def scales(self, epsilon: Number) -> tuple[Fraction, ...]:
+        """``b_j`` for every rung."""
+        share = Fraction(self.log_sensitivity) / budget_of(epsilon)
+        return tuple(rung * share for rung in self.rungs)
+
+    @property
+    def _penalty(self) -> float:
+        return math.log(self.log_sensitivity / self.beta)
+
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+        """Return the estimate as a fraction: its numerator and its denominator."""
+        penalty = Fraction(self._penalty)
+        found = Fraction(0)
+        sums = self.truncated_sums(histogram)
+        for truncated, scale in zip(sums, self.scales(epsilon), strict=True):
+            found = max(found, noisy_value(truncated, scale, noise) - scale * penalty)
+        return Released((found.numerator, found.denominator))
+
+    def span(self, interval: Interval) -> Span:
+        """Return the first whole number inside and the first one above."""
+        return whole_span(interval)
+
+    def chance_inside(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``Pr[max < r] - Pr[max <= l]``, a product over the independent rungs."""
+        scales = self.scales(epsilon)
+        sums = self.truncated_sums(histogram)
+
+        def below(bound: Fraction, *, closed: bool) -> float:
+            if bound < 0 or (bound == 0 and not closed):
+                return 0.0
+            gaps = [as_float((bound - q) / b) for q, b in zip(sums, scales, strict=True)]
+            factors: Floats = laplace_cdf(np.array(gaps) + self._penalty)
+            return float(np.prod(factors))
+
+        return as_probability(
+            below(interval.upper, closed=False) - below(interval.lower, closed=True)
+        )
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``Pr[a <= max < b]`` for the cuts a and b, the atom at 0 among them."""
+        low, high = whole_span(interval)
+        if low >= high:
+            return 0.0
+        # The estimate is continuous but for its atom at 0, which is inside if a <= 0.
+        ends = Interval(low if low > 0 else -1, max(high, 0))
+        return self.chance_inside(histogram, ends, epsilon)
+
+    def contains(self, released: Released, span: Span) -> bool:
+        """Say whether the estimate lies between the cuts."""
+        return span[0] <= self.estimate(released) < span[1]
+
+    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+        """Return 1: the truncation may hide any amount."""
+        return 1.0
+
+    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+        """Return the chance that the estimate exceeds ``cut - 1`` by as much."""
+        found = self.estimate(released)
+        excess = as_float(found - math.ceil(cut) + 1)
+        if excess < 0 or not found:
+            return 1.0
+        weight = self.beta / (2 * self.log_sensitivity)
+        return min(1.0, weight * sum(math.exp(-excess / as_float(b)) for b in self.scales(epsilon)))
+
+    def apart(self, released: Released, span: Span, epsilon: Number) -> float:
+        """Return the p-value of "at least", the only claim that it can make."""
+        return self.at_least(released, span[1], epsilon)
+
+    def estimate(self, released: Released) -> Fraction:
+        """Return the estimate."""
+        return Fraction(*released.numbers)
+
+    def confidence(
+        self, released: Released, epsilon: Number, alpha: Number
+    ) -> tuple[Fraction | None, Fraction | None]:
+        """Return the lower end at level alpha; nothing bounds the sum from above."""
+        level, found = float(probability(alpha, "alpha")), self.estimate(released)
+        low, high = Fraction(0), Fraction(math.floor(found) + 2)
+        while high - low > 1:
+            middle = Fraction((low + high) // 2)
+            holds = self.at_least(released, middle, epsilon) <= level
+            low, high = (middle, high) if holds else (low, middle)
+        return low, None

@@ -1,0 +1,154 @@
+"""MEDIAN and QUANTILE by noisy counts between public cuts (ours)."""
+
+import math
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.aggregates import HALF
+from deciders.distribution_sums import NoiseSum, Terms, circle_of, noise_sum
+from deciders.distributions import as_probability
+from deciders.errors import ParameterError
+from deciders.estimators.base import ByClaims, Cut, Released, Span, by_cuts, whole_span
+from deciders.exact import Number, budget_of, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.noise import Noise
+from deciders.single.base import OnLattice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankCounts(ByClaims, OnLattice):
+    """Noisy counts of the rows in the bins between ``cuts``.
+
+    With ``p = a/b``, the p-quantile is below a cut exactly if ``(b - a) L - a H >= 0``, L and H
+    being the rows below the cut and not below it: sums of bins.  What is released of the left side
+    differs from it by a sum of discrete Laplace noises of known weights, whose tails are exact.
+
+    Guarantee: epsilon-DP by parallel composition (McSherry 2009): a row lies in one bin, which it
+    changes by 1, and every bin has noise of scale 1/epsilon.  The cuts are public.
+    """
+
+    cuts: tuple[int, ...]
+    p: Fraction = HALF
+    aggregate: str = "MEDIAN"
+
+    id: ClassVar[str] = "rank_counts"
+    exact: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless there are cuts, which ascend, and ``0 < p < 1``."""
+        OnLattice.__post_init__(self)
+        probability(self.p, "the quantile's p")
+        if not self.cuts or any(x >= y for x, y in zip(self.cuts, self.cuts[1:], strict=False)):
+            raise ParameterError("the cuts must ascend, and there must be one")
+
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+        """Return the noisy counts, of the lowest bin first."""
+        ranks = [0, *(histogram.count_below(cut) for cut in self.cuts), histogram.mass]
+        scale = 1 / budget_of(epsilon)
+        return Released(tuple(noise.laplace(int(n), scale) for n in np.diff(ranks)))
+
+    def span(self, interval: Interval) -> Span:
+        """Return the first lattice unit inside and the first one above."""
+        return whole_span(interval)
+
+    def _weights(self) -> tuple[int, int]:
+        """What a row below a cut counts for the claim, and what one above counts against it."""
+        return self.p.denominator - self.p.numerator, self.p.numerator
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Sum over the noise Y of the middle: ``-(b - a) (y + Y) <= V < a (y + Y)``.
+
+        V is ``(b - a)`` times the rows below the interval less ``a`` times those above it.  Cuts
+        that are not among ``cuts`` are taken as if they stood beside their neighbours.
+        """
+        low, high = whole_span(interval)
+        if low >= high:
+            return 0.0
+        scale = 1 / budget_of(epsilon)
+        gain, loss = self._weights()
+        under = histogram.count_below(low)
+        middle = histogram.count_below(high) - under
+        over = histogram.mass - under - middle
+        bins_under = bisect_left(self.cuts, low) + 1
+        bins_over = len(self.cuts) - bisect_right(self.cuts, high) + 1
+        between = bisect_left(self.cuts, high) - bisect_right(self.cuts, low) + 1
+        inner = noise_sum(((1, between),), scale)
+        outer = noise_sum(((gain, bins_under), (loss, bins_over)), scale)
+        rows, apart = middle + inner.support, gain * under - loss * over
+        chances = outer.at_least(-gain * rows - apart) - outer.at_least(loss * rows - apart)
+        return as_probability(float(inner.chances @ np.maximum(chances, 0.0)))
+
+    def contains(self, released: Released, span: Span) -> bool:
+        """Say whether the noisy counts put the quantile between the cuts."""
+        return self._surplus(released, span[0]) < 0 <= self._surplus(released, span[1])
+
+    def _surplus(self, released: Released, cut: Cut) -> int:
+        place = self._place(cut)
+        gain, loss = self._weights()
+        return gain * sum(released.numbers[:place]) - loss * sum(released.numbers[place:])
+
+    def _place(self, cut: Cut) -> int:
+        """Return how many bins lie below ``cut``."""
+        if cut not in self.cuts:
+            raise ParameterError(f"{cut} is none of the cuts of this release")
+        return self.cuts.index(int(cut)) + 1
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the noise scale of every bin.
+
+        Raises
+        ------
+        ParameterError
+            If the tails of a claim could not be computed; here, where it is public.
+        """
+        scale = 1 / budget_of(epsilon)
+        for cut in self.cuts:
+            circle_of(self._terms(cut), scale)
+        return scale
+
+    def _terms(self, cut: Cut) -> Terms:
+        place = self._place(cut)
+        gain, loss = self._weights()
+        return (gain, place), (loss, len(self.cuts) + 1 - place)
+
+    def _noise(self, cut: Cut, epsilon: Number) -> NoiseSum:
+        return noise_sum(self._terms(cut), 1 / budget_of(epsilon))
+
+    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+        """Return the chance of noise that lifts a surplus of -1 to the one found."""
+        surplus = self._surplus(released, cut)
+        return as_probability(float(self._noise(cut, epsilon).at_least(surplus + 1)))
+
+    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+        """Return the chance of noise that sinks a surplus of 0 to the one found."""
+        surplus = self._surplus(released, cut)
+        return as_probability(float(self._noise(cut, epsilon).at_least(-surplus)))
+
+    def estimate(self, released: Released) -> Fraction | None:
+        """Return where the surplus crosses 0, straight between cuts; None without bounds."""
+        if self.lower is None or self.upper is None:
+            return None
+        gain, loss = self._weights()
+        count, top = sum(released.numbers), self.upper + self.step
+        ends = [(self.lower, min(-1, -loss * count)), (top, max(0, gain * count))]
+        # A cut stands for the first lattice point that is not below it.
+        for cut in self.cuts:
+            point = self.lower - (self.lower - cut) // self.step * self.step
+            ends.append((point, self._surplus(released, cut)))
+        ordered = sorted((min(max(x, self.lower), top), y) for x, y in ends)
+        first = next(k for k, (_, surplus) in enumerate(ordered) if k and surplus >= 0)
+        (x0, y0), (x1, y1) = ordered[first - 1], ordered[first]
+        found = x0 + Fraction((x1 - x0) * -y0, y1 - y0)
+        floored = self.lower + math.floor((found - self.lower) / self.step) * self.step
+        return Fraction(max(self.lower, min(floored, x1 - self.step)))
+
+    def confidence(
+        self, released: Released, epsilon: Number, alpha: Number
+    ) -> tuple[Fraction | None, Fraction | None]:
+        """Return the cuts that the claims reach from either side: no bound, D need not keep it."""
+        return by_cuts(self, self.cuts, released, epsilon, alpha)

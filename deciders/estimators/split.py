@@ -1,0 +1,51 @@
+"""Every interval by itself: inverse-sensitivity margins at equal shares of one budget."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from deciders.estimators.base import Released
+from deciders.exact import Number, budget_of
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.noise import Noise
+from deciders.single.base import Decision
+from deciders.single.inverse_sensitivity import InverseSensitivity, verdict_of
+
+
+@dataclass(frozen=True, slots=True)
+class SplitMargins:
+    """The noisy margin of each of ``intervals``, k in number, at ``epsilon / k`` each.
+
+    Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): each margin is released as
+    ``decider`` does (deciders/single/inverse_sensitivity.py).  Without intervals nothing is
+    released.
+    """
+
+    decider: InverseSensitivity
+    intervals: tuple[Interval, ...]
+
+    id: ClassVar[str] = "split"
+    exact: ClassVar[bool] = True
+
+    def share(self, epsilon: Number) -> Fraction:
+        """Return the budget of one interval."""
+        return budget_of(epsilon) / max(1, len(self.intervals))
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the noise scale of each margin."""
+        return 1 / self.share(epsilon)
+
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+        """Return the noisy margins."""
+        scale = self.largest_scale(epsilon)
+        margins = (int(self.decider.margin(histogram, interval)) for interval in self.intervals)
+        return Released(tuple(noise.laplace(margin, scale) for margin in margins))
+
+    def decision(self, released: Released, interval: Interval, epsilon: Number) -> Decision:
+        """Return the verdict on one interval; one that is settled is none of ``intervals``."""
+        answer = self.decider.settled(interval)
+        if answer is not None:
+            return Decision(answer, p_value=0.0)
+        noisy = released.numbers[self.intervals.index(interval)]
+        return verdict_of(noisy, self.share(epsilon))

@@ -1,0 +1,1 @@
+"""Evaluation: what a decider is worth on public tables."""

@@ -1,0 +1,219 @@
+"""What a verdict is worth before it is bought: error rates and thresholds on public stand-ins.
+
+Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)| >= 2 tau``.  Since
+``accept`` is exact, both are evaluated on the stand-ins of stand_ins.py: no private data, no cost.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple, Protocol
+
+from deciders.aggregates import HALF, answer
+from deciders.evaluation.stand_ins import Shape, shapes, stand_ins_at
+from deciders.exact import Number, as_float, budget_of, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+
+# True gaps at which ways to decide are weighed against each other, in multiples of tau.
+WEIGHED = tuple(Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8))
+_LARGEST = 2**60
+# Searches stop when the answer is known to one part in this many.
+_PRECISION = 200
+
+
+class Assessed(Protocol):
+    """What can be held against stand-ins: a decider, or an estimator."""
+
+    @property
+    def aggregate(self) -> str:
+        """What it aggregates."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None, int]:
+        """Lower, upper and step of the attribute, None where it needs no bound."""
+        ...
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the exact ``Pr[yes]`` on ``histogram``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """An effectiveness threshold: the least tau at which a verdict errs with at most alpha.
+
+    ``tau`` is in lattice units, infinite where no tau suffices at this epsilon.  ``exact`` says
+    that it is a closed form that holds for every table, not a search over public stand-ins.
+    """
+
+    tau: float
+    exact: bool
+
+
+class ErrorRates(NamedTuple):
+    """Error probabilities on the stand-ins: a no at D0, a yes at D+ or D- (the worse)."""
+
+    false_no: float
+    false_yes: float
+
+    @property
+    def worst(self) -> float:
+        """The larger of the two."""
+        return max(self)
+
+
+def shape_of(decider: Assessed) -> Shape:
+    """Return what a decider aggregates and on which lattice."""
+    return Shape(decider.aggregate, *decider.bounds, p=getattr(decider, "p", HALF))
+
+
+def error_rates(
+    decider: Assessed, histogram_public: Histogram, interval: Interval, epsilon: Number
+) -> ErrorRates:
+    """Return the error rates of ``decider`` at this interval, centred on the public answer."""
+    false_no = 1 - decider.accept(histogram_public, interval, epsilon)
+    far = stand_ins_at(histogram_public, 2 * interval.tau, shape_of(decider))
+    false_yes = max((decider.accept(h, interval, epsilon) for h in far), default=0.0)
+    return ErrorRates(false_no, false_yes)
+
+
+def decidable(
+    decider: Assessed,
+    histogram_public: Histogram,
+    interval: Interval,
+    epsilon: Number,
+    alpha: float,
+) -> bool:
+    """Say whether both error rates are at most ``alpha``; stops at the first that is not."""
+    if 1 - decider.accept(histogram_public, interval, epsilon) > alpha:
+        return False
+    far = stand_ins_at(histogram_public, 2 * interval.tau, shape_of(decider))
+    return all(decider.accept(h, interval, epsilon) <= alpha for h in far)
+
+
+def searched_threshold(
+    decider: Assessed, histogram_public: Histogram, epsilon: Number, alpha: Number
+) -> Threshold:
+    """Return a tau, a whole number of steps, at which both error rates are <= alpha.
+
+    It has been evaluated and does suffice; it is the least one, to half a per cent, where errors
+    fall as tau grows (for truncating deciders they may not).  Infinite if none was found.
+    """
+    shape = shape_of(decider)
+    budget, level = budget_of(epsilon), float(probability(alpha, "alpha"))
+    centre = answer(shape.aggregate, histogram_public, shape.p)
+    if centre is None:
+        return Threshold(math.inf, exact=False)
+    # A mean is not a whole number of steps: its thresholds may be much finer.
+    grain = Fraction(shape.step)
+    if shape.aggregate == "AVG":
+        grain /= 10 * histogram_public.mass
+
+    def suffices(steps: int) -> bool:
+        interval = Interval.around(centre, steps * grain)
+        return decidable(decider, histogram_public, interval, budget, level)
+
+    steps = least(suffices, _most_steps(histogram_public, shape, grain))
+    return Threshold(math.inf if steps is None else as_float(steps * grain), exact=False)
+
+
+def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
+    """Return how far to search: past the whole range where values bound the answer."""
+    if shape.aggregate in {"SUM", "COUNT", "COUNT DISTINCT"}:
+        return _LARGEST
+    ends = (int(histogram.values[0]), int(histogram.values[-1]))
+    low = min(ends[0], ends[0] if shape.lower is None else shape.lower)
+    high = max(ends[1], ends[1] if shape.upper is None else shape.upper)
+    return math.ceil(2 * (high - low + shape.step) / grain)
+
+
+def least(suffices: Callable[[int], bool], most: int) -> int | None:
+    """Return about the least whole number >= 1 that suffices, None if none up to ``most`` does."""
+    low, high = 0, 1
+    while not suffices(high):
+        if high >= most:
+            return None
+        low, high = high, min(high * 16, most)
+    while high - low > max(1, high // _PRECISION):
+        # The geometric middle while the ends differ in size, the arithmetic one after.
+        middle = math.isqrt(low * high) if high > 4 * low > 0 else (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
+
+
+def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:
+    """Return the exact threshold of Algorithm 1 with Laplace noise: ``scale * ln(1/alpha)``."""
+    return Threshold(-as_float(scale) * math.log(probability(alpha, "alpha")), exact=True)
+
+
+def needed_epsilon(
+    decider: Assessed, histogram_public: Histogram, interval: Interval, alpha: Number
+) -> float:
+    """Return about the least epsilon at which such an interval is decidable, infinite if none is.
+
+    The worst of several public shapes that the private table might have (``shapes``), each around
+    its own answer: it is a promise about a table that is not known, and no bound.  Looks from 2^-39
+    to 2^20.  The value is rounded up to three digits, and has been evaluated.
+    """
+    level, shape = float(probability(alpha, "alpha")), shape_of(decider)
+    centred = [
+        (table, Interval.around(centre, interval.tau))
+        for table in shapes(histogram_public, shape.aggregate)
+        if (centre := answer(shape.aggregate, table, shape.p)) is not None
+    ]
+
+    def suffices(steps: int) -> bool:
+        epsilon = _epsilon(steps)
+        return all(decidable(decider, table, around, epsilon, level) for table, around in centred)
+
+    steps = least(suffices, 2**59)
+    return math.inf if steps is None else float(_epsilon(steps))
+
+
+def operating_characteristic(
+    decider: Assessed,
+    histogram_public: Histogram,
+    interval: Interval,
+    epsilon: Number,
+    gaps: Sequence[Fraction],
+) -> tuple[float, ...]:
+    """Return ``Pr[yes]`` at each true gap, a multiple of tau: the worse side, above or below.
+
+    Inside the tolerance that is the smaller probability, at its end and beyond the larger one;
+    NaN where no table lies there.
+    """
+    shape, found = shape_of(decider), []
+    for gap in gaps:
+        tables = stand_ins_at(histogram_public, gap * interval.tau, shape)
+        chances = [
+            decider.accept(table, interval, epsilon)
+            for table in tables
+            # A coarse answer may have no table between this gap and the end of the interval.
+            if gap >= 1 or interval.contains(answer(shape.aggregate, table, shape.p) or 0)
+        ]
+        worse = min if gap < 1 else max
+        found.append(worse(chances, default=math.nan))
+    return tuple(found)
+
+
+def expected_wrong(chances: Sequence[float]) -> float:
+    """Return how likely a verdict is wrong, given ``Pr[yes]`` at each of the gaps ``WEIGHED``.
+
+    The mean over the gaps inside the tolerance and that over those beyond it, in equal parts;
+    gaps at which no table lies (NaN) count for nothing.
+    """
+    pairs = [pair for pair in zip(WEIGHED, chances, strict=True) if not math.isnan(pair[1])]
+    sides = [1 - p for gap, p in pairs if gap < 1], [p for gap, p in pairs if gap > 1]
+    means = [math.fsum(side) / len(side) for side in sides if side]
+    return math.fsum(means) / len(means)
+
+
+def _epsilon(steps: int) -> Fraction:
+    """Return ``steps`` 2^-39ths rounded up to three significant digits."""
+    exact = Fraction(steps, 2**39)
+    digits = 2 - math.floor(math.log10(exact))
+    scale = Fraction(10) ** digits
+    return math.ceil(exact * scale) / scale

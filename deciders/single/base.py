@@ -1,0 +1,217 @@
+"""What a decider is, what it returns, and what it knows in public."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, NamedTuple, Protocol, Self
+
+from deciders.errors import ParameterError
+from deciders.evaluation.effectiveness import Threshold, searched_threshold
+from deciders.exact import Number, budget_of
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.lattice import Lattice
+from deciders.noise import Noise
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The private output of one decider: all that leaves it about D.
+
+    ``outcome`` is True for yes ("within tolerance").  ``p_value`` bounds, whatever D is, the chance
+    of such an outcome where it is wrong; None where nothing that is released does.  ``margin`` is
+    the noisy margin, ``released`` the noisy statistic from which all else follows, if one is shown.
+    """
+
+    outcome: bool
+    p_value: float | None = None
+    margin: int | None = None
+    released: tuple[int, ...] = ()
+
+
+class Estimate(NamedTuple):
+    """The private answer as a release tells it, in lattice units; None where it tells nothing.
+
+    ``low`` and ``high`` hold it with probability at least 1 - alpha.
+    """
+
+    value: Fraction | None = None
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
+# The outcomes that can have a p-value.
+BOTH, NO_ALONE, NEITHER = frozenset({True, False}), frozenset({False}), frozenset[bool]()
+
+
+class Decider(Protocol):
+    """One mechanism of one paper, as a frozen value; lattice units throughout.
+
+    Conformers: LaplaceCount, NaiveExponentialCount, ExponentialCount (count.py); LaplaceSum,
+    RaceToTheTopSum (sum.py); PlainSparseVectorSum, SparseVectorSum (sparse_vector.py);
+    ExponentialMedian, HistogramMedian (median.py); InverseCount, InverseSum, InverseMean,
+    InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py).
+
+    A class makes one for a column's lattice by ``on(lattice)`` (registry.py calls it).  ``accept``
+    and ``decide`` take the private histogram; everything else is public.
+    ``epsilon`` is any positive number, taken exactly.  ``compares``: of a value it only asks
+    whether it lies beyond either end of the interval, so that it needs no bounds.  ``proves`` are
+    the outcomes to which it can give a p-value: a verdict without one is never decided.
+    """
+
+    id: ClassVar[str]
+    aggregate: ClassVar[str]
+    compares: ClassVar[bool]
+    proves: ClassVar[frozenset[bool]]
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None, int]:
+        """Lower, upper and step of the attribute, None where the decider needs no bound."""
+        ...
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return the answer if it is the same for every table, else None; it costs nothing."""
+        ...
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the largest noise scale that ``decide`` draws, or a bound on it; public."""
+        ...
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the exact ``Pr[yes]`` on ``histogram``: not private, for analysis only."""
+        ...
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict (guarantee and source in each conformer)."""
+        ...
+
+    def estimated(
+        self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
+    ) -> Estimate:
+        """Return the private answer as far as ``decision`` tells it, by post-processing."""
+        ...
+
+    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
+        """Return the effectiveness threshold (Def. 3.4) on public data."""
+        ...
+
+
+class Mechanism:
+    """Mix-in of every decider: nothing is settled, proved or estimated, the threshold is searched.
+
+    Each conformer that releases more than its verdict says so itself.
+    """
+
+    __slots__ = ()
+
+    compares: ClassVar[bool] = False
+    proves: ClassVar[frozenset[bool]] = NEITHER
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return None: the published deciders always spend."""
+        return None
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return the bound ``9/epsilon``, which holds for every decider but those of sums."""
+        return 9 / budget_of(epsilon)
+
+    def estimated(
+        self,
+        decision: Decision,
+        interval: Interval,
+        epsilon: Number,
+        alpha: Number,
+    ) -> Estimate:
+        """Return nothing."""
+        return Estimate()
+
+    def tau_min(
+        self: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
+    ) -> Threshold:
+        """Return the threshold on public stand-ins, by search (docs/theory.md, section 4)."""
+        return searched_threshold(self, histogram_public, epsilon, alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class Boundless(Mechanism):
+    """Mix-in of the deciders of counts: any lattice will do."""
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Return the decider."""
+        return cls()
+
+    @property
+    def bounds(self) -> tuple[None, None, int]:
+        """No bounds."""
+        return None, None, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded(Mechanism):
+    """Mix-in of the deciders of sums and means: the public bounds, in lattice units."""
+
+    upper: int
+    lower: int = 0
+    step: int = 1
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Return the decider for ``lattice``, the papers' defaults for all else."""
+        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
+
+    @property
+    def bounds(self) -> tuple[int, int, int]:
+        """The lattice."""
+        return self.lower, self.upper, self.step
+
+    @property
+    def global_sensitivity(self) -> int:
+        """Most that one row can change the sum: ``max(|lower|, |upper|)``, at least 1."""
+        return max(abs(self.lower), abs(self.upper), 1)
+
+    def noise_scale(self, epsilon: Fraction) -> Fraction:
+        """Scale of the Laplace mechanism for the whole sum."""
+        return self.global_sensitivity / epsilon
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Return a bound on the scale of every mechanism that splits epsilon over 64 parts."""
+        return 64 * self.noise_scale(budget_of(epsilon))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnLattice(Mechanism):
+    """Mix-in of the deciders of order statistics: the public lattice, unbounded where None."""
+
+    lower: int | None = None
+    upper: int | None = None
+    step: int = 1
+
+    compares: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless the lattice is lower, lower + step, ..., upper."""
+        low, high = self.lower, self.upper
+        if self.step < 1 or (
+            low is not None and high is not None and (high < low or (high - low) % self.step)
+        ):
+            raise ParameterError(f"{low}..{high} by {self.step} is not a lattice")
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Return the decider for ``lattice``."""
+        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None, int]:
+        """The lattice."""
+        return self.lower, self.upper, self.step
+
+    def reaches(self, interval: Interval) -> bool:
+        """Say whether a lattice point lies inside ``interval``."""
+        first = math.floor(interval.lower) + 1
+        if self.lower is not None:
+            first = self.lower + max(0, -(-(first - self.lower) // self.step)) * self.step
+        return first < interval.upper and (self.upper is None or first <= self.upper)

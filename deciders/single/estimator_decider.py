@@ -1,0 +1,57 @@
+"""What the published deciders share that show their statistic: an estimator and a rule."""
+
+from typing import ClassVar
+
+from deciders.estimators.base import Estimator, Released, claimed
+from deciders.exact import Number
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.noise import Noise
+from deciders.single.base import BOTH, Decision, Estimate
+
+
+class ByEstimate:
+    """Mix-in of a decider that defines ``estimator``: its release, and what follows from it.
+
+    Guarantee: epsilon-DP, as the estimator; the verdict, its p-value, the estimate and its
+    interval are functions of one release.  The p-value is that of the estimator's claim, so it
+    holds whatever the rule of the paper says and whatever D is: a verdict is wrong, and has a
+    p-value of at most alpha, with probability at most alpha.
+    """
+
+    __slots__ = ()
+
+    proves: ClassVar[frozenset[bool]] = BOTH
+
+    def estimator(self, interval: Interval, epsilon: Number) -> Estimator:
+        """Return the estimator that releases the statistic."""
+        raise NotImplementedError
+
+    def says(self, estimator: Estimator, released: Released, interval: Interval) -> bool:
+        """Return the verdict of the paper's Algorithm 1: whether the estimate lies inside."""
+        found = estimator.estimate(released)
+        return found is not None and interval.contains(found)
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict, its p-value, and what was released."""
+        released = self.estimator(interval, epsilon).release(histogram, epsilon, noise)
+        return self.verdict(released, interval, epsilon)
+
+    def verdict(self, released: Released, interval: Interval, epsilon: Number) -> Decision:
+        """Return what follows from a release, by post-processing."""
+        estimator = self.estimator(interval, epsilon)
+        outcome = self.says(estimator, released, interval)
+        p_value = claimed(estimator, released, interval, epsilon, outcome=outcome)
+        return Decision(outcome, p_value, released=released.numbers)
+
+    def estimated(
+        self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
+    ) -> Estimate:
+        """Return the estimate and its interval at level alpha."""
+        if not decision.released:
+            return Estimate()
+        estimator, released = self.estimator(interval, epsilon), Released(decision.released)
+        ends = estimator.confidence(released, epsilon, alpha)
+        return Estimate(estimator.estimate(released), *ends)

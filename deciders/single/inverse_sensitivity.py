@@ -1,0 +1,202 @@
+"""The inverse-sensitivity deciders (ours; cf. Asi and Duchi, NeurIPS 2020).
+
+Release ``M = margin + Z`` with ``Z`` two-sided geometric, ``Pr[Z = z]`` proportional to
+``exp(-epsilon |z|)``; the verdict is yes exactly if ``M >= 1``.
+
+Guarantee: epsilon-DP, exactly and in integers.  The margin is a whole number of sensitivity 1
+(deciders/single/margins.py) and the noise is OpenDP's exact discrete Laplace.  ``M``, the verdict
+and the p-value are post-processing of one draw.  Proofs: docs/theory.md, section 3.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from deciders.evaluation.effectiveness import Threshold
+from deciders.exact import Number, as_float, budget_of, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.lattice import Lattice
+from deciders.noise import Noise
+from deciders.single.base import BOTH, Bounded, Boundless, Decision, OnLattice
+from deciders.single.margins import (
+    NEVER,
+    count_margin,
+    distinct_margin,
+    mean_margin,
+    quantile_margin,
+    sum_margin,
+)
+
+
+class InverseSensitivity:
+    """What the deciders of this file share; each defines ``margin`` and ``settled``."""
+
+    __slots__ = ()
+
+    proves: ClassVar[frozenset[bool]] = BOTH
+
+    def margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Return the margin, a whole number; infinite where ``settled`` says the answer."""
+        raise NotImplementedError
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return the answer if it is the same for every table, else None; it costs nothing."""
+        raise NotImplementedError
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``1 - a^s/(1 + a)`` for a margin s >= 1, ``a^(1-s)/(1 + a)`` else, a = e^-eps."""
+        answer = self.settled(interval)
+        if answer is not None:
+            return float(answer)
+        s = int(self.margin(histogram, interval))
+        wrong = _tail(max(s, 1 - s), budget_of(epsilon))
+        return 1 - wrong if s >= 1 else wrong
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict with its margin and p-value.
+
+        The p-value is the largest probability, over all tables of the other verdict, of a margin
+        at least as far on this side: ``a^M/(1 + a)`` for a yes, ``a^(1-M)/(1 + a)`` for a no.
+        """
+        answer = self.settled(interval)
+        if answer is not None:
+            return Decision(answer, p_value=0.0)
+        budget = budget_of(epsilon)
+        return verdict_of(noise.laplace(int(self.margin(histogram, interval)), 1 / budget), budget)
+
+
+def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
+    """Return what follows from a noisy margin, by post-processing."""
+    outcome = noisy >= 1
+    return Decision(outcome, _tail(noisy if outcome else 1 - noisy, epsilon), noisy)
+
+
+def _tail(steps: int, epsilon: Fraction) -> float:
+    """Return ``a^steps / (1 + a)``, the chance of noise of at least ``steps``, a = e^-epsilon."""
+    return math.exp(-as_float(epsilon * steps)) / (1 + math.exp(-as_float(epsilon)))
+
+
+@dataclass(frozen=True, slots=True)
+class InverseCount(InverseSensitivity, Boundless):
+    """COUNT; its error is never larger than that of ``em_count`` on any table."""
+
+    id: ClassVar[str] = "inv_count"
+    aggregate: ClassVar[str] = "COUNT"
+
+    def margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Return the margin of the count."""
+        return count_margin(histogram.mass, interval)
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return no if the interval holds no count."""
+        return None if _holds_whole(interval, 0) else False
+
+    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
+        """Return the exact ``1 + (1/epsilon) ln(1/(alpha (1 + e^epsilon)))``, rounded up (ours)."""
+        budget, level = as_float(budget_of(epsilon)), float(probability(alpha, "alpha"))
+        # ln(1 + e^epsilon), kept finite for any budget.
+        softplus = max(budget, 0.0) + math.log1p(math.exp(-abs(budget)))
+        return Threshold(max(1, math.ceil(1 - (math.log(level) + softplus) / budget)), exact=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InverseSum(InverseSensitivity, Bounded):
+    """SUM of values in ``lower .. upper``, negative ones too."""
+
+    id: ClassVar[str] = "inv_sum"
+    aggregate: ClassVar[str] = "SUM"
+
+    def margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Return the margin of the sum."""
+        return sum_margin(histogram, interval, self.lower, self.upper)
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return no if the interval holds no possible sum, yes if 0 is the only sum and inside."""
+        least = -NEVER if self.lower < 0 else 0
+        most = NEVER if self.upper > 0 else 0
+        if least == most:
+            return interval.contains(0)
+        return None if _holds_whole(interval, least, most) else False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InverseMean(InverseSensitivity, Bounded):
+    """AVG of values in ``lower .. upper``."""
+
+    id: ClassVar[str] = "inv_mean"
+    aggregate: ClassVar[str] = "AVG"
+
+    def margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Return the margin of the mean."""
+        return mean_margin(histogram, interval, self.lower, self.upper)
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return no if no mean of values within the bounds is inside."""
+        return False if interval.upper <= self.lower or interval.lower >= self.upper else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InverseQuantile(InverseSensitivity, OnLattice):
+    """The p-quantile, ``0 < p < 1``: the ``ceil(p n)``-th smallest value."""
+
+    p: Fraction = Fraction(1, 2)
+
+    id: ClassVar[str] = "inv_quantile"
+    aggregate: ClassVar[str] = "QUANTILE"
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless ``0 < p < 1`` and the bounds are a lattice."""
+        OnLattice.__post_init__(self)
+        object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
+
+    @classmethod
+    def on(cls, lattice: Lattice, p: Number = Fraction(1, 2)) -> Self:
+        """Return the decider of the ``p``-quantile on ``lattice``."""
+        return cls(
+            lower=lattice.lower_units,
+            upper=lattice.upper_units,
+            step=lattice.step_units,
+            p=probability(p, "the quantile's p"),
+        )
+
+    def margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Return the margin of the quantile."""
+        return quantile_margin(histogram, interval, self.p)
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return no if no lattice point is inside."""
+        return None if self.reaches(interval) else False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InverseMedian(InverseQuantile):
+    """The lower median, the ``ceil(n/2)``-th smallest value."""
+
+    id: ClassVar[str] = "inv_median"
+    aggregate: ClassVar[str] = "MEDIAN"
+
+
+@dataclass(frozen=True, slots=True)
+class InverseDistinct(InverseSensitivity, Boundless):
+    """COUNT(DISTINCT), on the histogram of the multiplicities of the distinct values."""
+
+    id: ClassVar[str] = "inv_distinct"
+    aggregate: ClassVar[str] = "COUNT DISTINCT"
+
+    def margin(self, histogram: Histogram, interval: Interval) -> float:
+        """Return the margin of the number of distinct values."""
+        return distinct_margin(histogram, interval)
+
+    def settled(self, interval: Interval) -> bool | None:
+        """Return no if the interval holds no count."""
+        return None if _holds_whole(interval, 0) else False
+
+
+def _holds_whole(interval: Interval, least: float, most: float = NEVER) -> bool:
+    """Say whether a whole number of ``least .. most`` lies inside."""
+    first = max(least, math.floor(interval.lower) + 1)
+    return first < interval.upper and first <= most

@@ -1,0 +1,121 @@
+"""Deciders of MEDIAN queries (Patwa 2023, section 6); the median is the lower one."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.distributions import Floats
+from deciders.errors import ParameterError
+from deciders.estimators.base import Estimator, Released
+from deciders.estimators.majority import MajorityCounts
+from deciders.exact import Number, as_float, budget_of
+from deciders.histogram import Histogram, Integers
+from deciders.interval import Interval
+from deciders.single.base import Decision, Estimate, OnLattice
+from deciders.single.estimator_decider import ByEstimate
+from deciders.single.exponential import ChosenByOdds
+
+_LOWEST = -(2**62)
+_HIGHEST = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialMedian(ChosenByOdds, OnLattice):
+    """Algorithm 1 with the exponential mechanism over the lattice (Cormode et al. 2011).
+
+    The score of ``e`` is ``-|rank(e) - n/2|``, ``rank(e) = #(A < e)``.  All lattice points between
+    two neighbouring data values share a score, so the mechanism is evaluated on runs: a lattice
+    of 10^9 points costs no more than the distinct values.
+
+    Guarantee: epsilon-DP (Patwa 2023, Observation 6.1, with sensitivity 1 for the score).  Only
+    whether the chosen point lies inside the interval is released, so one yes/no choice with the
+    exact odds is drawn, by OpenDP (``SecureNoise.choose``).  The odds are a ratio of sums of
+    exponentials in double precision: this decider cannot do without floating point
+    (docs/limitations.md).
+    """
+
+    id: ClassVar[str] = "em_median"
+    aggregate: ClassVar[str] = "MEDIAN"
+    compares: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless both bounds are given and are a lattice."""
+        OnLattice.__post_init__(self)
+        self._ends()
+
+    def _ends(self) -> tuple[int, int]:
+        if self.lower is None or self.upper is None:
+            raise ParameterError("em_median chooses among lattice points: give lower and upper")
+        return self.lower, self.upper
+
+    def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the log-odds of a lattice point inside (Prop. C.1)."""
+        lower, upper = self._ends()
+        runs = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
+        first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
+        inside = self._points(runs, max(first, lower), min(last, upper))
+        every = self._points(runs, lower, upper)
+        doubled = -np.abs(2 * histogram.cumulative_counts - histogram.mass)
+        # The best score is taken off first, in integers, so that no size of epsilon loses the rest.
+        exponents = as_float(budget_of(epsilon)) * (doubled - doubled.max()) / 4
+        return _log_weight(inside, exponents) - _log_weight(every - inside, exponents)
+
+    def _points(self, runs: Integers, first: int, last: int) -> Floats:
+        """Lattice points within ``first .. last`` in each run ``(runs[i], runs[i+1]]``."""
+        if first > last:
+            return np.zeros(runs.size - 1)
+        clipped = np.clip(runs, first - 1, last)
+        index = (clipped - self._ends()[0]) // self.step
+        return np.diff(index).astype(np.float64)
+
+
+def _log_weight(points: Floats, exponents: Floats) -> float:
+    """Return ``ln sum points * exp(exponents)``, -inf for no points."""
+    present = points > 0
+    if not present.any():
+        return -math.inf
+    return float(np.logaddexp.reduce(np.log(points[present]) + exponents[present]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistogramMedian(ByEstimate, OnLattice):
+    """Algorithm 3: yes unless one side of the interval holds a noisy majority.
+
+    No, if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``, where ``q1``
+    counts values <= l, ``q2`` counts values >= r and ``n~ = n + Lap(2/epsilon)``.
+
+    Guarantee: epsilon-DP (Patwa 2023, Prop. 6.2): half for n, half for the two disjoint counts.
+    That is the guarantee of the three noisy counts, which are shown.
+    """
+
+    id: ClassVar[str] = "hist_median"
+    aggregate: ClassVar[str] = "MEDIAN"
+
+    def estimator(self, interval: Interval, epsilon: Number) -> MajorityCounts:
+        """Return the three noisy counts on the fine grid."""
+        return MajorityCounts.finely(interval, epsilon)
+
+    def says(self, estimator: Estimator, released: Released, interval: Interval) -> bool:
+        """Return the verdict of Algorithm 3."""
+        return estimator.contains(released, estimator.span(interval))
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
+        return self.estimator(interval, epsilon).accept(histogram, interval, epsilon)
+
+    def estimated(
+        self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
+    ) -> Estimate:
+        """Return the ends of the interval beyond which, or up to which, the median must lie.
+
+        A cut stands for the end that it is at: values are compared with that as they are.
+        """
+        found = ByEstimate.estimated(self, decision, interval, epsilon, alpha)
+        low, high = self.estimator(interval, epsilon).cuts
+        ends = {low: interval.lower, high: interval.upper}
+        return Estimate(
+            low=None if found.low is None else ends[int(found.low)],
+            high=None if found.high is None else ends[int(found.high) + 1],
+        )

@@ -1,0 +1,59 @@
+"""Effectiveness thresholds as the paper prints them, and what is wrong with each.
+
+Kept to reproduce the paper; ``Decider.tau_min`` is what pqd goes by (docs/errata.md).
+"""
+
+import math
+from fractions import Fraction
+
+from deciders.exact import Number, as_float, budget_of, positive, probability
+from deciders.histogram import Histogram
+from deciders.single.base import Decider
+from deciders.single.count import ExponentialCount, LaplaceCount, log_odds
+from deciders.single.sum import LaplaceSum, RaceToTheTopSum
+
+
+def published_tau(
+    decider: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
+) -> float | None:
+    """Return the threshold that the paper prints for ``decider``, None where it prints none."""
+    budget = budget_of(epsilon)
+    if isinstance(decider, LaplaceCount):
+        return laplace_threshold(1 / budget, alpha)
+    if isinstance(decider, LaplaceSum):
+        return laplace_threshold(decider.noise_scale(budget), alpha)
+    if isinstance(decider, ExponentialCount):
+        return exponential_threshold(budget, alpha)
+    if isinstance(decider, RaceToTheTopSum):
+        largest = histogram_public.largest
+        return race_threshold(decider.global_sensitivity, largest, budget, alpha)
+    return None
+
+
+def laplace_threshold(scale: Number, alpha: Number) -> float:
+    """Return ``scale ln(1/(2 alpha))`` (Patwa 2023, Props. 4.3 and 5.2; scale is GS/epsilon).
+
+    Too small: at this tau the false-no rate is 2 alpha, not alpha; the proof's own eq. (24) needs
+    ``scale ln(1/alpha)``.
+    """
+    level = float(probability(alpha, "alpha"))
+    return -as_float(positive(scale, "scale")) * math.log(2 * level)
+
+
+def exponential_threshold(epsilon: Number, alpha: Number) -> float:
+    """Return ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7).  Nothing wrong: it is exact."""
+    return log_odds(alpha) / as_float(budget_of(epsilon))
+
+
+def race_threshold(
+    global_sensitivity: Number, downward_sensitivity: Number, epsilon: Number, alpha: Number
+) -> float:
+    """Return ``4 log2(GS) ln(log2(GS)/alpha) DS / epsilon`` (Prop. 5.5).
+
+    An upper bound, far from tight; and DS is private: only a public stand-in may be used for it.
+    It presumes that R2T runs with ``beta = alpha``.
+    """
+    bound = max(Fraction(2), positive(global_sensitivity, "global sensitivity"))
+    logarithm, level = math.log2(bound), float(probability(alpha, "alpha"))
+    share = 4 * logarithm * math.log(logarithm / level) / as_float(budget_of(epsilon))
+    return share * float(downward_sensitivity)

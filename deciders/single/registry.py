@@ -1,0 +1,91 @@
+"""Every decider by its public id, and the ones that fit a query."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from deciders.errors import DeciderError
+from deciders.lattice import Lattice
+from deciders.single.base import Decider
+from deciders.single.count import ExponentialCount, LaplaceCount, NaiveExponentialCount
+from deciders.single.inverse_sensitivity import (
+    InverseCount,
+    InverseDistinct,
+    InverseMean,
+    InverseMedian,
+    InverseQuantile,
+    InverseSum,
+)
+from deciders.single.median import ExponentialMedian, HistogramMedian
+from deciders.single.sparse_vector import PlainSparseVectorSum, SparseVectorSum
+from deciders.single.sum import LaplaceSum, RaceToTheTopSum
+
+_CLASSES: tuple[Any, ...] = (
+    InverseCount,
+    LaplaceCount,
+    ExponentialCount,
+    NaiveExponentialCount,
+    InverseSum,
+    LaplaceSum,
+    RaceToTheTopSum,
+    SparseVectorSum,
+    PlainSparseVectorSum,
+    InverseMean,
+    InverseMedian,
+    HistogramMedian,
+    ExponentialMedian,
+    InverseQuantile,
+    InverseDistinct,
+)
+
+DECIDERS: Mapping[str, Any] = MappingProxyType({made.id: made for made in _CLASSES})
+"""Decider classes by id; their fields are keywords, with the papers' defaults."""
+
+
+def for_lattice(
+    decider_id: str,
+    aggregate: str,
+    lattice: Lattice,
+    **parameters: Any,  # noqa: ANN401 - each decider has its own
+) -> Decider:
+    """Return the decider ``decider_id`` for an ``aggregate`` of an attribute on ``lattice``.
+
+    ``parameters`` are those of the aggregate: the quantile's ``p``.
+
+    Raises
+    ------
+    DeciderError
+        If the id is unknown, or decides another aggregate, or needs values >= 0.
+    """
+    made = DECIDERS.get(decider_id)
+    if made is None:
+        raise DeciderError(
+            f"there is no decider {decider_id!r}; use auto or one of {', '.join(DECIDERS)}"
+        )
+    if made.aggregate != aggregate:
+        fitting = [name for name, other in DECIDERS.items() if other.aggregate == aggregate]
+        raise DeciderError(
+            f"{decider_id} decides {made.aggregate}, not {aggregate}; "
+            f"use auto or {', '.join(fitting)}"
+        )
+    try:
+        decider: Decider = made.on(lattice, **parameters)
+    except DeciderError as error:
+        raise DeciderError(f"{decider_id} does not fit: {error}") from None
+    return decider
+
+
+def applicable(
+    aggregate: str,
+    lattice: Lattice,
+    **parameters: Any,  # noqa: ANN401 - each decider has its own
+) -> tuple[Decider, ...]:
+    """Return every decider of ``aggregate`` that fits an attribute on ``lattice``."""
+    fitting = []
+    for made in DECIDERS.values():
+        if made.aggregate == aggregate:
+            try:
+                fitting.append(made.on(lattice, **parameters))
+            except DeciderError:
+                continue
+    return tuple(fitting)

@@ -1,0 +1,185 @@
+"""Deciders of SUM queries by the Sparse Vector Technique (Patwa 2023, 5.3 and B.4-B.5)."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from deciders.distributions import Floats, as_probability, laplace_cdf
+from deciders.exact import Number, as_float, budget_of, exact, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.noise import Noise, fineness
+from deciders.single.base import Decision
+from deciders.single.truncated import Truncated
+
+# A Laplace variable lies beyond the last edge with probability below 1e-17; the pieces widen
+# where its density leaves less to be precise about.
+_EDGES = np.concatenate((np.arange(10.0), np.arange(10.0, 20.0, 2), np.arange(20.0, 41.0, 4)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainSparseVectorSum(Truncated):
+    """Algorithm 2 as printed: SVT over every rung, all scales ``2/epsilon``.
+
+    The queries ``q(D, t_j)/t_j`` have sensitivity 1 and are monotonic.  A first pass asks whether
+    any noisy one reaches ``(r/t_j) + rho`` (then no); a second, with the same ``rho``, whether any
+    reaches ``(l+1)/t_j + rho`` (then yes); else no.  ``l + 1`` is the next possible sum above l.
+
+    Guarantee: epsilon-DP (Theorem 5.8; Lyu et al. 2017, Theorem 3): half the budget for ``rho``,
+    half for the one top.
+    """
+
+    id: ClassVar[str] = "svt_sum_plain"
+    aggregate: ClassVar[str] = "SUM"
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the integral over rho of (no top in pass 1) times (a top in pass 2)."""
+        scale = 2 / budget_of(epsilon)
+        return as_probability(self._accept_by_rung(histogram, interval, scale)[-1])
+
+    def _accept_by_rung(self, histogram: Histogram, interval: Interval, scale: Fraction) -> Floats:
+        """``Pr[yes]`` of Algorithm 2 on the first k rungs, for ``k = 1 .. len(rungs)``."""
+        high, low = self._distances(histogram, interval, scale)
+
+        def accepted(rho: Floats) -> Floats:
+            untopped = np.cumprod(laplace_cdf(high[:, None] + rho), axis=0)
+            silent = np.cumprod(laplace_cdf(low[:, None] + rho), axis=0)
+            return untopped * (1 - silent) * np.exp(-np.abs(rho)) / 2
+
+        return integral(accepted, np.concatenate((-high, -low)))
+
+    def _distances(
+        self, histogram: Histogram, interval: Interval, scale: Fraction
+    ) -> tuple[Floats, Floats]:
+        """Thresholds less queries, for both passes, in noise scales."""
+        sums, rungs = self.truncated_sums(histogram), np.array(self.rungs, dtype=np.float64)
+        high, low = interval.upper, _next_above(interval.lower)
+        # The differences are exact; only they are rounded.
+        above = np.array([as_float(high - q) for q in sums])
+        below = np.array([as_float(Fraction(low - q)) for q in sums])
+        return above / rungs / as_float(scale), below / rungs / as_float(scale)
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict."""
+        scale = 2 / budget_of(epsilon)
+        return self._sparse_vector(histogram, interval, scale, len(self.rungs), noise)
+
+    def _sparse_vector(
+        self, histogram: Histogram, interval: Interval, scale: Fraction, rungs: int, noise: Noise
+    ) -> Decision:
+        """Algorithm 2 on the first ``rungs`` rungs; budget ``2/scale``."""
+        grid = fineness(scale)
+        steps = scale * grid
+        rho = noise.laplace(0, steps)
+        kept = self.rungs[:rungs]
+        queries = [histogram.sum_at_most(t) * grid // t for t in kept]
+        for query, t in zip(queries, kept, strict=True):
+            if noise.laplace(query, steps) >= interval.upper * grid / t + rho:
+                return Decision(outcome=False)
+        for query, t in zip(queries, kept, strict=True):
+            if noise.laplace(query, steps) >= Fraction(_next_above(interval.lower) * grid, t) + rho:
+                return Decision(outcome=True)
+        return Decision(outcome=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseVectorSum(PlainSparseVectorSum):
+    """Algorithm 2 on the rungs up to Algorithm 4's private bound of the largest value.
+
+    A third of the budget finds the first rung that keeps a fraction ``theta`` of the rows, the
+    rest runs Algorithm 2 there with all scales ``3/epsilon``.
+
+    Guarantee: epsilon-DP (Observation B.2).  Even without noise it is biased: the rows above the
+    rung are cut off, so a sum that a few large values carry is judged too small.
+    """
+
+    theta: float = 0.95
+
+    id: ClassVar[str] = "svt_sum"
+
+    def __post_init__(self) -> None:
+        """Raise an error for a negative lattice or a theta outside (0, 1)."""
+        Truncated.__post_init__(self)
+        probability(self.theta, "theta")
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return the mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
+        budget = budget_of(epsilon)
+        by_rung = self._accept_by_rung(histogram, interval, 3 / budget)
+        return as_probability(float(self._rung_probabilities(histogram, 9 / budget) @ by_rung))
+
+    def _rung_probabilities(self, histogram: Histogram, scale: Fraction) -> Floats:
+        """Distribution of Algorithm 4's answer.
+
+        Its threshold is ``theta n + w``, where ``w`` sums a Laplace variable of ``scale`` and one
+        of ``theta * scale``.
+        """
+        theta = exact(self.theta)
+        needed = theta * histogram.mass
+        distance = np.array(
+            [as_float((needed - histogram.count_at_most(t)) / scale) for t in self.rungs]
+        )
+        ratio = float(theta)
+
+        def stops(w: Floats) -> Floats:
+            density = np.exp(-np.abs(w)) - ratio * np.exp(-np.abs(w) / ratio)
+            going_on = np.cumprod(laplace_cdf(distance[:, None] + w), axis=0)
+            return going_on * density / (2 * (1 - ratio**2))
+
+        passed = integral(stops, -distance)
+        reached = np.concatenate(([1.0], passed[:-1]))
+        return np.append(reached[:-1] - passed[:-1], reached[-1])
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """Return one epsilon-DP verdict."""
+        budget = budget_of(epsilon)
+        rungs = self._private_rung(histogram, 9 / budget, noise)
+        return self._sparse_vector(histogram, interval, 3 / budget, rungs, noise)
+
+    def _private_rung(self, histogram: Histogram, scale: Fraction, noise: Noise) -> int:
+        """Algorithm 4; budget ``3/scale``."""
+        grid = fineness(scale)
+        steps = scale * grid
+        threshold = exact(self.theta) * noise.laplace(histogram.mass * grid, steps)
+        threshold += noise.laplace(0, steps)
+        for j, t in enumerate(self.rungs, start=1):
+            if noise.laplace(histogram.count_at_most(t) * grid, steps) >= threshold:
+                return j
+        return len(self.rungs)
+
+
+def _next_above(end: Fraction) -> int:
+    """Return the least possible sum (a whole number of units) above ``end``: the paper's l + 1."""
+    return math.floor(end) + 1
+
+
+@lru_cache(maxsize=1)
+def _gauss_legendre() -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    return nodes, weights
+
+
+def integral(function: Callable[[Floats], Floats], kinks: Sequence[float] | Floats) -> Floats:
+    """Integrate each row of ``function(x)`` over the real line, to about 1e-12.
+
+    ``function`` maps nodes to an array (rows, nodes) that decays like ``exp(-|x|)`` and is
+    analytic between the ``kinks`` and 0: Gauss-Legendre between them and ``_EDGES``.
+    """
+    inner = np.asarray(kinks, dtype=np.float64)
+    inner = inner[np.abs(inner) < _EDGES[-1]]
+    edges = np.unique(np.concatenate((inner, -_EDGES, _EDGES)))
+    nodes, weights = _gauss_legendre()
+    half = np.diff(edges)[:, None] / 2
+    points = (edges[:-1, None] + half) + half * nodes
+    values = function(points.ravel())
+    result: Floats = values @ (half * weights).ravel()
+    return result

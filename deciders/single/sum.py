@@ -1,0 +1,61 @@
+"""Deciders of SUM queries that compare a noisy estimate (Patwa 2023, sections 5.1 and 5.2)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deciders.distributions import probability_inside
+from deciders.estimators.laplace import LaplaceEstimate
+from deciders.estimators.race import RaceEstimate
+from deciders.evaluation.effectiveness import Threshold, laplace_threshold
+from deciders.exact import Number, budget_of
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.single.base import NO_ALONE, Bounded
+from deciders.single.estimator_decider import ByEstimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceSum(ByEstimate, Bounded):
+    """Algorithm 1 with ``Lap(GS/epsilon)``, ``GS = max(|lower|, |upper|)``.
+
+    Guarantee: epsilon-DP (Patwa 2023, Observation 5.1): one row changes the sum by at most GS.
+    That is the guarantee of the noisy sum, which is shown.  Negative values are allowed.
+    """
+
+    id: ClassVar[str] = "lm_sum"
+    aggregate: ClassVar[str] = "SUM"
+
+    def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
+        """Return the noisy sum on the fine grid."""
+        low, high, step = self.bounds
+        made = LaplaceEstimate(aggregate="SUM", lower=low, upper=high, step=step)
+        return made.finely(epsilon)
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``F(r - q) - F(l - q)``."""
+        scale = self.noise_scale(budget_of(epsilon))
+        return probability_inside(histogram.total, interval, scale)
+
+    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
+        """Return the exact ``(GS/epsilon) ln(1/alpha)`` (ours; Prop. 5.2 prints too little)."""
+        return laplace_threshold(self.noise_scale(budget_of(epsilon)), alpha)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceToTheTopSum(ByEstimate, RaceEstimate):
+    """Algorithm 1 with Race-to-the-Top: whether the estimate lies inside.
+
+    Guarantee: epsilon-DP, as ``RaceEstimate``.  A no has a p-value where the estimate lies beyond
+    the upper end; no other verdict has one.
+    """
+
+    id: ClassVar[str] = "r2t_sum"
+    proves: ClassVar[frozenset[bool]] = NO_ALONE
+
+    def estimator(self, interval: Interval, epsilon: Number) -> RaceEstimate:
+        """Return the race: this."""
+        return self
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Return ``Pr[max < r] - Pr[max <= l]``, a product over the independent rungs."""
+        return self.chance_inside(histogram, interval, epsilon)

@@ -1,0 +1,1 @@
+"""Accounting: what is composed, charged, limited and kept on disk."""

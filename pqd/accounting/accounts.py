@@ -1,0 +1,249 @@
+"""What a ledger's entries add up to: per table its limit, what was spent, and what it bought."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from deciders.estimators import Released
+from deciders.single.base import Decision
+from pqd.accounting.composition import Charge
+from pqd.errors import BudgetError
+from reports.text.numbers import epsilon_text
+
+if TYPE_CHECKING:
+    from pqd.accounting.hash_chain import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Batched:
+    """The private output of one batch of queries, in units of what is summed up.
+
+    ``thresholds`` are where the sums were truncated: one, or one for each query, or both again for
+    the negative side; ``deviations`` of the noise, given those.  None where the mechanism has none.
+    """
+
+    answers: tuple[float, ...]
+    thresholds: tuple[int, ...] | None = None
+    deviations: tuple[float, ...] | None = None
+
+
+Answer = Decision | Released | Batched
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that may ever be spent on one table, None where there is no limit."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+    def least(self, other: Budget) -> Budget:
+        """Return what both allow."""
+        return Budget(_least(self.epsilon, other.epsilon), _least(self.delta, other.delta))
+
+
+def _least(first: Fraction | None, second: Fraction | None) -> Fraction | None:
+    return min((x for x in (first, second) if x is not None), default=None)
+
+
+NO_LIMIT = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A charge that is on the disk: its number in the chain, and its table's in the ledger."""
+
+    charge: int
+    table: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One charge: when, how much, and the ids of the questions that it paid for.
+
+    ``unit`` is the column whose values were people, None where rows were.
+    """
+
+    time: str
+    charge: Charge
+    questions: tuple[str, ...]
+    unit: str | None = None
+
+
+class Owner(NamedTuple):
+    """The process that pays for a question."""
+
+    host: str
+    process: int
+
+    @classmethod
+    def here(cls) -> Owner:
+        """Return this process."""
+        return cls(socket.gethostname(), os.getpid())
+
+    def at_work(self) -> bool:
+        """Say whether it is another process of this machine that still runs."""
+        host, process = self.here()
+        if self.host != host or self.process == process or os.name != "posix":
+            return False
+        try:
+            os.kill(self.process, 0)
+        except PermissionError:
+            return True
+        except (OSError, OverflowError):
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class Account:
+    """What the ledger knows of one table.
+
+    ``files`` are keyed digests of files that hold it.  ``answers`` are by question key; ``pending``
+    are questions that were paid for and not answered yet, with the process that does, or did, so.
+    """
+
+    number: int
+    fingerprint: str
+    label: str
+    since: str
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    limit: Budget = NO_LIMIT
+    files: set[str] = field(default_factory=set)
+    runs: list[Run] = field(default_factory=list)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    pending: dict[str, Owner] = field(default_factory=dict)
+
+
+class Books:
+    """Every account, and the limit that holds for each."""
+
+    def __init__(self) -> None:
+        """Begin without an entry."""
+        self.accounts: list[Account] = []
+        self.limit = NO_LIMIT
+
+    def account(self, fingerprint: str) -> Account | None:
+        """Return the table with this fingerprint, None if it was never charged."""
+        return next((a for a in self.accounts if a.fingerprint == fingerprint), None)
+
+    def apply(self, body: Body) -> None:
+        """Take one entry into account; KeyError, ValueError and their like if it makes no sense."""
+        match body["kind"]:
+            case "table":
+                opened = body["table"], body["fingerprint"], body["label"], body["time"]
+                self.accounts.append(Account(*opened))
+            case "charge":
+                self._charge(self._numbered(body), body)
+            case "answers":
+                account = self._numbered(body)
+                for key, a in body["answers"].items():
+                    account.answers[key] = _answer(a)
+                    account.pending.pop(key, None)
+            case "limit":
+                limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
+                if body["table"] is None:
+                    self.limit = limit
+                else:
+                    self._numbered(body).limit = limit
+            case other:
+                raise ValueError(other)
+
+    def _numbered(self, body: Body) -> Account:
+        number = int(body["table"])
+        if number < 1:
+            raise ValueError(number)
+        return self.accounts[number - 1]
+
+    def _charge(self, account: Account, body: Body) -> None:
+        charge = Charge(Fraction(body["epsilon"]), Fraction(body["delta"]), body["rule"])
+        account.epsilon += charge.epsilon
+        account.delta += charge.delta
+        account.files |= {str(body["file"])} if body.get("file") else set()
+        names = tuple(str(facts["id"]) for facts in body["questions"])
+        account.runs.append(Run(body["time"], charge, names, unit_of(body["questions"])))
+        owner = Owner(*body["by"])
+        account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
+
+
+def written(answer: Answer) -> Body:
+    """Return an answer as an entry holds it."""
+    if isinstance(answer, Released):
+        return {"released": list(answer.numbers)}
+    if isinstance(answer, Batched):
+        found = {"thresholds": answer.thresholds, "deviations": answer.deviations}
+        return {"batch": answer.answers, **found}
+    said = {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
+    return {**said, "statistic": list(answer.released)} if answer.released else said
+
+
+def _answer(body: Body) -> Answer:
+    if "released" in body:
+        return Released(tuple(map(int, body["released"])))
+    if "batch" in body:
+        thresholds, deviations = body["thresholds"], body["deviations"]
+        return Batched(
+            tuple(map(float, body["batch"])),
+            None if thresholds is None else tuple(map(int, thresholds)),
+            None if deviations is None else tuple(map(float, deviations)),
+        )
+    statistic = tuple(map(int, body.get("statistic", ())))
+    return Decision(bool(body["yes"]), body["p_value"], body["margin"], statistic)
+
+
+def unit_of(questions: Iterable[Body]) -> str | None:
+    """Return the column whose values are people in a run, None where rows are."""
+    return next((str(facts["unit"]) for facts in questions if facts.get("unit")), None)
+
+
+def check_unit(account: Account | None, questions: Iterable[Body]) -> None:
+    """Refuse a run whose people are not those of the account: such epsilons do not add up.
+
+    Raises
+    ------
+    BudgetError
+        Naming both.
+    """
+    if account is None or not account.runs:
+        return
+    before, now = account.runs[-1].unit, unit_of(questions)
+    if (before or "").lower() != (now or "").lower():
+        was, wanted = (f'per "{unit}"' if unit else "per row" for unit in (before, now))
+        raise BudgetError(
+            f"what was spent on this table protects {was}, and this run would protect {wanted}: "
+            f"the two do not add up. Nothing was spent. Ask {was}, or keep another ledger"
+        )
+
+
+def fitting(
+    price: Callable[[Fraction], Charge], allowed: Budget, spent: Budget = NO_LIMIT, where: str = ""
+) -> Charge:
+    """Return the charge, ``price`` of the delta that is left.
+
+    Raises
+    ------
+    BudgetError
+        If it does not fit into what is left; the message gives all the figures.
+    """
+    nothing = Fraction(0)
+    gone = spent.epsilon or nothing
+    charge = price((allowed.delta or nothing) - (spent.delta or nothing))
+    if allowed.epsilon is None or charge.epsilon + gone <= allowed.epsilon or not charge.epsilon:
+        return charge
+    left = max(allowed.epsilon - gone, nothing)
+    needs, most, done, rest = map(epsilon_text, (charge.epsilon, allowed.epsilon, gone, left))
+    raise BudgetError(
+        f"this run needs epsilon {needs}; of {most} for this table {done} are spent and {rest} "
+        f"left{where}. Nothing was spent. Ask fewer questions, lower their epsilon, or raise the "
+        "budget if that is yours to decide"
+    )
+
+
+def _read(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)

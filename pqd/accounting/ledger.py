@@ -1,0 +1,337 @@
+"""The ledger: what was ever spent on which private table, and what it bought.
+
+One SQLite file holds a chain of entries (pqd/accounting/hash_chain.py).  A *table* is known by a
+keyed fingerprint of its content, so a renamed copy is the same table.  A *charge* is on the
+disk before any verdict that it pays for is drawn; the *answers* follow it.  A question that was answered before is
+answered again from here and costs nothing.  Nothing is ever taken back: a crash may waste budget,
+never hide it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pqd.accounting.accounts import (
+    NO_LIMIT,
+    Account,
+    Books,
+    Budget,
+    Owner,
+    Reservation,
+    check_unit,
+    fitting,
+    written,
+)
+from pqd.accounting.hash_chain import Body, Chain, Entry, linked
+from pqd.errors import LedgerError
+from pqd.interrupts import heed
+from reports.models.ledger import AccountFacts, LedgerFacts, RunFacts
+
+if TYPE_CHECKING:
+    from pqd.accounting.accounts import Answer
+    from pqd.accounting.composition import Charge
+
+_NO_HASH = ""
+# What this process has charged, for whoever has to say so when it is interrupted.
+CHARGED: list[Fraction] = []
+FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
+
+
+class Ledger:
+    """The ledger in the file ``path``, made there if there is none.
+
+    Raises
+    ------
+    LedgerError
+        Whenever the file cannot be read or written as it must be.
+    """
+
+    def __init__(self, path: str | Path, *, wait: float = 10.0) -> None:
+        """Open and check the whole chain."""
+        self._chain = Chain(Path(path), wait=wait)
+        self._forget()
+        self._refresh()
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+        return self._chain.path
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry, oldest first."""
+        return self._chain.entries()
+
+    @property
+    def head(self) -> str:
+        """The last hash of the chain: it stands for every entry, and for the ledger itself."""
+        entries = self.entries
+        return entries[-1].hash if entries else self._chain.start
+
+    @property
+    def limit(self) -> Budget:
+        """The limit of every table; the tightest of this, the table's and the caller's holds."""
+        self._refresh()
+        return self._books.limit
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """Every table, in the order in which they were first charged."""
+        self._refresh()
+        return tuple(self._books.accounts)
+
+    def check_there(self) -> None:
+        """Raise LostLedgerError if the file was removed or replaced since it was opened."""
+        self._chain.check_there()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._chain.close()
+
+    def key(self, purpose: str) -> bytes:
+        """Return the secret key of one ``purpose``; it never leaves the process."""
+        return hmac.digest(self._chain.secret, purpose.encode(), "sha256")
+
+    def fingerprint(self, content: str) -> str:
+        """Return the keyed fingerprint of a table, given what its engine says of its content."""
+        return hmac.new(self.key("table"), content.encode(), "sha256").hexdigest()
+
+    def keyed(self, digest: bytes | None) -> str | None:
+        """Return what the ledger keeps of the digest of a file."""
+        return hmac.new(self.key("file"), digest, "sha256").hexdigest() if digest else None
+
+    def of_file(self, keyed: str | None) -> str | None:
+        """Return the fingerprint of the table that a file was found to hold, None if unknown."""
+        found = (a.fingerprint for a in self.accounts if keyed in a.files)
+        return next(found, None)
+
+    def account(self, fingerprint: str) -> Account | None:
+        """Return the table with this fingerprint, None if it was never charged."""
+        self._refresh()
+        return self._books.account(fingerprint)
+
+    def answers(self, fingerprint: str) -> Mapping[str, Answer]:
+        """Return the stored answers about a table, by question key."""
+        account = self.account(fingerprint)
+        return dict(account.answers) if account else {}
+
+    def awaits(self, fingerprint: str, keys: AbstractSet[str]) -> bool:
+        """Say whether another process that still runs has paid for one of ``keys``."""
+        account = self.account(fingerprint)
+        owners = {account.pending[k] for k in keys & account.pending.keys()} if account else set()
+        return any(owner.at_work() for owner in owners)
+
+    def give_up(self, fingerprint: str) -> None:
+        """Wait no longer for what other processes have paid for."""
+        if account := self.account(fingerprint):
+            account.pending.clear()
+
+    def allowed(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
+        """Return the tightest limit on a table: of the caller, the table, the ledger."""
+        account = self.account(fingerprint)
+        return budget.least(account.limit if account else NO_LIMIT).least(self._books.limit)
+
+    def affords(
+        self,
+        fingerprint: str,
+        price: Callable[[Fraction], Charge],
+        budget: Budget = NO_LIMIT,
+        after: Charge | None = None,
+    ) -> Charge:
+        """Return the charge, ``price`` of the delta that is left, also once ``after`` is spent.
+
+        Raises
+        ------
+        BudgetError
+            If it does not fit into what is left; the message gives all the figures.
+        """
+        account = self.account(fingerprint)
+        epsilon, delta = (account.epsilon, account.delta) if account else (0, 0)
+        spent = Budget(
+            epsilon + (after.epsilon if after else Fraction(0)),
+            delta + (after.delta if after else Fraction(0)),
+        )
+        where = f" (ledger {self.path})"
+        return fitting(price, self.allowed(fingerprint, budget), spent, where)
+
+    def reserve(
+        self,
+        fingerprint: str,
+        label: str,
+        questions: Mapping[str, Body],
+        price: Callable[[Fraction], Charge],
+        *,
+        budget: Budget = NO_LIMIT,
+        fresh: bool = False,
+        file: str | None = None,
+    ) -> tuple[Reservation, Charge] | None:
+        """Charge for ``questions`` (public facts by key) in one step.
+
+        Returns None, and charges nothing, if another process has answered one of them meanwhile,
+        or is about to: then ask ``awaits`` and ``answers`` again.  ``fresh`` pays all the same.
+        ``file`` is what ``of_file`` will know the table by.
+
+        Raises
+        ------
+        BudgetError
+            If what is left does not reach for all of them; nothing is charged.
+        """
+        heed()
+        with self._writing():
+            known = self.answers(fingerprint).keys() & questions.keys()
+            if not fresh and (known or self.awaits(fingerprint, questions.keys())):
+                return None
+            account = self.account(fingerprint)
+            check_unit(account, questions.values())
+            charge = self.affords(fingerprint, price, budget)
+            number = account.number if account else len(self._books.accounts) + 1
+            if account is None:
+                opened = {"table": number, "fingerprint": fingerprint, "label": label}
+                self._append("table", opened)
+            body = {
+                "table": number,
+                "epsilon": str(charge.epsilon),
+                "delta": str(charge.delta),
+                "rule": charge.rule,
+                "by": Owner.here(),
+                "file": file,
+                "questions": [{"key": key, **facts} for key, facts in questions.items()],
+            }
+            entry = self._append("charge", body)
+            # Before it is on the disk: who is interrupted in between must not be told less.
+            CHARGED.append(charge.epsilon)
+        return Reservation(entry.number, number), charge
+
+    def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:
+        """Store what a charge has bought."""
+        self._chain.charged = True
+        found = {key: written(answer) for key, answer in answers.items()}
+        body = {"table": reservation.table, "charge": reservation.charge, "answers": found}
+        with self._writing():
+            self._append("answers", body)
+
+    def set_limit(self, budget: Budget, table: int | None = None) -> None:
+        """Set the most that may be spent on ``table``; without one, on every table.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such table.
+        """
+        with self._writing():
+            if table is not None and table not in {a.number for a in self.accounts}:
+                raise LedgerError(
+                    f"the ledger {self.path} has no table {table}; see pqd ledger show"
+                )
+            limit = {"epsilon": _written(budget.epsilon), "delta": _written(budget.delta)}
+            self._append("limit", {"table": table, **limit})
+
+    def verify(self, head: str | None = None, export: Path | None = None) -> None:
+        """Check that an earlier ``head`` or ``export`` is still part of the chain.
+
+        The chain itself was checked when it was read.
+
+        Raises
+        ------
+        LedgerError
+            If it is not: the ledger was deleted and begun anew, put back, or rewritten.
+        """
+        lost = "the ledger was begun anew, put back to an older copy, or rewritten"
+        hashes = [self._chain.start, *(entry.hash for entry in self.entries)]
+        if head is not None and head.strip().lower() not in hashes:
+            raise LedgerError(f"{self.path} does not hold the head {head[:80]}: {lost}")
+        if export is not None:
+            kept = _hashes(export)
+            if hashes[: len(kept)] != kept:
+                raise LedgerError(f"{self.path} does not begin as the export {export}: {lost}")
+
+    def exported(self) -> str:
+        """Return every entry as JSON lines, each with its hash; no secret is among them."""
+        lines = ({"hash": e.hash, "entry": e.text} for e in self.entries)
+        return "".join(json.dumps(line) + "\n" for line in ({"hash": self._chain.start}, *lines))
+
+    def statement(self) -> LedgerFacts:
+        """Return what a reader may see of the ledger."""
+        tables = tuple(
+            AccountFacts(
+                number=account.number,
+                label=account.label,
+                since=account.since,
+                epsilon=account.epsilon,
+                delta=account.delta,
+                limit=account.limit.least(self._books.limit).epsilon,
+                limit_delta=account.limit.least(self._books.limit).delta,
+                answers=len(account.answers),
+                runs=tuple(
+                    RunFacts(
+                        r.time, r.charge.epsilon, r.charge.delta, r.charge.rule, r.questions, r.unit
+                    )
+                    for r in account.runs
+                ),
+            )
+            for account in self.accounts
+        )
+        limit = self._books.limit
+        return LedgerFacts(
+            self.path.name, self.head, len(self.entries), tables, limit.epsilon, limit.delta
+        )
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._chain.writing():
+                yield
+        except BaseException:
+            # What was appended is rolled back; the accounts must not keep it.
+            self._forget()
+            raise
+
+    def _append(self, kind: str, body: Body) -> Entry:
+        stamp = datetime.now(UTC).isoformat(timespec="seconds")
+        return self._chain.append({"kind": kind, "time": stamp, **body})
+
+    def _forget(self) -> None:
+        self._books = Books()
+        self._read = 0
+
+    def _refresh(self) -> None:
+        """Bring the accounts up to the end of the chain."""
+        entries = self._chain.entries()
+        for entry in entries[self._read :]:
+            try:
+                self._books.apply(entry.body)
+            except (KeyError, ValueError, TypeError, IndexError, ArithmeticError):
+                raise LedgerError(
+                    f"the ledger {self.path} has an entry ({entry.number}) that this version of "
+                    "pqd does not understand. Nothing was spent."
+                ) from None
+        self._read = len(entries)
+
+
+def _hashes(export: Path) -> list[str]:
+    """Return the hashes of an export, after checking that they are those of its entries."""
+    try:
+        first, *rest = (json.loads(line) for line in export.read_text("utf-8").splitlines())
+        hashes = [str(first["hash"]) if len(first) == 1 else _NO_HASH]
+        for kept in rest:
+            fits = linked(hashes[-1], kept["entry"]) == kept["hash"]
+            hashes.append(kept["hash"] if fits else _NO_HASH)
+    except OSError as error:
+        raise LedgerError(f"the export {export} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        hashes = [_NO_HASH]
+    if _NO_HASH in hashes:
+        raise LedgerError(f"{export} is no whole export of a ledger")
+    return hashes
+
+
+def _written(amount: Fraction | None) -> str | None:
+    return None if amount is None else str(amount)

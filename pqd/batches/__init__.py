@@ -1,0 +1,1 @@
+"""Batches: many queries answered by one mechanism."""

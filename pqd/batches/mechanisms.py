@@ -1,0 +1,18 @@
+"""The names of the ways to share one budget among queries."""
+
+from deciders.batch.linear.laplace import NoisyAnswers
+from deciders.errors import ParameterError
+from pqd.batches.linear_workload import MECHANISMS
+from pqd.planning.choose_decider import AUTO
+
+ALONE, RANGES, WORKLOAD = "alone", "ranges", NoisyAnswers.id
+# What answers queries together, and how else they may share a budget.
+TOGETHER = (WORKLOAD, *MECHANISMS, RANGES)
+MODES = (AUTO, ALONE, *TOGETHER)
+
+
+def check_mode(mode: str) -> str:
+    """Return the name of a way to share a budget; ParameterError if there is no such way."""
+    if mode not in MODES:
+        raise ParameterError(f"there is no batch {mode!r}; use one of {', '.join(MODES)}")
+    return mode

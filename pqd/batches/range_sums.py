@@ -1,0 +1,230 @@
+"""Batches of range sums (Wu et al. 2019): SUM of one column over ranges of that same column.
+
+A row is then known by its value alone: its place on the public lattice, which also says which
+queries select it.  The conditions are evaluated once, on a public table of all lattice values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sqlglot
+from sqlglot import exp
+
+from deciders.batch.range_sums.select import best
+from deciders.batch.range_sums.workload import Buckets, RangeSums
+from deciders.errors import ParameterError
+from deciders.histogram import Histogram
+from deciders.noise import check_scale
+from pqd.accounting.accounts import Batched
+from pqd.accounting.cache_keys import of_range_sums
+from pqd.batches.mechanisms import RANGES
+from pqd.engine.bitmaps import selections
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.tables import open_table
+from pqd.sql.expressions import Kind, folded
+from reports.text.numbers import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deciders import Lattice, Noise
+    from deciders.batch.range_sums.mechanisms import BatchMechanism
+    from deciders.distributions import Floats
+    from deciders.histogram import Integers
+    from pqd.batches.row_classes import Booleans
+    from pqd.engine.contingency import Cells
+    from pqd.engine.scan_plan import Workload
+    from pqd.sql.expressions import Schema
+
+_MOST_POINTS, _MOST_QUERIES = 2**20, 500
+# One bucket per lattice value up to the first; beyond that, that many quantiles of the synthetic
+# table's rows, as many of its sum, and no bucket with values more than the third apart.
+_MOST_BUCKETS, _QUANTILES, _RATIO = 2000, 400, Fraction(102, 100)
+_UNFIT = (
+    "the mechanism ranges is for SUM of a column with values >= 0 whose conditions are ranges of "
+    "that same column; name another one, or auto"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RangePlan:
+    """The best of Wu's mechanisms for one batch, judged by expected errors on public data."""
+
+    lattice: Lattice
+    mechanism: BatchMechanism
+
+    @property
+    def id(self) -> str:
+        """The name of the family."""
+        return RANGES
+
+    @property
+    def classes(self) -> None:
+        """It knows a row by its value alone."""
+        return
+
+    @property
+    def quick(self) -> bool:
+        """It always is."""
+        return True
+
+    @property
+    def runs(self) -> int:
+        """How often it is rehearsed: more often for few queries."""
+        return max(5, 64 // len(self.mechanism.workload.ranges))
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the mechanism, its truncation, its buckets and ranges."""
+        return {"id": self.id, "by": of_range_sums(self.mechanism)}
+
+    @property
+    def note(self) -> str:
+        """Which of the mechanisms it is, and what becomes of a value."""
+        ends = len(self.mechanism.workload.buckets.ends)
+        truncation = self.mechanism.truncation.id
+        text = f"ranges is {self.mechanism.id} with truncation {truncation} over {ends:,} buckets; "
+        text += "conditions are about values within the bounds"
+        if ends < self.lattice.points:
+            most = 100 * float(self._overstated().max())
+            text += (
+                ", and a value counts as the upper end of its bucket, which adds at most "
+                f"{number_text(most, 3)} % to an answer"
+            )
+        return f"{text}."
+
+    def noise(self, epsilon: Fraction) -> None:  # noqa: ARG002 - that of every plan
+        """Nothing: how much truncation and buckets take away depends on the rows."""
+        return
+
+    def read(self, cells: Cells) -> Histogram:
+        """Return the values of all rows, in units; a row without a value is left out."""
+        held = cells.places >= 0
+        values = self.lattice.units_at(cells.places[held])
+        return Histogram.weighted(values, cells.counts[held])
+
+    def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> Batched:
+        """Return epsilon-DP answers: a row is one value of the histogram.
+
+        A deviation is that of the noise and, at most, what buckets add: post-processing.
+        """
+        found = self.mechanism.release(rows, epsilon, noise)
+        added = self._overstated() * np.abs(found.answers)
+        return Batched(
+            tuple(map(float, found.answers)),
+            tuple(map(int, found.thresholds)),
+            tuple(map(float, np.hypot(found.deviations, added))),
+        )
+
+    def _overstated(self) -> Floats:
+        """Return, per range, the largest share of an answer that is due to its buckets.
+
+        In each bucket a value counts as the upper end, by at most the end's distance from the
+        lowest value: so does a sum of such values, by the largest of these shares.
+        """
+        workload = self.mechanism.workload
+        ends = np.array(workload.buckets.ends)
+        lowest = np.concatenate((ends[:1], ends[:-1] + self.lattice.step_units))
+        shares = (ends - lowest) / np.maximum(ends, 1)
+        return np.array([shares[start:stop].max() for start, stop in workload.ranges])
+
+
+def ranges_of(workload: Workload, cells: Cells, schema: Schema, epsilon: Fraction) -> RangePlan:
+    """Return the plan of a batch, given the synthetic table's ``cells``.
+
+    Raises
+    ------
+    ParameterError
+        If the queries are no range sums, or their noise would be too large.
+    """
+    lattice = _lattice(workload)
+    selected = _selected(workload, lattice, schema)
+    ranges = [_range(places) for places in selected]
+    public = RangePlan(lattice, None).read(cells)  # type: ignore[arg-type]
+    ends = _ends(lattice, ranges, public)
+    buckets = Buckets(tuple(lattice.units_at(ends).tolist()))
+    held = [
+        (int(np.searchsorted(ends, start)), int(np.searchsorted(ends, stop - 1)) + 1)
+        for start, stop in ranges
+    ]
+    plan = RangePlan(lattice, best(RangeSums(buckets, tuple(held)), public, epsilon))
+    check_scale(plan.mechanism.largest_scale(epsilon))
+    return plan
+
+
+def _lattice(workload: Workload) -> Lattice:
+    """Return the lattice of the one column that the batch is about."""
+    measured = workload.measured[0] if workload.measured else None
+    lattice = measured.lattice if measured else None
+    if measured is None or lattice is None or len(workload.tasks) > _MOST_QUERIES:
+        raise ParameterError(_UNFIT)
+    column = sqlglot.parse_one(measured.sql, read="duckdb")
+    mentioned = {folded(name) for name in workload.columns}
+    alone = isinstance(column, exp.Column) and mentioned == {folded(column.name)}
+    if not alone or lattice.lower < 0 or lattice.points > _MOST_POINTS:
+        raise ParameterError(_UNFIT)
+    return lattice
+
+
+def _selected(workload: Workload, lattice: Lattice, schema: Schema) -> list[Booleans]:
+    """Return, for each query, which lattice values it selects."""
+    import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
+
+    (name,) = workload.columns
+    # The double nearest to each lattice value, which is what a literal of that value reads as.
+    units = lattice.units_at(np.arange(lattice.points))
+    values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
+    engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
+    kinds = engine.schema(table, {folded(name)}, {name: Kind.NUMBER})
+    found = engine.cells(table, {**schema, **kinds}, workload)
+    order = np.argsort(found.places)
+    if not np.array_equal(found.places[order], np.arange(lattice.points)):
+        raise ParameterError(_UNFIT)
+    return selections(workload, list(found.words[order].T), lattice.points)
+
+
+def _range(places: Booleans) -> tuple[int, int]:
+    """Return the first place and the one after the last; refuse gaps and nothing."""
+    held = np.flatnonzero(places)
+    if not held.size or held[-1] - held[0] + 1 != held.size:
+        raise ParameterError(_UNFIT)
+    return int(held[0]), int(held[-1]) + 1
+
+
+def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) -> Integers:
+    """Return the last place of each bucket: every place if they are few.
+
+    Else the ends of the queries, quantiles of the synthetic table's rows and of its sum, so that
+    where it has most a bucket holds one value, and between them places of values so near each
+    other that no table's sums are far off.
+    """
+    if lattice.points <= _MOST_BUCKETS:
+        return np.arange(lattice.points)
+    cuts = np.array([x - 1 for pair in ranges for x in pair if x > 0], np.int64)
+    ends = [np.array([0, lattice.points - 1]), cuts, _ladder(lattice)]
+    values, rows = public.values, public.counts.astype(float)  # noqa: PD011 - no frame
+    places = (values - lattice.lower_units) // lattice.step_units
+    for weights in (rows, rows * values):
+        running = np.cumsum(weights)
+        if running.size and running[-1] > 0:
+            wanted = running[-1] * np.arange(1, _QUANTILES) / _QUANTILES
+            found = places[np.searchsorted(running, wanted).clip(0, places.size - 1)]
+            # A value that is frequent has a bucket of its own.
+            ends += [found, found - 1]
+    every = np.unique(np.concatenate(ends))
+    return every[every >= 0]
+
+
+def _ladder(lattice: Lattice) -> Integers:
+    """Return ascending places, each the last within ``_RATIO`` of its bucket's least value."""
+    first, step, last = lattice.lower_units, lattice.step_units, lattice.points - 1
+    found, place = [0], 0
+    while place < last:
+        least = first + step * (place + 1)
+        place = min(last, max(place + 1, (math.floor(_RATIO * least) - first) // step))
+        found.append(place)
+    return np.array(found)

@@ -1,0 +1,219 @@
+"""A corrected copy: rows of the synthetic table drawn anew so that it answers as was released.
+
+Every row of the copy gets a weight.  They are the maximum-entropy ones: nearest to equal weights
+(in relative entropy) among those that agree with the released answers, where answers that
+contradict each other give way by their noise.  All of it is post-processing of the release: it
+costs nothing, and the same release makes the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pqd.engine.bitmaps import selections
+from reports.text.numbers import number_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deciders.distributions import Floats
+    from pqd.accounting.accounts import Batched
+    from pqd.batches.answers import Made
+    from pqd.batches.row_classes import Booleans
+    from pqd.engine.contingency import Cells
+    from pqd.engine.duckdb import DuckDBEngine
+    from pqd.engine.histograms import Integers
+    from pqd.engine.tables import Table
+    from pqd.execution import Answers
+    from pqd.sql.expressions import Schema
+
+# The copy counts for so little against the answers that it decides only what they leave open.
+_TRUST = 0.01
+# The fit ends when all answers are met to this share of their noise, or after so many steps, in
+# each of which a weight changes by a factor of exp(3) at most.
+_CLOSE, _STEPS, _HALVINGS, _LONGEST = 0.01, 50, 30, 3.0
+_FEWEST, _MOST_WORK = 10, 300_000_000
+# A table is at most so many times as long as the copy, whatever the noise says.
+_MOST_TIMES = 10
+
+
+class Corrected(NamedTuple):
+    """The table, and how far its answers are from the released ones, in words."""
+
+    frame: pd.DataFrame
+    note: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """Released ``answers``, each the sum of ``worth`` over the kinds of rows that it selects.
+
+    ``selected`` is (answers, kinds), ``spread`` how far each answer may be off; all in units.
+    """
+
+    selected: Booleans
+    worth: Floats
+    answers: Floats
+    spread: Floats
+
+    def sums(self, numbers: Floats) -> Floats:
+        """Return the answers of a table with so many rows of each kind."""
+        found: Floats = self.selected @ (self.worth * numbers)
+        return found
+
+
+def corrected(
+    engine: DuckDBEngine, table: Table, schema: Schema, made: Sequence[Made], answers: Answers
+) -> Corrected:
+    """Return the corrected copy of the synthetic ``table``, with all of its columns.
+
+    Guarantee: post-processing of the released answers.
+    """
+    frame = engine.frame(table)
+    rows = [engine.each(schema, one.batch.workload) for one in made]
+    kinds, first, counts = _kinds(rows)
+    parts = [
+        _linear(one, each, first, answers.batched(one.batch))
+        for one, each in zip(made, rows, strict=True)
+    ]
+    weights = fitted(parts, counts.astype(np.float64))
+    drawn = drawn_rows(weights[kinds])
+    held = np.bincount(kinds[drawn], minlength=counts.size).astype(np.float64)
+    gaps = (np.abs(part.sums(held) - part.answers).mean() for part in parts)
+    words = (
+        f"{one.batch.name} by {number_text(gap * float(one.scale), 3)}"
+        for one, gap in zip(made, gaps, strict=True)
+    )
+    note = (
+        f"The table has {drawn.size:,} rows, drawn from {table.label} so that it answers as was "
+        f"released; on average its answers differ from those in {', '.join(words)}."
+    )
+    return Corrected(frame.iloc[drawn].reset_index(drop=True), note)
+
+
+def _kinds(rows: Sequence[Cells]) -> tuple[Integers, Integers, Integers]:
+    """Return the kind of each row, a row of each kind, and how many there are: alike to all."""
+    columns = [column for each in rows for column in (*each.words.T, each.places)]
+    table = np.stack([column.astype(np.int64) for column in columns], axis=1)
+    _, first, kinds, counts = np.unique(
+        table, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    return kinds.reshape(-1), first, counts
+
+
+def _linear(one: Made, rows: Cells, first: Integers, found: Batched) -> Linear:
+    """Return a batch and its answers, over kinds of rows of which each ``first`` is one."""
+    batch, places = one.batch, rows.places[first]
+    words = [word[first] for word in rows.words.T]
+    lattice = one.measured.lattice if one.measured else None
+    worth = np.ones(first.size)
+    if lattice is not None:
+        worth = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)
+    return Linear(
+        np.stack(selections(batch.workload, words, first.size)),
+        worth,
+        np.round(np.array(found.answers)),
+        np.maximum(np.array(found.deviations or [one.choice.error] * len(batch.tasks)), 1.0),
+    )
+
+
+def fitted(parts: Sequence[Linear], counts: Floats) -> Floats:
+    """Return the weight of a row of each kind, of which there are ``counts``.
+
+    Newton's method on the concave dual: with multipliers m the weights are
+    ``exp(sum_i m_i f_i)``, and at the optimum an answer is met but for ``trust spread_i^2 m_i``.
+    """
+    system = _System(parts, counts)
+    multipliers, numbers = np.zeros(system.answers.size), counts
+    for _ in range(_STEPS):
+        slope = system.slope(multipliers, numbers)
+        if (np.abs(slope) <= _CLOSE * system.spread).all():
+            break
+        step = system.newton(slope, numbers)
+        step *= min(1.0, _LONGEST / max(np.abs(system.spread_out(step)).max(initial=0.0), 1e-300))
+        value, gain = system.value(multipliers, numbers), float(slope @ step)
+        for _ in range(_HALVINGS):
+            there = system.numbers(multipliers + step)
+            if system.value(multipliers + step, there) >= value + 1e-4 * gain:
+                break
+            step, gain = step / 2, gain / 2
+        multipliers, numbers = multipliers + step, there
+    found: Floats = numbers / counts
+    return found
+
+
+class _System:
+    """All answers as one sparse matrix over kinds of rows, and the dual of the fit."""
+
+    def __init__(self, parts: Sequence[Linear], counts: Floats) -> None:
+        held = [np.nonzero(part.selected & (part.worth != 0)) for part in parts]
+        firsts = np.cumsum([0, *(part.answers.size for part in parts)])
+        places = (place + first for (place, _), first in zip(held, firsts, strict=False))
+        worths = (part.worth[kinds] for part, (_, kinds) in zip(parts, held, strict=True))
+        self._counts, self._places = counts, np.concatenate(list(places))
+        self._kinds = np.concatenate([kinds for _, kinds in held])
+        self._worth = np.concatenate(list(worths))
+        self.answers = np.concatenate([part.answers for part in parts])
+        self.spread = np.concatenate([part.spread for part in parts])
+        self._ridge = _TRUST * self.spread**2
+
+    def sums(self, numbers: Floats) -> Floats:
+        """Return the answers of a table with so many rows of each kind."""
+        added = self._worth * numbers[self._kinds]
+        found: Floats = np.bincount(self._places, added, self.answers.size).astype(np.float64)
+        return found
+
+    def spread_out(self, multipliers: Floats) -> Floats:
+        """Return the logarithm of the weight of each kind."""
+        added = self._worth * multipliers[self._places]
+        found: Floats = np.bincount(self._kinds, added, self._counts.size).astype(np.float64)
+        return found
+
+    def numbers(self, multipliers: Floats) -> Floats:
+        """Return how many rows of each kind there are at these multipliers."""
+        found: Floats = self._counts * np.exp(np.minimum(self.spread_out(multipliers), 700))
+        return found
+
+    def value(self, multipliers: Floats, numbers: Floats) -> float:
+        """Return the dual, which the multipliers are to make as large as possible."""
+        ridge = (self._ridge * multipliers**2).sum() / 2
+        return float(self.answers @ multipliers - numbers.sum() - ridge)
+
+    def slope(self, multipliers: Floats, numbers: Floats) -> Floats:
+        """Return the gradient of the dual."""
+        found: Floats = self.answers - self.sums(numbers) - self._ridge * multipliers
+        return found
+
+    def newton(self, slope: Floats, numbers: Floats) -> Floats:
+        """Return Newton's step, by conjugate gradients with a diagonal preconditioner."""
+        squares = self._worth**2 * numbers[self._kinds]
+        diagonal = np.bincount(self._places, squares, slope.size) + self._ridge
+        step, rest = np.zeros(slope.size), slope.copy()
+        toward = rest / diagonal
+        size = float(rest @ toward)
+        enough = size * 1e-8
+        for _ in range(max(_FEWEST, min(slope.size, _MOST_WORK // max(1, self._kinds.size)))):
+            if size <= enough:
+                break
+            moved = self.sums(numbers * self.spread_out(toward)) + self._ridge * toward
+            ahead = size / float(toward @ moved)
+            step, rest = step + ahead * toward, rest - ahead * moved
+            before, size = size, float(rest @ (rest / diagonal))
+            toward = rest / diagonal + size / before * toward
+        return step
+
+
+def drawn_rows(weights: Floats) -> Integers:
+    """Return places of rows, each as often as its weight says but for less than one.
+
+    Systematic sampling: as many as the weights add up to, from 1 to ten times as many as there
+    are, at equal steps along them.
+    """
+    total = round(min(max(1.0, float(weights.sum())), float(_MOST_TIMES * weights.size)))
+    ends = np.cumsum(weights) * (total / weights.sum())
+    found = np.searchsorted(ends, 0.5 + np.arange(total), side="right")
+    return np.minimum(found, weights.size - 1).astype(np.int64)

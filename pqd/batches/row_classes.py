@@ -1,0 +1,236 @@
+"""Classes of rows: what a batch of queries can tell apart, from public data alone.
+
+A row's *vector* says which atomic conditions hold of it.  Conditions that share a column make one
+factor.  Where these compare one column with constants, all vectors that a row can have are known
+(pqd/batches/possible.py); of any other factor those are kept that the synthetic table shows, and
+the one in which nothing holds.  Classes are the combinations of these,
+where no two are one to every query.
+
+A private row is mapped by itself: a factor's vector that is not kept counts as the one in which
+nothing holds.  So one row is one class, whatever the other rows are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sqlglot
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from deciders.batch.linear.conditions import Intervals
+from deciders.errors import ParameterError
+from pqd.batches.possible import combinations
+from pqd.engine.bitmaps import WORD, selections
+from pqd.sql.expressions import folded
+
+if TYPE_CHECKING:
+    from pqd.engine.histograms import Integers
+    from pqd.engine.scan_plan import Workload
+    from pqd.sql.predicate import Atom
+
+Booleans = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+
+# The most combinations, and the most yes and no in a matrix of queries by combinations.
+MOST_COMBINATIONS, _LARGEST_MATRIX = 2**16, 2**24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factor:
+    """Atoms by their bits, and the vectors of them that are told apart; first comes all False.
+
+    ``line`` is where each comes along the one column that they are about; None if there is none,
+    and a row may then have a vector that is not here.
+    """
+
+    names: tuple[str, ...]
+    bits: tuple[int, ...]
+    vectors: Booleans
+    line: Integers | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether no row can have another vector."""
+        return self.line is not None
+
+    @classmethod
+    def of(cls, atoms: Sequence[Atom], bits: Iterable[int], shown: Booleans) -> Factor:
+        """Return the factor of the atoms at ``bits``, given vectors of all atoms."""
+        ordered = sorted(bits, key=lambda bit: atoms[bit].sql)
+        none = np.zeros((1, len(ordered)), np.bool_)
+        every = combinations([atoms[bit] for bit in ordered])
+        if not any(map(_columns, (atoms[bit] for bit in ordered))):
+            # Constant conditions: all rows are alike.
+            every = shown[:1, ordered]
+        kept = shown[:, ordered] if every is None else every
+        together = np.concatenate((none, kept))
+        distinct, places = np.unique(together, axis=0, return_inverse=True)
+        names, line = tuple(atoms[bit].sql for bit in ordered), None
+        if every is not None:
+            line = np.full(len(distinct), len(together))
+            np.minimum.at(line, places.reshape(-1)[1:], np.arange(len(every)))
+        return cls(names, tuple(ordered), distinct, line)
+
+    def places(self, vectors: Booleans) -> Integers:
+        """Return the place of each row's vector, 0 for one that is not kept."""
+        known = {vector.tobytes(): place for place, vector in enumerate(self.vectors)}
+        held = np.ascontiguousarray(vectors[:, list(self.bits)])
+        return np.array([known.get(vector.tobytes(), 0) for vector in held], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes, and which of them each query selects: ``matrix`` (queries, classes).
+
+    ``merged`` is the class of each combination of the factors' vectors, the last factor the
+    fastest.  Where all conditions compare one column with constants, classes are in its order.
+    """
+
+    factors: tuple[Factor, ...]
+    merged: Integers
+    matrix: Booleans
+
+    @classmethod
+    def of(cls, workload: Workload, words: Words) -> Classes:
+        """Return the classes for the tasks of ``workload``, given the synthetic table's words.
+
+        Raises
+        ------
+        ParameterError
+            If there are too many.
+        """
+        atoms, queries = workload.atoms, len(workload.tasks)
+        if not atoms:
+            matrix = np.ones((queries, 1), np.bool_)
+            return cls((), np.zeros(1, np.int64), matrix)
+        shown = unpacked(np.unique(_runs(words)[0], axis=0), len(atoms))
+        factors = tuple(Factor.of(atoms, bits, shown) for bits in _connected(atoms))
+        most = min(MOST_COMBINATIONS, _LARGEST_MATRIX // queries)
+        if _size(factors) > most:
+            raise ParameterError(
+                f"the conditions of these {queries:,} queries can combine in {_size(factors):,} "
+                f"ways; at most {most:,} fit: ask queries about different columns in runs of "
+                "their own, or fewer at once"
+            )
+        matrix = _matrix(workload, factors)
+        _, first, merged = np.unique(
+            np.packbits(matrix, axis=0), axis=1, return_index=True, return_inverse=True
+        )
+        found = cls(factors, merged.reshape(-1).astype(np.int64), matrix[:, first])
+        lines = [factor.line for factor in factors]
+        return found if len(lines) != 1 or lines[0] is None else found.along(lines[0])
+
+    def along(self, line: Integers) -> Classes:
+        """Return the classes in the order of ``line``, which says where each combination comes."""
+        where = np.full(self.size, line.max() + 1)
+        np.minimum.at(where, self.merged, line)
+        order = np.argsort(where)
+        return Classes(self.factors, np.argsort(order)[self.merged], self.matrix[:, order])
+
+    @property
+    def size(self) -> int:
+        """How many classes there are."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def intervals(self) -> Intervals | None:
+        """Return the queries as intervals of the classes, None if they are not."""
+        inside = np.diff(self.matrix.astype(np.int8), axis=1, prepend=0, append=0)
+        if not (np.count_nonzero(inside, axis=1) == 2).all():
+            return None
+        first, last = inside.argmax(axis=1), inside.argmin(axis=1) - 1
+        return Intervals(self.size, first, last)
+
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """Conditions that a private row may meet as no class does: it then counts as meeting none.
+
+        Empty where every row, whatever it holds, is in a class that is selected as it is.
+        """
+        return tuple(name for f in self.factors if not f.complete for name in f.names)
+
+    def of_words(self, words: Words) -> Integers:
+        """Return the class of each row of ``words``."""
+        distinct, inverse = _runs(words)
+        vectors = unpacked(distinct, sum(len(factor.bits) for factor in self.factors))
+        places = np.zeros(len(distinct), np.int64)
+        for factor in self.factors:
+            places = places * len(factor.vectors) + factor.places(vectors)
+        found: Integers = self.merged[places][inverse]
+        return found
+
+    @cached_property
+    def digest(self) -> str:
+        """What rows are told apart by, as a hash; it does not change with the order of atoms."""
+        hashed = hashlib.sha256(json.dumps([factor.names for factor in self.factors]).encode())
+        for factor in self.factors:
+            hashed.update(json.dumps(factor.vectors.shape).encode() + factor.vectors.tobytes())
+        return hashed.hexdigest()
+
+
+def _runs(words: Words) -> tuple[Words, Integers]:
+    """Return one row of each run of rows that are alike, and the run of every row.
+
+    Cells come in order, so that there are few; the answer is right in any order.
+    """
+    first = np.ones(len(words), np.bool_)
+    np.any(words[1:] != words[:-1], axis=1, out=first[1:])
+    return words[first], np.cumsum(first) - 1
+
+
+def _size(factors: Sequence[Factor]) -> int:
+    return math.prod(len(factor.vectors) for factor in factors)
+
+
+def _matrix(workload: Workload, factors: Sequence[Factor]) -> Booleans:
+    """Return which combinations of the factors' vectors each task selects."""
+    places = np.unravel_index(np.arange(_size(factors)), [len(f.vectors) for f in factors])
+    vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
+    for factor, place in zip(factors, places, strict=True):
+        vectors[:, list(factor.bits)] = factor.vectors[place]
+    return np.stack(selections(workload, list(packed(vectors).T), len(vectors)))
+
+
+def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
+    """Return the bits of atoms in groups: atoms that share a column are in one group."""
+    groups: list[tuple[set[str], list[int]]] = []
+    for bit, atom in enumerate(atoms):
+        # Those that name none share the empty name.
+        columns, bits = _columns(atom) or {""}, [bit]
+        apart = []
+        for names, held in groups:
+            if names & columns:
+                columns, bits = columns | names, held + bits
+            else:
+                apart.append((names, held))
+        groups = [*apart, (columns, bits)]
+    return sorted((bits for _, bits in groups), key=lambda b: min(atoms[i].sql for i in b))
+
+
+def _columns(atom: Atom) -> set[str]:
+    """Return the columns of an atom."""
+    tree = sqlglot.parse_one(atom.sql, read="duckdb")
+    return {folded(column.name) for column in tree.find_all(exp.Column)}
+
+
+def packed(vectors: Booleans) -> Words:
+    """Return rows of yes and no as words of 64 bits, the first bit the lowest."""
+    rows, bits = vectors.shape
+    wide = np.zeros((rows, -(-bits // WORD) * WORD), np.bool_)
+    wide[:, :bits] = vectors
+    return np.packbits(wide, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def unpacked(words: Words, bits: int) -> Booleans:
+    """Return the first ``bits`` bits of each row of words."""
+    octets = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+    found: Booleans = np.unpackbits(octets, axis=1, bitorder="little")[:, :bits].astype(np.bool_)
+    return found

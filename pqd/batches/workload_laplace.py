@@ -1,0 +1,142 @@
+"""``workload``: each query of a batch counted by itself, in one scan, with noise for all of them.
+
+Nothing is told apart but which queries a row meets, so any predicate will do: the noise needs only
+how many of them one row can meet at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deciders.batch.linear.laplace import NoisyAnswers
+from deciders.batch.linear.universe import check_upper
+from deciders.batch.verdicts import NoiseOf
+from deciders.noise import check_scale
+from pqd.accounting.accounts import Batched
+from pqd.accounting.cache_keys import of_direct
+from pqd.batches.linear_workload import MOST_DRAWN
+from pqd.batches.workload_sensitivity import most_met
+from pqd.engine.bitmaps import selections
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deciders import Lattice, Noise
+    from pqd.engine.contingency import Cells
+    from pqd.engine.histograms import Integers
+    from pqd.engine.scan_plan import Workload
+
+
+def answers(workload: Workload, cells: Cells, most: int | None = None) -> Integers:
+    """Return what each query adds up over the rows of ``cells``, in units: not private.
+
+    A row without a value adds nothing.  It counts in at most the first ``most`` of the queries that
+    it meets, in their order; without, in all of them.
+    """
+    worth, size = _worth(workload, cells), cells.counts.size
+    met = np.zeros(size, np.int64)
+    found = np.zeros(len(workload.tasks), np.int64)
+    for place, selected in enumerate(selections(workload, list(cells.words.T), size)):
+        counted = selected if most is None else selected & (met < most)
+        met += counted
+        found[place] = worth[counted].sum()
+    return found
+
+
+def _worth(workload: Workload, cells: Cells) -> Integers:
+    """Return what all rows of each cell add up to."""
+    lattice = _lattice(workload)
+    if lattice is None:
+        return cells.counts
+    return np.where(cells.places < 0, 0, lattice.units_at(cells.places)) * cells.counts
+
+
+def _lattice(workload: Workload) -> Lattice | None:
+    return workload.measured[0].lattice if workload.measured else None
+
+
+@dataclass(frozen=True, eq=False)
+class DirectPlan:
+    """WORKLOAD (Wu 2019, Algorithm 6) for any predicates.
+
+    Guarantee: epsilon-DP.  One row more, or less, is one more in one cell.  It counts in at most
+    ``most`` answers (``answers`` sees to that, whatever the row is) and adds to each a whole number
+    of at most ``top`` units, the largest of the public lattice in size, or 1 in a count.  So the
+    answers move by at most ``norm = most * top`` in all, and ``NoisyAnswers`` at that norm is
+    epsilon-DP.  ``most`` and ``top`` are public: they come from the SQL and the lattice.
+
+    That no row is left out of an answer is not needed for this; it holds as no row meets more than
+    ``most_met`` queries.
+    """
+
+    workload: Workload
+    most: int
+    top: int
+
+    @classmethod
+    def of(cls, workload: Workload, epsilon: Fraction) -> DirectPlan:
+        """Return the plan of a batch.
+
+        Raises
+        ------
+        ParameterError
+            If values are too large, or epsilon is too small for any noise.
+        """
+        lattice, top = _lattice(workload), 1
+        if lattice is not None:
+            top = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
+            check_upper(top)
+        plan = cls(workload, most_met([task.predicate for task in workload.tasks]), top)
+        check_scale(plan._noisy.norm / epsilon)
+        return plan
+
+    @property
+    def id(self) -> str:
+        """The name of the mechanism."""
+        return NoisyAnswers.id
+
+    @property
+    def _noisy(self) -> NoisyAnswers:
+        return NoisyAnswers(self.most * self.top)
+
+    @property
+    def quick(self) -> bool:
+        """Whether it draws so little that ``auto`` may take it."""
+        return len(self.workload.tasks) <= MOST_DRAWN
+
+    @property
+    def runs(self) -> int:
+        """How often it is rehearsed: more often for few queries."""
+        return max(8, 64 // len(self.workload.tasks))
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return what one row may change."""
+        return of_direct(self)
+
+    @property
+    def note(self) -> None:
+        """Nothing."""
+        return
+
+    @property
+    def classes(self) -> None:
+        """It tells no classes of rows apart."""
+        return
+
+    def noise(self, epsilon: Fraction) -> tuple[NoiseOf, ...]:
+        """Return the noise of each answer: all that is wrong with it."""
+        return (NoiseOf(1, self._noisy.scale(epsilon)),) * len(self.workload.tasks)
+
+    def read(self, cells: Cells) -> Integers:
+        """Return the exact answers: not private."""
+        return answers(self.workload, cells, self.most)
+
+    def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> Batched:
+        """Return epsilon-DP answers."""
+        drawn = self._noisy.release(rows.tolist(), epsilon, noise)
+        deviation = self._noisy.deviation(epsilon)
+        return Batched(tuple(map(float, drawn)), None, (deviation,) * len(drawn))

@@ -1,0 +1,1 @@
+"""Commands: one pipeline each, callable without a terminal."""

@@ -1,0 +1,77 @@
+"""What a comparison is held to beside its tables: terms, weights, tolerances, baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+
+from deciders.exact import positive
+from pqd.errors import DeciderError, ParameterError
+from pqd.parameters import Terms, Tolerance, stated_budget
+from pqd.planning.decisions import Asked
+from pqd.planning.estimates import AUTO, RELEASES
+
+if TYPE_CHECKING:
+    from deciders.exact import Number
+    from pqd.sql.query import Query
+
+Stated = TypeVar("Stated")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is compared beside the tables: terms, and what differs from query to query.
+
+    ``weights`` and ``tolerances`` are by query id; ``baselines`` is the budget of the independent
+    marginals, None without reference candidates.
+    """
+
+    terms: Terms
+    weights: Mapping[str, Fraction] = field(default_factory=dict)
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
+    baselines: Fraction | None = None
+
+    @classmethod
+    def parse(
+        cls,
+        terms: Terms,
+        weights: Mapping[str, Number] | None = None,
+        tolerances: Mapping[str, Number] | None = None,
+        baselines: Number | None = None,
+    ) -> Rules:
+        """Read what a caller gave; PqdError names what is wrong."""
+        if terms.decider not in {AUTO, *RELEASES}:
+            raise DeciderError(
+                f"there is no release {terms.decider!r}; use {AUTO} or {', '.join(RELEASES)}"
+            )
+        return cls(
+            terms,
+            {name: positive(value, f"weight of {name}") for name, value in (weights or {}).items()},
+            {name: Tolerance.parse(value) for name, value in (tolerances or {}).items()},
+            None if baselines is None else stated_budget(baselines),
+        )
+
+    def weight(self, query: Query) -> Fraction:
+        """Return what a query counts in the leaderboard."""
+        return self._of(self.weights, query, Fraction(1))
+
+    def asked(self, query: Query) -> Asked:
+        """Return a query on its own terms."""
+        tolerance = self._of(self.tolerances, query, self.terms.tolerance)
+        return Asked(query, replace(self.terms, tolerance=tolerance))
+
+    def _of(self, stated: Mapping[str, Stated], query: Query, otherwise: Stated) -> Stated:
+        names = (name for name in (query.id, query.block) if name in stated)
+        return next((stated[name] for name in names if name), otherwise)
+
+    def check(self, queries: Sequence[Query]) -> None:
+        """Refuse a weight or tolerance of no query."""
+        known = {query.id for query in queries} | {query.block for query in queries}
+        for what, stated in (("weight", self.weights), ("tolerance", self.tolerances)):
+            for name in stated:
+                if name not in known:
+                    raise ParameterError(
+                        f"a {what} is given for {name!r}, but there is no such query"
+                    )

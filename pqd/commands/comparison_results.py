@@ -1,0 +1,200 @@
+"""What the release of a contest says of each candidate, by post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from deciders.estimators import Released, SplitMargins, inside, outside, within
+from deciders.estimators.base import Span, claimed, clear_of
+from deciders.single.base import Decision
+from pqd.commands.leaderboard import Evidence
+from reports.models.compare import Cell, ComparedQuery
+from reports.text.numbers import plain
+
+if TYPE_CHECKING:
+    from deciders import Interval, Noise
+    from deciders.estimators import Estimator
+    from pqd.execution import Answers
+    from pqd.planning.estimates import Contest
+
+# Of a candidate that cannot be within: nothing is drawn for it.
+_NEVER = Decision(outcome=False, p_value=0.0)
+
+
+def outcome_of(
+    contest: Contest, answers: Answers, candidates: Sequence[str], weight: Fraction, noise: Noise
+) -> tuple[ComparedQuery, Evidence]:
+    """Return one query of the report, and its evidence for the leaderboard."""
+    released = answers.released(contest.release)
+    estimator = contest.release.estimator
+    estimate = low = high = None
+    if isinstance(estimator, SplitMargins):
+        epsilon = contest.terms.epsilon
+        decisions = [
+            estimator.decision(released, interval, epsilon) if interval else _NEVER
+            for interval in contest.intervals
+        ]
+        cells = tuple(
+            _cell(contest, number, name, d.outcome, d.p_value, margin=d.margin)
+            for number, (name, d) in enumerate(zip(candidates, decisions, strict=True))
+        )
+        evidence = _split_evidence(contest, decisions, weight)
+    else:
+        outcome = _Joint(contest, estimator, released, candidates)
+        cells, evidence = outcome.cells(), outcome.evidence(weight)
+        estimate, (low, high) = outcome.estimate, outcome.ends
+    query = contest.query
+    return (
+        ComparedQuery(
+            id=query.id or "",
+            sql=query.sql,
+            aggregate=query.aggregate,
+            attribute=query.attribute,
+            p=None if query.p is None else float(query.p),
+            where=query.where,
+            weight=plain(weight),
+            tolerance=contest.terms.tolerance.text,
+            release=contest.taken,
+            reason=contest.reason,
+            releases=contest.facts,
+            epsilon=contest.release.cost,
+            tau_min=contest.tau_min,
+            cells=cells,
+            closest=_closest(cells),
+            estimate=_shown(estimate, contest.scale),
+            low=_shown(low, contest.scale),
+            high=_shown(high, contest.scale),
+            block=query.block,
+            group=query.group,
+            counted=contest.release.counted,
+            replayed=contest.release.key in answers.bill.known,
+            simulated=noise.simulated,
+        ),
+        evidence,
+    )
+
+
+class _Joint:
+    """One release, and what follows from it for every candidate."""
+
+    def __init__(
+        self,
+        contest: Contest,
+        estimator: Estimator,
+        released: Released,
+        candidates: Sequence[str],
+    ) -> None:
+        self._contest, self._names = contest, candidates
+        self._estimator, self._released = estimator, released
+        self._epsilon = contest.terms.epsilon
+        self.estimate = self._estimator.estimate(released)
+        alpha = contest.terms.alpha
+        self.ends = contest.ends(self._estimator.confidence(released, self._epsilon, alpha))
+        asked = self._estimator, released
+        self._within = [within(*asked, i, self._epsilon) if i else 1.0 for i in contest.intervals]
+        self._outside = [outside(*asked, i, self._epsilon) if i else 0.0 for i in contest.intervals]
+
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(self._judged(number) for number in range(len(self._names)))
+
+    def _judged(self, number: int) -> Cell:
+        contest = self._contest
+        interval, centre = contest.intervals[number], contest.answers[number]
+        yes = interval is not None and inside(self._estimator, self._released, interval)
+        p_value = 0.0 if interval is None else self._claimed(interval, outcome=yes)
+        gaps = [
+            None if value is None or centre is None else plain(value * contest.scale - centre)
+            for value in (self.estimate, *self.ends)
+        ]
+        return _cell(contest, number, self._names[number], yes, p_value, gaps=gaps)
+
+    def _claimed(self, interval: Interval, *, outcome: bool) -> float | None:
+        return claimed(self._estimator, self._released, interval, self._epsilon, outcome=outcome)
+
+    def evidence(self, weight: Fraction) -> Evidence:
+        return Evidence(weight, tuple(self._within), tuple(self._outside), self._never)
+
+    def _never(self, a: int, b: int) -> float:
+        """Return the p-value of the claim that the answer is in no part of b's interval off a's."""
+        first, second = self._contest.intervals[a], self._contest.intervals[b]
+        if second is None:
+            return 0.0
+        if first is None:
+            return self._outside[b]
+        spans = self._estimator.span(first), self._estimator.span(second)
+        return max(
+            (
+                clear_of(self._estimator, self._released, part, self._epsilon)
+                for part in _beyond(*spans)
+            ),
+            default=0.0,
+        )
+
+
+def _beyond(first: Span, second: Span) -> list[Span]:
+    """Return the parts of ``second`` that are not in ``first``."""
+    (low, high), (start, stop) = first, second
+    if high <= start or stop <= low:
+        return [second]
+    parts = [(start, low), (high, stop)]
+    return [(x, y) for x, y in parts if x < y]
+
+
+def _split_evidence(contest: Contest, decisions: Sequence[Decision], weight: Fraction) -> Evidence:
+    """Return the evidence of decisions that were drawn one by one."""
+    chances = [1.0 if d.p_value is None else d.p_value for d in decisions]
+    held = [p if d.outcome else 1.0 for d, p in zip(decisions, chances, strict=True)]
+    refuted = [1.0 if d.outcome else p for d, p in zip(decisions, chances, strict=True)]
+
+    def never(a: int, b: int) -> float:
+        """Return the p-value of the claim that a is within or b outside."""
+        first, second = contest.intervals[a], contest.intervals[b]
+        if first and second and first.lower <= second.lower and second.upper <= first.upper:
+            return 0.0
+        return min(1.0, 2 * min(held[a], refuted[b]))
+
+    return Evidence(weight, tuple(held), tuple(refuted), never)
+
+
+def _cell(
+    contest: Contest,
+    number: int,
+    name: str,
+    yes: bool,  # noqa: FBT001 - what the cell says
+    p_value: float | None,
+    *,
+    margin: int | None = None,
+    gaps: Sequence[int | float | None] = (None, None, None),
+) -> Cell:
+    interval, centre, scale = contest.intervals[number], contest.answers[number], contest.scale
+    gap, low, high = gaps
+    return Cell(
+        candidate=name,
+        q_synthetic=None if centre is None else plain(centre),
+        tau=plain(contest.taus[number]),
+        lower=plain(interval.lower * scale) if interval else None,
+        upper=plain(interval.upper * scale) if interval else None,
+        outcome="yes" if yes else "no",
+        error=contest.errors[number],
+        alpha=contest.terms.alpha,
+        p_value=p_value,
+        margin=margin,
+        gap=gap,
+        gap_low=low,
+        gap_high=high,
+    )
+
+
+def _closest(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the candidates nearest to the estimate, or with the largest margin; none unknown."""
+    nearness = [-abs(cell.gap) if cell.gap is not None else cell.margin for cell in cells]
+    known = [near for near in nearness if near is not None]
+    if not known:
+        return ()
+    return tuple(c.candidate for c, near in zip(cells, nearness, strict=True) if near == max(known))
+
+
+def _shown(value: Fraction | None, scale: Fraction) -> int | float | None:
+    return None if value is None else plain(value * scale)

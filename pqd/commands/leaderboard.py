@@ -1,0 +1,137 @@
+"""Who is better, as far as the noise lets one say: shares, bands, and who cannot be told apart.
+
+Each query gives, per candidate, the p-values of the claims that it is within and outside its
+tolerance.  The noise of different queries is independent, so closed testing (deciders/discoveries)
+bounds the number of true claims from below, for sets of queries however chosen.
+
+* **Band**: alpha is shared by all candidates and by the two ends.  The lower end counts the claims
+  "within" that hold, the upper end all queries but the claims "outside" that hold.
+* **Better**: alpha is shared by all ordered pairs (a, b) and by two counts.  The weight of queries
+  where a is within and b outside is at least what the claims "a within and b outside" give; that of
+  queries the other way round is at most all but the claims that it is not so.  If the first exceeds
+  the second, a is within tolerance on more of the weight than b.
+
+Each holds for all candidates, or pairs, at once with probability at least 1 - alpha.  Ours;
+docs/theory.md, section 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+
+from deciders.evaluation.closed_testing import Discoveries
+from reports.models.compare import CandidateKind, ComparedQuery, Standing
+
+# How many of the queries on which a candidate is farthest off are named.
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one query says of the candidates, by number.
+
+    ``within`` and ``outside`` are p-values of these claims; ``never(a, b)`` is that of the claim
+    that b is not within where a is outside.
+    """
+
+    weight: Fraction
+    within: tuple[float, ...]
+    outside: tuple[float, ...]
+    never: Callable[[int, int], float]
+
+
+def better(evidence: Sequence[Evidence], candidates: int, alpha: float) -> set[tuple[int, int]]:
+    """Return the pairs (a, b) of which it is established that a is better than b."""
+    pairs = list(permutations(range(candidates), 2))
+    if not pairs:
+        return set()
+    level = alpha / (2 * len(pairs))
+    whole = sum((each.weight for each in evidence), Fraction(0))
+    found = set()
+    for a, b in pairs:
+        ahead = _weight(evidence, [max(e.within[a], e.outside[b]) for e in evidence], level)
+        if not ahead:
+            continue
+        behind = whole - _weight(evidence, [e.never(a, b) for e in evidence], level)
+        if ahead > behind:
+            found.add((a, b))
+    return found
+
+
+def band(evidence: Sequence[Evidence], candidate: int, level: float) -> tuple[float, float]:
+    """Return ends between which the candidate's share lies, each wrong with at most ``level``."""
+    whole = sum((each.weight for each in evidence), Fraction(0))
+    inside = _weight(evidence, [each.within[candidate] for each in evidence], level)
+    beyond = _weight(evidence, [each.outside[candidate] for each in evidence], level)
+    return float(inside / whole), float(1 - beyond / whole)
+
+
+def _weight(evidence: Sequence[Evidence], p_values: Sequence[float], level: float) -> Fraction:
+    """Return a weight that the queries whose claim is true reach or exceed.
+
+    The bounds hold for all sets at once, so those of the queries of each weight add up.
+    """
+    discoveries = Discoveries(p_values, level)
+    places: dict[Fraction, list[int]] = {}
+    for place, each in enumerate(evidence):
+        places.setdefault(each.weight, []).append(place)
+    found = (weight * discoveries.among(some) for weight, some in places.items())
+    return sum(found, Fraction(0))
+
+
+def leaderboard(
+    queries: Sequence[ComparedQuery],
+    evidence: Sequence[Evidence],
+    kinds: Mapping[str, CandidateKind],
+    alpha: Fraction,
+) -> tuple[tuple[Standing, ...], tuple[tuple[str, str], ...]]:
+    """Return the candidates, the largest share first, and the pairs that are told apart."""
+    names = list(kinds)
+    pairs = better(evidence, len(names), float(alpha))
+    level = float(alpha) / (2 * len(names))
+    made = []
+    for number, name in enumerate(names):
+        low, high = band(evidence, number, level)
+        standings = [query.cells[number].standing for query in queries]
+        made.append(
+            Standing(
+                candidate=name,
+                kind=kinds[name],
+                share=_share(queries, number),
+                low=low,
+                high=high,
+                trusted=standings.count("trusted"),
+                not_trusted=standings.count("not trusted"),
+                undecided=standings.count("undecided"),
+                best_rank=1 + sum(b == number for _, b in pairs),
+                worst_rank=len(names) - sum(a == number for a, _ in pairs),
+                wins=tuple(_wins(queries, name)),
+                worst=tuple(_worst(queries, number)),
+            )
+        )
+    made.sort(key=lambda s: (-s.share, s.best_rank, s.worst_rank, s.not_trusted))
+    return tuple(made), tuple(sorted((names[a], names[b]) for a, b in pairs))
+
+
+def _share(queries: Sequence[ComparedQuery], number: int) -> float:
+    whole = sum(float(query.weight) for query in queries)
+    held = sum(float(q.weight) for q in queries if q.cells[number].outcome == "yes")
+    return held / whole
+
+
+def _wins(queries: Sequence[ComparedQuery], name: str) -> Iterator[str]:
+    """Yield the queries where the candidate is closest, and not every one is."""
+    for query in queries:
+        if name in query.closest and len(query.closest) < len(query.cells):
+            yield query.id
+
+
+def _worst(queries: Sequence[ComparedQuery], number: int) -> list[str]:
+    """Return the queries on which the candidate is farthest outside, in tolerances."""
+    off = [(query.cells[number], query.id) for query in queries]
+    outside = [(cell, name) for cell, name in off if cell.outcome == "no"]
+    outside.sort(key=lambda pair: (pair[0].strain is None, -(pair[0].strain or 0)))
+    return [name for _, name in outside[:_NAMED]]

@@ -1,0 +1,59 @@
+"""``pqd release SPEC``: what the ``[release]`` of a spec file says, answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deciders.errors import ParameterError
+from pqd.accounting.accounts import Budget
+from pqd.commands.release import check_unit, run_release
+from pqd.execution import Progress, Purse, silent
+from pqd.parameters import Terms
+from pqd.spec.sources import opened, place_of_ledger, unexpanded
+from pqd.sql.workload_files import read_queries
+
+if TYPE_CHECKING:
+    from deciders import Noise
+    from pqd.spec import Spec
+    from reports.models.release import ReleaseReport
+
+
+def run_publication(
+    spec: Spec,
+    noise: Noise,
+    progress: Progress = silent,
+    *,
+    ledger: Path | None = None,
+    fresh: bool = False,
+    table: Path | None = None,
+) -> ReleaseReport:
+    """Release what ``spec`` says, within its budget; see ``pqd.release``.
+
+    Raises
+    ------
+    PqdError
+        As ``pqd.release``, and if the spec has no ``[release]``.
+    """
+    said = spec.release
+    if said is None:
+        raise ParameterError(
+            f"{spec.path.name} has no [release]; add [release] with epsilon = 1, "
+            'queries = "queries.sql"'
+        )
+    check_unit(spec.unit)
+    terms = Terms.parse(
+        tau=1,
+        epsilon=said.epsilon,
+        alpha=said.alpha,
+        decider=said.mechanism,
+        columns=spec.columns,
+    )
+    purse = Purse(place_of_ledger(spec, ledger), Budget(spec.epsilon, spec.delta), fresh=fresh)
+    with unexpanded(spec):
+        tables = (
+            opened(spec.private, "private"),
+            opened(spec.synthetic[said.synthetic], "synthetic"),
+        )
+        asked = read_queries(said.queries.path, tables)
+        return run_release(*tables, asked, terms, noise, progress, purse=purse, table=table)

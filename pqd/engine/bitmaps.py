@@ -1,0 +1,54 @@
+"""Predicates over packed atoms: 64 conditions of a row in one unsigned word."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqd.sql.predicate import Atom, Predicate
+
+if TYPE_CHECKING:
+    from pqd.engine.scan_plan import Workload
+
+WORD = 64
+
+Words = Sequence[NDArray[np.uint64]]
+Rows = NDArray[np.bool_]
+
+
+def matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> Rows:
+    """Return which rows match; ``place[atom]`` is the atom's bit, counted across ``words``.
+
+    Atoms under one AND (OR) that share a word cost one masked comparison together.
+    """
+    if isinstance(predicate, Atom):
+        return _masked("or", words, {place[predicate]})[0]
+    bits = {place[part] for part in predicate.parts if isinstance(part, Atom)}
+    groups = _masked(predicate.how, words, bits)
+    groups += [matching(p, place, words) for p in predicate.parts if not isinstance(p, Atom)]
+    join = np.logical_and if predicate.how == "and" else np.logical_or
+    rows = groups[0]
+    for group in groups[1:]:
+        join(rows, group, out=rows)
+    return rows
+
+
+def selections(workload: "Workload", words: Words, size: int) -> list[Rows]:
+    """Return, for each task, which of ``size`` rows it selects: all without a predicate."""
+    place = {atom: bit for bit, atom in enumerate(workload.atoms)}
+    every = np.ones(size, np.bool_)
+    predicates = (task.predicate for task in workload.tasks)
+    return [matching(p, place, words) if p else every for p in predicates]
+
+
+def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:
+    """Return, per word that ``bits`` touch, which rows have all ("and") or any ("or") of them."""
+    masks: dict[int, int] = {}
+    for bit in bits:
+        masks[bit // WORD] = masks.get(bit // WORD, 0) | 1 << bit % WORD
+    found = []
+    for number, mask in masks.items():
+        held = words[number] & np.uint64(mask)
+        found.append(held == np.uint64(mask) if how == "and" else held != 0)
+    return found

@@ -1,0 +1,143 @@
+"""Order statistics: private values are compared with the ends of intervals, as they are.
+
+A median or quantile lies inside an interval or not by how many values are beyond either end.  So
+each private value counts as one of a few public marks, by the ends that it has passed: neither the
+bounds nor the step of the synthetic table can move it across an end.  It is a map of single rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deciders import Interval, Lattice, UnanswerableError
+from deciders.estimators.base import whole_span
+from deciders.exact import as_float
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ORDERED = ("MEDIAN", "QUANTILE")
+# Stand-ins lie up to 2.5 tau off; bounds that no one stated leave room for them.
+_ROOM = 3
+_MOST = 2**61
+
+
+@dataclass(frozen=True, slots=True)
+class Fences:
+    """Ascending public ends, and the mark of values before the first, between two, after the last.
+
+    An end is a value and whether it is passed only beyond it (else also at it); marks are in
+    lattice units.  ``bounds`` are those that the caller states: values outside count as them.
+    """
+
+    ends: tuple[tuple[Fraction, bool], ...] = ()
+    marks: tuple[int, ...] = (0,)
+    bounds: tuple[Fraction, Fraction] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        intervals: Iterable[Interval],
+        scale: Fraction,
+        bounds: tuple[Fraction, Fraction] | None,
+    ) -> Fences:
+        """Return the fences at the ends of open ``intervals``, in units of ``scale`` each.
+
+        A value inside one is beyond its lower end and not yet at its upper one; on the whole
+        numbers that is ``whole_span``, whose cuts are the marks.
+
+        Raises
+        ------
+        UnanswerableError
+            If an interval is so narrow that no double lies inside.
+        ValueError
+            If two ends would have one mark.
+        """
+        found: dict[int, tuple[Fraction, bool]] = {}
+        for interval in intervals:
+            ends = (interval.lower * scale, True), (interval.upper * scale, False)
+            if _passed(*ends[0]) >= _passed(*ends[1]):
+                raise UnanswerableError(
+                    "tau is so small that no number lies within it; give a larger one"
+                )
+            for cut, end in zip(whole_span(interval), ends, strict=True):
+                if found.setdefault(cut, end) != end:
+                    raise ValueError(f"two ends at {cut}")
+        cuts = sorted(found)
+        return cls(tuple(found[cut] for cut in cuts), (cuts[0] - 1, *cuts), bounds)
+
+    @property
+    def facts(self) -> list[list[str]]:
+        """What the marks of a table depend on, beside the table."""
+        ends = [f"{'>' if beyond else '>='}{value}" for value, beyond in self.ends]
+        return [ends, list(map(str, self.marks)), list(map(str, self.bounds or ()))]
+
+    def reached(
+        self, low: Fraction | None, high: Fraction | None
+    ) -> tuple[Fraction | None, Fraction | None]:
+        """Return ends that hold every value with a mark from ``low`` to ``high``; None: no end.
+
+        A mark says which end was passed last: the value may be anywhere from there to the next
+        one, and before the first or after the last as far as stated bounds go.
+        """
+        ends = {mark: value for mark, (value, _) in zip(self.marks[1:], self.ends, strict=True)}
+        least, most = self.bounds or (None, None)
+        first = None if low is None else ends[int(low)]
+        last = None if high is None else ends[int(high) + 1]
+        return (
+            least if first is None else first if least is None else max(least, first),
+            most if last is None else last if most is None else min(most, last),
+        )
+
+    def counted(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return how many of ``values`` (no NaN) have each mark."""
+        if self.bounds:
+            low, high = map(as_float, self.bounds)
+            values = np.clip(values, low, high)
+        # Ends that meet in a double are passed together.
+        edges = np.maximum.accumulate([_passed(*end) for end in self.ends])
+        passed = np.searchsorted(edges, values, side="right")
+        return np.bincount(passed, minlength=len(self.marks)).astype(np.int64)
+
+
+def _passed(value: Fraction, beyond: bool) -> float:  # noqa: FBT001 - half of an end
+    """Return the least double that has passed an end."""
+    nearest = as_float(value)
+    return math.nextafter(nearest, math.inf) if beyond else nearest
+
+
+def reaching(lattice: Lattice, intervals: Sequence[Interval]) -> Lattice:
+    """Return ``lattice`` with room beyond ``intervals`` (in its units), by whole steps.
+
+    Bounds that are the synthetic table's must not decide what a private answer can be.
+    """
+    unit, step = lattice.unit, lattice.step
+    low = min(interval.centre - _ROOM * interval.tau for interval in intervals) * unit
+    high = max(interval.centre + _ROOM * interval.tau for interval in intervals) * unit
+    below = max(0, math.ceil((lattice.lower - low) / step))
+    above = max(0, math.ceil((high - lattice.upper) / step))
+    return Lattice(lattice.lower - below * step, lattice.upper + above * step, step)
+
+
+def fineness(lattice: Lattice, intervals: Sequence[Interval]) -> int:
+    """Return by how much units must be finer for all ends of ``intervals`` to have their own marks.
+
+    In such units every end is an even number: the cut just beyond one is odd.
+
+    Raises
+    ------
+    UnanswerableError
+        If they are too fine for whole numbers of 64 bits.
+    """
+    ends = (end for interval in intervals for end in (interval.lower, interval.upper))
+    times = 2 * math.lcm(*(end.denominator for end in ends))
+    reach = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
+    if times * reach >= _MOST:
+        raise UnanswerableError("tau is too fine a number; write it with fewer digits")
+    return times

@@ -1,0 +1,402 @@
+"""The default engine: DuckDB reads and evaluates atoms, numpy combines and counts.
+
+DuckDB is embedded and locked: it may read the given files and nothing else, cannot write, cannot
+load extensions, and its settings cannot be changed.  Every column is cast to its public kind by
+TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import duckdb
+
+from deciders import Histogram, Lattice
+from pqd.engine.bitmaps import WORD, Words, matching
+from pqd.engine.column_types import TESTS, kind_of
+from pqd.engine.contingency import Cells, cells_sql, joined, keys_of, listed
+from pqd.engine.frames import loosely_typed, numbered, readable
+from pqd.engine.histograms import Chunk, gatherer
+from pqd.engine.scan_plan import PrivacyUnit, Workload
+from pqd.engine.scan_sql import (
+    KEPT,
+    PERSON,
+    content_hash,
+    content_sql,
+    mark_of,
+    people_sql,
+    predicate_sql,
+    scan_sql,
+    typed_sql,
+)
+from pqd.engine.tables import Table, identifier, literal_path, missing, quoted
+from pqd.errors import QueryError, RunError, TableError
+from pqd.interrupts import heeded
+from pqd.sql.expressions import Kind, Schema, folded
+from pqd.sql.query import Resolved
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
+_CHUNK = 200
+_LOADED = "synthetic_columns"
+_FIRST_ROWS = 2048
+_DECIMALS = 6
+_MEDDLING = {
+    *("statistics_propagation", "type_pushdown", "scalar_fn_pushdown", "filter_pushdown"),
+    *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
+}
+_FINEST = 2.0**50
+_CSV = "; give it rows as long as the header, cells in UTF-8, and line ends of one kind"
+# What is gathered from a scan: histograms, or cells.
+Gathered = TypeVar("Gathered")
+
+
+class DuckDBEngine:
+    """One locked DuckDB over the given tables."""
+
+    def __init__(self, *tables: Table) -> None:
+        """Open, register and lock; read nothing but column names."""
+        self._connection = duckdb.connect(":memory:")
+        # A path may be a pattern to DuckDB, so it is let through as such too; it matches one file.
+        names = {name for t in tables if t.path for name in (str(t.path), literal_path(t.path))}
+        paths = ", ".join(map(quoted, sorted(names)))
+        for setting in (
+            *self._without_bar(),
+            "SET autoinstall_known_extensions = false",
+            "SET autoload_known_extensions = false",
+            "SET temp_directory = ''",
+            "SET TimeZone = 'UTC'",
+            f"SET disabled_optimizers = {quoted(','.join(self._meddling()))}",
+            f"SET allowed_paths = [{paths}]",
+            "SET enable_external_access = false",
+            "SET lock_configuration = true",
+        ):
+            self._execute(setting)
+
+    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        with heeded():
+            return self._connection.execute(sql)
+
+    def _chunks(self, sql: str) -> "Iterator[pd.DataFrame]":
+        cursor = self._execute(sql)
+        while True:
+            with heeded():
+                frame = cursor.fetch_df_chunk(_CHUNK)
+            if not len(frame):
+                return
+            yield frame
+
+    def _without_bar(self) -> list[str]:
+        """Return what hides DuckDB's progress bar; in Jupyter it may only be set if it can show."""
+        (shown,) = self._one("SELECT current_setting('enable_progress_bar')")
+        return ["SET enable_progress_bar = false"] if shown else []
+
+    def _meddling(self) -> list[str]:
+        """Return the optimizers by which other rows, or the file's format, sway what a row counts.
+
+        Statistics fold isnan() for a whole row group; a TRY_CAST pushed into the CSV reader drops
+        the rows that do not convert.  Which ones exist differs from release to release.
+        """
+        found = self._execute("SELECT * FROM duckdb_optimizers()").fetchall()
+        return sorted(_MEDDLING & {str(row[0]) for row in found})
+
+    def _register(
+        self, table: Table, names: Sequence[str], asked: Sequence[str] | None = None
+    ) -> None:
+        """Make the columns ``names`` of a frame known to DuckDB; see ``readable``."""
+        if table.frame is None:
+            return
+        registered = False
+        # A second try on a copy: the engine does not read every layout of a frame.
+        for again in (False, True):
+            with suppress(duckdb.Error, TypeError, ValueError, OverflowError), heeded():
+                found = readable(table.frame, names, asked=asked, afresh=again)
+                self._connection.register(table.relation, found)
+                registered = True
+                break
+        # Raised outside the handler, since the first error may hold a value of the frame.
+        if not registered:
+            raise TableError(f"the {table.role} frame holds columns that the engine cannot read")
+
+    def described(self, table: Table) -> Table:
+        """Return ``table`` with its column names filled in."""
+        if table.columns:
+            return table
+        rows = self._attempted(f"DESCRIBE SELECT * FROM {table.relation}")
+        if rows is None:
+            raise TableError(
+                f"the {table.role} table {table.label} is not Parquet, or broken; write it anew"
+            )
+        return replace(table, columns=tuple(str(row[0]) for row in rows))
+
+    def _attempted(self, sql: str) -> list[tuple[Any, ...]] | None:
+        """Return all rows, None if the engine fails; its message may hold a private value."""
+        with suppress(duckdb.Error):
+            rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
+            return rows
+        return None
+
+    def schema(self, table: Table, wanted: Iterable[str], given: Schema) -> Schema:
+        """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
+
+        ``given`` kinds win.  A text column of a CSV is a number, boolean or time if every value
+        that is not NULL reads as one.  Columns that are not wanted count as text.
+        """
+        lowered = {folded(name) for name in wanted}
+        names = [name for name in table.columns if folded(name) in lowered]
+        self._loaded = tuple(names)
+        self._register(table, names)
+        loose = names if table.textual else loosely_typed(table.frame, names)
+        try:
+            columns = ", ".join(map(identifier, names)) or "1"
+            self._execute(f"CREATE TEMP TABLE {_LOADED} AS SELECT {columns} FROM {table.relation}")
+            kinds = {**self._stored_kinds(), **self._text_kinds(loose)}
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0][:200]
+            hint = _CSV if table.textual else ""
+            raise TableError(
+                f"the synthetic table {table.label} cannot be read: {reason}{hint}"
+            ) from None
+        return {name: given.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
+
+    def _stored_kinds(self) -> dict[str, Kind]:
+        return {
+            str(name): kind_of(str(stored))
+            for name, stored, *_ in self._execute(f"DESCRIBE {_LOADED}").fetchall()
+        }
+
+    def _text_kinds(self, names: Sequence[str]) -> dict[str, Kind]:
+        """Return the kind of columns of text: the first that every value that is not NULL fits.
+
+        The first rows rule out most; only what they leave is tried on the whole table.
+        """
+        left = [(name, kind) for name in names for kind in TESTS]
+        for source in (f"(SELECT * FROM {_LOADED} LIMIT {_FIRST_ROWS})", _LOADED):
+            if not left:
+                break
+            outputs = ", ".join(
+                f"bool_and({TESTS[kind].format(identifier(name))}) "
+                f"FILTER ({identifier(name)} IS NOT NULL)"
+                for name, kind in left
+            )
+            found = self._one(f"SELECT {outputs} FROM {source}")
+            # NULL says that there is no value yet, which on the whole table means text.
+            refuted = {False} if source != _LOADED else {False, None}
+            left = [pair for pair, fits in zip(left, found, strict=True) if fits not in refuted]
+        kinds = dict.fromkeys(names, Kind.TEXT)
+        kinds.update(reversed(left))
+        return kinds
+
+    def loaded(self) -> "pd.DataFrame":
+        """Return the loaded columns of the synthetic table."""
+        frame: pd.DataFrame = self._execute(f"SELECT * FROM {_LOADED}").df()
+        return frame
+
+    def rows(self) -> int:
+        """Count the rows of the loaded synthetic table."""
+        return int(self._one(f"SELECT count(*) FROM {_LOADED}")[0])
+
+    def profile(
+        self,
+        schema: Schema,
+        columns: Collection[str],
+        value: str,
+        totalled: PrivacyUnit | None = None,
+    ) -> Lattice | None:
+        """Return the lattice that ``value`` takes in the synthetic table, None without values.
+
+        With ``totalled`` it holds each person's total too, over all rows.
+
+        The step is the coarsest of 1, 0.1, ... 0.000001 that all values fit, coarser for numbers
+        so large that a double cannot tell such steps apart.
+        """
+        person = self._person(totalled) if totalled else None
+        mark = mark_of(columns)
+        beside = [f"{identifier(person)} AS {mark}u"] if person else []
+        typed = typed_sql(_LOADED, schema, {name: name for name in columns}, beside)
+        whole = ", ".join(f"bool_and(round(v * 1e{d}) / 1e{d} = v)" for d in range(_DECIMALS + 1))
+        row = self._one(
+            f"SELECT count(v), min(v), max(v), {whole} FROM (SELECT {value} AS v FROM {typed}) "
+            "WHERE isfinite(v)"
+        )
+        rows, low, high, *fits = row
+        if not rows:
+            return None
+        if person:
+            sums = f"SELECT sum(v) AS s FROM (SELECT {value} AS v, {mark}u AS p FROM {typed})"
+            least, most = self._one(
+                f"SELECT min(s), max(s) FROM ({sums} WHERE isfinite(v) GROUP BY p)"
+            )
+            low, high = min(low, least), max(high, most)
+        decimals = fits.index(True) if True in fits else _DECIMALS
+        while max(abs(low), abs(high)) * 10.0**decimals > _FINEST:
+            decimals -= 1
+        step = Fraction(10) ** -decimals
+        lower, upper = Fraction(low) / step, Fraction(high) / step
+        return Lattice(round(lower) * step, round(upper) * step, step)
+
+    def _person(self, unit: PrivacyUnit) -> str | None:
+        """Return the unit's column in the synthetic table, None if it has none."""
+        return next((name for name in self._loaded if folded(name) == folded(unit.column)), None)
+
+    def _one(self, sql: str) -> tuple[Any, ...]:
+        # All rows are fetched: an unfinished result would block the next use of the connection.
+        rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
+        return rows[0]
+
+    def groups(
+        self, schema: Schema, columns: Sequence[str], resolved: Resolved, most: int
+    ) -> list[tuple[Any, ...]]:
+        """Return the distinct values of ``columns`` on synthetic rows that match, ``most`` at most.
+
+        They ascend, NULL last.
+        """
+        typed = typed_sql(_LOADED, schema, {name: name for name in {*columns, *resolved.columns}})
+        names = ", ".join(map(identifier, columns))
+        where = predicate_sql(resolved.where) if resolved.where else "TRUE"
+        sql = f"SELECT DISTINCT {names} FROM {typed} WHERE {where} ORDER BY ALL LIMIT {most}"
+        rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
+        return rows
+
+    def content(
+        self, table: Table, key: bytes, most: int | None = None, *, loosely: bool = False
+    ) -> str:
+        """Return a keyed hash of all that ``table`` holds, whatever its name and row order.
+
+        Of its first ``most`` columns by name; ``loosely`` whatever the type of its cells too.
+
+        Raises
+        ------
+        RunError
+            If the scan breaks; the message says nothing of the content.
+        """
+        names = sorted(table.columns, key=folded)[:most]
+        self._register(table, names, asked=())
+        found = self._attempted(content_sql(table.relation, names, key, loosely=loosely))
+        if found is None:
+            raise _unreadable(table)
+        return json.dumps([[folded(name) for name in names], *map(str, found[0])])
+
+    def check(self, table: Table, columns: Iterable[str]) -> None:
+        """Raise TableError if ``table`` lacks one of ``columns``."""
+        stored = {folded(name) for name in table.columns}
+        for name in columns:
+            if folded(name) not in stored:
+                missing(table, name)
+
+    def histograms(
+        self,
+        table: Table,
+        schema: Schema,
+        workload: Workload,
+    ) -> tuple[Histogram, ...]:
+        """Answer the whole workload in one scan: one histogram per task.
+
+        ``schema`` gives the public kinds.  Histograms of counts hold their mass at value 0, those
+        of distinct counts the multiplicities.
+
+        Raises
+        ------
+        TableError
+            If ``table`` lacks a column.
+        RunError
+            If the scan breaks; the message says nothing of the content.
+        """
+        return self._scanned(table, schema, workload, self._counted)
+
+    def cells(self, table: Table, schema: Schema, workload: Workload) -> Cells:
+        """Return how many rows have each combination of atoms and lattice place, in one scan.
+
+        Of one number at most, and where one row is one person.
+
+        Raises
+        ------
+        TableError, RunError
+            As ``histograms``.
+        """
+        return self._scanned(table, schema, workload, self._gathered)
+
+    def each(self, schema: Schema, workload: Workload) -> Cells:
+        """Return atoms and lattice place of each row of the synthetic table, in its order."""
+        typed = typed_sql(_LOADED, schema, {name: name for name in workload.columns})
+        rows = self._execute(scan_sql(typed, workload)).df()
+        return listed(rows, keys_of(workload))
+
+    def frame(self, table: Table) -> "pd.DataFrame":
+        """Return all columns of the synthetic table, its rows in their order."""
+        self._register(table, table.columns)
+        frame: pd.DataFrame = self._execute(f"SELECT * FROM {table.relation}").df()
+        return numbered(frame) if table.textual else frame
+
+    def _scanned(
+        self,
+        table: Table,
+        schema: Schema,
+        workload: Workload,
+        gather: Callable[[str, Workload], Gathered],
+    ) -> Gathered:
+        """Return what is gathered from a scan, or an error that tells nothing of the content."""
+        self.check(table, workload.columns)
+        public = table.role == "synthetic"
+        sql = scan_sql(self._source(table, schema, workload), workload)
+        try:
+            return gather(sql, workload)
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0][:200] if public else None
+        if reason:
+            raise QueryError(f"the engine cannot evaluate these queries: {reason}")
+        # Raised outside the handler, since the engine's own error may hold a private value.
+        raise _unreadable(table)
+
+    def _source(self, table: Table, schema: Schema, workload: Workload) -> str:
+        """Return the SQL of the typed rows that ``workload`` reads."""
+        public = table.role == "synthetic"
+        stored = {folded(name): name for name in table.columns}
+        names = {name: stored[folded(name)] for name in workload.columns}
+        unit = workload.unit
+        if not public:
+            asked = list(names.values())
+            self._register(table, table.columns if unit else asked, asked)
+        source = _LOADED if public else table.relation
+        if unit is None:
+            return typed_sql(source, schema, names)
+        person = stored.get(folded(unit.column))
+        if person is None and not public:
+            missing(table, unit.column)
+        content = self._loaded if public else sorted(table.columns, key=folded)
+        hashed = content_hash(content, workload.key)
+        return people_sql(source, schema, names, person, hashed)
+
+    def _counted(self, sql: str, workload: Workload) -> tuple[Histogram, ...]:
+        place = {atom: bit for bit, atom in enumerate(workload.atoms)}
+        column = {measured: f"v{number}" for number, measured in enumerate(workload.measured)}
+        words_count = -(-len(place) // WORD)
+        by_person = workload.unit is not None
+        gatherers = [gatherer(task, by_person=by_person) for task in workload.tasks]
+        for frame in self._chunks(sql):
+            words: Words = [frame[f"b{number}"].to_numpy() for number in range(words_count)]
+            chunk = Chunk(
+                len(frame),
+                {measured: frame[name].to_numpy() for measured, name in column.items()},
+                frame[PERSON].to_numpy() if by_person else None,
+                frame[KEPT].to_numpy() if by_person else None,
+            )
+            for task, gathering in zip(workload.tasks, gatherers, strict=True):
+                rows = matching(task.predicate, place, words) if task.predicate else None
+                gathering.add(chunk, rows)
+        return tuple(gathering.histogram() for gathering in gatherers)
+
+    def _gathered(self, sql: str, workload: Workload) -> Cells:
+        keys = keys_of(workload)
+        return joined(list(self._chunks(cells_sql(sql, keys))), keys)
+
+
+def _unreadable(table: Table) -> RunError:
+    return RunError(
+        f"the {table.role} table {table.label} could not be read to its end; check the file"
+    )

@@ -1,0 +1,189 @@
+"""From chunks of rows to one histogram per task: by rows, or by persons."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciders import Histogram, Lattice
+from pqd.engine.bitmaps import Rows
+from pqd.engine.cut_points import Fences
+from pqd.engine.scan_plan import Measured, Task
+
+Integers = NDArray[np.int64]
+# Totals beyond this are beyond any lattice; they are clamped all the same.
+_BEYOND = 2.0**60
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Chunk:
+    """Some rows: the place of each number, or itself, and with a privacy unit each row's person."""
+
+    size: int
+    places: Mapping[Measured, NDArray[Any]]
+    person: Integers | None = None
+    kept: Rows | None = None
+
+    def __repr__(self) -> str:
+        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        return "Chunk(...)"
+
+
+class Gatherer(Protocol):
+    """Takes chunks in any order; the histogram does not depend on it."""
+
+    def add(self, chunk: Chunk, rows: Rows | None) -> None:
+        """Take the ``rows`` of a chunk that match, None for all."""
+        ...
+
+    def histogram(self) -> Histogram:
+        """Return the histogram of all that was taken."""
+        ...
+
+
+def gatherer(task: Task, *, by_person: bool) -> Gatherer:
+    """Return what gathers for ``task``."""
+    if by_person and task.collapsed:
+        return PersonTotals(task.measured) if task.measured else PersonMass()
+    if task.measured and task.measured.fences:
+        return Marks(task.measured, task.measured.fences)
+    return Values(task.measured) if task.measured else Mass()
+
+
+class Mass:
+    """Counts rows."""
+
+    def __init__(self) -> None:
+        """Start at none."""
+        self._mass = 0
+
+    def add(self, chunk: Chunk, rows: Rows | None) -> None:
+        """Count."""
+        self._mass += chunk.size if rows is None else int(np.count_nonzero(rows))
+
+    def histogram(self) -> Histogram:
+        """Return the mass, at value 0."""
+        return Histogram.of_mass(self._mass)
+
+
+class Values:
+    """Keeps the values of rows; of a person's rows those that are kept."""
+
+    def __init__(self, measured: Measured) -> None:
+        """Start with none."""
+        self._measured = measured
+        self._parts: list[Histogram] = []
+
+    def add(self, chunk: Chunk, rows: Rows | None) -> None:
+        """Take the rows with a value."""
+        found = _chosen(chunk, rows, self._measured)
+        self._parts.append(_on(self._measured.lattice, Histogram.from_values(found[found >= 0])))
+
+    def histogram(self) -> Histogram:
+        """Return the histogram in lattice units; without a lattice, that of the multiplicities."""
+        merged = Histogram.merged(self._parts)
+        return merged if self._measured.lattice else merged.multiplicities()
+
+
+class Marks:
+    """Counts the values of rows by the fences that they have passed."""
+
+    def __init__(self, measured: Measured, fences: Fences) -> None:
+        """Start at none."""
+        self._scanned, self._fences = measured.scanned, fences
+        self._counts: Integers = np.zeros(len(fences.marks), np.int64)
+
+    def add(self, chunk: Chunk, rows: Rows | None) -> None:
+        """Count the rows with a value."""
+        found = _chosen(chunk, rows, self._scanned)
+        self._counts = self._counts + self._fences.counted(found[~np.isnan(found)])
+
+    def histogram(self) -> Histogram:
+        """Return the histogram of the marks."""
+        return Histogram.weighted(np.array(self._fences.marks, np.int64), self._counts)
+
+
+def _chosen(chunk: Chunk, rows: Rows | None, measured: Measured) -> NDArray[Any]:
+    """Return what the scan gave of the rows that match, of a person's rows those that are kept."""
+    found = chunk.places[measured]
+    chosen = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
+    # The rows first: they are few, and asking for values is then quick.
+    return found if chosen is None else found[chosen]
+
+
+class PersonMass:
+    """Counts persons with at least one row that matches."""
+
+    def __init__(self) -> None:
+        """Start with nobody."""
+        self._parts: list[Integers] = []
+
+    def add(self, chunk: Chunk, rows: Rows | None) -> None:
+        """Note who matches."""
+        who = _persons(chunk)
+        self._parts.append(np.unique(who if rows is None else who[rows]))
+
+    def histogram(self) -> Histogram:
+        """Return how many there are, at value 0."""
+        return Histogram.of_mass(np.unique(np.concatenate(self._parts or [_NOBODY])).size)
+
+
+class PersonTotals:
+    """Adds up each person's rows to one value, clamped to the lattice of totals.
+
+    Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
+    """
+
+    def __init__(self, measured: Measured) -> None:
+        """Start with nobody."""
+        if measured.lattice is None or measured.total is None:
+            raise ValueError("a total needs the lattices of rows and of totals")
+        self._measured, self._rows, self._total = measured, measured.lattice, measured.total
+        self._parts: list[tuple[Integers, Integers, Integers]] = []
+
+    def add(self, chunk: Chunk, rows: Rows | None) -> None:
+        """Add up the rows with a value."""
+        places = chunk.places[self._measured]
+        chosen = (places >= 0) if rows is None else (places >= 0) & rows
+        steps = places[chosen] + int(self._rows.lower / self._rows.step)
+        self._parts.append(_summed(_persons(chunk)[chosen], steps >> 32, steps & 0xFFFFFFFF))
+
+    def histogram(self) -> Histogram:
+        """Return the histogram of the totals, in units of their lattice."""
+        if not self._parts:
+            return Histogram.of_mass(0)
+        _, high, low = _summed(*map(np.concatenate, zip(*self._parts, strict=True)))
+        about = high.astype(np.float64) * 2.0**32 + low
+        within = np.abs(about) < _BEYOND
+        total = np.where(within, (np.where(within, high, 0) << 32) + low, 0)
+        total = np.where(within, total, np.sign(about) * _BEYOND).astype(np.int64)
+        first = round(self._total.lower / self._total.step)
+        places = np.clip(total - first, 0, self._total.points - 1)
+        return _on(self._total, Histogram.from_values(places))
+
+
+_NOBODY: Integers = np.empty(0, np.int64)
+
+
+def _summed(person: Integers, high: Integers, low: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return the distinct persons, each with the sums of its two halves."""
+    who, place = np.unique(person, return_inverse=True)
+    sums = np.zeros((2, who.size), np.int64)
+    np.add.at(sums[0], place, high)
+    np.add.at(sums[1], place, low)
+    return who, sums[0], sums[1]
+
+
+def _persons(chunk: Chunk) -> Integers:
+    if chunk.person is None:
+        raise ValueError("the scan gave no persons")
+    return chunk.person
+
+
+def _on(lattice: Lattice | None, places: Histogram) -> Histogram:
+    """Return the histogram, in lattice units, of places on the lattice."""
+    if lattice is None:
+        return places
+    return Histogram(lattice.units_at(places.values), places.counts)

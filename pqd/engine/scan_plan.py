@@ -1,0 +1,87 @@
+"""A workload: queries that share one scan of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pqd.engine.cut_points import Fences
+from pqd.sql.predicate import Atom, Predicate, atoms
+
+if TYPE_CHECKING:
+    from deciders import Lattice
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """All rows with one value of ``column`` are one person; rows without one are one more.
+
+    Where a person counts by their rows, at most ``max_rows`` of them are kept.
+    """
+
+    column: str
+    max_rows: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is aggregated of a row: its SQL over typed columns, and its public lattice.
+
+    Without a lattice only equality matters (COUNT DISTINCT), or with ``fences`` which of them a
+    value has passed (MEDIAN, QUANTILE).  ``total`` is the lattice of a person's total, where their
+    rows are added up first.  ``stated``: the bounds are the caller's, not the synthetic table's.
+    """
+
+    sql: str
+    lattice: Lattice | None
+    total: Lattice | None = None
+    fences: Fences | None = None
+    # What is the same but for this is counted once: spelled otherwise, it is no other number.
+    stated: bool = field(default=False, compare=False)
+
+    @property
+    def scanned(self) -> Measured:
+        """What the scan gives of it: between fences values as they are, the same for all."""
+        return self if self.fences is None else Measured(self.sql, None, fences=Fences())
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one query needs from the scan: the rows it matches, and what to count of them.
+
+    ``collapsed``: a person counts once (COUNT) or by one total (SUM), whatever their rows; else by
+    the rows kept.  It changes nothing where one row is one person.
+    """
+
+    predicate: Predicate | None
+    measured: Measured | None
+    columns: frozenset[str]
+    collapsed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Tasks over one table; distinct atoms and numbers are evaluated once.
+
+    ``key`` chooses which rows of a person are kept.
+    """
+
+    tasks: tuple[Task, ...]
+    unit: PrivacyUnit | None = None
+    key: bytes = field(default=b"", repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that a task reads."""
+        return tuple(sorted({name for task in self.tasks for name in task.columns}))
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """Every distinct atomic condition."""
+        every = (atom for task in self.tasks if task.predicate for atom in atoms(task.predicate))
+        return tuple(dict.fromkeys(every))
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """Everything distinct that is aggregated, as it is scanned."""
+        return tuple(dict.fromkeys(task.measured.scanned for task in self.tasks if task.measured))

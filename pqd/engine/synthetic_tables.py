@@ -1,0 +1,118 @@
+"""The synthetic tables of a run, read as one: what is public of all of them together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from deciders import Lattice
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.errors import TableError
+from pqd.sql.expressions import folded
+
+if TYPE_CHECKING:
+    from deciders import Histogram
+    from pqd.engine.scan_plan import PrivacyUnit, Workload
+    from pqd.engine.tables import Table
+    from pqd.sql.expressions import Schema
+    from pqd.sql.query import Resolved
+
+
+class Synthetics:
+    """One or more synthetic tables, each in an engine of its own; the first reads D too.
+
+    Kinds are those of the first table, so that all tables are asked one question; bounds and
+    groups are those of the first ``telling`` tables, of all by default.
+    """
+
+    def __init__(
+        self, tables: Sequence[Table], private: Table | None = None, telling: int | None = None
+    ) -> None:
+        """Open the engines; nothing is read but column names."""
+        first, *others = tables
+        self.engine = DuckDBEngine(first, *([private] if private else []))
+        self.engines = (self.engine, *map(DuckDBEngine, others))
+        self.tables = tuple(
+            engine.described(table) for engine, table in zip(self.engines, tables, strict=True)
+        )
+        self.private = self.engine.described(private) if private else None
+        self._telling = self.engines[:telling]
+        self.notes: dict[str, None] = {}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the first table's columns."""
+        return self.tables[0].columns
+
+    def schema(self, wanted: Iterable[str], given: Schema) -> Schema:
+        """Load the ``wanted`` columns and return the kind of every column of the first table.
+
+        Raises
+        ------
+        TableError
+            If a table cannot be read or has no rows.
+        """
+        names = {folded(name) for name in wanted}
+        kinds: Schema = {}
+        for engine, table in zip(self.engines, self.tables, strict=True):
+            found = engine.schema(table, names, _renamed(given, table))
+            if not engine.rows():
+                raise TableError(f"the synthetic table {table.label} has no rows")
+            kinds = kinds or found
+            for name, kind in _renamed(kinds, table).items():
+                if folded(name) in names and found[name] is not kind:
+                    self.notes[
+                        f'"{name}" is {found[name]} in {table.label} and counts as {kind}, as in '
+                        f"{self.tables[0].label}; cells that do not convert are NULL."
+                    ] = None
+        return kinds
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise TableError if a table, or the private one, lacks one of ``columns``."""
+        for table in (*self.tables[1:], *([self.private] if self.private else [])):
+            self.engine.check(table, columns)
+
+    def histograms(self, schema: Schema, workload: Workload) -> list[tuple[Histogram, ...]]:
+        """Return, per task, the histogram of each table."""
+        found = [
+            engine.histograms(table, schema, workload)
+            for engine, table in zip(self.engines, self.tables, strict=True)
+        ]
+        return list(zip(*found, strict=True))
+
+    def profile(
+        self,
+        schema: Schema,
+        columns: Collection[str],
+        value: str,
+        totalled: PrivacyUnit | None = None,
+    ) -> Lattice | None:
+        """Return the narrowest lattice that holds what ``value`` takes in a telling table."""
+        found = [e.profile(schema, columns, value, totalled) for e in self._telling]
+        return united([lattice for lattice in found if lattice])
+
+    def groups(
+        self, schema: Schema, columns: Sequence[str], resolved: Resolved, most: int
+    ) -> list[tuple[Any, ...]]:
+        """Return the distinct values of ``columns`` on rows of telling tables, ``most`` at most."""
+        found = (e.groups(schema, columns, resolved, most) for e in self._telling)
+        return list(dict.fromkeys(key for keys in found for key in keys))[:most]
+
+
+def _renamed(kinds: Schema, table: Table) -> Schema:
+    """Return ``kinds`` by the names that ``table`` has for its columns."""
+    known = {folded(name): kind for name, kind in kinds.items()}
+    return {name: known[folded(name)] for name in table.columns if folded(name) in known}
+
+
+def united(lattices: Sequence[Lattice]) -> Lattice | None:
+    """Return the narrowest lattice that holds every given one, None for none."""
+    if not lattices:
+        return None
+    lower = min(lattice.lower for lattice in lattices)
+    parts = [lattice.step for lattice in lattices] + [lattice.lower - lower for lattice in lattices]
+    denominator = math.lcm(*(part.denominator for part in parts))
+    step = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
+    return Lattice(lower, max(lattice.upper for lattice in lattices), step)

@@ -1,0 +1,229 @@
+"""Where a table comes from: a file or a frame, its column names, and the SQL that reads it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from pqd.engine.csv_files import buffer_for, header_of, is_packed
+from pqd.errors import TableError
+from pqd.sql.expressions import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Role = Literal["private", "synthetic"]
+
+FORMATS = ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a pandas DataFrame or a pyarrow Table"
+# What no cell of a table is: two signs that Unicode keeps from any text.
+_NO_CELL = "\ufffe\uffff"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that is not read yet.
+
+    ``label`` is what messages and reports call it; ``columns`` are its names as stored (public;
+    the engine fills them in for Parquet);
+    ``relation`` is the DuckDB SQL that reads it, ``path`` the only file that it touches and
+    ``frame`` the object that it is registered from, whichever applies; ``source`` is what it was
+    opened from.  A ``textual`` table (CSV) is read as text; an empty field is NULL.
+    """
+
+    role: Role
+    label: str
+    columns: tuple[str, ...] = field(repr=False)
+    relation: str = field(repr=False)
+    textual: bool = False
+    path: Path | None = None
+    frame: object | None = field(default=None, repr=False)
+    source: object = field(default=None, repr=False)
+
+    def version(self) -> tuple[int, ...] | None:
+        """Return what changes when the file is written; None for a frame, empty if it is gone."""
+        if self.path is None:
+            return None
+        try:
+            found = self.path.stat()
+        except OSError:
+            return ()
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+    def digest(self) -> bytes | None:
+        """Return a hash of the file and of how it is read; None for a frame or if unreadable."""
+        if self.path is None:
+            return None
+        try:
+            with self.path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return None
+        reading = self.relation.replace(quoted(literal_path(self.path)), "")
+        return hashlib.sha256(f"{content}\n{reading}".encode()).digest()
+
+
+def open_table(source: object, role: Role) -> Table:
+    """Recognise ``source`` (a path or a frame) as the ``role`` table; nothing is read but names.
+
+    A table that was opened before is returned as it is.
+
+    Raises
+    ------
+    TableError
+        If there is no such file, its format is not known, or its header is unusable.
+    """
+    if isinstance(source, Table):
+        return source
+    return replace(_opened(source, role), source=source)
+
+
+def _opened(source: object, role: Role) -> Table:
+    if isinstance(source, (str, Path)):
+        return _file(Path(source), role)
+    module = type(source).__module__.partition(".")[0]
+    if module == "pandas" and hasattr(source, "columns"):
+        return _frame(source, role, [str(name) for name in source.columns])
+    if module == "pyarrow" and hasattr(source, "column_names"):
+        return _frame(source, role, list(source.column_names))
+    raise TableError(f"the {role} table is a {type(source).__name__}; pqd reads {FORMATS}")
+
+
+def _frame(frame: object, role: Role, columns: list[str]) -> Table:
+    _check_names(f"the {role} frame", columns)
+    name = f"{role}_frame"
+    return Table(role, f"{role} frame", tuple(columns), name, frame=frame)
+
+
+def _file(path: Path, role: Role) -> Table:
+    _check_path(path, role)
+    if not path.exists():
+        # What else lies there is not told: names of files can speak of people.
+        raise TableError(
+            f"the {role} table {path} does not exist; check its name and the folder you are in"
+        )
+    if path.is_dir():
+        raise TableError(f"the {role} table {path} is a folder, not a file; name the file in it")
+    if not path.is_file():
+        raise TableError(f"the {role} table {path} is not a file")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    if kind in ([".csv"], [".tsv"], [".parquet"]):
+        _check_open(path, role)
+    if kind in ([".csv"], [".tsv"]):
+        return _delimited(path, role, "\t" if kind == [".tsv"] else None)
+    if kind == [".parquet"]:
+        relation = (
+            f"read_parquet({quoted(literal_path(path.resolve()))}, hive_partitioning = false)"
+        )
+        return Table(role, path.name, (), relation, path=path.resolve())
+    raise TableError(f"the {role} table {path} ends in none of the known formats: {FORMATS}")
+
+
+def _delimited(path: Path, role: Role, delimiter: str | None) -> Table:
+    what = f"the {role} table {path}"
+    names, delimiter = header_of(path, what, delimiter)
+    _check_names(what, names)
+    relation = _row_by_row(path.resolve(), role, names, delimiter)
+    return Table(role, path.name, tuple(names), relation, textual=True, path=path.resolve())
+
+
+def _row_by_row(path: Path, role: Role, names: Sequence[str], delimiter: str) -> str:
+    """Return the SQL that reads delimited text so that no row sways what another one counts.
+
+    One thread goes through the file, since several would guess where rows begin, and all of the
+    dialect is said here, since a guess would depend on rows.  LF, CRLF and CR end rows, in any
+    mixture: that takes ``new_line`` LF without ``strict_mode``.  An empty line is no row, even of
+    one column: that takes a ``nullstr`` that is not empty.  A private row is left out if it has
+    fewer cells than the header, or one that is not UTF-8, since an error would tell of it.
+    """
+    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
+    cells = ", ".join(f"NULLIF({identifier(name)}, '') AS {identifier(name)}" for name in names)
+    packed = "gzip" if is_packed(path) else "none"
+    buffer = buffer_for(path)
+    # Whatever is odd in public rows is an error; mixed line ends are odd then.
+    odd = {
+        "private": "new_line = '\\n', strict_mode = false, ignore_errors = true",
+        "synthetic": "strict_mode = true, ignore_errors = false",
+    }
+    return (
+        f"(SELECT {cells} FROM read_csv({quoted(literal_path(path))}, auto_detect = false, "
+        f"columns = {{{columns}}}, header = true, skip = 0, delim = {quoted(delimiter)}, "
+        f"quote = '\"', escape = '\"', comment = '', nullstr = {quoted(_NO_CELL)}, "
+        f"encoding = 'utf-8', compression = '{packed}', hive_partitioning = false, "
+        f"null_padding = false, {odd[role]}, parallel = false, buffer_size = {buffer}, "
+        f"max_line_size = {buffer}))"
+    )
+
+
+def _check_path(path: Path, role: Role) -> None:
+    """Refuse a path that the system or the engine cannot handle."""
+    try:
+        str(path.resolve()).encode()
+        path.exists()
+    except PermissionError as error:
+        raise _closed(path, role, error) from None
+    except (OSError, ValueError, RuntimeError):
+        raise TableError(f"the {role} table has a path that cannot be used; rename it") from None
+
+
+def _check_open(path: Path, role: Role) -> None:
+    """Refuse a file that the user may not read, or that holds nothing."""
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except OSError as error:
+        raise _closed(path, role, error) from None
+    if empty:
+        raise TableError(f"the {role} table {path} is empty: it holds not one byte")
+
+
+def _closed(path: Path, role: Role, error: OSError) -> TableError:
+    """Return why a file cannot be opened: the system's reason, which knows nothing of content."""
+    if isinstance(error, PermissionError):
+        return TableError(
+            f"the {role} table {path} may not be read: permission denied; ask its owner for the "
+            "right to read it, or run as a user who has it"
+        )
+    return TableError(f"the {role} table {path} cannot be opened: {error.strerror or 'no reason'}")
+
+
+def literal_path(path: Path) -> str:
+    """Return ``path`` as a pattern that matches this file alone, whatever signs it holds."""
+    return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
+
+
+def _check_names(what: str, names: Sequence[str]) -> None:
+    """Refuse unusable names; they are told by their places, since they may be a row of cells."""
+    lowered = [folded(name) for name in names]
+    twice = [place for place, name in enumerate(lowered, 1) if lowered.count(name) > 1]
+    if not names or not all(lowered):
+        raise TableError(f"{what} has no columns, or one without a name; name them all")
+    if twice:
+        places = [place for place in twice if lowered[place - 1] == lowered[twice[0] - 1]]
+        raise TableError(
+            f"{what} has columns of one name, capitals aside: numbers "
+            f"{', '.join(map(str, places))}; rename all but one"
+        )
+
+
+def quoted(value: object) -> str:
+    """Return ``value`` as a SQL text literal."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Return ``name`` as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def missing(table: Table, column: str) -> NoReturn:
+    """Refuse a query on a column that one of the tables lacks; none that it has is named."""
+    other = "synthetic" if table.role == "private" else "private"
+    header = "; its first line must name the columns" if table.textual else ""
+    raise TableError(
+        f'the column "{column}" is in the {other} table but not in the {table.role} one '
+        f"({table.label}){header}; both tables need every column of a query"
+    )

@@ -1,0 +1,1 @@
+"""Planning: all that is decided on public data before anything is drawn."""

@@ -1,0 +1,199 @@
+"""Which decider answers a query: chosen from public data only.
+
+``auto`` takes the one that errs least, at the tolerance asked for, on public stand-ins for the
+private table; a verdict that cannot have a p-value counts as wrong there, since it is never
+decided.  ``paper`` follows the advice of Patwa 2023, Table 4.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Protocol, cast
+
+from deciders import (
+    DECIDERS,
+    Decider,
+    DeciderError,
+    ErrorRates,
+    Histogram,
+    Interval,
+    Threshold,
+    UnanswerableError,
+    error_rates,
+    needed_epsilon,
+    operating_characteristic,
+    published_tau,
+)
+from deciders.single.base import BOTH
+from pqd.parameters import Terms, Wanted
+
+AUTO, PAPER = "auto", "paper"
+# True gaps, in multiples of tau, at which operating characteristics are given.
+GAPS = tuple(Fraction(step, 8) for step in range(21))
+
+
+class Named(Protocol):
+    """What decides: a decider, or a batch that answers several queries."""
+
+    @property
+    def id(self) -> str:
+        """Its name in reports."""
+        ...
+
+    @property
+    def proves(self) -> frozenset[bool]:
+        """The outcomes to which it can give a p-value."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A decider that fits the query, and what it is worth on public data (lattice units).
+
+    Without a budget only ``needed`` is known; ``needed`` and ``curve`` are None where they were not
+    asked for.
+    """
+
+    decider: Named
+    threshold: Threshold | None = None
+    published: float | None = None
+    rates: ErrorRates | None = None
+    needed: float | None = None
+    curve: tuple[float, ...] | None = None
+
+    @property
+    def worst(self) -> float:
+        """The larger error probability, 1 where unknown; a verdict without a p-value is wrong."""
+        if self.rates is None or self.decider.proves != BOTH:
+            return 1.0
+        return self.rates.worst
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The decider taken, why, and every candidate; a function of public data alone."""
+
+    taken: Candidate
+    reason: str
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def decider(self) -> Decider:
+        """The decider taken, where the query is decided by itself."""
+        return cast("Decider", self.taken.decider)
+
+
+def choose(
+    wanted: str,
+    aggregate: str,
+    fitting: Sequence[Decider],
+    synthetic: Histogram,
+    interval: Interval,
+    terms: Wanted,
+) -> Choice:
+    """Return the decider for one query among the ``fitting`` ones.
+
+    ``synthetic`` is the histogram of the synthetic table: nothing here has seen the private one.
+
+    Raises
+    ------
+    DeciderError
+        If ``wanted`` is unknown or decides another aggregate.
+    UnanswerableError
+        If it needs values >= 0.
+    """
+    _check_name(wanted, aggregate, fitting)
+    candidates = tuple(_evaluated(decider, synthetic, interval, terms) for decider in fitting)
+    if wanted == AUTO:
+        name, reason = (_least_error if isinstance(terms, Terms) else _least_budget)(candidates)
+    elif wanted == PAPER:
+        name, reason = _table_four(aggregate, candidates)
+    else:
+        name, reason = wanted, "named by the caller"
+    taken = next(c for c in candidates if c.decider.id == name)
+    low = taken.rates is not None and taken.rates.worst > terms.alpha
+    if low and taken.needed is None and not terms.brief:
+        decider = next(decider for decider in fitting if decider.id == name)
+        taken = replace(taken, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
+        candidates = tuple(taken if c.decider.id == name else c for c in candidates)
+    return Choice(taken, reason, candidates)
+
+
+def _check_name(wanted: str, aggregate: str, fitting: Sequence[Decider]) -> None:
+    names = [decider.id for decider in fitting]
+    if wanted in {AUTO, PAPER, *names}:
+        return
+    allowed = f"use {AUTO}, {PAPER} or {', '.join(names)}"
+    if wanted not in DECIDERS:
+        raise DeciderError(f"there is no decider {wanted!r}; {allowed}")
+    if DECIDERS[wanted].aggregate != aggregate:
+        raise DeciderError(
+            f"{wanted} decides {DECIDERS[wanted].aggregate}, not {aggregate}; {allowed}"
+        )
+    raise UnanswerableError(
+        f"{wanted} needs values >= 0, but the lower bound of the column is negative; {allowed}"
+    )
+
+
+def _evaluated(
+    decider: Decider, synthetic: Histogram, interval: Interval, terms: Wanted
+) -> Candidate:
+    if not isinstance(terms, Terms):
+        return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
+    if terms.brief:
+        return Candidate(decider, rates=error_rates(decider, synthetic, interval, terms.epsilon))
+    needed = curve = None
+    if terms.planning or terms.detailed:
+        needed = needed_epsilon(decider, synthetic, interval, terms.alpha)
+    if terms.detailed:
+        curve = operating_characteristic(decider, synthetic, interval, terms.epsilon, GAPS)
+    return Candidate(
+        decider,
+        decider.tau_min(synthetic, terms.epsilon, terms.alpha),
+        published_tau(decider, synthetic, terms.epsilon, terms.alpha),
+        error_rates(decider, synthetic, interval, terms.epsilon),
+        needed,
+        curve,
+    )
+
+
+def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
+    """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
+
+    The registry begins with the deciders that also release a margin, of which every aggregate has
+    one that can always be decided.
+    """
+
+    def key(candidate: Candidate) -> tuple[float, float]:
+        tau = candidate.threshold.tau if candidate.threshold else 0.0
+        return round(candidate.worst, 12), tau if math.isinf(tau) else math.ceil(tau)
+
+    best = min(candidates, key=key)
+    return best.decider.id, "errs least on public stand-ins of those with p-values"
+
+
+def _least_budget(candidates: Sequence[Candidate]) -> tuple[str, str]:
+    able = [c for c in candidates if c.decider.proves == BOTH]
+    best = min(able, key=lambda c: math.inf if c.needed is None else c.needed)
+    return best.decider.id, "needs the least budget on public stand-ins of those with p-values"
+
+
+def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, str]:
+    """Patwa 2023, Table 4; "DS much smaller than GS" is taken as: R2T's printed bound beats LM's.
+
+    DS is the largest value in the synthetic table, since the private one must not be used.
+    """
+    fixed = {
+        "COUNT": ("lm_count", "Table 4: the better choice unless q(D) = q(Ds)"),
+        "MEDIAN": ("hist_median", "Table 4: empirically smaller error"),
+    }
+    if aggregate in fixed:
+        return fixed[aggregate]
+    if aggregate != "SUM":
+        raise DeciderError(f"the paper has no decider of {aggregate}; use {AUTO}")
+    printed = {c.decider.id: c.published for c in candidates}
+    race, laplace = printed.get("r2t_sum"), printed["lm_sum"]
+    if race is not None and laplace is not None and race < laplace:
+        return "r2t_sum", "Table 4: the largest synthetic value is far below the column's bound"
+    return "lm_sum", "Table 4: the largest synthetic value is not far below the column's bound"

@@ -1,0 +1,125 @@
+"""Slips that are public and would be paid for: told before anything is spent, and in the report.
+
+Each is allowed, and seldom meant.  Nothing here sees the private table.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from pqd.engine.tables import quoted
+from pqd.parameters import MUCH_EPSILON, Terms
+from pqd.sql.expressions import Kind
+from pqd.sql.predicate import atoms
+from pqd.sql.query import Query
+from reports.text.numbers import epsilon_text, number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pqd.engine.synthetic_tables import Synthetics
+    from pqd.parameters import Wanted
+    from pqd.sql.expressions import Schema
+    from pqd.sql.predicate import Predicate
+
+# What such a note begins with.
+WARNING = "Warning: "
+# Columns of more texts are not listed: a code or a name is seldom mistyped into one of them.
+_MOST_TEXTS = 10_000
+
+
+def slips_of(query: Query, wanted: Wanted) -> Iterator[str]:
+    """Yield what is strange about the terms on which a query is asked."""
+    tau = wanted.tolerance
+    if tau.relative and tau.amount >= 1:
+        yield (
+            f"tau {tau.text} admits an answer of 0 as well as one twice as large; most want a few "
+            "per cent."
+        )
+    elif not tau.relative and tau.amount < 1 and query.aggregate.startswith("COUNT"):
+        yield (
+            f"tau {tau.text} is less than one row of a count, so that only the very same count is "
+            "within; for a share of the answer write it in per cent, such as 5%."
+        )
+    if wanted.alpha > Fraction(1, 2):
+        yield (
+            f"alpha {number_text(wanted.alpha)} accepts a verdict that is more often wrong than "
+            "right; 0.05 is usual."
+        )
+    if isinstance(wanted, Terms):
+        yield from slips_of_budget(wanted.epsilon)
+
+
+def slips_of_budget(epsilon: Fraction) -> Iterator[str]:
+    """Yield what is strange about a budget."""
+    if epsilon > MUCH_EPSILON:
+        yield (
+            f"epsilon {epsilon_text(epsilon)} protects hardly anybody: odds about a person may "
+            "change by a factor of more than 22,000; 1 or less is usual."
+        )
+
+
+class Constants:
+    """Texts that conditions compare columns with, held against what the synthetic tables hold."""
+
+    def __init__(self, tables: Synthetics, schema: Schema) -> None:
+        """Read nothing yet."""
+        self._tables, self._schema = tables, schema
+        self._held: dict[str, Sequence[str] | None] = {}
+
+    def slips(self, predicate: Predicate | None) -> Iterator[str]:
+        """Yield a slip for each text that a column of the synthetic tables never holds."""
+        for column, text in dict.fromkeys(_texts(predicate)):
+            held = self._texts_of(column)
+            if held is None or text in held:
+                continue
+            near = difflib.get_close_matches(text, held, n=1, cutoff=0.4)
+            folded = next((each for each in held if each.lower() == text.lower()), None)
+            nearest = folded or next(iter(near), None) or next(iter(held), None)
+            hint = f"; the nearest that it holds is {quoted(nearest)}" if nearest else ""
+            names = ", ".join(table.label for table in self._tables.tables[:3])
+            yield f'"{column}" is never {quoted(text)} in {names}{hint}.'
+
+    def _texts_of(self, column: str) -> Sequence[str] | None:
+        """Return what a column of text holds; None for another kind, or if it holds too much."""
+        if self._schema.get(column) is not Kind.TEXT:
+            return None
+        if column not in self._held:
+            every = Query("SELECT COUNT(*) FROM D").resolve(self._schema)
+            keys = self._tables.groups(self._schema, [column], every, _MOST_TEXTS + 1)
+            texts = [key[0] for key in keys if key[0] is not None]
+            self._held[column] = None if len(keys) > _MOST_TEXTS else texts
+        return self._held[column]
+
+
+def _texts(predicate: Predicate | None) -> Iterator[tuple[str, str]]:
+    """Yield columns and the texts that they are compared with by =, <> or IN."""
+    for atom in atoms(predicate) if predicate else ():
+        yield from _pairs(atom.sql)
+
+
+@lru_cache(maxsize=4096)
+def _pairs(condition: str) -> tuple[tuple[str, str], ...]:
+    """Return those of one condition."""
+    try:
+        tree = sqlglot.parse_one(condition, read="duckdb")
+    except (SqlglotError, RecursionError):
+        # Nested too deeply to be read again.
+        return ()
+    found: list[tuple[str, str]] = []
+    for node in tree.find_all(exp.EQ, exp.NEQ, exp.In):
+        sides = [node.this, node.args.get("expression"), *node.expressions]
+        bare = [side.unnest() for side in sides if isinstance(side, exp.Expr)]
+        columns = [side.name for side in bare if isinstance(side, exp.Column)]
+        texts = [s.this for s in bare if isinstance(s, exp.Literal) and s.is_string]
+        if len(columns) == 1:
+            found.extend((columns[0], text) for text in texts)
+    return tuple(found)

@@ -1,0 +1,69 @@
+"""The files that a spec names: opened under the names that it gives them, kept out of messages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pqd.accounting.ledger_location import ledger_path
+from pqd.engine.tables import Role, Table, open_table
+from pqd.errors import PqdError
+
+if TYPE_CHECKING:
+    from pqd.spec import Source, Spec
+
+
+def place_of_ledger(spec: Spec, stated: str | Path | None = None) -> Path:
+    """Return where the ledger lies: as stated, as PQD_LEDGER or the spec says, or by the table.
+
+    The variable comes before the spec: who may change the spec may not choose the account.
+    """
+    return ledger_path(spec.private.path, stated, spec.ledger.path if spec.ledger else None)
+
+
+@contextmanager
+def unexpanded(spec: Spec) -> Iterator[None]:
+    """Keep what ``${NAME}`` stands for out of messages: a path is shown as it is written."""
+    try:
+        yield
+    except PqdError as error:
+        text = str(error)
+        sources = [spec.private, *spec.synthetic.values()]
+        sources += [spec.ledger] if spec.ledger else []
+        sources += [spec.release.queries] if spec.release else []
+        for source in sources:
+            for path, written in _spellings(source):
+                text = text.replace(path, written)
+        error.args = (text,)
+        raise
+
+
+def _spellings(source: Source) -> list[tuple[str, str]]:
+    """Return how messages may name a path, or what lies beside it, and the same as written.
+
+    Longest first.  A ledger lies beside its table, so a folder that is not written out is hidden.
+    """
+    found = {source.path, source.path.absolute()}
+    with suppress(OSError, RuntimeError, ValueError):
+        found.add(source.path.resolve())
+    pairs = {str(path): source.written for path in found}
+    if "${" in source.written:
+        above = Path(source.written).parent
+        folder = str(above) if "${" in str(above) else f"(beside {source.written})"
+        hidden = (path.parent for path in found if path.parent.name)
+        pairs |= {f"{path}{os.sep}": f"{folder}{os.sep}" for path in hidden}
+    return sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True)
+
+
+def opened(source: Source, role: Role) -> Table:
+    """Open a table; it is called by the name that the spec gives it."""
+    return replace(open_table(source.path, role), label=label_of(source))
+
+
+def label_of(source: Source) -> str:
+    """Return what reports call a table: its name in the spec, not what stands for a variable."""
+    return Path(source.written).name

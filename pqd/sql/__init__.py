@@ -1,0 +1,1 @@
+"""Queries: from SQL text to resolved expressions, predicates, regions and groups."""

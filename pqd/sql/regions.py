@@ -1,0 +1,338 @@
+"""Which queries can no row match together: a proof from one column, or none.
+
+Budgets of queries with pairwise disjoint predicates compose in parallel (the maximum, not the sum:
+McSherry 2009, Theorem 4), so a disjointness claimed wrongly is a privacy hole, and one that is
+missed costs budget only.  Everything here errs to that side: a predicate is over-approximated
+column by column, and what is not recognised restricts nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Literal, NamedTuple
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from pqd.engine.tables import identifier, quoted
+from pqd.sql.predicate import Atom, Predicate
+
+# Numbers are doubles, as in the engine: literals that are one double are one value, and -0 is 0.
+Value = float | str | bool | datetime
+# The place just below a value (False) or just above it (True); places sort as the values do.
+Cut = tuple[Value, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What a column may hold: NULL or not, and a union of intervals of values of one type.
+
+    ``null`` says whether NULL is admitted, ``start`` whether values below the first cut are; at
+    each cut (ascending) admission turns over.  So [a, b) is cut below a and below b, the constant
+    a is cut below and above a, and a complement is the same cuts from the other start.  A set of
+    texts is such a union of constants; which order the engine gives to texts does not matter.
+    """
+
+    null: bool
+    start: bool
+    cuts: tuple[Cut, ...] = ()
+
+    @property
+    def single(self) -> object:
+        """The type of the one value that is admitted (None for NULL alone), False if more are."""
+        if self == _NULL:
+            return None
+        values = {value for value, _ in self.cuts}
+        if self.null or len(values) != 1:
+            return False
+        (value,) = values
+        if isinstance(value, bool):
+            # One cut tells which of the two it is.
+            return bool if len(self.cuts) == 1 else False
+        return type(value) if len(self.cuts) == 2 and not self.start else False
+
+
+Region = Mapping[str, Admitted]
+
+_ANYTHING = Admitted(null=True, start=True)
+_PRESENT = Admitted(null=False, start=True)
+_NULL = Admitted(null=True, start=False)
+_NOTHING = Admitted(null=False, start=False)
+
+
+def region(predicate: Predicate | None) -> Region:
+    """Over-approximate the rows that match, column by column.
+
+    Returns
+    -------
+    Region
+        By column of the schema, what a matching row may hold; a column that is not named may hold
+        anything.  **Guarantee** (soundness): every row on which ``predicate`` is TRUE lies in the
+        region; rows on which it is not may lie there too.
+    """
+    if predicate is None:
+        return {}
+    if isinstance(predicate, Atom):
+        return dict(_constraints(predicate.sql))
+    parts = [region(part) for part in predicate.parts]
+    named = [part.keys() for part in parts]
+    # A branch of OR that says nothing of a column admits everything there.
+    columns = set().union(*named) if predicate.how == "and" else set(named[0]).intersection(*named)
+    return {
+        column: _swept(predicate.how, [part[column] for part in parts if column in part])
+        for column in sorted(columns)
+    }
+
+
+def separating(first: Region, second: Region) -> str | None:
+    """Return a column on which no value, nor NULL, is admitted by both regions.
+
+    Returns
+    -------
+    str or None
+        The alphabetically first such column.  **Guarantee**: a name proves that no row lies in both
+        regions, whatever the table; None proves nothing.
+    """
+    for column in sorted(first.keys() | second.keys()):
+        if apart(first.get(column, _ANYTHING), second.get(column, _ANYTHING)):
+            return column
+    return None
+
+
+def apart(first: Admitted, second: Admitted) -> bool:
+    """Say whether no value, nor NULL, is admitted by both."""
+    return _swept("and", (first, second)) == _NOTHING
+
+
+def united(first: Admitted, second: Admitted) -> Admitted:
+    """Return what either admits, or more."""
+    return _swept("or", (first, second))
+
+
+def describe(column: str, region: Region) -> str:
+    """Return in short words what ``region`` admits on ``column``, to show a proof to a user."""
+    name, admitted = identifier(column), region.get(column, _ANYTHING)
+    fixed = {
+        _ANYTHING: f"{name} is anything",
+        _PRESENT: f"{name} is not NULL",
+        _NULL: f"{name} is NULL",
+        _NOTHING: f"{name} admits no value",
+    }
+    if admitted in fixed:
+        return fixed[admitted]
+    return f"{name} {_words(admitted)}{' or NULL' if admitted.null else ''}"
+
+
+def _swept(how: Literal["and", "or"], parts: Sequence[Admitted]) -> Admitted:
+    """Return what all (and) or any (or) of ``parts`` admit; anything if types of values mix."""
+    if not _one_type(parts):
+        return _ANYTHING
+    least = len(parts) if how == "and" else 1
+    depth = sum(part.start for part in parts)
+    start = inside = depth >= least
+    turns = sorted(
+        (cut, -1 if (turn % 2 == 0) == part.start else 1)
+        for part in parts
+        for turn, cut in enumerate(part.cuts)
+    )
+    cuts = []
+    for cut, steps in groupby(turns, key=itemgetter(0)):
+        depth += sum(step for _, step in steps)
+        if (depth >= least) != inside:
+            inside = not inside
+            cuts.append(cut)
+    return Admitted(sum(part.null for part in parts) >= least, start, tuple(cuts))
+
+
+def _one_type(parts: Iterable[Admitted]) -> bool:
+    """Say whether all cuts are at values of one type, which are in order."""
+    return len({type(value) for part in parts for value, _ in part.cuts}) <= 1
+
+
+class _Truth(NamedTuple):
+    """Where one condition on one column may be TRUE, and where it may be FALSE.
+
+    ``exact``: it is TRUE on all of these values, and FALSE on all of those.
+    """
+
+    column: str
+    true: Admitted
+    false: Admitted
+    exact: bool = True
+
+
+def exactly(atom: Atom) -> tuple[str, Admitted] | None:
+    """Return the one column of a condition and just what it holds where the condition is TRUE.
+
+    None if the condition is not one whose meaning is known exactly.
+    """
+    truth = _read(atom.sql)
+    return (truth.column, truth.true) if truth and truth.exact else None
+
+
+def _constraints(sql: str) -> tuple[tuple[str, Admitted], ...]:
+    truth = _read(sql)
+    return ((truth.column, truth.true),) if truth else ()
+
+
+@lru_cache(maxsize=4096)
+def _read(sql: str) -> _Truth | None:
+    try:
+        return _truth(sqlglot.condition(sql, dialect="duckdb"))
+    except (ValueError, RecursionError, SqlglotError):
+        # Not recognised, or nested too deeply to be read again.
+        return None
+
+
+def _truth(node: exp.Expr) -> _Truth:
+    """Read a condition; ValueError if it is not of a form whose meaning is known exactly."""
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        return _compared(exp.EQ, _column(node), value=True)
+    if any(value for name, value in node.args.items() if name not in _ARGUMENTS):
+        raise ValueError(node)
+    if isinstance(node, exp.Not):
+        column, true, false, exact = _truth(node.this)
+        return _Truth(column, false, true, exact)
+    if isinstance(node, exp.Between):
+        column, ends = _column(node.this), ((exp.GTE, "low"), (exp.LTE, "high"))
+        return _joined("and", [_compared(o, column, _constant(node.args[e])) for o, e in ends])
+    if isinstance(node, exp.In) and node.expressions:
+        column, values = _column(node.this), [_constant(value) for value in node.expressions]
+        return _joined("or", [_compared(exp.EQ, column, value) for value in values])
+    if type(node) not in _OPERATORS:
+        raise ValueError(node)
+    operator, left, right = type(node), node.this, node.expression
+    if operator in _MIRRORED and not isinstance(left.unnest(), exp.Column):
+        operator, left, right = _MIRRORED[operator], right, left
+    return _compared(operator, _column(left), _constant(right))
+
+
+def _joined(how: Literal["and", "or"], truths: Sequence[_Truth]) -> _Truth:
+    """Return the truth of an AND or OR of conditions on one column."""
+    false = _swept("or" if how == "and" else "and", [truth.false for truth in truths])
+    # Where values of two types meet, nothing is known.
+    exact = all(truth.exact for truth in truths) and _one_type(truth.true for truth in truths)
+    return _Truth(truths[0].column, _swept(how, [truth.true for truth in truths]), false, exact)
+
+
+def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Truth:
+    """Return the truth of ``column operator value``; a value of None is NULL."""
+    if operator in _NEGATED:
+        _, true, false, exact = _compared(_NEGATED[operator], column, value)
+        return _Truth(column, false, true, exact)
+    if operator in {exp.Is, exp.NullSafeEQ}:
+        true = _NULL if value is None else _constants_only(value)
+        return _Truth(column, true, Admitted(not true.null, not true.start, true.cuts))
+    # From here on NULL on either side is unknown, which is neither TRUE nor FALSE.
+    if value is None:
+        return _Truth(column, _NOTHING, _NOTHING)
+    wild = isinstance(value, str) and not {"%", "_"}.isdisjoint(value)
+    if operator is exp.ILike or (operator is exp.Like and wild):
+        return _Truth(column, _PRESENT, _PRESENT, exact=False)
+    if operator not in _HALF_LINES:
+        true = _constants_only(value)
+    elif isinstance(value, (str, bool)):
+        return _Truth(column, _PRESENT, _PRESENT, exact=False)
+    else:
+        start, above = _HALF_LINES[operator]
+        true = Admitted(null=False, start=start, cuts=((value, above),))
+    return _Truth(column, true, Admitted(null=False, start=not true.start, cuts=true.cuts))
+
+
+def _constants_only(value: Value) -> Admitted:
+    if isinstance(value, bool):
+        # One cut parts FALSE from TRUE, so that each is the complement of the other.
+        return Admitted(null=False, start=not value, cuts=((True, False),))
+    return Admitted(null=False, start=False, cuts=((value, False), (value, True)))
+
+
+def _column(node: exp.Expr) -> str:
+    node = node.unnest()
+    if not isinstance(node, exp.Column) or [k for k, v in node.args.items() if v] != ["this"]:
+        raise ValueError(node)
+    return node.name
+
+
+def _constant(node: exp.Expr) -> Value | None:
+    """Return the value of a constant as the engine reads it, None for NULL."""
+    node = node.unnest()
+    if isinstance(node, exp.Null):
+        return None
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Literal):
+        return str(node.this) if node.is_string else float(node.this)
+    if isinstance(node, exp.Neg):
+        number = _constant(node.this)
+        if isinstance(number, float):
+            return -number
+    if isinstance(node, exp.Cast) and node.this.is_string and node.to.this in _MOMENTS:
+        moment = datetime.fromisoformat(node.this.this)
+        if moment.tzinfo is None:
+            return moment
+    raise ValueError(node)
+
+
+_MOMENTS = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
+_ARGUMENTS = frozenset({"this", "expression", "expressions", "low", "high"})
+_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.NEQ: exp.EQ,
+    exp.NullSafeNEQ: exp.NullSafeEQ,
+}
+# Whether the half line starts below every value, and whether it ends above the constant.
+_HALF_LINES: dict[type[exp.Expr], tuple[bool, bool]] = {
+    exp.LT: (True, False),
+    exp.LTE: (True, True),
+    exp.GT: (False, True),
+    exp.GTE: (False, False),
+}
+# What ``constant operator column`` is with the column first; LIKE and IS have no such form.
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
+    **dict(zip(_HALF_LINES, (exp.GT, exp.GTE, exp.LT, exp.LTE), strict=True)),
+    **{same: same for same in (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)},
+}
+_OPERATORS = frozenset({*_MIRRORED, exp.Like, exp.ILike, exp.Is})
+
+
+def _words(admitted: Admitted) -> str:
+    if isinstance(admitted.cuts[0][0], bool):
+        return "= FALSE" if admitted.start else "= TRUE"
+    pieces = list(_pieces(admitted))
+    gaps = list(_pieces(Admitted(null=False, start=not admitted.start, cuts=admitted.cuts)))
+    for words, word, several in ((pieces, "=", "in"), (gaps, "<>", "not in")):
+        points = [low[0] for low, high in words if low and high and low[0] == high[0]]
+        if len(points) == len(words):
+            listed = _listed([_literal(point) for point in points], ", ")
+            return f"{word} {listed}" if len(points) == 1 else f"{several} ({listed})"
+    return "in " + _listed([_interval(*piece) for piece in pieces], " or ")
+
+
+def _pieces(admitted: Admitted) -> Iterator[tuple[Cut | None, Cut | None]]:
+    """Yield the intervals by their ends; None is an end at infinity."""
+    ends: list[Cut | None] = [None, *admitted.cuts] if admitted.start else [*admitted.cuts]
+    ends += [None] * (len(ends) % 2)
+    yield from zip(ends[::2], ends[1::2], strict=True)
+
+
+def _interval(low: Cut | None, high: Cut | None) -> str:
+    left = f"{'(' if low[1] else '['}{_literal(low[0])}" if low else "(-inf"
+    right = f"{_literal(high[0])}{']' if high[1] else ')'}" if high else "inf)"
+    return f"{left}, {right}"
+
+
+def _listed(words: Sequence[str], between: str) -> str:
+    shown = words if len(words) <= 4 else [*words[:3], f"... ({len(words)} in all)"]
+    return between.join(shown)
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    text = value if isinstance(value, str) else str(value).removesuffix(" 00:00:00")
+    short = text if len(text) <= 40 else text[:37] + "..."
+    return quoted(short)

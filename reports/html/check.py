@@ -1,0 +1,109 @@
+"""What the page of a check is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from reports.html.audit import budget
+from reports.html.curves import Curves
+from reports.html.pictures import shares
+from reports.html.query import asked, block, panel, verdict_cells
+from reports.terminal.audit import SIMULATED
+from reports.text.check import (
+    HOW_TO_READ,
+    advice,
+    badge,
+    cost_lines,
+    counts_sentence,
+    message_head,
+    remark_lines,
+    result,
+    row,
+    worst_first,
+)
+from reports.text.numbers import epsilon_text
+
+if TYPE_CHECKING:
+    from reports.models.check import CheckEntry, CheckReport
+
+# What the widest screen has room for beside a line that is marked.
+_WIDTH = 72
+KINDS = {
+    "PASS": "yes",
+    "FAIL": "no",
+    "ERROR": "no",
+    "WARN": "open",
+    "KNOWN": "open",
+    "PLAN": "none",
+}
+_NAMES = {
+    "PASS": "passed",
+    "FAIL": "failed",
+    "ERROR": "broken",
+    "WARN": "warned",
+    "KNOWN": "known",
+    "PLAN": "planned",
+}
+
+
+def check_context(report: CheckReport, command: str | None) -> dict[str, Any]:
+    """Return the context of ``check.html.j2``."""
+    curves = Curves()
+    word = result(report)
+    rows = [_row(entry, curves) for entry in worst_first(report)]
+    spent = "0" if report.dry else epsilon_text(report.cost.epsilon)
+    # A run that stopped early does not know its private table.
+    private = [("Private table", report.private)] if report.private else []
+    facts = [("Spec", report.spec), *private, ("Epsilon spent", spent)]
+    return {
+        "kind": "check",
+        "word": word,
+        "title": word,
+        "tone": {"PASSED": "yes", "PLANNED": "none"}.get(word, "no"),
+        "lead": counts_sentence(report),
+        "spec": report.spec,
+        "stamp": SIMULATED if report.simulated else "",
+        "tally": _tally(report),
+        "facts": [(name, text) for name, text in facts if text],
+        "rows": rows,
+        "drawings": curves.drawings(),
+        "cost": list(cost_lines(report)),
+        "budget": None if report.dry else budget(report.cost),
+        "command": command,
+        "replays": report.cost.ledger is not None and not report.dry,
+        "reading": HOW_TO_READ,
+        "remarks": list(remark_lines(report)),
+    }
+
+
+def _tally(report: CheckReport) -> list[dict[str, Any]]:
+    counts = Counter(badge(entry) for entry in report.entries)
+    found = [word for word in _NAMES if counts[word]]
+    boxes = shares(counts[word] for word in found)
+    return [
+        {"name": _NAMES[word], "kind": KINDS[word], "number": counts[word], "box": box}
+        for word, box in zip(found, boxes, strict=True)
+    ]
+
+
+def _row(entry: CheckEntry, curves: Curves) -> dict[str, Any]:
+    word, single = badge(entry), entry.verdicts[0] if len(entry.verdicts) == 1 else None
+    first, others = message_head(entry.message, _WIDTH)
+    return {
+        "id": entry.id,
+        "entry": entry,
+        "badge": word,
+        "kind": KINDS[word],
+        "standing": _NAMES[word],
+        "open": entry.gate in {"error", "fail"},
+        "simulated": any(verdict.simulated for verdict in entry.verdicts),
+        "message": first,
+        "others": others,
+        "shown": row(entry),
+        "cells": verdict_cells(single) if single else None,
+        "question": asked(single) if single else "",
+        "panel": panel(single, entry.tolerance, curves) if single else None,
+        "block": block(entry.verdicts) if len(entry.verdicts) > 1 else None,
+        "advice": list(advice(entry)),
+    }

@@ -1,0 +1,70 @@
+"""The curves of a page: a scale drawn once, and each distinct set of curves drawn once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reports.text.audit import share_text
+
+if TYPE_CHECKING:
+    from reports.models.audit import CandidateFacts, QueryFacts
+
+_NAMES = ("first", "second", "third")
+_PLACES = ((0, "at no gap"), (8, "at tau"), (16, "at 2 tau"))
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A picture of curves: the number of its drawing on the page, a legend, and it in words."""
+
+    number: int
+    legend: tuple[tuple[str, str], ...]
+    label: str
+
+
+class Curves:
+    """The curves that a page shows, in the order of their first use."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._drawings: dict[tuple[tuple[float | None, ...], ...], int] = {}
+
+    def add(self, facts: QueryFacts) -> Curve | None:
+        """Return the picture of a query's curves, None where there are none."""
+        if not any(candidate.curve for candidate in facts.candidates):
+            return None
+        # Matplotlib is imported only by a page that shows a curve.
+        from reports.plots import drawn  # noqa: PLC0415
+
+        shown = drawn(facts.candidates, facts.decider)
+        key = tuple(_rounded(candidate.curve or ()) for candidate in shown)
+        number = self._drawings.setdefault(key, len(self._drawings) + 1)
+        legend = tuple(zip(_NAMES, (c.decider for c in shown), strict=False))
+        return Curve(number, legend, _label(shown[0]))
+
+    def drawings(self) -> dict[str, str]:
+        """Return every drawing of the page as SVG under its id, the scale first."""
+        if not self._drawings:
+            return {}
+        from reports.plots import curves_svg, frame_svg  # noqa: PLC0415 - the same
+
+        ids = (f"curve-{number}" for number in self._drawings.values())
+        drawings = zip(ids, curves_svg(self._drawings), strict=True)
+        return {"curve-scale": frame_svg(), **dict(drawings)}
+
+
+def _rounded(curve: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Return a curve to a quarter of a pixel, so that what looks alike is one drawing."""
+    return tuple(None if chance is None else round(chance, 3) for chance in curve)
+
+
+def _label(candidate: CandidateFacts) -> str:
+    curve = candidate.curve or ()
+    parts = [
+        f"{share_text(chance)} {name}"
+        for place, name in _PLACES
+        if place < len(curve) and (chance := curve[place]) is not None
+    ]
+    return f"Chance of a yes with {candidate.decider}: {', '.join(parts) or 'not known'}"

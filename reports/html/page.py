@@ -1,0 +1,69 @@
+"""The frame of every page: nothing is loaded, and only the style and script written here run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from reports.text.escape import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def page(template: str, **context: object) -> str:
+    """Return the page of ``template``; whatever it quotes is text there, never a tag."""
+    from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
+
+    environment = _environment()
+    style, script = _source(environment, "page.css"), _source(environment, "page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    shared: dict[str, Any] = {
+        "policy": Markup(policy),  # noqa: S704 - made of digests
+        "style": Markup(style),  # noqa: S704 - our own file
+        "script": Markup(script),  # noqa: S704 - the same
+        "refused": (),
+    }
+    return environment.get_template(template).render(shared | context)
+
+
+def fragment(template: str, **context: object) -> str:
+    """Return a piece of HTML for a notebook: styled, without a script."""
+    return _environment().get_template(template).render(context)
+
+
+@cache
+def _environment() -> Environment:
+    """Return the templates, compiled once for all pages of a process."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
+
+    return Environment(
+        loader=PackageLoader("reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _harmless(value: object) -> object:
+    if type(value) is not str or (value.isascii() and value.isprintable()):
+        return value
+    return visible(value, keep="\n")
+
+
+def _source(environment: Environment, name: str) -> str:
+    loader = environment.loader
+    return "" if loader is None else loader.get_source(environment, name)[0]
+
+
+def _digest(text: str) -> str:
+    """Return what a browser compares an inline style or script with before it takes it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

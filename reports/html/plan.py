@@ -1,0 +1,117 @@
+"""What the page of a plan is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from reports.html.curves import Curves
+from reports.html.query import asked, blocked, panel, tally_view
+from reports.models.refusals import refused_lines
+from reports.text.audit import budget_text, share_text, threshold_text
+from reports.text.headlines import plan_headline
+from reports.text.numbers import epsilon_text, number_text
+
+if TYPE_CHECKING:
+    from reports.models.plan import PlanEntry, PlanReport
+
+_BADGES = {
+    True: ("OK", "yes", "decidable"),
+    False: ("LOW", "open", "too little"),
+    None: ("", "none", ""),
+}
+
+
+def plan_context(plan: PlanReport, command: str | None) -> dict[str, Any]:
+    """Return the context of ``plan.html.j2``."""
+    title, lead = plan_headline(plan)
+    curves = Curves()
+    rows = list(_rows(plan, curves))
+    facts = [("Synthetic table", plan.synthetic), ("Tolerance", plan.tolerance)]
+    if plan.epsilon is not None:
+        facts.append(("Epsilon per query", epsilon_text(plan.epsilon)))
+    level = number_text(float(plan.alpha) * 100, 3)
+    return {
+        "kind": "plan",
+        "title": title,
+        "lead": lead,
+        "stamp": "",
+        "tally": _tally(plan.entries) if plan.epsilon is not None else [],
+        "facts": [*facts, ("Epsilon spent", "0")],
+        "rows": rows,
+        "budgeted": plan.epsilon is not None,
+        "drawings": curves.drawings(),
+        "cost": [
+            f"Planned on {plan.synthetic} alone: no private table was read, nothing was spent."
+        ],
+        "budget": None,
+        "command": command,
+        "replays": False,
+        "level": level,
+        "refused": list(refused_lines(plan.refused)),
+        "remarks": list(plan.notes),
+    }
+
+
+def _tally(entries: Sequence[PlanEntry]) -> list[dict[str, Any]]:
+    enough = sum(entry.decidable is True for entry in entries)
+    return tally_view((("decidable", enough), ("too little", len(entries) - enough)))
+
+
+def _rows(plan: PlanReport, curves: Curves) -> Iterator[dict[str, Any]]:
+    for name, found in groupby(plan.entries, key=lambda entry: entry.block):
+        entries = list(found)
+        # Without a budget there is nothing to sort groups by.
+        if name is not None and plan.epsilon is not None:
+            yield {"id": name, "block": _block(entries)}
+            continue
+        for entry in entries:
+            facts = panel(entry, plan.tolerance, curves)
+            yield {**_cells(entry), "question": asked(entry), "block": None, "panel": facts}
+
+
+def _block(entries: Sequence[PlanEntry]) -> dict[str, Any]:
+    rows = [_cells(entry) for entry in entries]
+    deciders = ", ".join(sorted({entry.decider for entry in entries}))
+    names = ("answer", "tau", "least", "wrong", "needed")
+    for row in rows:
+        row["numbers"] = [row[name] for name in names]
+    return {
+        **blocked(entries, [(row["standing"], row) for row in rows]),
+        "kind": "yes" if all(entry.decidable for entry in entries) else "open",
+        "tally": _tally(entries),
+        "columns": (
+            "Synthetic",
+            "Tolerance",
+            "Least tau",
+            "Wrong at most",
+            "Epsilon for tau, about",
+        ),
+        "deciders": f"{deciders} would decide",
+        "marks": (),
+    }
+
+
+def _cells(entry: PlanEntry) -> dict[str, Any]:
+    badge, kind, standing = _BADGES[entry.decidable]
+    chosen = entry.chosen
+    wrong = None if chosen.false_no is None else chosen.worst
+    return {
+        "id": entry.id,
+        "group": entry.group or entry.id,
+        "badge": badge,
+        "kind": kind,
+        "standing": standing,
+        "marks": (),
+        "answer": number_text(entry.q_synthetic),
+        "answer_sort": repr(float(entry.q_synthetic)),
+        "tau": f"±{number_text(entry.tau, 4)}",
+        "tau_sort": repr(float(entry.tau)),
+        "least": threshold_text(chosen.tau_min),
+        "least_sort": "" if chosen.tau_min is None else repr(chosen.tau_min),
+        "wrong": share_text(wrong),
+        "wrong_sort": "" if wrong is None else repr(wrong),
+        "needed": budget_text(chosen.epsilon_needed),
+        "needed_sort": "" if chosen.epsilon_needed is None else repr(chosen.epsilon_needed),
+    }

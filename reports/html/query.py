@@ -1,0 +1,165 @@
+"""One query as a page shows it when it is opened: pictures, sentences, candidates, its SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from reports.html.pictures import interval_picture, shares
+from reports.models.audit import Verdict
+from reports.terminal.audit import marks
+from reports.text.audit import (
+    budget_text,
+    headline,
+    p_cell,
+    question,
+    sentences,
+    share_text,
+    threshold_text,
+    tolerance,
+    worth_sentence,
+)
+from reports.text.headlines import tally, worst_first
+from reports.text.numbers import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reports.html.curves import Curves
+    from reports.models.audit import CandidateFacts, QueryFacts
+
+WORDS = {
+    "trusted": "yes",
+    "not trusted": "no",
+    "undecided": "open",
+    "decidable": "yes",
+    "too little": "open",
+}
+_CLAIMS = {"trusted": "inside", "not trusted": "outside", "undecided": "open"}
+# Few enough groups to be seen at once.
+_FEW = 12
+
+
+def panel(facts: QueryFacts, stated: str, curves: Curves) -> dict[str, Any]:
+    """Return all that a query shows when it is opened."""
+    if isinstance(facts, Verdict):
+        ends, claim = (facts.lower, facts.upper), _CLAIMS[facts.standing]
+        # The question stands above, the thresholds in the table below.
+        told = list(sentences(facts, stated, "±"))[1:-1]
+    else:
+        ends, claim = (facts.q_synthetic - facts.tau, facts.q_synthetic + facts.tau), "none"
+        told = list(_planned(facts, stated))
+    least = facts.chosen.tau_min
+    return {
+        "picture": interval_picture(facts.q_synthetic, ends, least, claim),
+        "least": threshold_text(least),
+        "lines": told,
+        "curve": curves.add(facts),
+        "candidates": [_candidate(c, facts) for c in facts.candidates],
+        "budgeted": any(c.tau_min is not None for c in facts.candidates),
+        "sql": facts.sql,
+    }
+
+
+def _planned(facts: QueryFacts, stated: str) -> Iterator[tuple[str, str]]:
+    amount = tolerance(facts.tau, stated, "±")
+    yield f"synthetic answer {number_text(facts.q_synthetic)}, {amount}", "plain"
+    if facts.chosen.tau_min is not None:
+        text, enough = worth_sentence(facts)
+        yield text, "plain" if enough else "warning"
+    yield f"{facts.decider} would decide: {facts.reason}", "detail"
+
+
+def _candidate(candidate: CandidateFacts, facts: QueryFacts) -> dict[str, Any]:
+    return {
+        "name": candidate.decider,
+        "used": candidate.decider == facts.decider,
+        "least": threshold_text(candidate.tau_min),
+        "false_no": share_text(candidate.false_no),
+        "false_yes": share_text(candidate.false_yes),
+        "needed": budget_text(candidate.epsilon_needed),
+    }
+
+
+def asked(facts: QueryFacts) -> str:
+    """Return the query in words."""
+    return question(facts.aggregate, facts.attribute, facts.p, facts.where)
+
+
+def verdict_cells(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict's badge and numbers, and what a column is sorted by."""
+    badge, words = headline(verdict)
+    p, margin = verdict.p_value, verdict.margin
+    return {
+        "badge": badge,
+        "kind": WORDS[verdict.standing],
+        "words": words,
+        "standing": verdict.standing,
+        "marks": list(marks(verdict)),
+        "p": p_cell(p),
+        "p_sort": "" if p is None else repr(float(p)),
+        "answer": number_text(verdict.q_synthetic),
+        "answer_sort": repr(float(verdict.q_synthetic)),
+        "tau": f"±{number_text(verdict.tau, 4)}",
+        "tau_sort": repr(float(verdict.tau)),
+        "least": threshold_text(verdict.tau_min),
+        "people": "" if margin is None else f"{_people(verdict):,}",
+        "people_sort": "" if margin is None else str(_people(verdict)),
+        "counted": verdict.counted,
+    }
+
+
+def _people(verdict: Verdict) -> int:
+    margin = verdict.margin or 0
+    return margin if verdict.outcome == "yes" else 1 - margin
+
+
+def block(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return a grouped query: how its groups stand, and a table of them, the worst first."""
+    deciders = ", ".join(sorted({verdict.decider for verdict in verdicts}))
+    return {
+        **blocked(verdicts, [(verdict.standing, _group(verdict)) for verdict in verdicts]),
+        "kind": WORDS[worst_first([verdict.standing for verdict in verdicts])],
+        "tally": tally_view(tally(verdict.standing for verdict in verdicts)),
+        "columns": ("p", "Synthetic", "Tolerance", "Least tau", "Margin"),
+        "deciders": f"decided by {deciders}",
+        "marks": sorted({mark for verdict in verdicts for mark in marks(verdict)}),
+    }
+
+
+def _group(verdict: Verdict) -> dict[str, Any]:
+    cells = verdict_cells(verdict)
+    names = ("p", "answer", "tau", "least", "people")
+    return {**cells, "group": _named(verdict), "numbers": [cells[name] for name in names]}
+
+
+def blocked(
+    members: Sequence[QueryFacts], rows: Sequence[tuple[str, dict[str, Any]]]
+) -> dict[str, Any]:
+    """Return what any grouped query shows: its groups by standing, many good ones folded away."""
+    first = members[0]
+    parts = []
+    for standing in ("not trusted", "too little", "undecided", "trusted", "decidable"):
+        found = [row for stands, row in rows if stands == standing]
+        folded = standing in {"trusted", "decidable"} and len(rows) > _FEW
+        if found:
+            parts.append({"standing": standing, "rows": found, "open": not folded})
+    return {
+        "question": f"{question(first.aggregate, first.attribute, first.p, None)} per group",
+        "groups": len(members),
+        "parts": parts,
+        "sql": first.sql,
+    }
+
+
+def _named(facts: QueryFacts) -> str:
+    return facts.group or facts.id
+
+
+def tally_view(counts: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
+    """Return how many stand how, with boxes for a bar."""
+    boxes = shares(number for _, number in counts)
+    return [
+        {"name": name, "kind": WORDS[name], "number": number, "box": box}
+        for (name, number), box in zip(counts, boxes, strict=True)
+    ]

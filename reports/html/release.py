@@ -1,0 +1,165 @@
+"""What the page of a release is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from reports.html.audit import budget
+from reports.html.pictures import Scale, band
+from reports.models.refusals import refused_lines
+from reports.terminal.release import SIMULATED
+from reports.text.audit import cost_sentences
+from reports.text.headlines import counted, gap_text, release_headline
+from reports.text.numbers import epsilon_text, number_text
+from reports.text.release import (
+    asked,
+    classes_text,
+    difference,
+    error_text,
+    how_to_read,
+    interval_text,
+    level_text,
+    noise_text,
+    query_sentences,
+    runs,
+    tables_text,
+    truncation_text,
+)
+
+if TYPE_CHECKING:
+    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+
+# Few enough groups to be seen at once.
+_FEW = 12
+# Beyond as many halves of the interval the synthetic answer leaves the picture.
+_FAR = 4.0
+
+
+def release_context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
+    """Return the context of ``release.html.j2``."""
+    title, lead = release_headline(report)
+    return {
+        "kind": "release",
+        "title": title,
+        "lead": lead,
+        "stamp": SIMULATED if report.simulated else "",
+        "tally": [],
+        "facts": [
+            ("Private table", report.private),
+            ("Synthetic table", report.synthetic),
+            ("Queries", f"{len(report.queries):,}"),
+            ("Batches", str(len(report.batches))),
+            ("Epsilon spent", epsilon_text(report.cost.epsilon)),
+        ],
+        "batches": [_batch(batch) for batch in report.batches],
+        "rows": [_run(members, report) for members in runs(report.queries)],
+        "level": level_text(report.alpha),
+        **_columns(report.queries),
+        "simulated": report.simulated,
+        "drawings": {},
+        "cost": list(cost_sentences(report.cost, tables_text(report))),
+        "budget": budget(report.cost),
+        "command": command,
+        "replays": report.cost.ledger is not None,
+        "reading": list(how_to_read(report)),
+        "refused": list(refused_lines(report.refused)),
+        "remarks": list(report.notes),
+    }
+
+
+def _columns(queries: Sequence[ReleasedQuery]) -> dict[str, bool]:
+    """Return which columns would not be empty."""
+    return {
+        "bounded": any(query.low is not None for query in queries),
+        "noisy": any(query.deviation is not None for query in queries),
+    }
+
+
+def _batch(batch: ReleasedBatch) -> dict[str, Any]:
+    return {
+        "name": batch.name,
+        "queries": counted(batch.queries, "query", "queries"),
+        "size": str(batch.queries),
+        "mechanism": batch.mechanism,
+        "epsilon": epsilon_text(batch.epsilon),
+        "epsilon_sort": repr(float(batch.epsilon)),
+        "error": error_text(batch.error),
+        "error_sort": repr(float(batch.error)),
+        "reason": batch.reason,
+        "classes": classes_text(batch),
+        "replayed": batch.replayed,
+        "rivals": [
+            {
+                "name": rival.mechanism,
+                "used": rival.mechanism == batch.mechanism,
+                "error": error_text(rival.error),
+            }
+            for rival in sorted(batch.rehearsed, key=lambda rival: rival.error)
+        ],
+    }
+
+
+def _run(members: Sequence[ReleasedQuery], report: ReleaseReport) -> dict[str, Any]:
+    """Return a query, or the groups of one together."""
+    first = members[0]
+    shared = {"question": asked(first), "sql": first.sql, "batch": first.batch}
+    if first.block is None:
+        return {
+            **shared,
+            **_cells(first),
+            "groups": [],
+            "picture": _picture(first, report),
+            "lines": list(query_sentences(first, report)),
+        }
+    cuts = {truncation_text(query) for query in members}
+    return {
+        **shared,
+        "id": first.block,
+        "groups": [_cells(query) for query in members],
+        **_columns(members),
+        # Where all were cut off at the same place, it is said once.
+        "cut": "".join(cuts) if len(cuts) == 1 else "",
+        "cuts": len(cuts) > 1,
+        "open": len(members) <= _FEW,
+    }
+
+
+def _cells(query: ReleasedQuery) -> dict[str, Any]:
+    gap, bounded = difference(query), query.low is not None and query.high is not None
+    return {
+        "id": query.id,
+        "group": query.group or query.id,
+        "answer": number_text(query.answer),
+        "answer_sort": repr(float(query.answer)),
+        "interval": interval_text(query),
+        # By how wide it is.
+        "interval_sort": repr(float((query.high or 0) - (query.low or 0))) if bounded else "",
+        "noise": noise_text(query),
+        "noise_sort": "" if query.deviation is None else repr(query.deviation),
+        "synthetic": number_text(query.q_synthetic),
+        "synthetic_sort": repr(float(query.q_synthetic)),
+        "gap": gap_text(gap),
+        "gap_sort": repr(float(gap)),
+        "cut": truncation_text(query),
+    }
+
+
+def _picture(query: ReleasedQuery, report: ReleaseReport) -> dict[str, Any] | None:
+    """Return where the interval and both answers lie, None where there is no interval."""
+    if query.low is None or query.high is None:
+        return None
+    answer, synthetic = float(query.answer), float(query.q_synthetic)
+    low, high = float(query.low), float(query.high)
+    half = max(answer - low, high - answer) or 1.0
+    scale_half = max(half, min(abs(synthetic - answer), _FAR * half)) * 1.08
+    scale = Scale(answer - scale_half, answer + scale_half)
+    level, within = level_text(report.alpha), interval_text(query)
+    return {
+        "between": band(scale, low, high),
+        "answer": scale.place(answer),
+        "synthetic": scale.place(synthetic),
+        "aside": "left" if synthetic < scale.low else "right" if synthetic > scale.high else "",
+        "label": f"Private answer {number_text(query.answer)}, {level} interval {within}; "
+        f"synthetic answer {number_text(query.q_synthetic)}",
+    }

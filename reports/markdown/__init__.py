@@ -1,0 +1,1 @@
+"""Markdown renderings, one file per kind of report."""

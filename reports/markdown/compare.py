@@ -1,0 +1,100 @@
+"""A comparison as Markdown: the leaderboard, who cannot be told apart, and all else folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
+from reports.terminal.audit import SIMULATED
+from reports.text.audit import cost_sentences, question
+from reports.text.compare import (
+    SYMBOLS,
+    cell_sign,
+    how_to_read,
+    named_sentence,
+    percent,
+    query_sentences,
+    rank_text,
+    tie_sentences,
+)
+from reports.text.escape import visible
+from reports.text.headlines import KINDS, compare_headline
+
+if TYPE_CHECKING:
+    from reports.models.compare import ComparedQuery, CompareReport, Standing
+
+_BOARD = (
+    ("rank", "---:"),
+    ("candidate", "---"),
+    ("within tolerance", "---:"),
+    ("between", "---"),
+    ("trusted", "---:"),
+    ("not", "---:"),
+    ("undecided", "---:"),
+)
+
+
+def compare_parts(report: CompareReport) -> Iterator[str]:
+    """Yield the parts of a comparison."""
+    title, lead = compare_headline(report)
+    yield f"## pqd compare: {markdown(title)}"
+    if report.simulated:
+        yield f"**{SIMULATED}**"
+    yield sentence(lead)
+    if report.leaderboard:
+        yield table(_BOARD, map(_standing, report.leaderboard))
+    if told := list(tie_sentences(report)):
+        yield items(told)
+    yield from left_out(report.refused)
+    if report.queries:
+        yield folded("Every query on every candidate", _heat(report))
+        yield folded("Queries", [items(_asked(report.queries))])
+    if told := list(named_sentence(report)):
+        yield folded("Where each is closest, and where it is farthest off", [items(told)])
+    tables = f"{visible(report.private)}, compared with {len(report.candidates)} synthetic tables"
+    yield folded("Cost", [items(cost_sentences(report.cost, tables))])
+    yield folded("How to read this", [items([*how_to_read(report), *report.notes])])
+
+
+def _standing(standing: Standing) -> list[str]:
+    kind = f" ({KINDS[standing.kind]})" if standing.kind in KINDS else ""
+    return [
+        rank_text(standing),
+        f"{code(standing.candidate)}{kind}",
+        f"**{markdown(percent(standing.share))}**",
+        markdown(f"{percent(standing.low)} to {percent(standing.high)}"),
+        str(standing.trusted),
+        str(standing.not_trusted),
+        str(standing.undecided),
+    ]
+
+
+def _heat(report: CompareReport) -> Iterator[str]:
+    names = [standing.candidate for standing in report.leaderboard]
+    columns = [("query", "---"), *((code(name), ":---:") for name in names)]
+    single = [query for query in report.queries if query.block is None]
+    if single:
+        yield table(columns, (_signs(query, names) for query in single))
+    blocks = (query for query in report.queries if query.block is not None)
+    for name, found in groupby(blocks, key=lambda query: query.block):
+        groups = list(found)
+        rows = [_signs(query, names) for query in groups]
+        yield folded(f"{code(name or '')}: {len(groups)} groups", [table(columns, rows)])
+
+
+def _signs(query: ComparedQuery, names: Sequence[str]) -> list[str]:
+    cells = {cell.candidate: cell for cell in query.cells}
+    signs = [cell_sign(cells[name], SYMBOLS[True]) if name in cells else "" for name in names]
+    return [code(query.group or query.id), *signs]
+
+
+def _asked(queries: Sequence[ComparedQuery]) -> Iterator[str]:
+    for name, found in groupby(queries, key=lambda query: query.block):
+        for query in found:
+            if name is not None:
+                asked = question(query.aggregate, query.attribute, query.p, None)
+                yield f"{name}: {asked} per group"
+                break
+            yield f"{query.id}: {'; '.join(query_sentences(query))}"

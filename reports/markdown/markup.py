@@ -1,0 +1,80 @@
+"""Pieces of GitHub-flavoured Markdown: whatever they quote is shown, and nothing else.
+
+Nothing that comes from a spec, a query or a table can make up a tag, a link, a mention, a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from reports.models.refusals import refused_lines, refused_sentence
+from reports.text.escape import visible
+
+if TYPE_CHECKING:
+    from reports.models.refusals import Refused
+
+# ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
+_SIGNS = re.compile(
+    r"""[^\w\s,.;:%?'"/()=+^-]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=\S)|(?<=www)\.|(?<=GH)-""",
+    re.ASCII | re.IGNORECASE,
+)
+_START = re.compile(r"^(\d*)([-+=.):])")
+# Mentions, references and addresses are looked for in finished text: these signs stand apart.
+_APART = frozenset("@#:-")
+_APART_BY = "<!-- -->"
+
+
+def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; a column is a title and ``---``, ``---:`` or ``:---:``."""
+    head = " | ".join(title for title, _ in columns)
+    rule = " | ".join(sides for _, sides in columns)
+    lines = (f"| {' | '.join(cells)} |" for cells in rows)
+    return "\n".join([f"| {head} |", f"| {rule} |", *lines])
+
+
+def folded(title: str, parts: Iterable[str]) -> str:
+    """Return parts under a title that opens them."""
+    inside = "\n\n".join(parts)
+    return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
+
+
+def items(lines: Iterable[str]) -> str:
+    """Return lines of text as a list."""
+    return "\n".join(f"- {_START.sub(_started, markdown(line))}" for line in lines)
+
+
+def left_out(refused: Sequence[Refused]) -> Iterator[str]:
+    """Yield the queries that were not asked, under how many they are."""
+    if refused:
+        yield folded(refused_sentence(refused), [items(refused_lines(refused))])
+
+
+def sentence(text: str) -> str:
+    """Return text as a paragraph."""
+    return _START.sub(_started, markdown(text))
+
+
+def _started(found: re.Match[str]) -> str:
+    return f"{found[1]}&#{ord(found[2])};"
+
+
+def code(text: str) -> str:
+    """Return text on one line, set as code."""
+    return f"<code>{markdown(text)}</code>"
+
+
+def verbatim(text: str) -> str:
+    """Return lines as they stand, for ``<pre>``."""
+    return f"<pre>{_SIGNS.sub(_reference, text)}</pre>"
+
+
+def markdown(text: str) -> str:
+    """Return ``text`` on one line as Markdown that shows it and nothing else."""
+    return _SIGNS.sub(_reference, visible(" ".join(text.split())))
+
+
+def _reference(found: re.Match[str]) -> str:
+    sign = found[0]
+    return f"&#{ord(sign)};{_APART_BY if sign in _APART else ''}" if sign.isascii() else sign

@@ -1,0 +1,151 @@
+"""A release as Markdown: the first answers, and all else folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
+from reports.terminal.release import SIMULATED
+from reports.text.audit import cost_sentences
+from reports.text.headlines import counted, gap_text, release_headline
+from reports.text.numbers import epsilon_text, number_text
+from reports.text.release import (
+    asked,
+    batch_sentence,
+    difference,
+    error_text,
+    how_to_read,
+    interval_text,
+    level_text,
+    noise_text,
+    tables_text,
+    truncation_text,
+)
+
+if TYPE_CHECKING:
+    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+
+_Entry = TypeVar("_Entry")
+# As many answers are seen at once.
+_SHOWN = 20
+# A comment holds 65,536 characters: so much of them for all answers, and for their queries.
+_ROOM = 22_000
+_BATCHES = (
+    ("batch", "---"),
+    ("queries", "---:"),
+    ("epsilon", "---:"),
+    ("mechanism", "---"),
+    ("mean error, rehearsed", "---:"),
+)
+
+
+def release_parts(report: ReleaseReport) -> Iterator[str]:
+    """Yield the parts of a release."""
+    title, lead = release_headline(report)
+    yield f"## pqd release: {markdown(title)}"
+    if report.simulated:
+        yield f"**{SIMULATED}**"
+    yield sentence(lead)
+    cut = _is_cut(report)
+    rows = _fitting((query, _row(query, cut=cut)) for query in report.queries)
+    yield from _answers(rows, report)
+    if left := len(report.queries) - len(rows):
+        yield _more(left)
+    if report.batches:
+        reasons = (f"{batch.name}: {batch_sentence(batch)}" for batch in report.batches)
+        yield folded(
+            "How they were answered",
+            [table(_BATCHES, map(_batch, report.batches)), items(reasons)],
+        )
+    yield from left_out(report.refused)
+    if report.queries:
+        yield folded("Queries", _queries(report.queries))
+    yield folded("Cost", [items(cost_sentences(report.cost, tables_text(report)))])
+    reading = (f"{name}: {text}" for name, text in how_to_read(report))
+    yield folded("How to read this", [items([*reading, *report.notes])])
+
+
+def _answers(
+    found: Sequence[tuple[ReleasedQuery, list[str]]], report: ReleaseReport
+) -> Iterator[str]:
+    """Yield the first answers, the others folded, and each grouped query folded."""
+    columns = _columns(report)
+    single = [row for query, row in found if query.block is None]
+    if single:
+        yield table(columns, single[:_SHOWN])
+    if others := single[_SHOWN:]:
+        yield folded(counted(len(others), "more answer"), [table(columns, others)])
+    blocks = ((query.block, row) for query, row in found if query.block is not None)
+    for name, members in groupby(blocks, key=lambda member: member[0]):
+        groups = [row for _, row in members]
+        yield folded(
+            f"{code(name or '')}: {counted(len(groups), 'group')}", [table(columns, groups)]
+        )
+
+
+def _columns(report: ReleaseReport) -> list[tuple[str, str]]:
+    titles = [
+        "private answer",
+        f"{markdown(level_text(report.alpha))} interval",
+        "noise",
+        "synthetic answer",
+        "difference",
+    ]
+    cut = [("truncation", "---")] if _is_cut(report) else []
+    return [("query", "---"), *((title, "---:") for title in titles), *cut]
+
+
+def _is_cut(report: ReleaseReport) -> bool:
+    return any(query.threshold is not None for query in report.queries)
+
+
+def _row(query: ReleasedQuery, *, cut: bool) -> list[str]:
+    return [
+        code(query.group or query.id),
+        f"**{number_text(query.answer)}**",
+        interval_text(query),
+        noise_text(query),
+        number_text(query.q_synthetic),
+        gap_text(difference(query)),
+        *([truncation_text(query)] if cut else []),
+    ]
+
+
+def _batch(batch: ReleasedBatch) -> list[str]:
+    return [
+        f"{code(batch.name)}{' (replayed)' if batch.replayed else ''}",
+        f"{batch.queries:,}",
+        epsilon_text(batch.epsilon),
+        code(batch.mechanism),
+        error_text(batch.error),
+    ]
+
+
+def _queries(queries: Sequence[ReleasedQuery]) -> Iterator[str]:
+    """Yield what was asked, the groups of one query in a line."""
+    lines = dict.fromkeys(_asked(query) for query in queries)
+    found = _fitting((line, [markdown(line)]) for line in lines)
+    yield items(line for line, _ in found)
+    if left := len(lines) - len(found):
+        yield _more(left)
+
+
+def _asked(query: ReleasedQuery) -> str:
+    return f"{query.id if query.block is None else query.block}: {asked(query)}"
+
+
+def _fitting(rows: Iterable[tuple[_Entry, list[str]]]) -> list[tuple[_Entry, list[str]]]:
+    """Return as many of the rows, from the first on, as there is room for."""
+    found, room = [], _ROOM
+    for entry, cells in rows:
+        room -= sum(len(cell) + 3 for cell in cells)
+        if room < 0:
+            break
+        found.append((entry, cells))
+    return found
+
+
+def _more(left: int) -> str:
+    return f"and {left:,} more: the page and the JSON report have all of them"

@@ -1,0 +1,1 @@
+"""Models: what each report holds; no rendering is imported here."""

@@ -1,0 +1,129 @@
+"""The model of ``pqd check``: what a spec asked, what came of it, and what the exit code is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from reports.models.audit import Verdict
+from reports.models.report import Rendered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.models.audit import Cost
+
+Status = Literal["as expected", "not as expected", "undecided", "broken", "planned"]
+Gate = Literal["pass", "warn", "known", "fail", "error"]
+
+_LEAST_ERROR = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckEntry:
+    """One check of a spec against one synthetic table.
+
+    ``id`` is the check's, followed by ``@name`` where there are several synthetic tables; ``line``
+    is where it stands in the spec.  ``expect`` is ``close`` or ``far``.  ``verdicts`` holds one
+    verdict, one per group where the query is grouped, none where the check is broken or only
+    planned; ``message`` says in a sentence why the status is what it is.
+
+    ``status`` is what came of it; ``gate`` is what that means for the build, given the check's
+    ``severity`` and ``on_undecided`` and the baseline: ``known`` is a failure that the baseline
+    already had.  ``flip`` is, for a check that the baseline had as expected, the probability that
+    noise alone turned it, at most, if the answers were as then; None elsewhere.
+    """
+
+    id: str
+    line: int
+    sql: str
+    tolerance: str
+    expect: str
+    severity: str
+    on_undecided: str
+    status: Status
+    gate: Gate
+    message: str
+    verdicts: tuple[Verdict, ...] = ()
+    flip: float | None = None
+    exit_code: int = 0
+
+
+def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckEntry:
+    """Return the entry of what stopped a run before any check was decided."""
+    return CheckEntry(
+        id=spec,
+        line=line or 1,
+        sql="",
+        tolerance="",
+        expect="",
+        severity="error",
+        on_undecided="fail",
+        status="broken",
+        gate="error",
+        message=message,
+        exit_code=exit_code,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport(Rendered):
+    """What came of a spec; ``dry`` if nothing was decided and nothing spent.
+
+    ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline compared with.
+    """
+
+    spec: str
+    private: str
+    entries: tuple[CheckEntry, ...]
+    cost: Cost
+    dry: bool = False
+    baseline: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 all as it should be, 1 a check failed; that of an error outranks it."""
+        broken = [entry.exit_code for entry in self.entries if entry.gate == "error"]
+        if broken:
+            return max(_LEAST_ERROR, *broken)
+        return int(any(entry.gate == "fail" for entry in self.entries))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any verdict comes from seeded noise."""
+        return any(v.simulated for entry in self.entries for v in entry.verdicts)
+
+    def count(self, gate: Gate) -> int:
+        """Count the checks that passed, warned, failed, and so on."""
+        return sum(entry.gate == gate for entry in self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        from reports.json import check_dict  # noqa: PLC0415 - renderings import the model
+
+        return check_dict(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per verdict, without the candidates, each with its check.
+
+        A check that has no verdict, as it is broken or only planned, has a row without one.
+        """
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+        rows = []
+        for entry in self.entries:
+            check = {"check": entry.id, "status": entry.status, "gate": entry.gate}
+            check |= {"expect": entry.expect, "message": entry.message}
+            rows += [{**check, **asdict(verdict)} for verdict in entry.verdicts] or [check]
+        names = ["check", "status", "gate", "expect", "message"]
+        names += [field.name for field in fields(Verdict) if field.name != "candidates"]
+        frame = pd.DataFrame(rows).reindex(columns=names)
+        return frame.astype({"epsilon": float, "alpha": float})
+
+    def __str__(self) -> str:
+        """Return the terminal report as plain text, 80 columns wide."""
+        from reports.terminal.audit import rendered_text  # noqa: PLC0415
+        from reports.terminal.check import TerminalCheck  # noqa: PLC0415 - the same
+
+        return rendered_text(TerminalCheck(self), 80)

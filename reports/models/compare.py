@@ -1,0 +1,207 @@
+"""The model of ``pqd compare``: several synthetic tables held against one private release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from reports.models.report import Rendered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.models.audit import Cost
+    from reports.models.refusals import Refused
+
+CandidateKind = Literal["candidate", "marginals", "bootstrap"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What the release of one query says of one candidate, in the query's own unit.
+
+    ``q_synthetic``, ``tau``, ``lower`` and ``upper`` are public; a candidate that lacks an answer
+    (no row of it matches) has no ``q_synthetic`` and a ``tau`` of 0, and cannot be within; of a
+    tolerance that is a share of 0, ``tau`` is one unit: the very answer alone is within.
+    ``error`` is the larger error probability on public stand-ins.  ``gap`` is the private answer
+    minus the synthetic one, as estimated, between ``gap_low`` and ``gap_high`` with probability at
+    least 1 - alpha; None where the release gives none, an end is None where nothing bounds it.
+    ``margin`` stands only where the candidate was decided by itself.  ``p_value`` is None where
+    the release gives none.
+    """
+
+    candidate: str
+    q_synthetic: int | float | None
+    tau: int | float
+    lower: int | float | None
+    upper: int | float | None
+    outcome: str
+    error: float
+    alpha: Fraction
+    p_value: float | None = None
+    margin: int | None = None
+    gap: int | float | None = None
+    gap_low: int | float | None = None
+    gap_high: int | float | None = None
+
+    @property
+    def standing(self) -> str:
+        """``trusted``, ``not trusted`` or ``undecided``, as for a verdict of an audit."""
+        if self.p_value is None or self.p_value > self.alpha:
+            return "undecided"
+        return "trusted" if self.outcome == "yes" else "not trusted"
+
+    @property
+    def strain(self) -> float | None:
+        """The size of the estimated gap in tolerances: above 1 is outside; None without a gap."""
+        return None if self.gap is None or not self.tau else abs(float(self.gap)) / float(self.tau)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFacts:
+    """A release that could have answered one query for every candidate, from public data.
+
+    ``error`` is the largest error probability over the candidates on public stand-ins, at the same
+    cost; ``exact`` says that it gives p-values.
+    """
+
+    release: str
+    error: float
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedQuery:
+    """One query, the release that was bought for it, and a cell per candidate.
+
+    ``estimate`` is the private answer as estimated, between ``low`` and ``high`` with probability
+    at least 1 - alpha; None where the release gives none.  ``closest`` are the candidates whose
+    answer is nearest to the estimate (or whose margin is the largest).  ``weight`` is what the
+    query counts in the leaderboard.  ``tau_min`` is the least tolerance at which the release errs
+    with at most alpha.  ``epsilon`` is what the query costs by itself.
+    """
+
+    id: str
+    sql: str
+    aggregate: str
+    attribute: str | None
+    p: float | None
+    where: str | None
+    weight: int | float
+    tolerance: str
+    release: str
+    reason: str
+    releases: tuple[ReleaseFacts, ...]
+    epsilon: Fraction
+    tau_min: float | None
+    cells: tuple[Cell, ...]
+    closest: tuple[str, ...]
+    estimate: int | float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
+    block: str | None = None
+    group: str | None = None
+    counted: str = "people"
+    replayed: bool = False
+    simulated: bool = False
+
+    def cell(self, candidate: str) -> Cell:
+        """Return the cell of ``candidate``."""
+        return next(cell for cell in self.cells if cell.candidate == candidate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One candidate in the leaderboard.
+
+    ``share`` is the weighted share of queries whose verdict is yes; the true share lies between
+    ``low`` and ``high``, for all candidates at once, with probability at least 1 - alpha.
+    ``best_rank`` and ``worst_rank`` are the ranks that it may have given what is established, in
+    the same sense.  ``worst`` are the queries with the largest estimated gap in tolerances, worst
+    first; ``wins`` those where it is closest.
+    """
+
+    candidate: str
+    kind: CandidateKind
+    share: float
+    low: float
+    high: float
+    trusted: int
+    not_trusted: int
+    undecided: int
+    best_rank: int
+    worst_rank: int
+    wins: tuple[str, ...] = ()
+    worst: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareReport(Rendered):
+    """What one release per query says of every candidate.
+
+    ``leaderboard`` is ordered by share; ``better`` holds each pair (a, b) for which it is
+    established, for all pairs at once with probability at least 1 - alpha, that a is within
+    tolerance on more of the weight of the queries than b.  ``candidates`` names the file of each.
+    """
+
+    queries: tuple[ComparedQuery, ...]
+    leaderboard: tuple[Standing, ...]
+    better: tuple[tuple[str, str], ...]
+    candidates: dict[str, str]
+    private: str
+    tolerance: str
+    alpha: Fraction
+    cost: Cost
+    notes: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any verdict comes from seeded noise."""
+        return any(query.simulated for query in self.queries)
+
+    @property
+    def tied(self) -> tuple[tuple[str, ...], ...]:
+        """Neighbours in the leaderboard that cannot be told apart, in runs, best first."""
+        names, established = [s.candidate for s in self.leaderboard], set(self.better)
+        runs: list[tuple[str, ...]] = []
+        for start in range(len(names)):
+            run = [names[start]]
+            for name in names[start + 1 :]:
+                if any((other, name) in established for other in run):
+                    break
+                run.append(name)
+            if len(run) > 1 and not (runs and set(run) <= set(runs[-1])):
+                runs.append(tuple(run))
+        return tuple(runs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        from reports.json import compare_dict  # noqa: PLC0415 - renderings import the model
+
+        return compare_dict(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per query and candidate; a query not asked has but a reason."""
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+        rows = []
+        for query in self.queries:
+            for cell in query.cells:
+                facts = {
+                    name: getattr(cell, name)
+                    for name in cell.__slots__
+                    if name not in {"alpha", "candidate"}
+                }
+                public = {"id": query.id, "candidate": cell.candidate, "release": query.release}
+                rows.append({**public, **facts, "standing": cell.standing, "weight": query.weight})
+        rows += [{"id": each.id, "reason": each.reason} for each in self.refused]
+        return pd.DataFrame(rows)
+
+    def __str__(self) -> str:
+        """Return the terminal report as plain text, 80 columns wide."""
+        from reports.terminal.audit import rendered_text  # noqa: PLC0415
+        from reports.terminal.compare import TerminalCompare  # noqa: PLC0415 - the same
+
+        return rendered_text(TerminalCompare(self), 80)

@@ -1,0 +1,115 @@
+"""The model of ``pqd release``: private answers to a workload of COUNT and SUM queries."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from reports.models.report import Rendered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.models.audit import Cost
+    from reports.models.refusals import Refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedQuery:
+    """One query and its private answer, in the query's own unit.
+
+    Only ``answer``, ``low``, ``high``, ``threshold``, ``lower_threshold`` and ``deviation`` depend
+    on the private table, through the release of the ``batch``.  The exact answer lies in
+    ``low .. high`` with probability ``1 - alpha``; None where the theory gives no such ends.
+    Values beyond a threshold count as the threshold; None for a count, or where there is none.
+    ``deviation`` is the standard deviation of the noise around the sum so truncated, None where the
+    theory gives none.  ``q_synthetic`` is the synthetic table's answer.
+    """
+
+    id: str
+    sql: str
+    aggregate: str
+    attribute: str | None
+    where: str | None
+    batch: str
+    q_synthetic: int | float
+    answer: int | float
+    low: int | float | None = None
+    high: int | float | None = None
+    threshold: int | float | None = None
+    lower_threshold: int | float | None = None
+    deviation: float | None = None
+    block: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """A mechanism and its mean absolute error on the synthetic table, in the queries' unit."""
+
+    mechanism: str
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedBatch:
+    """Queries that were answered together: how, why so, and at which budget.
+
+    ``classes`` is how many kinds of rows the mechanism tells apart, None where it counts query by
+    query; ``rehearsed`` are the mechanisms
+    that could have answered, from public data.  ``replayed``: asked and paid for before.
+    """
+
+    name: str
+    queries: int
+    epsilon: Fraction
+    mechanism: str
+    reason: str
+    classes: int | None
+    rehearsed: tuple[Rehearsed, ...]
+    replayed: bool = False
+
+    @property
+    def error(self) -> float:
+        """The mean absolute error of the mechanism taken, on the synthetic table."""
+        return next(r.error for r in self.rehearsed if r.mechanism == self.mechanism)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseReport(Rendered):
+    """Private answers to a workload: all that leaves a release about the private table."""
+
+    queries: tuple[ReleasedQuery, ...]
+    batches: tuple[ReleasedBatch, ...]
+    private: str
+    synthetic: str
+    epsilon: Fraction
+    alpha: Fraction
+    cost: Cost
+    simulated: bool = False
+    notes: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        from reports.json import release_dict  # noqa: PLC0415 - renderings import the model
+
+        return release_dict(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per query; one not asked has a reason and no answer."""
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+        names = ReleasedQuery.__slots__
+        rows = [{name: getattr(query, name) for name in names} for query in self.queries]
+        rows += [asdict(each) for each in self.refused]
+        columns = [*names, *(["reason"] if self.refused else [])]
+        return pd.DataFrame(rows, columns=columns).assign(simulated=self.simulated)
+
+    def __str__(self) -> str:
+        """Return the terminal report as plain text, 80 columns wide."""
+        from reports.terminal.audit import rendered_text  # noqa: PLC0415
+        from reports.terminal.release import TerminalRelease  # noqa: PLC0415 - the same
+
+        return rendered_text(TerminalRelease(self), 80)

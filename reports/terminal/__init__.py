@@ -1,0 +1,1 @@
+"""Terminal renderings, one file per kind of report."""

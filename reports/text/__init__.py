@@ -1,0 +1,1 @@
+"""Texts: the sentences of every rendering."""

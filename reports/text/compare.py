@@ -1,0 +1,174 @@
+"""Comparisons in words: what all renderings of ``pqd compare`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reports.text.audit import p_value_text, question, share_text, threshold_text
+from reports.text.escape import visible
+from reports.text.numbers import number_text
+
+if TYPE_CHECKING:
+    from reports.models.compare import Cell, ComparedQuery, CompareReport, Standing
+
+# By whether the terminal shows Unicode: the signs of within and outside.
+SYMBOLS = {True: {"yes": "\u2713", "no": "\u2717"}, False: {"yes": "+", "no": "x"}}
+_DASH = {True: "\u2013", False: "-"}
+_WIDEST = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table with one sign per candidate, in the leaderboard's order."""
+
+    candidates: tuple[str, ...]
+    titles: tuple[str, ...]
+    legend: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """How wide each is."""
+        return max(5, 2 + max(map(len, self.titles)))
+
+
+def column_names(report: CompareReport) -> Columns:
+    """Return short titles of the candidates: their names, or letters where these are long."""
+    names = tuple(standing.candidate for standing in report.leaderboard)
+    shown = tuple(visible(name) for name in names)
+    if all(len(name) <= _WIDEST and " " not in name for name in shown) and len(names) <= 5:
+        return Columns(names, shown, ())
+    letters = tuple(_letter(place) for place in range(len(names)))
+    legend = ", ".join(f"{a} {name}" for a, name in zip(letters, shown, strict=True))
+    return Columns(names, letters, (legend,))
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place) if place < 26 else f"#{place + 1}"
+
+
+def cell_sign(cell: Cell, signs: Mapping[str, str]) -> str:
+    """Return the sign of a verdict, in brackets where it is undecided."""
+    sign = signs[cell.outcome]
+    return f"({sign})" if cell.standing == "undecided" else sign
+
+
+def percent(share: float) -> str:
+    """Return a share in whole per cent, never rounded to all or nothing."""
+    if 0 < share <= 0.005:
+        return "< 1 %"
+    if 0.995 <= share < 1:
+        return "> 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def share_words(standing: Standing) -> str:
+    """Return ``within tolerance on 73 % (55 % to 86 %); 7 yes, 2 no, 1 undecided``."""
+    text = f"{percent(standing.share)} ({percent(standing.low)} to {percent(standing.high)})"
+    counts = f"{standing.trusted} yes, {standing.not_trusted} no, {standing.undecided} undecided"
+    return f"within tolerance on {text}; {counts}"
+
+
+def rank_text(standing: Standing, *, unicode: bool = True) -> str:
+    """Return ``1``, or ``1-3`` for the ranks that a candidate may have."""
+    if standing.best_rank == standing.worst_rank:
+        return str(standing.best_rank)
+    return f"{standing.best_rank}{_DASH[unicode]}{standing.worst_rank}"
+
+
+def listed(names: tuple[str, ...] | list[str]) -> str:
+    """Return ``a, b and c``."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def tie_sentences(report: CompareReport) -> Iterator[str]:
+    """Yield who is better than whom, and who cannot be told apart."""
+    names = [standing.candidate for standing in report.leaderboard]
+    if len(names) < 2:
+        return
+    if not report.better:
+        yield f"{listed(names)} cannot be told apart at this epsilon."
+        return
+    for name in names:
+        worse = [other for other in names if (name, other) in report.better]
+        if worse:
+            yield f"{name} is better than {listed(worse)}."
+    for run in report.tied:
+        yield f"{listed(run)} cannot be told apart at this epsilon."
+
+
+def named_sentence(report: CompareReport) -> Iterator[str]:
+    """Yield, per candidate, where it is closest and where it is farthest off."""
+    for standing in report.leaderboard:
+        parts = []
+        if standing.wins:
+            more = len(standing.wins) - 3
+            rest = f" and {more} more" if more > 0 else ""
+            parts.append(f"closest on {', '.join(standing.wins[:3])}{rest}")
+        if standing.worst:
+            parts.append(f"farthest off on {', '.join(standing.worst)}")
+        if parts:
+            yield f"{standing.candidate}: {'; '.join(parts)}."
+
+
+def query_sentences(query: ComparedQuery) -> Iterator[str]:
+    """Yield what is known of one query beside its candidates."""
+    yield question(query.aggregate, query.attribute, query.p, query.where)
+    if query.estimate is not None:
+        yield f"private answer about {number_text(query.estimate)}{_ends(query.low, query.high)}"
+    yield f"released by {query.release}: {query.reason}"
+    others = ", ".join(f"{r.release} {share_text(r.error)}" for r in query.releases)
+    yield f"wrong on public stand-ins at most: {others}"
+    if query.tau_min is not None:
+        yield f"means something from tau {threshold_text(query.tau_min)} at this epsilon"
+    if query.replayed:
+        yield "replayed: it was paid for before"
+
+
+def cell_sentence(cell: Cell, query: ComparedQuery, sign: str = "±") -> str:
+    """Return what the release says of one candidate."""
+    verdict = {
+        "trusted": "YES, within tolerance",
+        "not trusted": "NO, outside tolerance",
+        "undecided": f"undecided, leans {cell.outcome.upper()}",
+    }[cell.standing]
+    parts = [verdict]
+    parts[0] += f" ({p_value_text(cell.p_value)})"
+    if cell.q_synthetic is None:
+        return f"{verdict}: it has no answer, since no row of it matches"
+    parts.append(f"answer {number_text(cell.q_synthetic)} {sign}{number_text(cell.tau, 3)}")
+    if cell.gap is not None:
+        parts.append(f"gap about {number_text(cell.gap, 4)}{_ends(cell.gap_low, cell.gap_high)}")
+    elif cell.margin is not None:
+        rows = cell.margin if cell.outcome == "yes" else 1 - cell.margin
+        one = "person" if query.counted == "people" else "row"
+        parts.append(f"about {rows:,} {one if rows == 1 else query.counted} from the other verdict")
+    return "; ".join(parts)
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    if low is None and high is None:
+        return ""
+    if high is None:
+        return f" (at least {number_text(low or 0, 4)})"
+    if low is None:
+        return f" (at most {number_text(high, 4)})"
+    return f" ({number_text(low, 4)} to {number_text(high, 4)})"
+
+
+def how_to_read(report: CompareReport, *, unicode: bool = True) -> Iterator[str]:
+    """Yield what signs, bands and ranks mean."""
+    level = number_text(float(report.alpha) * 100, 3)
+    signs = SYMBOLS[unicode]
+    yield (
+        f"{signs['yes']} within tolerance, {signs['no']} outside; in brackets it is undecided (p "
+        f"above {level} %) and so leans. The share counts what leans, too."
+    )
+    sure = number_text(100 - float(report.alpha) * 100, 4)
+    yield (
+        f"The true shares lie in all brackets at once with probability {sure} % or more. Ranks and "
+        f"'better' hold for all candidates at once in the same sense."
+    )

@@ -1,0 +1,155 @@
+"""Releases in words: what all renderings of ``pqd release`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from reports.text.audit import question
+from reports.text.escape import visible
+from reports.text.headlines import counted, gap_text
+from reports.text.numbers import epsilon_text, number_text, plain
+
+if TYPE_CHECKING:
+    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+
+_ANSWER = (
+    "The exact answer and noise, drawn once, in whole units; it may be negative where the exact "
+    "one cannot be. Answers to overlapping queries need not agree with each other."
+)
+_UNBOUNDED = (
+    "No theory gives one here: of how far the answer may be off, only the mean error of the "
+    "rehearsal is known."
+)
+_TRUNCATED = (
+    "The mechanism found T privately and cut larger values off; by how much that lowers the sum is "
+    "not known."
+)
+_REHEARSED = (
+    "How far a mechanism's answers lay from the exact ones on average, rehearsed on the synthetic "
+    "table, which costs nothing. It holds for tables shaped like that one."
+)
+_PROMISE = (
+    "Differential privacy: had any one row been missing or added, no outcome would have been more "
+    "than"
+)
+_ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
+
+
+def level_text(alpha: Fraction) -> str:
+    """Return with which probability an interval holds the exact answer, such as ``95 %``."""
+    return f"{number_text(100 * (1 - alpha), 4)} %"
+
+
+def interval_text(query: ReleasedQuery, between: str = "to") -> str:
+    """Return what the exact answer lies in, empty where the theory gives no such ends."""
+    if query.low is None or query.high is None:
+        return ""
+    return f"{number_text(query.low)} {between} {number_text(query.high)}"
+
+
+def noise_text(query: ReleasedQuery, sign: str = "±") -> str:
+    """Return the standard deviation of the noise, empty where the theory gives none."""
+    return "" if query.deviation is None else f"{sign}{number_text(query.deviation, 3)}"
+
+
+def difference(query: ReleasedQuery) -> int | float:
+    """Return the private answer less the synthetic one, to the digits that both are given with."""
+    return plain(Fraction(repr(query.answer)) - Fraction(repr(query.q_synthetic)))
+
+
+def truncation_text(query: ReleasedQuery) -> str:
+    """Return which values were cut off, empty where none were."""
+    if query.threshold is None:
+        return ""
+    above = number_text(query.threshold)
+    if query.lower_threshold is None:
+        return f"values above {above} count as {above}"
+    below = number_text(query.lower_threshold)
+    return f"values below {below} count as {below}, and values above {above} as {above}"
+
+
+def tables_text(report: ReleaseReport) -> str:
+    """Return what each table was for."""
+    return f"{visible(report.private)}; the classes of rows come from {visible(report.synthetic)}"
+
+
+def batch_sentence(batch: ReleasedBatch) -> str:
+    """Return how a batch was answered, and why so."""
+    return f"answered by {batch.mechanism}{classes_text(batch, ' on ')}: {batch.reason}"
+
+
+def classes_text(batch: ReleasedBatch, before: str = "") -> str:
+    """Return how many classes of rows a mechanism tells apart, empty where it knows none."""
+    if batch.classes is None:
+        return ""
+    return f"{before}{counted(batch.classes, 'class', 'classes')} of rows"
+
+
+def error_text(error: float) -> str:
+    """Return a mean error of a rehearsal."""
+    return number_text(error, 3)
+
+
+def query_sentences(query: ReleasedQuery, report: ReleaseReport) -> Iterator[str]:
+    """Yield what is known of one answer beside its number and its noise."""
+    if within := interval_text(query):
+        yield f"with probability {level_text(report.alpha)} the exact answer lies in {within}"
+    if cut := truncation_text(query):
+        yield f"{cut}; by how much that changes the sum is not known"
+    yield synthetic_sentence(query)
+    batch = next(one for one in report.batches if one.name == query.batch)
+    yield (
+        f"answered by {batch.mechanism}, {counted(batch.queries, 'query', 'queries')} together; in "
+        f"the rehearsal their mean error was {error_text(batch.error)}"
+    )
+
+
+def synthetic_sentence(query: ReleasedQuery) -> str:
+    """Return how the synthetic answer compares with the private one."""
+    gap = difference(query)
+    size, side = gap_text(abs(gap)).removeprefix("+"), "more" if gap > 0 else "less"
+    text = f"synthetic answer {number_text(query.q_synthetic)}; "
+    text += f"the private answer is {size} {side}" if gap else "the private answer is the same"
+    if query.low is None or query.high is None:
+        return text
+    inside = query.low <= query.q_synthetic <= query.high
+    return f"{text}; the synthetic one lies {'inside' if inside else 'outside'} the interval"
+
+
+def runs(queries: Sequence[ReleasedQuery]) -> list[list[ReleasedQuery]]:
+    """Return the queries, the groups of one together."""
+
+    def owner(query: ReleasedQuery) -> tuple[bool, str]:
+        return (True, query.block) if query.block is not None else (False, query.id)
+
+    return [list(found) for _, found in groupby(queries, key=owner)]
+
+
+def asked(query: ReleasedQuery) -> str:
+    """Return the query in words; of a group, the query that it belongs to."""
+    if query.block is None:
+        return question(query.aggregate, query.attribute, None, query.where)
+    return f"{question(query.aggregate, query.attribute, None, None)} per group"
+
+
+def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
+    """Yield what is shown, and what it means."""
+    queries, level = report.queries, level_text(report.alpha)
+    yield "Private answer", _ANSWER
+    if any(query.low is not None for query in queries):
+        missed = number_text(100 * report.alpha, 3)
+        text = f"The exact answer lies in it with probability {level}, for each query by itself:"
+        yield f"{level} interval", f"{text} of many intervals about {missed} % miss."
+    if any(query.low is None for query in queries):
+        yield "No interval", _UNBOUNDED
+    if any(query.deviation is not None for query in queries):
+        yield "Noise", "The standard deviation of the noise, around the sum of truncated values."
+    if any(query.threshold is not None for query in queries):
+        yield "Values above T", _TRUNCATED
+    yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
+    yield "Mean error", _REHEARSED
+    times = f"exp({epsilon_text(report.epsilon)}) times as probable"
+    yield "What is promised", f"{_PROMISE} {times}. {_ADDS_UP}"

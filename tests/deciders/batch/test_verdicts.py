@@ -1,0 +1,379 @@
+"""Tails of noise, and what follows from them, against every value that the noise can take.
+
+The distributions are computed here in two other ways: by convolution, and by the closed form of the
+characteristic function.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from deciders import Decision, Interval
+from deciders.batch.verdicts import (
+    Errors,
+    NoiseOf,
+    Rehearsed,
+    accept,
+    decided,
+    rates,
+    reach,
+    threshold,
+)
+from deciders.distributions import Floats
+from deciders.evaluation.effectiveness import ErrorRates
+
+NOISE = [
+    NoiseOf(1, Fraction(3)),
+    NoiseOf(1, Fraction(1, 5)),
+    NoiseOf(2, Fraction(1, 3)),
+    NoiseOf(3, Fraction(1, 50)),
+    NoiseOf(2, Fraction(22, 7)),
+    NoiseOf(5, Fraction(5, 2)),
+    NoiseOf(40, Fraction(1)),
+    # No draw of these is ever anything but 0.
+    NoiseOf(1, Fraction(1, 10**6)),
+    NoiseOf(4, Fraction(1, 10**6)),
+]
+# What a tail is overstated by at most: its own allowance, and the rounding of the reference.
+MORE, NEAR = 1 + 2e-8, 1.2e-12
+
+
+def named(noise: NoiseOf) -> str:
+    return f"{noise.count} of {noise.scale}"
+
+
+@cache
+def convolved(count: int, scale: Fraction) -> Floats:
+    """``Pr[sum = z]`` for z in ``-reach .. reach``, the middle of the array."""
+    reach = math.ceil(45 * scale) + 2
+    a = math.exp(-1 / float(scale))
+    single = (1 - a) / (1 + a) * a ** np.abs(np.arange(-reach, reach + 1, dtype=np.float64))
+    found = np.ones(1)
+    for _ in range(count):
+        found = np.convolve(found, single)
+    return found
+
+
+def chances(noise: NoiseOf) -> dict[int, float]:
+    """Every value of the noise but for 1e-19."""
+    found = convolved(noise.count, noise.scale)
+    reach = found.size // 2
+    return {z - reach: float(p) for z, p in enumerate(found) if p > 1e-22}
+
+
+def tail(noise: NoiseOf, x: int) -> float:
+    """``Pr[sum >= x]``, from the characteristic function, for a sum that has no far values.
+
+    ``Pr[sum = k]`` is the mean of ``f(t) cos(t k)`` over the angles ``t`` of a circle so long that
+    the sum does not go around it; those at which ``f`` vanishes are left out.
+    """
+    rate = np.longdouble(noise.scale.denominator) / np.longdouble(noise.scale.numerator)
+    a, less = np.exp(-rate), -np.expm1(-rate)
+    deviation = float(noise.scale) * math.sqrt(2 * noise.count)
+    half = max(64, math.ceil(30 * deviation))
+    few = math.expm1(min(60 / noise.count, 50)) * float(less) ** 2
+    bend = math.sqrt(few / max(float(4 * a), few))
+    last = min(half, math.ceil(2 * math.asin(bend) * half / math.pi) + 1)
+    angles = np.arange(1, last + 1, dtype=np.longdouble) * (np.arccos(np.longdouble(-1)) / half)
+    sine = np.sin(angles / 2)
+    f = np.exp(-noise.count * np.log1p(4 * a * sine**2 / less**2))
+    summed = np.sin(angles * (half - 0.5)) - np.sin(angles * (x - np.longdouble(0.5)))
+    weights = np.where(np.arange(1, last + 1) == half, 1, 2)
+    return float((half - x + np.sum(weights * f * summed / (2 * sine))) / (2 * half))
+
+
+# Tails --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_tails_are_those_of_the_convolution(noise: NoiseOf) -> None:
+    exact = chances(noise)
+    for x in range(-60, 61):
+        truth = math.fsum(chance for z, chance in exact.items() if z >= x)
+        assert truth - 2e-15 <= noise.at_least(x) <= truth * MORE + NEAR, x
+        assert abs(tail(noise, x) - truth) < 2e-15, "both references agree"
+
+
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_tails_fall_from_one_to_nothing(noise: NoiseOf) -> None:
+    most = math.ceil(2000 * noise.scale) + 60
+    places = sorted(
+        {*range(-40, 41), *(sign * most * k // 7 for k in range(8) for sign in (1, -1))}
+    )
+    found = [noise.at_least(x) for x in places]
+    assert found == sorted(found, reverse=True)
+    assert 1 - 1e-15 < found[0] <= 1
+    assert 0 <= found[-1] < NEAR
+    assert noise.at_least(2**70) < NEAR
+    assert noise.at_least(-(2**70)) == 1
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [NoiseOf(900, Fraction(1, 2)), NoiseOf(2**16, Fraction(1)), NoiseOf(2**16, Fraction(4))],
+    ids=named,
+)
+def test_tails_of_many_draws_are_never_below_the_truth(noise: NoiseOf) -> None:
+    """Rounding adds up over the draws: it must not take away from a p-value."""
+    deviation = float(noise.scale) * math.sqrt(2 * noise.count)
+    for far in np.arange(-5, 7.5, 0.5):
+        x = round(far * deviation)
+        truth = tail(noise, x)
+        # The reference itself is right to some 1e-15.
+        assert truth - 2e-15 <= noise.at_least(x) <= truth * MORE + NEAR, far
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        NoiseOf(20, Fraction(10**5)),
+        NoiseOf(60, Fraction(10**9, 3)),
+        NoiseOf(300, Fraction(10**6)),
+        NoiseOf(3000, Fraction(10**7)),
+        NoiseOf(2**16, Fraction(10**6)),
+    ],
+    ids=named,
+)
+def test_tails_of_wide_sums_are_next_to_the_truth(noise: NoiseOf) -> None:
+    deviation = float(noise.scale) * math.sqrt(2 * noise.count)
+    for far in np.arange(-3, 6.5, 0.5):
+        x = round(far * deviation)
+        truth, found = tail(noise, x), noise.at_least(x)
+        assert truth - 1e-15 <= found <= truth * MORE + NEAR, far
+
+
+def test_tails_of_two_wide_draws_are_those_of_laplace_noise() -> None:
+    """The sum of two Laplace draws of scale 1 is beyond x with ``(2 + x) exp(-x) / 4``."""
+    scale = Fraction(2**40)
+    noise = NoiseOf(2, scale)
+    for far in (0.1, 1.0, 3.0, 10.0, 20.0):
+        truth = (2 + far) * math.exp(-far) / 4
+        assert truth * (1 - 1e-9) <= noise.at_least(round(far * scale)) <= truth * MORE + NEAR
+
+
+def test_a_sum_of_no_draws_is_nothing() -> None:
+    none = NoiseOf(0, Fraction(3))
+    assert [none.at_least(x) for x in (-1, 0, 1)] == [1, 1, 0]
+    assert [none.inside(*ends) for ends in ((0, 1), (-4, 5), (1, 5), (-5, 0))] == [1, 1, 0, 0]
+    assert decided(none, 0, Interval(-1, 1)) == Decision(outcome=True, p_value=0.0, released=(0,))
+    assert decided(none, 3, Interval(-1, 1)) == Decision(outcome=False, p_value=0.0, released=(3,))
+    assert rates(none, Fraction(1, 2)) == ErrorRates(0.0, 0.0)
+    assert reach(none, 0.05) == 0
+
+
+# Inside -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_inside_is_what_the_convolution_has_there(noise: NoiseOf) -> None:
+    exact = chances(noise)
+    ends = (-30, -9, -3, -1, 0, 1, 2, 5, 11, 40)
+    for first in ends:
+        for beyond in ends:
+            truth = math.fsum(chance for z, chance in exact.items() if first <= z < beyond)
+            found = noise.inside(first, beyond)
+            assert abs(found - truth) < 3e-8, (first, beyond)
+            assert abs(found - noise.inside(1 - beyond, 1 - first)) < 1e-15
+            assert 0 <= found <= 1
+
+
+def test_inside_keeps_its_digits_where_it_is_small() -> None:
+    noise = NoiseOf(1, Fraction(2))
+    a = math.exp(-0.5)
+    assert math.isclose(noise.inside(120, 122), (1 - a) / (1 + a) * (a**120 + a**121), rel_tol=1e-7)
+    assert noise.inside(-121, -119) == noise.inside(120, 122)
+
+
+# Verdicts -----------------------------------------------------------------------------------------
+
+INTERVALS = [
+    Interval(10, 20),
+    Interval(10, 12),
+    Interval(Fraction(21, 2), Fraction(33, 2)),
+    Interval(-3, Fraction(7, 3)),
+    Interval(Fraction(1, 3), Fraction(2, 3)),
+]
+Rule = Callable[[Errors, int, Interval], Decision]
+
+
+def wrong_levels(rule: Rule, noise: NoiseOf, interval: Interval) -> list[tuple[int, float]]:
+    """Return where a false claim is made with a p-value up to a level more often than that."""
+    exact = chances(noise)
+    span = range(math.floor(interval.lower) - 4, math.ceil(interval.upper) + 5)
+    verdicts: dict[int, Decision] = {}
+    found = []
+    for truth in span:
+        against: list[tuple[float, float]] = []
+        for z, chance in exact.items():
+            if truth + z not in verdicts:
+                verdicts[truth + z] = rule(noise, truth + z, interval)
+            verdict = verdicts[truth + z]
+            assert verdict.p_value is not None
+            if verdict.outcome != interval.contains(truth):
+                against.append((verdict.p_value, chance))
+        for level in (0.001, 0.01, 0.05, 0.1, 0.3, 0.5, *(p for p, _ in against[::7])):
+            often = math.fsum(chance for p, chance in against if p <= level)
+            if often > level * (1 + 1e-14):
+                found.append((truth, level))
+    return found
+
+
+@pytest.mark.parametrize("interval", INTERVALS, ids=str)
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_a_false_claim_has_a_small_p_no_more_often_than_p(
+    noise: NoiseOf, interval: Interval
+) -> None:
+    assert wrong_levels(decided, noise, interval) == []
+
+
+def off_by_one(errors: Errors, released: int, interval: Interval) -> Decision:
+    """Wrong: as if the answer had to be one farther out to be outside."""
+    low, high = math.floor(interval.lower) + 1, math.ceil(interval.upper)
+    if not low <= released < high:
+        return decided(errors, released, interval)
+    assert isinstance(errors, NoiseOf)
+    p = max(errors.at_least(released - low + 2), errors.at_least(high - released + 1))
+    return Decision(outcome=True, p_value=p)
+
+
+def nearer_end(errors: Errors, released: int, interval: Interval) -> Decision:
+    """Wrong: within is proved of the farther end alone."""
+    low, high = math.floor(interval.lower) + 1, math.ceil(interval.upper)
+    if not low <= released < high:
+        return decided(errors, released, interval)
+    assert isinstance(errors, NoiseOf)
+    p = min(errors.at_least(released - low + 1), errors.at_least(high - released))
+    return Decision(outcome=True, p_value=p)
+
+
+def fewer_draws(errors: Errors, released: int, interval: Interval) -> Decision:
+    """Wrong: as if an answer held one draw, however many it adds up."""
+    assert isinstance(errors, NoiseOf)
+    return decided(NoiseOf(1, errors.scale), released, interval)
+
+
+def single_sided(errors: Errors, released: int, interval: Interval) -> Decision:
+    """Wrong: without Bonferroni's factor for the two ways to be outside."""
+    right = decided(errors, released, interval)
+    p = right.p_value or 0.0
+    return right if right.outcome else Decision(outcome=False, p_value=p / 2)
+
+
+@pytest.mark.parametrize("rule", [off_by_one, nearer_end, fewer_draws, single_sided])
+def test_wrong_p_values_are_caught(rule: Rule) -> None:
+    noise = NoiseOf(5, Fraction(5, 2))
+    assert any(wrong_levels(rule, noise, Interval(10, end)) for end in (12, 40))
+
+
+@pytest.mark.parametrize("interval", INTERVALS, ids=str)
+def test_the_verdict_is_that_of_the_released_answer(interval: Interval) -> None:
+    for errors in (NOISE[0], NOISE[5], Rehearsed((1.0, -2.0))):
+        for released in range(-20, 40):
+            found = decided(errors, released, interval)
+            assert found.outcome == interval.contains(released)
+            assert found.margin is None
+            assert (found.p_value is None) == isinstance(errors, Rehearsed)
+
+
+def test_an_interval_that_holds_no_whole_number_is_sure() -> None:
+    assert decided(NOISE[0], 0, Interval(Fraction(1, 3), Fraction(2, 3))) == Decision(
+        outcome=False, p_value=0.0, released=(0,)
+    )
+
+
+def test_a_p_value_tends_to_nothing_with_the_distance() -> None:
+    interval = Interval(0, 1000)
+    for noise in (NOISE[0], NOISE[5]):
+        inside = [decided(noise, r, interval).p_value or 0.0 for r in (1, 10, 100, 500)]
+        outside = [decided(noise, r, interval).p_value or 0.0 for r in (1000, 1010, 1100, 5000)]
+        for found in (inside, outside):
+            assert found == sorted(found, reverse=True)
+            assert found[0] > 0.3
+            assert found[-1] < 1e-11
+
+
+# Reach --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.05, "1/30", 0.001, 1e-6])
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_the_reach_covers_as_often_as_it_says(noise: NoiseOf, alpha: float | str) -> None:
+    level, far = float(Fraction(alpha)), reach(noise, alpha)
+    exact = chances(noise)
+    missed = math.fsum(chance for z, chance in exact.items() if abs(z) > far)
+    assert missed <= level + 1e-15
+    # One less, or half a per cent of it, would not do.
+    nearer = far - 1 - far // 100
+    assert far == 0 or math.fsum(p for z, p in exact.items() if abs(z) > nearer) > level
+
+
+def test_the_reach_of_a_wide_sum_covers() -> None:
+    noise = NoiseOf(300, Fraction(10**6))
+    assert 0.048 < 2 * tail(noise, reach(noise, 0.05) + 1) <= 0.05
+
+
+# Rates and thresholds -----------------------------------------------------------------------------
+
+TAUS = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(4), Fraction(29, 3), Fraction(25)]
+
+
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_rates_are_those_of_every_value(noise: NoiseOf) -> None:
+    exact = chances(noise)
+    for tau in TAUS:
+        at = {
+            gap: math.fsum(p for z, p in exact.items() if abs(gap + z) < tau)
+            for gap in (0, math.ceil(2 * tau), -math.ceil(2 * tau))
+        }
+        for gap, chance in at.items():
+            assert abs(accept(noise, gap, tau) - chance) < 3e-8
+        found = rates(noise, tau)
+        assert abs(found.false_no - (1 - at.pop(0))) < 3e-8
+        assert abs(found.false_yes - max(at.values())) < 3e-8
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-4])
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_the_threshold_is_about_the_least_whole_tau(noise: NoiseOf, alpha: float) -> None:
+    exact = chances(noise)
+
+    def worst(tau: int) -> float:
+        no = math.fsum(p for z, p in exact.items() if abs(z) >= tau)
+        return max(no, math.fsum(p for z, p in exact.items() if abs(2 * tau + z) < tau))
+
+    found = threshold(noise, alpha)
+    assert found.exact
+    assert worst(int(found.tau)) <= alpha
+    least = next(tau for tau in range(1, 10_000) if worst(tau) <= alpha)
+    assert least <= found.tau <= least + 1 + least / 100
+
+
+def test_a_wide_threshold_is_found() -> None:
+    """For continuous noise of scale s a no at 0 has probability ``exp(-tau / s)``."""
+    found = threshold(NoiseOf(1, Fraction(2**40)), 0.05)
+    assert math.isclose(found.tau / 2**40, math.log(20), rel_tol=0.01)
+    assert found.tau / 2**40 >= math.log(20) - 1e-9
+
+
+# Rehearsed errors ---------------------------------------------------------------------------------
+
+
+def test_a_rehearsed_chance_is_by_the_rule_of_succession() -> None:
+    errors = Rehearsed((-3.0, -0.4, 0.0, 0.6, 2.5, 7.0))
+    for first, beyond, hits in ((0, 1, 2), (-3, 0, 1), (1, 3, 2), (-100, 100, 6), (50, 60, 0)):
+        assert errors.inside(first, beyond) == (hits + 1) / 8
+    assert rates(errors, Fraction(3)) == ErrorRates(1 - 5 / 8, max(1, 2) / 8)
+    assert accept(errors, 5, Fraction(3)) == 2 / 8
+
+
+def test_few_rehearsals_prove_little() -> None:
+    silent = Rehearsed((0.0,) * 20)
+    assert threshold(silent, 0.05).tau == 1
+    assert threshold(silent, 0.04).tau == math.inf
+    assert not threshold(silent, 0.05).exact
+    loud = Rehearsed((1000.0,) * 20)
+    assert 1001 <= threshold(loud, 0.05).tau <= 1006

@@ -1,0 +1,292 @@
+"""Stand-ins, error rates, thresholds and needed budgets."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deciders import (
+    DECIDERS,
+    Histogram,
+    Interval,
+    Lattice,
+    answer,
+    applicable,
+    error_rates,
+    needed_epsilon,
+    operating_characteristic,
+)
+from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, least, shape_of
+from deciders.evaluation.stand_ins import Shape, shapes, stand_ins_at
+
+RNG = np.random.default_rng(5)
+AGES = Histogram.from_values(RNG.integers(0, 86, 3000).tolist())
+INCOMES = Histogram.from_values((RNG.pareto(1.5, 2000) * 1000).astype(int).clip(0, 50_000).tolist())
+EVERY = {
+    "COUNT": (Histogram.of_mass(1000), Lattice(0, 1), 40),
+    "SUM": (INCOMES, Lattice(0, 50_000), 400_000),
+    "AVG": (INCOMES, Lattice(0, 50_000), 300),
+    "MEDIAN": (AGES, Lattice(0, 85), 3),
+    "QUANTILE": (AGES, Lattice(0, 85), 3),
+    "COUNT DISTINCT": (AGES.multiplicities(), Lattice(0, 1), 20),
+}
+DECIDERS_ON = [
+    pytest.param(decider, facts[0], facts[2], id=decider.id)
+    for aggregate, facts in EVERY.items()
+    for decider in applicable(aggregate, facts[1])
+]
+
+
+@pytest.mark.parametrize("gap", [1, 7, 1000, Fraction(7, 2)])
+@pytest.mark.parametrize("aggregate", EVERY)
+def test_stand_ins_lie_at_least_the_gap_away(aggregate: str, gap: Fraction) -> None:
+    histogram, lattice, _ = EVERY[aggregate]
+    shape = Shape(aggregate, 0, lattice.upper_units)
+    centre = answer(aggregate, histogram)
+    assert centre is not None
+    found = [answer(aggregate, table) for table in stand_ins_at(histogram, Fraction(gap), shape)]
+    assert all(reached is not None and abs(reached - centre) >= gap for reached in found)
+    if aggregate == "MEDIAN" and gap == 1000:
+        assert found == []
+    elif gap != 1000:
+        assert {reached > centre for reached in found if reached is not None} == {True, False}
+
+
+def test_stand_ins_stay_within_the_bounds() -> None:
+    shape = Shape("AVG", 0, 85)
+    for table in stand_ins_at(AGES, Fraction(30), shape):
+        assert table.values.min() >= 0
+        assert table.values.max() <= 85
+        assert table.mass == AGES.mass
+
+
+@given(
+    st.lists(st.integers(0, 20), min_size=1, max_size=12),
+    st.integers(-20, 10),
+    st.sampled_from([1, 2, 3]),
+    st.fractions(min_value="1/10", max_value=200, max_denominator=10),
+)
+def test_a_mean_is_moved_no_farther_than_needed(
+    places: list[int], lower: int, step: int, gap: Fraction
+) -> None:
+    upper = lower + 20 * step
+    histogram = Histogram.from_values([lower + step * place for place in places])
+    centre = Fraction(histogram.total, histogram.mass)
+    sides = set()
+    for table in stand_ins_at(histogram, gap, Shape("AVG", lower, upper, step)):
+        moved = Fraction(table.total, table.mass) - centre
+        sides.add(moved > 0)
+        assert gap <= abs(moved) < gap + Fraction(step, histogram.mass)
+        assert table.mass == histogram.mass
+        assert table.values.min() >= lower
+        assert table.values.max() <= upper
+        assert not ((table.values - lower) % step).any()
+    assert (True in sides) == (upper - centre >= gap)
+    assert (False in sides) == (centre - lower >= gap)
+
+
+@given(
+    st.lists(st.integers(0, 20), max_size=12),
+    st.integers(-20, 10),
+    st.sampled_from([1, 2, 3]),
+    st.fractions(min_value="1/10", max_value=200, max_denominator=10),
+)
+def test_a_sum_is_moved_along_the_lattice(
+    places: list[int], lower: int, step: int, gap: Fraction
+) -> None:
+    upper = lower + 20 * step
+    histogram = Histogram.from_values([lower + step * place for place in places])
+    for table in stand_ins_at(histogram, gap, Shape("SUM", lower, upper, step)):
+        assert abs(table.total - histogram.total) >= gap
+        if table.mass:
+            assert table.values.min() >= lower
+            assert table.values.max() <= upper
+            assert not ((table.values - lower) % step).any()
+
+
+def test_many_distinct_values_are_as_cheap_as_few() -> None:
+    """Ten million values, two multiplicities: both sides are evaluated, none is left out."""
+    wide = Histogram.weighted(np.array([1, 3]), np.array([10**7, 10**6]))
+    interval = Interval.around(wide.mass, 10**6)
+    assert len(list(stand_ins_at(wide, Fraction(2 * 10**6), Shape("COUNT DISTINCT")))) == 2
+    assert 0 < error_rates(DECIDERS["inv_distinct"](), wide, interval, "0.00001").false_yes < 0.01
+
+
+def test_a_coarse_answer_has_no_chance_between_its_points() -> None:
+    decider = DECIDERS["inv_count"]()
+    interval = Interval.around(100, "1/2")
+    gaps = [Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2)]
+    curve = operating_characteristic(decider, Histogram.of_mass(100), interval, 3, gaps)
+    assert curve[0] > 0.9
+    assert math.isnan(curve[1])
+    assert curve[2] < 0.1
+
+
+def test_a_tiny_budget_is_found_for_a_huge_tolerance() -> None:
+    interval = Interval.around(10**10, 10**9)
+    found = needed_epsilon(DECIDERS["inv_count"](), Histogram.of_mass(10**10), interval, 0.05)
+    assert 2e-9 < found < 4e-9
+
+
+def test_a_small_factor_keeps_the_shape_of_a_sum() -> None:
+    """Rounding each count by itself would double a table of single rows at a factor of 1.001."""
+    singles = Histogram.from_values(range(1, 10_001))
+    (above, below) = stand_ins_at(singles, Fraction(singles.total, 1000), Shape("SUM", 0, 10_000))
+    assert 0.0009 < above.total / singles.total - 1 < 0.0012
+    assert 0.0009 < 1 - below.total / singles.total < 0.0012
+
+
+def test_stand_ins_of_a_sum_of_nothing() -> None:
+    (above,) = stand_ins_at(Histogram.from_values([]), Fraction(10), Shape("SUM", 0, 3))
+    assert above.total >= 10
+    signed = list(stand_ins_at(Histogram.from_values([]), Fraction(10), Shape("SUM", -3, 3)))
+    assert sorted(table.total > 0 for table in signed) == [False, True]
+
+
+@pytest.mark.parametrize(("decider", "histogram", "tau"), DECIDERS_ON)
+def test_threshold_suffices_and_a_smaller_one_does_not(
+    decider: Any, histogram: Histogram, tau: int
+) -> None:
+    found = decider.tau_min(histogram, 0.5, 0.05)
+    centre = answer(decider.aggregate, histogram)
+    assert centre is not None
+    if math.isinf(found.tau):
+        wide = Interval.around(centre, 10**5 * tau)
+        assert error_rates(decider, histogram, wide, 0.5).worst > 0.05
+        return
+    at = Interval.around(centre, Fraction(found.tau) * Fraction(10**9 + 1, 10**9))
+    assert error_rates(decider, histogram, at, 0.5).worst <= 0.05 + 1e-9
+    grain = 1 if decider.aggregate != "AVG" else Fraction(1, 10 * histogram.mass)
+    shorter = min(Fraction(found.tau) * Fraction(97, 100), Fraction(found.tau) - grain)
+    if shorter > 0:
+        below = Interval.around(centre, shorter)
+        assert error_rates(decider, histogram, below, 0.5).worst > 0.05
+
+
+@pytest.mark.parametrize(("decider", "histogram", "tau"), DECIDERS_ON)
+def test_needed_epsilon_suffices_and_a_smaller_one_does_not(
+    decider: Any, histogram: Histogram, tau: int
+) -> None:
+    interval = Interval.around(answer(decider.aggregate, histogram) or 0, tau)
+    found = needed_epsilon(decider, histogram, interval, 0.05)
+    if math.isinf(found):
+        assert error_rates(decider, histogram, interval, 2**20).worst > 0.05
+        return
+    assert worst_of_shapes(decider, histogram, tau, found) <= 0.05
+    assert worst_of_shapes(decider, histogram, tau, found * 0.97) > 0.05
+    assert error_rates(decider, histogram, interval, found).worst <= 0.05
+
+
+def worst_of_shapes(decider: Any, histogram: Histogram, tau: int, epsilon: float) -> float:
+    """Return the worst error over all shapes, each around its own answer."""
+    tables = list(shapes(histogram, decider.aggregate))
+    around = [Interval.around(answer(decider.aggregate, table) or 0, tau) for table in tables]
+    rates = zip(tables, around, strict=True)
+    return max(error_rates(decider, table, i, epsilon).worst for table, i in rates)
+
+
+@pytest.mark.parametrize("aggregate", ["AVG", "MEDIAN", "QUANTILE"])
+def test_shapes_are_other_tables_and_the_same_every_time(aggregate: str) -> None:
+    found = list(shapes(AGES, aggregate))
+    again = list(shapes(AGES, aggregate))
+    assert len(found) == 6
+    for one, other in zip(found, again, strict=True):
+        assert np.array_equal(one.values, other.values)
+        assert np.array_equal(one.counts, other.counts)
+    thinned, rising, falling, *drawn, itself = found
+    assert itself is AGES
+    assert thinned.mass == AGES.mass // 2
+    assert falling.median < AGES.median < rising.median
+    assert {table.mass for table in (rising, falling, *drawn)} == {AGES.mass}
+
+
+@pytest.mark.parametrize("values", [[7], [7, 7, 7], [1, 9], []])
+def test_small_tables_have_shapes(values: list[int]) -> None:
+    table = Histogram.from_values(values)
+    assert all(shape.mass > 0 for shape in shapes(table, "MEDIAN")) == bool(values)
+
+
+@pytest.mark.parametrize("aggregate", ["AVG", "MEDIAN", "QUANTILE"])
+def test_what_is_needed_holds_on_a_table_that_is_less_dense(aggregate: str) -> None:
+    """The private table has two thirds of the rows, and fewer of them about the answer."""
+    names = {"AVG": "inv_mean", "MEDIAN": "inv_median", "QUANTILE": "inv_quantile"}
+    decider: Any = DECIDERS[names[aggregate]](lower=0, upper=85)
+    values = [v for v in range(86) for _ in range(24 if abs(v - 43) > 4 else 18)]
+    private = Histogram.from_values(values)
+    tau, centre = 3, answer(aggregate, AGES) or 0
+    found = needed_epsilon(decider, AGES, Interval.around(centre, tau), 0.05)
+    real = Interval.around(answer(aggregate, private) or 0, tau)
+    assert error_rates(decider, private, real, found).worst <= 0.05
+
+
+def test_thresholds_of_the_issue() -> None:
+    mass = Histogram.of_mass(1000)
+    found = DECIDERS["inv_count"]().tau_min(mass, 0.25, 0.05)
+    assert (found.tau, found.exact) == (10, True)
+    for epsilon in (0.01, 0.1, 0.7, 3, 50):
+        threshold = int(DECIDERS["inv_count"]().tau_min(mass, epsilon, 0.05).tau)
+        wide = Histogram.of_mass(10_000)
+        at = Interval.around(10_000, threshold)
+        assert error_rates(DECIDERS["inv_count"](), wide, at, epsilon).worst <= 0.05
+        if threshold > 1:
+            below = Interval.around(10_000, threshold - 1)
+            assert error_rates(DECIDERS["inv_count"](), wide, below, epsilon).worst > 0.05
+
+
+def test_a_median_needs_a_fifth_of_the_histograms_budget() -> None:
+    interval = Interval.around(AGES.median, 3)
+    inverse = needed_epsilon(DECIDERS["inv_median"](lower=0, upper=85), AGES, interval, 0.05)
+    histogram = needed_epsilon(DECIDERS["hist_median"](lower=0, upper=85), AGES, interval, 0.05)
+    assert 0.15 < inverse / histogram < 0.25
+
+
+def test_operating_characteristic_falls_from_centre_to_far() -> None:
+    decider = DECIDERS["inv_count"]()
+    gaps = [Fraction(step, 8) for step in range(21)]
+    curve = operating_characteristic(
+        decider, Histogram.of_mass(1000), Interval.around(1000, 40), 0.2, gaps
+    )
+    assert list(curve) == sorted(curve, reverse=True)
+    assert curve[0] > 0.99
+    assert curve[-1] < 0.01
+    assert curve[7] > 0.5 > curve[8]
+
+
+def test_an_impossible_gap_has_no_chance() -> None:
+    decider = DECIDERS["inv_median"](lower=0, upper=85)
+    curve = operating_characteristic(
+        decider, AGES, Interval.around(AGES.median, 60), 1, [Fraction(2)]
+    )
+    assert math.isnan(curve[0])
+
+
+@pytest.mark.parametrize("first", [1, 2, 3, 17, 1000, 123_456])
+def test_least_finds_the_first_that_suffices(first: int) -> None:
+    found = least(lambda steps: steps >= first, 2**40)
+    assert found is not None
+    assert first <= found <= first * 1.01
+
+
+def test_least_gives_up_at_the_most() -> None:
+    assert least(lambda _: False, 100) is None
+    assert least(lambda steps: steps >= 100, 100) == 100
+
+
+def test_shape_is_read_from_the_decider() -> None:
+    decider = DECIDERS["inv_quantile"](lower=2, upper=8, step=2, p=Fraction(1, 4))
+    assert shape_of(decider) == Shape("QUANTILE", 2, 8, 2, Fraction(1, 4))
+
+
+def test_the_expected_wrong_are_the_mean_of_both_sides() -> None:
+    assert [str(gap) for gap in WEIGHED] == ["0", "1/2", "3/4", "5/4", "3/2", "2"]
+    assert expected_wrong([1, 0.5, 0, 0.5, 0, 0.1]) == pytest.approx((0.5 + 0.2) / 2)
+    # Whoever always says the same is as good as a coin.
+    assert expected_wrong([1] * 6) == expected_wrong([0] * 6) == 0.5
+    # A gap that no answer has counts for nothing.
+    nan = math.nan
+    assert expected_wrong([1, nan, 0.5, nan, nan, 0.1]) == pytest.approx((0.25 + 0.1) / 2)
+    assert expected_wrong([0.9, 1, 1, nan, nan, nan]) == pytest.approx(0.1 / 3)

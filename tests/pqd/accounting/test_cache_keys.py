@@ -1,0 +1,404 @@
+"""The keys of answers: golden for every kind of measurement, apart for what differs, else one.
+
+A golden key that changes makes every stored answer of its kind a question that is paid for anew.
+If that is meant, write them with ``python tests/pqd/accounting/test_cache_keys.py``.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pqd
+from deciders import DECIDERS, Interval, Lattice
+from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from deciders.batch.range_sums import select as ranking
+from deciders.batch.range_sums.workload import Buckets, RangeSums
+from deciders.estimators import Estimator, SplitMargins
+from deciders.estimators.exponential import ExponentialQuantile
+from deciders.estimators.laplace import LaplaceEstimate
+from deciders.estimators.mean import SumAndCount
+from deciders.estimators.race import RaceEstimate
+from deciders.estimators.ranks import RankCounts
+from pqd.accounting import cache_keys as keys
+from pqd.accounting.accounts import Budget
+from pqd.accounting.cache_keys import digest, of_range_sums, written
+from pqd.accounting.ledger import Ledger
+from pqd.batches.answers import Member, batches
+from pqd.batches.batch import Batch
+from pqd.batches.linear_workload import MECHANISMS
+from pqd.batches.mechanisms import TOGETHER
+from pqd.batches.range_sums import RangePlan
+from pqd.batches.workload_laplace import DirectPlan
+from pqd.commands.audit import part_of
+from pqd.commands.reference_tables import counting
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
+from pqd.parameters import Terms
+from pqd.planning.binding import prepare
+from pqd.planning.decisions import Asked, asks
+from pqd.planning.estimates import RELEASES, contest_of
+from pqd.sql.workload_files import as_queries
+
+GOLDEN = Path(__file__).with_name("golden_keys.json")
+BEFORE = Path(__file__).with_name("before")
+COPY = pd.DataFrame(
+    {
+        "age": [float(n % 17) for n in range(120)],
+        "pay": [float(n % 23 - 3) for n in range(120)],
+        "sex": list("fmf") * 40,
+        "who": [float(n // 2) for n in range(120)],
+    }
+)
+COLUMNS = {"age": {"bounds": (0, 20)}, "pay": {"bounds": (-5, 30)}}
+AGGREGATES = {
+    "COUNT": "COUNT(*)",
+    "COUNT DISTINCT": "COUNT(DISTINCT pay)",
+    "SUM": "SUM(age)",
+    "AVG": "AVG(age)",
+    "MEDIAN": "MEDIAN(age)",
+    "QUANTILE": "QUANTILE(age, 0.3)",
+}
+
+
+def sql(aggregate: str, where: str = "pay > 2 AND sex = 'f'") -> str:
+    return f"SELECT {AGGREGATES[aggregate]} FROM D WHERE {where}"
+
+
+def made(
+    make: Any,
+    *queries: str,
+    decider: str = "auto",
+    epsilon: str = "1/3",
+    tau: str = "5",
+    columns: Any = COLUMNS,
+    unit: PrivacyUnit | None = None,
+    copies: Sequence[pd.DataFrame] = (COPY,),
+) -> list[Any]:
+    terms = Terms.parse(tau=tau, epsilon=epsilon, alpha="0.05", decider=decider, columns=columns)
+    tables = Synthetics([open_table(copy, "synthetic") for copy in copies])
+    asked = [Asked(query, terms) for query in as_queries(list(queries))]
+    return list(prepare(tables, asked, terms.facts, make, unit=unit).demand())
+
+
+def batch(
+    mechanism: str, *queries: str, columns: Any = COLUMNS, epsilon: str = "1/3"
+) -> list[Batch]:
+    terms = Terms.parse(tau=1, epsilon=epsilon, alpha=0.05, decider=mechanism, columns=columns)
+    copy, private = open_table(COPY, "synthetic"), open_table(COPY.head(90), "private")
+    tables = Synthetics([copy], private)
+    asked = [Asked(query, terms) for query in as_queries(list(queries))]
+    part = part_of(tables, asked, terms.facts, Member.of)
+    return [one.batch for one in batches(part.prepared.demand(), part, copy, terms)]
+
+
+RANGES = ("SELECT SUM(age) FROM D WHERE age <= 9", "SELECT SUM(age) FROM D WHERE age <= 15")
+COUNTS = (sql("COUNT", "pay > 2"), sql("COUNT", "pay > 9"))
+
+
+RELEASED = {
+    "laplace": ("COUNT", "COUNT DISTINCT", "SUM"),
+    "race_to_the_top": ("SUM",),
+    "sum_and_count": ("AVG",),
+    "rank_counts": ("MEDIAN", "QUANTILE"),
+    "exponential": ("MEDIAN", "QUANTILE"),
+    "split": tuple(AGGREGATES),
+}
+
+
+def measurements() -> Iterator[tuple[str, str]]:
+    """Yield every kind of measurement by name, with its key."""
+    for name, decider in DECIDERS.items():
+        (question,) = made(asks, sql(decider.aggregate), decider=name)
+        yield f"audit by {name}", question.key
+    for name, aggregates in RELEASED.items():
+        for aggregate in aggregates:
+            (contest,) = made(contest_of, sql(aggregate), decider=name)
+            assert contest.taken == name
+            yield f"compare {aggregate} by {name}", contest.release.key
+    (marginal,) = made(counting, sql("COUNT"))
+    yield "a marginal", marginal.key
+    for name in TOGETHER:
+        queries = RANGES if name == "ranges" else COUNTS
+        (one,) = batch(name, *queries)
+        yield f"release by {name}", one.key
+    # The best of these is taken for ``ranges``: each by itself.
+    (one,) = batch("ranges", *RANGES)
+    assert isinstance(one.plan, RangePlan)
+    workload = one.plan.mechanism.workload
+    for kind in ranking.MECHANISMS.values():
+        yield f"ranges by {kind.id}", digest(of_range_sums(kind(workload=workload)))
+    people = PrivacyUnit("who", 3)
+    for aggregate in ("COUNT", "SUM", "MEDIAN"):
+        (question,) = made(asks, sql(aggregate), unit=people)
+        yield f"{aggregate} of people", question.key
+
+
+def test_the_keys_are_as_they_were() -> None:
+    assert dict(measurements()) == json.loads(GOLDEN.read_text("utf-8"))
+
+
+def test_every_kind_has_its_own_key() -> None:
+    golden = json.loads(GOLDEN.read_text("utf-8"))
+    assert len(set(golden.values())) == len(golden)
+    assert all(re.fullmatch("[0-9a-f]{64}", key) for key in golden.values())
+    assert {name.removeprefix("audit by ") for name in golden if "audit" in name} == set(DECIDERS)
+    assert {name.split()[-1] for name in golden if name.startswith("compare")} == set(RELEASES)
+    assert {name.split()[-1] for name in golden if name.startswith("release")} == set(TOGETHER)
+
+
+# What a key must know ----------------------------------------------------------------------------
+
+# Fields that are the queries themselves, or hold a mechanism with a key of its own.
+BESIDE = {"queries", "workload", "truncation", "weights", "decider"}
+ESTIMATORS: tuple[Any, ...] = (
+    *(LaplaceEstimate, RaceEstimate, SumAndCount, RankCounts, ExponentialQuantile, SplitMargins),
+)
+
+
+def kinds_of_mechanisms() -> Iterator[tuple[Any, tuple[str, ...]]]:
+    for name, decider in DECIDERS.items():
+        yield decider, keys.DECIDERS[name]
+    for estimator in ESTIMATORS:
+        yield estimator, keys.ESTIMATORS[estimator.id]
+    yield DirectPlan, keys.BATCHES["workload"]
+    for name in MECHANISMS:
+        plan: Any = batch(name, *COUNTS)[0].plan
+        yield type(plan.mechanism), keys.BATCHES[name]
+    for ranged in ranking.MECHANISMS.values():
+        assert ranged.id in keys.RANGE_SUMS
+        yield ranged, ()
+    yield MultiplicativeWeights, keys.WEIGHTS
+    for truncation in truncations():
+        yield truncation, keys.TRUNCATIONS[truncation.id]
+
+
+def truncations() -> list[Any]:
+    from deciders.batch.range_sums import truncation as home  # noqa: PLC0415 - for what is in it
+
+    found = [x for x in vars(home).values() if is_dataclass(x) and hasattr(x, "id")]
+    assert len(found) == len(keys.TRUNCATIONS)
+    return found
+
+
+def test_no_field_is_left_out() -> None:
+    for kind, names in kinds_of_mechanisms():
+        assert is_dataclass(kind)
+        assert {field.name for field in fields(kind)} - BESIDE == set(names), kind
+
+
+def test_all_that_can_be_asked_is_listed() -> None:
+    assert set(keys.DECIDERS) == set(DECIDERS)
+    assert set(keys.ESTIMATORS) == {kind.id for kind in ESTIMATORS} == set(RELEASES)
+    assert {*keys.BATCHES, "ranges"} == set(TOGETHER)
+    conformers = re.search(r"Conformers: ([^.]*)\.", Estimator.__doc__ or "")
+    assert conformers
+    assert {kind.__name__ for kind in ESTIMATORS[:-1]} == set(conformers[1].split(", "))
+
+
+QUESTION = sql("COUNT")
+LIKE_IT: dict[str, dict[str, Any]] = {
+    "small letters": {"queries": [QUESTION.lower().replace("'F'", "'f'")]},
+    "another order": {"queries": [sql("COUNT", "sex = 'f' AND pay > 2")]},
+    "a comment": {"queries": [f"{QUESTION} -- again"]},
+    "a comment within": {"queries": [sql("COUNT", "pay > 2 /* a lot */ AND /* she */ sex = 'f'")]},
+    "an amount in other words": {"tau": "5.0", "epsilon": "2/6"},
+    "bounds that it does not use": {"columns": {}},
+    "a copy that answers alike": {"copies": [COPY.sample(frac=1, random_state=1)]},
+}
+APART: dict[str, dict[str, Any]] = {
+    "another condition": {"queries": [sql("COUNT", "pay > 3 AND sex = 'f'")]},
+    "or": {"queries": [sql("COUNT", "pay > 2 OR sex = 'f'")]},
+    "a text that looks like a condition": {"queries": [sql("COUNT", "sex = 'f and pay > 2'")]},
+    "a mark of a comment in a text": {"queries": [sql("COUNT", "pay > 2 AND sex = 'f/**/'")]},
+    "no condition": {"queries": ["SELECT COUNT(*) FROM D"]},
+    "another column": {"queries": ["SELECT COUNT(age) FROM D WHERE pay > 2 AND sex = 'f'"]},
+    "distinct": {"queries": [sql("COUNT DISTINCT")]},
+    "another tolerance": {"tau": "6"},
+    "another epsilon": {"epsilon": "1/4"},
+    "another decider": {"decider": "lm_count"},
+    "people": {"unit": PrivacyUnit("who")},
+    "other people": {"unit": PrivacyUnit("age")},
+    "another answer of the copy": {"copies": [COPY.head(90)]},
+}
+SUMMED: dict[str, dict[str, Any]] = {
+    "a sum": {},
+    "other bounds": {"columns": {"age": {"bounds": (0, 21)}}},
+    "another step": {"columns": {"age": {"bounds": (0, 20), "step": "0.5"}}},
+    "a median": {"queries": [sql("MEDIAN")]},
+    "a quantile": {"queries": [sql("QUANTILE")]},
+    "the quantile that is a median": {"queries": [sql("QUANTILE").replace("0.3", "0.5")]},
+    "another number": {"queries": ["SELECT SUM(pay) FROM D WHERE pay > 2 AND sex = 'f'"]},
+    "twice the number": {"queries": ["SELECT SUM(age * 2) FROM D WHERE pay > 2 AND sex = 'f'"]},
+    "rows of people": {"queries": [sql("MEDIAN")], "unit": PrivacyUnit("who", 2)},
+    "more rows of people": {"queries": [sql("MEDIAN")], "unit": PrivacyUnit("who", 3)},
+    "totals of people": {"unit": PrivacyUnit("who", 3)},
+}
+
+
+def key_of(make: Any = asks, queries: Sequence[str] = (QUESTION,), **terms: Any) -> str:
+    (found,) = made(make, *queries, **terms)
+    return str(found.release.key if make is contest_of else found.key)
+
+
+@pytest.mark.parametrize("how", LIKE_IT)
+def test_the_same_question_has_one_key(how: str) -> None:
+    assert key_of(**LIKE_IT[how]) == key_of()
+
+
+COMMENTED = [
+    ("SELECT COUNT(*) FROM D WHERE pay IS NULL OR {}age > 3", "TRUE {0}= (age{0} > 5{0})"),
+    ("SELECT SUM(age{}) FROM D WHERE NOT pay IS NULL{}", "sex IS NOT DISTINCT FROM NULL{0}"),
+    ("SELECT {}COUNT(DISTINCT {}sex) FROM D", "CASE WHEN TRUE{0} THEN age{0} ELSE 3 END > 2"),
+]
+
+
+@pytest.mark.parametrize("text", [text for pair in COMMENTED for text in pair])
+def test_a_comment_is_not_asked(text: str) -> None:
+    texts = [text.replace("{0}", "{}").replace("{}", comment) for comment in ("", " /* so */ ")]
+    if not text.startswith("SELECT"):
+        texts = [f"SELECT COUNT(*) FROM D WHERE {condition}" for condition in texts]
+    plain, commented = (made(asks, text, tau="50")[0] for text in texts)
+    assert plain.key == commented.key
+    assert "so" not in str(commented.facts()["where"])
+
+
+@pytest.mark.parametrize("make", [asks, contest_of])
+def test_another_question_has_another_key(make: Any) -> None:
+    found = [key_of(make)]
+    named = make is contest_of
+    for how, terms in APART.items():
+        if named and how in {"another tolerance", "another answer of the copy"}:
+            # One release answers for all intervals.
+            laplace = key_of(make, **{**terms, "decider": "laplace"})
+            assert laplace == key_of(make, decider="laplace")
+        elif named and how == "another decider":
+            found.append(key_of(make, decider="laplace"))
+        else:
+            found.append(key_of(make, **terms))
+    sums = [{"queries": [sql("SUM")], **terms} for terms in SUMMED.values()]
+    found += [key_of(make, **terms) for terms in sums]
+    assert len(set(found)) == len(found)
+
+
+def test_the_kind_of_a_column_is_in_the_key() -> None:
+    # A text compared with a text is the same condition whatever else the cells are.
+    text = COPY.assign(code=[str(n % 5) for n in range(120)])
+    condition = "SELECT COUNT(*) FROM D WHERE code IS NOT NULL"
+    kinds = ("text", "number", "time", "boolean")
+    found = {
+        key_of(queries=[condition], copies=[text], columns={"code": {"type": kind}}, tau="5")
+        for kind in kinds
+    }
+    assert len(found) == len(kinds)
+
+
+def test_who_may_be_counted_twice_is_in_the_key() -> None:
+    """A count of people does not depend on how many of their rows may count elsewhere."""
+    assert key_of(unit=PrivacyUnit("who", 2)) == key_of(unit=PrivacyUnit("WHO", 5))
+
+
+def test_a_marginal_is_no_release() -> None:
+    assert key_of(counting) != key_of(contest_of)
+
+
+def test_batches_apart() -> None:
+    found = [batch("workload", *COUNTS)[0].key]
+    found.append(batch("workload", *COUNTS, epsilon="1/4")[0].key)
+    found.append(batch("identity", *COUNTS)[0].key)
+    found.append(batch("workload", COUNTS[0])[0].key)
+    found.append(batch("workload", COUNTS[0], sql("COUNT", "pay > 8"))[0].key)
+    sums = [query.replace("COUNT(*)", "SUM(age)") for query in COUNTS]
+    found.append(batch("workload", *sums)[0].key)
+    found.append(batch("workload", *sums, columns={"age": {"bounds": (0, 21)}})[0].key)
+    assert len(set(found)) == len(found)
+    assert batch("workload", *reversed(COUNTS))[0].key == found[0]
+
+
+def test_range_sums_apart() -> None:
+    buckets = Buckets((1, 2, 3, 4))
+    workloads = [
+        RangeSums(buckets, ((0, 2), (1, 3))),
+        RangeSums(buckets, ((0, 2), (1, 4))),
+        RangeSums(Buckets((1, 2, 3, 5)), ((0, 2), (1, 3))),
+    ]
+    sqm = ranking.MECHANISMS["sqm"]
+    assert len({digest(of_range_sums(sqm(workload=workload))) for workload in workloads}) == 3
+
+
+# How values are written --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.05, "1/20"),
+        (Fraction(6, 4), "3/2"),
+        (Interval(Fraction(1, 3), 2), ["1/3", "2"]),
+        (Lattice(0, 10), ["0", "10", "1"]),
+        (((1, None), "a"), [[1, None], "a"]),
+        ({"a": (0.5,)}, {"a": ["1/2"]}),
+    ],
+)
+def test_values_are_exact(value: object, text: object) -> None:
+    assert written(value) == text
+
+
+@pytest.mark.parametrize("value", [object(), np.arange(3), b"1", {1, 2}, Budget(), int])
+def test_nothing_is_written_by_its_printed_form(value: object) -> None:
+    with pytest.raises(TypeError):
+        written({"value": [value]})
+
+
+def test_the_order_of_names_does_not_count() -> None:
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 2, "b": 1})
+
+
+# A ledger written before -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Path:
+    """A ledger as an earlier state of pqd wrote it, beside its table; its keys were other ones."""
+    for name in ("before.csv", "copy.csv"):
+        shutil.copy(BEFORE / name, tmp_path)
+    return Path(shutil.copy(BEFORE / "ledger.sqlite3", tmp_path / "ledger.sqlite"))
+
+
+def test_a_ledger_written_before_keeps_totals_and_limits(before: Path) -> None:
+    with closing(Ledger(before)) as ledger:
+        ledger.verify("2d44939e6765df85e6e8d5642eebf619e4af3a43c48b017a11442d78e8c2358d")
+        (account,) = ledger.accounts
+        assert (account.epsilon, account.delta) == (Fraction(7, 4), Fraction(0))
+        assert account.limit == Budget(Fraction(3), Fraction(1, 10**6))
+        assert ledger.limit == Budget(Fraction(10))
+        spent = [run.charge.epsilon for run in account.runs]
+        assert spent == [Fraction(1, part) for part in (1, 2, 8, 8)]
+        assert len(account.answers) == 6
+
+
+def test_a_table_of_before_is_the_same_and_pays_on(before: Path) -> None:
+    tables = before.with_name("before.csv"), before.with_name("copy.csv")
+    question = "SELECT COUNT(*) FROM D WHERE age > 3"
+    report = pqd.audit(*tables, question, tau=5, epsilon="1/2", ledger=before)
+    total = Fraction(7, 4) + report.spent
+    assert (report.cost.total, report.cost.limit) == (total, Fraction(3))
+    with pytest.raises(pqd.PqdError, match="this run needs epsilon 2") as refused:
+        pqd.audit(*tables, question, tau=5, epsilon=2, ledger=before)
+    assert refused.value.exit_code == 4
+    with closing(Ledger(before)) as ledger:
+        assert [account.epsilon for account in ledger.accounts] == [total]
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(dict(measurements()), indent=1) + "\n", "utf-8")

@@ -1,0 +1,168 @@
+"""The corrected copy: weights that meet released answers, and the file that it is written to."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from deciders import SimulatedNoise
+from pqd.batches.reweighting import Linear, drawn_rows, fitted
+from pqd.commands.release import run_release
+from pqd.engine.contingency import listed
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.export import check_new, write_frame
+from pqd.engine.tables import open_table
+from pqd.errors import ParameterError, RunError
+from pqd.parameters import Terms
+from pqd.sql.query import Query
+
+pytestmark = pytest.mark.usefixtures("noiseless")
+
+QUERIES = (
+    "SELECT COUNT(*) FROM D",
+    "SELECT COUNT(*) FROM D WHERE job = 'cook' AND age > 40",
+    "SELECT COUNT(*) FROM D WHERE age <= 30",
+    "SELECT SUM(pay) FROM D WHERE job = 'smith'",
+    "SELECT SUM(pay) FROM D",
+)
+# Beyond this budget noise rounds to nothing.
+SILENT = 10**7
+
+
+def people(rows: int, seed: int, cooks: float) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age, pay = rng.integers(18, 80, rows), rng.integers(0, 50, rows)
+    job = np.where(rng.random(rows) < cooks, "cook", "smith")
+    return pd.DataFrame({"age": age, "job": job, "pay": pay, "note": [f"row {i}" for i in age]})
+
+
+def answers(frame: pd.DataFrame) -> list[float]:
+    cook, smith = frame.job == "cook", frame.job == "smith"
+    return [
+        len(frame),
+        (cook & (frame.age > 40)).sum(),
+        (frame.age <= 30).sum(),
+        frame.pay[smith].sum(),
+        frame.pay.sum(),
+    ]
+
+
+def released(private: object, synthetic: object, path: Path, **given: str) -> str:
+    terms = Terms.parse(tau=1, epsilon=SILENT, alpha=0.05, decider=given.get("m", "workload"))
+    queries = tuple(Query(sql, f"q{n}") for n, sql in enumerate(QUERIES))
+    report = run_release(private, synthetic, queries, terms, SimulatedNoise(1), table=path)
+    return report.notes[-1]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("mechanism", ["workload", "identity"])
+def test_it_answers_as_the_private_table(tmp_path: Path, suffix: str, mechanism: str) -> None:
+    private, copy = people(3000, 1, cooks=0.7), people(2000, 2, cooks=0.2)
+    path = tmp_path / f"out.{suffix}"
+    note = released(private, copy, path, m=mechanism)
+    found = pd.read_csv(path) if suffix == "csv" else pd.read_parquet(path)
+    assert list(found.columns) == list(copy.columns)
+    assert note.startswith(f"out.{suffix}: The table has 3,000 rows, drawn from ")
+    # Every row is one of the copy's.
+    assert set(map(tuple, found.to_numpy())) <= set(map(tuple, copy.to_numpy()))
+    # Drawing whole rows moves a count by a few, and a sum by some of their pay.
+    assert answers(found) == pytest.approx(answers(private), rel=0.01, abs=5)
+    gap = np.abs(np.subtract(answers(copy), answers(private)))
+    assert (np.abs(np.subtract(answers(found), answers(private))) < gap / 20).all()
+
+
+def test_the_same_release_makes_the_same_table(tmp_path: Path) -> None:
+    private, copy = people(500, 3, cooks=0.5), people(400, 4, cooks=0.3)
+    for name in ("a.csv", "b.csv"):
+        released(private, copy, tmp_path / name)
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_rows_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    """Weights are found by one scan and rows taken by another: both keep the order."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"age": rng.integers(0, 99, 400_000), "x": rng.random(400_000)})
+    for name in ("t.parquet", "t.csv"):
+        write_frame(frame, tmp_path / name)
+        engine = DuckDBEngine(table := open_table(tmp_path / name, "synthetic"))
+        table = engine.described(table)
+        engine.schema(table, {"age"}, {})
+        assert engine.frame(table)["age"].tolist() == frame.age.tolist()
+        assert engine.loaded()["age"].astype(int).tolist() == frame.age.tolist()
+
+
+def test_text_of_a_csv_stays_text_and_numbers_become_numbers(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n1,x,\n2,2,0.5\n")
+    engine = DuckDBEngine(table := open_table(tmp_path / "t.csv", "synthetic"))
+    found = engine.frame(engine.described(table))
+    assert found["a"].tolist() == [1, 2]
+    assert found["b"].tolist() == ["x", "2"]
+    assert found["c"].isna().tolist() == [True, False]
+
+
+def test_answers_that_contradict_each_other_give_way_by_their_noise() -> None:
+    every = np.ones((2, 3), np.bool_)
+    counts = np.full(3, 100.0)
+    part = Linear(every, np.ones(3), np.array([290.0, 320.0]), np.array([1.0, 3.0]))
+    total = float((fitted([part], counts) * counts).sum())
+    # The mean of both, weighed by 1 / spread^2, is 293.
+    assert total == pytest.approx(293, abs=0.5)
+
+
+def test_an_answer_below_nothing_leaves_nothing() -> None:
+    part = Linear(np.array([[True, False]]), np.ones(2), np.array([-5.0]), np.array([1.0]))
+    weights = fitted([part], np.array([50.0, 50.0]))
+    assert weights[0] * 50 < 1
+    assert weights[1] == 1
+
+
+def test_values_of_both_signs_and_none() -> None:
+    worth = np.array([-3.0, 0.0, 2.0])
+    part = Linear(np.ones((1, 3), np.bool_), worth, np.array([40.0]), np.array([1.0]))
+    counts = np.array([10.0, 10.0, 10.0])
+    numbers = fitted([part], counts) * counts
+    assert worth @ numbers == pytest.approx(40, abs=0.1)
+    assert numbers[1] == 10
+    nothing = Linear(np.zeros((1, 3), np.bool_), worth, np.array([9.0]), np.array([1.0]))
+    assert fitted([nothing], counts).tolist() == [1, 1, 1]
+
+
+def test_rows_are_drawn_as_often_as_their_weights_say() -> None:
+    weights = np.random.default_rng(6).exponential(size=1000)
+    drawn = drawn_rows(weights)
+    assert drawn.size == round(weights.sum())
+    times = np.bincount(drawn, minlength=1000)
+    assert (np.abs(times - weights * drawn.size / weights.sum()) < 1).all()
+    assert drawn_rows(np.full(3, 1e-9)).size == 1
+    assert np.bincount(drawn_rows(np.full(3, 1e12))).tolist() == [10, 10, 10]
+
+
+def test_listed_rows_are_cells_of_one() -> None:
+    rows = listed(pd.DataFrame({"b0": [3, 1], "v0": [7, -1]}), ["b0", "v0"])
+    assert rows.words.tolist() == [[3], [1]]
+    assert rows.places.tolist() == [7, -1]
+    assert listed(pd.DataFrame({"one": [1, 1, 1]}), []).counts.tolist() == [1, 1, 1]
+
+
+def test_where_a_table_may_be_written(tmp_path: Path) -> None:
+    assert check_new(tmp_path / "new.PARQUET").name == "new.PARQUET"
+    (tmp_path / "old.csv").write_text("a\n1\n")
+    for name, word in (
+        ("old.csv", "exists, and no table is overwritten"),
+        ("new.json", "must end in .parquet or .csv"),
+        ("no/folder.csv", "there is no such folder"),
+        ("a\0b.csv", "there is no such folder"),
+    ):
+        with pytest.raises(ParameterError, match=word):
+            check_new(tmp_path / name)
+
+
+def test_a_table_that_cannot_be_written_is_told_after_the_answers(tmp_path: Path) -> None:
+    private, copy = people(50, 7, cooks=0.5), people(50, 8, cooks=0.5)
+    gone = tmp_path / "gone" / "t.parquet"
+    with pytest.raises(RunError, match="was not written"):
+        write_frame(copy, gone)
+    note = released(private, copy, gone)
+    assert "was not written" in note
+    assert "Asked again, the answers cost nothing" in note

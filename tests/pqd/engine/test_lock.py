@@ -1,0 +1,60 @@
+"""What the engine's DuckDB must not be able to do, whatever SQL were to reach it."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.tables import open_table
+
+FORBIDDEN = [
+    "SELECT * FROM read_csv('/etc/passwd', header = false, columns = {{'a': 'VARCHAR'}})",
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM '{folder}/neighbour.csv'",
+    "SELECT * FROM glob('/etc/*')",
+    "SELECT * FROM read_text('{folder}/neighbour.csv')",
+    "COPY (SELECT 1) TO '{folder}/out.csv'",
+    "ATTACH '{folder}/other.db'",
+    "EXPORT DATABASE '{folder}/dump'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "SELECT * FROM read_csv('https://example.org/x.csv')",
+    "SET enable_external_access = true",
+    "RESET enable_external_access",
+    "SET lock_configuration = false",
+    "SET allowed_paths = ['/etc/passwd']",
+    "SET allowed_directories = ['/']",
+    "SET temp_directory = '{folder}'",
+    "SET autoload_known_extensions = true",
+]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> DuckDBEngine:
+    tables = []
+    for name in ("private", "synthetic", "neighbour"):
+        (tmp_path / f"{name}.csv").write_text("age\n1\n", encoding="utf-8")
+    tables.append(open_table(tmp_path / "synthetic.csv", "synthetic"))
+    tables.append(open_table(tmp_path / "private.csv", "private"))
+    return DuckDBEngine(*tables)
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+def test_the_engine_is_locked(statement: str, engine: DuckDBEngine, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises((duckdb.PermissionException, duckdb.InvalidInputException)):
+        engine._connection.execute(statement.format(folder=tmp_path)).fetchall()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["private", "synthetic"])
+def test_the_engine_reads_its_tables_and_cannot_write_them(
+    name: str, engine: DuckDBEngine, tmp_path: Path
+) -> None:
+    path = tmp_path / f"{name}.csv"
+    read = f"SELECT * FROM read_csv('{path}', columns = {{'age': 'VARCHAR'}})"
+    assert engine._connection.execute(read).fetchall()
+    with pytest.raises(duckdb.Error):
+        engine._connection.execute(f"COPY (SELECT 7) TO '{path}'")
+    assert path.read_text(encoding="utf-8") == "age\n1\n"

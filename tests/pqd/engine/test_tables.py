@@ -1,0 +1,181 @@
+"""Recognising a table: paths, formats, headers, frames."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from pqd.engine.tables import open_table
+from pqd.errors import TableError
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("name,age", ("name", "age")),
+        ("name;age", ("name", "age")),
+        ("name\tage", ("name", "age")),
+        ("name|age", ("name", "age")),
+        ("age", ("age",)),
+        ('"a,b",age', ("a,b", "age")),
+        ('"say ""x""",age', ('say "x"', "age")),
+        ("it's,größe", ("it's", "größe")),
+        ("\ufeffname,age", ("name", "age")),
+        ("name,age\r", ("name", "age")),
+        (" name ,a ge", (" name ", "a ge")),
+    ],
+)
+def test_the_header_names_the_columns(
+    header: str, columns: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert open_table(written(tmp_path / "t.csv", f"{header}\nx\n"), "private").columns == columns
+
+
+def test_a_tsv_is_split_at_tabs_only(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.tsv", "a,b,c\td\n")
+    assert open_table(path, "private").columns == ("a,b,c", "d")
+
+
+def test_a_compressed_file_is_read_by_its_inner_suffix(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.tsv.gz", gzip.compress(b"a\tb\n"))
+    assert open_table(path, "private").columns == ("a", "b")
+
+
+REFUSED: dict[str, tuple[str, str | bytes, str]] = {
+    "empty": ("t.csv", "", "is empty"),
+    "empty Parquet": ("t.parquet", "", "is empty"),
+    "blank first line": ("t.csv", "\n1,2\n", "is empty"),
+    "same name twice": ("t.csv", "zebra,b,zebra\n", r"one name, capitals aside: numbers 1, 3;"),
+    "same name in another case": ("t.csv", "zebra,ZEBRA\n", "numbers 1, 2;"),
+    "two names twice": ("t.csv", "a,zebra,b,Zebra,a,a\n", "numbers 1, 5, 6;"),
+    "column without a name": ("t.csv", "a,,b\n", "without a name"),
+    "binary": ("t.csv", b"\x89PNG\xff\xfe\x00\x01", "is it a CSV"),
+    "zero bytes": ("t.csv", b"a\0,b\n", "is it a CSV"),
+    "not compressed": ("t.csv.gz", "a,b\n1,2\n", "is it a CSV"),
+    "cut short": ("t.csv.gz", gzip.compress(b"a,b\n" * 9999)[:20], "is it a CSV"),
+    "unknown suffix": ("t.xlsx", "a,b\n", "known formats: .csv"),
+    "no suffix": ("table", "a,b\n", "known formats"),
+    "compressed, unknown": ("t.gz", b"", "known formats"),
+}
+
+
+@pytest.mark.parametrize("label", REFUSED)
+@pytest.mark.parametrize("role", ["private", "synthetic"])
+def test_a_file_that_is_no_table_is_refused(label: str, role: Any, tmp_path: Path) -> None:
+    name, content, words = REFUSED[label]
+    path = written(tmp_path / name, content)
+    with pytest.raises(TableError, match=words) as caught:
+        open_table(path, role)
+    assert role in str(caught.value)
+    assert name in str(caught.value)
+    assert "zebra" not in str(caught.value).lower()
+
+
+def closed(path: Path, *_: str) -> None:
+    raise PermissionError(13, "Permission denied", str(path))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz", "t.parquet"])
+def test_a_file_that_may_not_be_read_is_a_matter_of_permission(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may read any file, so the system's refusal is played."""
+    path = written(tmp_path / name, "a,b\n")
+    monkeypatch.setattr(Path, "open", closed)
+    with pytest.raises(TableError, match=r"may not be read: permission denied; ask") as caught:
+        open_table(path, "private")
+    assert "CSV" not in str(caught.value)
+
+
+def test_a_folder_that_may_not_be_entered_is_a_matter_of_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "exists", closed)
+    with pytest.raises(TableError, match="permission denied"):
+        open_table(tmp_path / "closed" / "t.csv", "private")
+
+
+def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(path: Path, *_: str) -> None:
+        raise OSError(5, "Input/output error", str(path))
+
+    path = written(tmp_path / "t.csv", "a,b\n")
+    monkeypatch.setattr(Path, "open", broken)
+    with pytest.raises(TableError, match="cannot be opened: Input/output error"):
+        open_table(path, "private")
+
+
+def test_a_table_s_repr_holds_neither_names_nor_rows(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"zebra": [987654321]})
+    for source in (frame, written(tmp_path / "t.csv", "zebra\n1\n")):
+        assert not any(word in repr(open_table(source, "private")) for word in ("zebra", "9876"))
+
+
+def test_a_missing_file_is_refused_without_its_neighbours(tmp_path: Path) -> None:
+    written(tmp_path / "adult_private.csv", "a\n")
+    with pytest.raises(TableError, match="does not exist; check its name") as caught:
+        open_table(tmp_path / "adult_privat.csv", "private")
+    assert "adult_private.csv" not in str(caught.value)
+
+
+def test_a_folder_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(TableError, match="is a folder, not a file"):
+        open_table(tmp_path / "t.csv", "synthetic")
+
+
+@pytest.mark.parametrize("path", ["", ".", "/", "\0.csv", "x" * 5000 + ".csv"])
+def test_paths_that_no_file_can_have(path: str) -> None:
+    with pytest.raises(TableError, match="private"):
+        open_table(path, "private")
+
+
+def test_the_label_is_the_file_s_name_and_the_path_is_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path / "t.csv", "a\n")
+    monkeypatch.chdir(tmp_path)
+    table = open_table("t.csv", "private")
+    assert table.label == "t.csv"
+    assert table.path == tmp_path / "t.csv"
+    assert table.textual
+
+
+def test_frames() -> None:
+    frame = pd.DataFrame({"a": [1], 7: [2]})
+    table = open_table(frame, "synthetic")
+    assert (table.columns, table.frame is frame, table.textual) == (("a", "7"), True, False)
+    table = open_table(pa.table({"a": [1], "b": [2]}), "private")
+    assert (table.columns, table.label) == (("a", "b"), "private frame")
+
+
+@pytest.mark.parametrize(
+    "source", [None, 3, [[1, 2]], {"a": [1]}, pd.Series([1]), b"t.csv", object()]
+)
+def test_what_is_no_table_is_refused_with_the_formats(source: object) -> None:
+    with pytest.raises(TableError, match=r"pqd reads \.csv"):
+        open_table(source, "private")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame([[1, 2]], columns=["a", "A"]),
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pd.DataFrame([[1, 2]], columns=[1, "1"]),
+        pd.DataFrame([[1, 2]], columns=["a", ""]),
+        pd.DataFrame(),
+        pa.table([[1], [2]], names=["a", "a"]),
+    ],
+)
+def test_frames_with_unusable_names_are_refused(frame: object) -> None:
+    with pytest.raises(TableError, match="column"):
+        open_table(frame, "private")

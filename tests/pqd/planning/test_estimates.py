@@ -1,0 +1,420 @@
+"""Which release answers for all candidates, and what becomes of one that cannot be within."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pqd
+from deciders import PqdError
+from deciders.estimators import (
+    ExponentialQuantile,
+    LaplaceEstimate,
+    RankCounts,
+    SplitMargins,
+    SumAndCount,
+)
+from pqd.commands.audit import part_of
+from pqd.commands.compare import run_compare
+from pqd.commands.comparison_parameters import Rules
+from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.tables import open_table
+from pqd.errors import DeciderError, UnanswerableError
+from pqd.parameters import Terms
+from pqd.planning.estimates import RELEASES, Contest, contest_of
+from pqd.sql.workload_files import as_queries
+from reports.models.compare import CompareReport
+from tests.support.likeness import like
+
+Columns = Mapping[str, Mapping[str, Any]]
+
+
+class Silent:
+    """No noise, and of two choices the likelier one."""
+
+    simulated = True
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        del scale
+        return statistic
+
+    def choose(self, logit: float) -> bool:
+        return logit > 0
+
+
+def table(seed: int, shift: int = 0, rows: int = 1500) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    x = np.clip(rng.normal(50 + shift, 20, rows).round(), 0, 100).astype(int)
+    y = np.clip((x / 10 + rng.normal(0, 1, rows)).round(), 0, 10).astype(int)
+    return pd.DataFrame({"x": x, "y": y, "g": np.where(x % 2, "odd", "even")})
+
+
+FRAMES = [table(1), table(2, 3), table(3, 6)]
+
+
+def rules_of(
+    tau: str = "5%", epsilon: str = "1", release: str = "auto", columns: Columns | None = None
+) -> Rules:
+    terms = Terms.parse(tau=tau, epsilon=epsilon, alpha="0.05", decider=release, columns=columns)
+    return Rules.parse(terms)
+
+
+def contests(
+    sql: str | Sequence[str], frames: Sequence[object] = FRAMES, **options: Any
+) -> tuple[Contest, ...]:
+    rules = rules_of(**options)
+    part = part_of(
+        Synthetics(
+            [open_table(frame, "synthetic") for frame in frames], open_table(frames[0], "private")
+        ),
+        [rules.asked(query) for query in as_queries(sql)],
+        rules.terms.facts,
+        contest_of,
+    )
+    return part.prepared.demand()
+
+
+def contest(sql: str, frames: Sequence[object] = FRAMES, **options: Any) -> Contest:
+    (found,) = contests(sql, frames, **options)
+    return found
+
+
+def compared(
+    sql: str | Sequence[str],
+    frames: Sequence[pd.DataFrame],
+    private: pd.DataFrame | None = None,
+    **options: Any,
+) -> CompareReport:
+    named = {f"c{number}": frame for number, frame in enumerate(frames)}
+    secret = like(frames[0] if private is None else private)
+    return run_compare(secret, named, as_queries(sql), rules_of(**options), Silent())
+
+
+def answers(found: Contest) -> tuple[float | None, ...]:
+    return tuple(None if answer is None else float(answer) for answer in found.answers)
+
+
+# Which one is taken -------------------------------------------------------------------------------
+
+TAKEN = {
+    "COUNT(*)": ("laplace", LaplaceEstimate),
+    "COUNT(DISTINCT x)": ("laplace", LaplaceEstimate),
+    "SUM(x)": ("laplace", LaplaceEstimate),
+    "AVG(x)": ("sum_and_count", SumAndCount),
+    "MEDIAN(x)": ("rank_counts", RankCounts),
+    "QUANTILE(x, 0.9)": ("rank_counts", RankCounts),
+}
+FITTING = {
+    "COUNT(*)": {"laplace", "split"},
+    "COUNT(DISTINCT x)": {"laplace", "split"},
+    "SUM(x)": {"laplace", "race_to_the_top", "split"},
+    "AVG(x)": {"sum_and_count", "split"},
+    "MEDIAN(x)": {"rank_counts", "exponential", "split"},
+    "QUANTILE(x, 0.9)": {"rank_counts", "exponential", "split"},
+}
+
+
+@pytest.mark.parametrize("operand", TAKEN)
+def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
+    found = contest(f"SELECT {operand} FROM D WHERE y > 3", tau="10%", epsilon="2")
+    name, kind = TAKEN[operand]
+    assert found.taken == name
+    assert isinstance(found.release.estimator, kind)
+    assert found.reason == "one release for all candidates, which also bounds their gaps"
+    assert {facts.release for facts in found.facts} == FITTING[operand]
+    assert max(found.errors) == next(f.error for f in found.facts if f.release == name) <= 0.005
+    assert found.release.cost == 2
+    assert found.tau_min is not None
+    assert found.tau_min < min(found.taus)
+
+
+@pytest.mark.parametrize("operand", TAKEN)
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_named_release_is_taken_where_it_fits(operand: str, release: str) -> None:
+    found = contest(f"SELECT {operand} FROM D", release=release, tau="10%", epsilon="2")
+    if release in FITTING[operand]:
+        assert (found.taken, found.reason) == (release, "named by the caller")
+    else:
+        assert found.taken == TAKEN[operand][0]
+        assert found.reason != "named by the caller"
+
+
+def test_a_named_release_leaves_the_other_queries_to_auto() -> None:
+    queries = ["SELECT MEDIAN(x) FROM D", "SELECT COUNT(*) FROM D", "SELECT SUM(x) FROM D"]
+    found = contests(queries, release="exponential", tau="10%", epsilon="2")
+    assert [c.taken for c in found] == ["exponential", "laplace", "laplace"]
+
+
+def test_an_unknown_release_is_refused() -> None:
+    with pytest.raises(DeciderError, match="no release 'inv_count'; use auto or laplace, race_to"):
+        contest("SELECT COUNT(*) FROM D", release="inv_count")
+
+
+# Tolerances from where nothing decides to where all do.
+SWEPT = {
+    "COUNT(*)": ("1", np.arange(1, 13)),
+    "SUM(x)": ("1", np.arange(100, 1300, 100)),
+    "MEDIAN(x)": ("0.04", np.arange(1, 16, 2)),
+}
+
+
+@pytest.mark.parametrize("operand", SWEPT)
+def test_candidates_by_themselves_are_taken_where_they_err_less(operand: str) -> None:
+    """For one candidate the whole budget goes to its own margin."""
+    seen = set()
+    epsilon, swept = SWEPT[operand]
+    for tau in swept:
+        options = {"tau": str(tau), "epsilon": epsilon}
+        found = contest(f"SELECT {operand} FROM D WHERE y > 3", FRAMES[:1], **options)
+        error = {facts.release: facts.error for facts in found.facts}
+        joint = min(error[f.release] for f in found.facts if f.exact and f.release != "split")
+        if joint <= 0.005:
+            assert found.taken != "split"
+        elif min(joint, error["split"]) <= 0.05:
+            assert (found.taken == "split") == (error["split"] < joint)
+        seen.add(found.taken)
+        if found.taken == "split" and error["split"] <= 0.05:
+            words = "each candidate by itself at its share of epsilon: errs least on public"
+            assert found.reason == f"{words} stand-ins"
+            assert isinstance(found.release.estimator, SplitMargins)
+    assert len(seen) == 2
+
+
+def test_where_nothing_decides_one_release_is_for_all() -> None:
+    found = contest("SELECT COUNT(*) FROM D", tau="2", epsilon="0.1")
+    error = {facts.release: facts.error for facts in found.facts}
+    assert error["split"] < error["laplace"]
+    assert found.taken == "laplace"
+    assert found.reason.startswith("nothing decides every candidate at this epsilon; one release")
+    alone = contest("SELECT COUNT(*) FROM D", FRAMES[:1], tau="2", epsilon="0.1")
+    assert (alone.taken, alone.reason) == (
+        "split",
+        "nothing decides at this epsilon; this errs least",
+    )
+
+
+def test_without_p_values_is_taken_where_it_is_named_alone() -> None:
+    """Many cuts make noisy counts noisier; an exponential mechanism knows of no cuts."""
+    looked_better = False
+    for epsilon in ("0.015", "0.02", "0.026", "0.03", "0.05"):
+        found = contest("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=epsilon)
+        exact = min(facts.error for facts in found.facts if facts.exact)
+        other = min(facts.error for facts in found.facts if not facts.exact)
+        looked_better |= other <= 0.05 < exact
+        assert found.taken in {facts.release for facts in found.facts if facts.exact}
+    assert looked_better
+    named = contest("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=1, release="exponential")
+    assert isinstance(named.release.estimator, ExponentialQuantile)
+
+
+@pytest.mark.parametrize("sql", [f"SELECT {operand} FROM D" for operand in TAKEN])
+def test_the_choice_does_not_depend_on_the_order_of_candidates(sql: str) -> None:
+    costs, taken = set(), set()
+    for order in permutations(FRAMES):
+        found = contest(sql, order, tau="2%")
+        taken.add((found.taken, tuple(sorted(found.errors))))
+        costs.add(found.release.cost)
+    assert len(taken) == len(costs) == 1
+
+
+# Each by itself -----------------------------------------------------------------------------------
+
+
+def test_identical_intervals_are_asked_once() -> None:
+    frames = [FRAMES[0], FRAMES[1], FRAMES[0], FRAMES[0]]
+    found = contest("SELECT COUNT(*) FROM D WHERE y > 3", frames, release="split")
+    estimator = found.release.estimator
+    assert isinstance(estimator, SplitMargins)
+    assert len(estimator.intervals) == 2
+    assert estimator.share(1) == Fraction(1, 2)
+    assert found.release.cost == 1
+    report = compared("SELECT COUNT(*) FROM D WHERE y > 3", frames, release="split")
+    (query,) = report.queries
+    assert len({(c.outcome, c.p_value, c.margin) for c in query.cells}) == 2
+    assert query.cells[0].margin == query.cells[2].margin == query.cells[3].margin
+
+
+def test_the_reason_tells_the_share_of_each_interval() -> None:
+    """Three equal candidates are asked once, with the whole budget and not a third of it."""
+    sure = None
+    for tau in range(2, 8):
+        found = contest("SELECT COUNT(*) FROM D", FRAMES[:1] * 3, tau=str(tau))
+        if found.taken == "split" and max(found.errors) <= 0.05:
+            sure = found
+    assert sure is not None
+    assert isinstance(sure.release.estimator, SplitMargins)
+    assert sure.release.estimator.share(1) == 1
+    assert "1/3 of epsilon" not in sure.reason
+
+
+ZERO: Columns = {"x": {"bounds": (0, 0)}}
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+def test_settled_intervals_cost_nothing(frames: int) -> None:
+    """Within these bounds every sum is 0, whatever the table."""
+    asked: dict[str, Any] = {"tau": "1", "columns": ZERO, "release": "split"}
+    found = contest("SELECT SUM(x) FROM D", FRAMES[:frames], **asked)
+    assert found.release.settled
+    assert found.release.cost == 0
+    report = compared("SELECT SUM(x) FROM D", FRAMES[:frames], **asked)
+    assert report.cost.epsilon == 0
+    assert report.queries[0].epsilon == 0
+    for cell in report.queries[0].cells:
+        assert (cell.outcome, cell.p_value, cell.standing) == ("yes", 0, "trusted")
+    (standing, *_) = report.leaderboard
+    assert (standing.share, standing.low, standing.high) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "10", "100"])
+def test_what_is_settled_is_never_paid_for(epsilon: str) -> None:
+    found = contest("SELECT SUM(x) FROM D", tau="1", columns=ZERO, epsilon=epsilon)
+    assert found.release.cost == 0
+
+
+# Candidates that cannot be within -----------------------------------------------------------------
+
+LOW = FRAMES[0].assign(x=FRAMES[0]["x"] // 2)
+
+
+@pytest.mark.parametrize("operand", ["MEDIAN(x)", "AVG(x)", "QUANTILE(x, 0.25)"])
+@pytest.mark.parametrize(("release", "tau"), [("auto", "5%"), ("auto", "2"), ("split", "5%")])
+def test_a_candidate_without_an_answer_is_a_no(operand: str, release: str, tau: str) -> None:
+    sql = f"SELECT {operand} FROM D WHERE x > 60"
+    options = {"tau": tau, "release": release}
+    for frames in ([FRAMES[0], LOW], [LOW, FRAMES[0], LOW]):
+        found = contest(sql, frames, **options)
+        lack = [frame is LOW for frame in frames]
+        assert [interval is None for interval in found.intervals] == lack
+        assert [answer is None for answer in found.answers] == lack
+        (query,) = compared(sql, frames, FRAMES[0], **options).queries
+        for cell, none in zip(query.cells, lack, strict=True):
+            assert cell.outcome == ("no" if none else "yes")
+            assert cell.standing == ("not trusted" if none else "trusted")
+            if none:
+                assert (cell.p_value, cell.error) == (0, 0)
+                assert (cell.q_synthetic, cell.lower, cell.upper) == (None, None, None)
+                assert (cell.gap, cell.gap_low, cell.gap_high, cell.margin) == (None,) * 4
+                assert cell.candidate not in query.closest
+        alone = contest(sql, [FRAMES[0]], **options)
+        assert found.release.cost == alone.release.cost == 1
+        if release == "split":
+            assert isinstance(found.release.estimator, SplitMargins)
+            assert len(found.release.estimator.intervals) == 1
+
+
+@pytest.mark.parametrize("operand", ["COUNT(*)", "SUM(x)", "COUNT(DISTINCT x)"])
+@pytest.mark.parametrize("release", ["auto", "split"])
+def test_a_share_of_0_is_the_very_answer(operand: str, release: str) -> None:
+    sql, frames = f"SELECT {operand} FROM D WHERE x > 60", [LOW, FRAMES[0]]
+    found = contest(sql, frames, release=release)
+    assert found.answers[0] == 0
+    assert found.taus[0] == found.scale
+    assert found.release.cost == 1
+    for private in (FRAMES[0], LOW):
+        (query,) = compared(sql, frames, private, release=release).queries
+        cell, other = query.cells
+        assert cell.outcome == ("no" if private is FRAMES[0] else "yes")
+        assert (cell.q_synthetic, cell.tau, cell.lower, cell.upper) == (0, 1, -1, 1)
+        assert other.outcome == ("yes" if private is FRAMES[0] else "no")
+    # An amount as tolerance is one around 0, too.
+    (query,) = compared(sql, frames, LOW, release=release, tau="40").queries
+    assert query.cells[0].outcome == "yes"
+    assert query.cells[0].tau == 40
+
+
+REFUSED = {
+    "no rows for a median": ("SELECT MEDIAN(x) FROM D WHERE x > 100", "5%"),
+    "no rows for a mean": ("SELECT AVG(x) FROM D WHERE x > 100", "2"),
+    "no rows for a quantile": ("SELECT QUANTILE(x, 0.1) FROM D WHERE x > 100", "2"),
+}
+
+
+@pytest.mark.parametrize("label", REFUSED)
+@pytest.mark.parametrize("release", ["auto", "split"])
+def test_where_no_candidate_can_be_within_it_is_refused_as_in_an_audit(
+    label: str, release: str
+) -> None:
+    sql, tau = REFUSED[label]
+    with pytest.raises(PqdError) as audited:
+        pqd.audit(like(FRAMES[0]), FRAMES[0], sql, tau=tau, epsilon=1)
+    with pytest.raises(PqdError) as found:
+        compared(sql, FRAMES, tau=tau, release=release)
+    assert str(found.value) == str(audited.value)
+    assert type(found.value) is type(audited.value)
+    assert isinstance(found.value, UnanswerableError)
+
+
+# What all candidates have in common ---------------------------------------------------------------
+
+
+def test_the_key_of_a_count_does_not_depend_on_candidates() -> None:
+    sql = "SELECT COUNT(*) FROM D WHERE y > 3"
+    options = {"release": "laplace"}
+    keys = {
+        contest(sql, frames, **options).release.key
+        for frames in (FRAMES, FRAMES[:1], FRAMES[::-1], [LOW])
+    }
+    assert len(keys) == 1
+    # Nor on the tolerance, which is applied after.
+    assert contest(sql, tau="9", **options).release.key in keys
+    for other in (
+        contest(sql, epsilon="2", **options),
+        contest("SELECT COUNT(*) FROM D WHERE y > 4", **options),
+        contest(sql, release="split"),
+    ):
+        assert other.release.key not in keys
+
+
+def test_keys_of_what_depends_on_candidates_differ() -> None:
+    for sql in ("SELECT MEDIAN(x) FROM D", "SELECT SUM(x) FROM D"):
+        keys = {contest(sql, frames).release.key for frames in (FRAMES, [*FRAMES, LOW * 3])}
+        assert len(keys) == 2
+
+
+def test_bounds_are_those_of_all_candidates_together() -> None:
+    low, high = pd.DataFrame({"v": [2.0, 4.0]}), pd.DataFrame({"v": [5.0, 9.5]})
+    found = contest("SELECT SUM(v) FROM D", [low, high])
+    estimator = found.release.estimator
+    assert isinstance(estimator, LaplaceEstimate)
+    assert (estimator.bounds, found.scale) == ((20, 95, 1), Fraction(1, 10))
+    assert answers(found) == (6, 14.5)
+    report = compared("SELECT SUM(v) FROM D", [low, high])
+    assert "of v within 2..9.5 step 0.1, which are the bounds of the" in " ".join(report.notes)
+    # Stated, they are what is stated, and values beyond count as the ends.
+    stated = contest("SELECT SUM(v) FROM D", [low, high], columns={"v": {"bounds": (0, 8)}})
+    assert answers(stated) == (6, 13)
+
+
+def test_kinds_are_those_of_the_first_candidate() -> None:
+    texts = pd.DataFrame({"code": ["1", "10", "2", "20"]})
+    numbers = pd.DataFrame({"code": [1, 10, 3, 30]})
+    sql = "SELECT COUNT(*) FROM D WHERE code LIKE '1%'"
+    assert answers(contest(sql, [texts, numbers])) == (2, 2)
+    with pytest.raises(PqdError, match="LIKE"):
+        contest(sql, [numbers, texts])
+    sql = "SELECT COUNT(*) FROM D WHERE code > 9"
+    assert answers(contest(sql, [numbers, texts])) == (2, 2)
+    assert answers(contest(sql, [texts, numbers], columns={"code": {"type": "number"}})) == (2, 2)
+
+
+def test_groups_are_those_of_all_candidates() -> None:
+    first, second = pd.DataFrame({"g": list("aab")}), pd.DataFrame({"g": list("bcc")})
+    found = contests("SELECT COUNT(*) FROM D GROUP BY g", [first, second], tau="1")
+    assert {c.query.group: answers(c) for c in found} == {
+        "g = a": (2, 0),
+        "g = b": (1, 1),
+        "g = c": (0, 2),
+    }
+    report = compared("SELECT COUNT(*) FROM D GROUP BY g", [first, second], tau="1", epsilon="3")
+    assert report.cost.epsilon == 3
+    assert [query.block for query in report.queries] == ["q1"] * 3
+    # With a share of each answer, one that lacks a group is within where the group is empty.
+    shares = compared("SELECT COUNT(*) FROM D GROUP BY g", [first, second], first)
+    cells = {query.group: query.cells for query in shares.queries}
+    assert [c.outcome for c in cells["g = c"]] == ["yes", "no"]
+    assert [c.outcome for c in cells["g = a"]] == ["yes", "no"]

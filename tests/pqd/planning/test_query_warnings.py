@@ -1,0 +1,208 @@
+"""Public slips are told before anything is spent, and what is seldom meant is not refused."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import pqd
+from deciders import SecureNoise
+from pqd.commands.audit import run
+from pqd.errors import ParameterError
+from pqd.execution import Purse
+from pqd.parameters import Terms
+from pqd.planning.query_warnings import WARNING
+from pqd.sql.workload_files import as_queries
+
+Ran = tuple[int, str, str]
+COPY = pd.DataFrame(
+    {
+        "sex": ["Female", "Male", None] * 20,
+        "code": ["7", "8", "9"] * 20,
+        "age": [float(n % 50) for n in range(60)],
+    }
+)
+PRIVATE = COPY.head(55)
+ALL = "SELECT COUNT(*) FROM D"
+
+
+def warnings(sql: str = ALL, **terms: Any) -> list[str]:
+    given = {"tau": "5", "alpha": "0.05", **terms}
+    report = pqd.plan(COPY, sql, **given)
+    return [note for note in report.notes if note.startswith(WARNING)]
+
+
+SLIPS = {
+    "sex = 'female'": ["'female'", "'Female'"],
+    "sex <> 'female'": ["'female'"],
+    "'female' = sex": ["'female'"],
+    "sex IN ('Male', 'Femal')": ["'Femal'", "'Female'"],
+    "NOT (age > 3 AND sex = 'male')": ["'male'", "'Male'"],
+    "CASE WHEN sex = 'xyz' THEN 1 ELSE 2 END = 1": ["'xyz'"],
+}
+
+
+@pytest.mark.parametrize("where", SLIPS)
+def test_a_text_that_the_copy_never_holds(where: str) -> None:
+    (warning,) = warnings(f"{ALL} WHERE {where}", tau="5")
+    assert all(word in warning for word in SLIPS[where])
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "sex = 'Female' OR sex <> 'Male'",
+        "sex < 'b'",
+        "sex LIKE 'fem%'",
+        "age > 99",
+        "age = 99",
+        "LOWER(sex) = 'female'",
+        "sex || 'x' = 'female'",
+        "sex IS NULL",
+    ],
+)
+def test_what_is_no_slip(where: str) -> None:
+    assert warnings(f"{ALL} WHERE {where}") == []
+
+
+def test_stated_keys_are_held_against_the_copy(tmp_path: Path) -> None:
+    COPY.to_csv(tmp_path / "copy.csv", index=False)
+    PRIVATE.to_csv(tmp_path / "private.csv", index=False)
+    (tmp_path / "audit.toml").write_text(
+        '[private]\npath = "private.csv"\n[synthetic.copy]\npath = "copy.csv"\n[[check]]\n'
+        'id = "a"\ntau = 5\nepsilon = 1\nkeys = ["Male", "woman"]\n'
+        'sql = "SELECT COUNT(*) FROM D GROUP BY sex"\n'
+    )
+    report = pqd.check(tmp_path / "audit.toml", dry_run=True)
+    (warning,) = [note for note in report.notes if note.startswith(WARNING)]
+    assert "'woman'" in warning
+    assert "copy.csv" in warning
+
+
+TERMS: dict[str, tuple[dict[str, Any], str]] = {
+    "a tau of less than a row": ({"tau": "0.05"}, "less than one row"),
+    "a tau of all": ({"tau": "100%"}, "tau 100%"),
+    "a tau of more": ({"tau": "250%"}, "tau 250%"),
+    "an alpha above a half": ({"alpha": "0.95"}, "alpha 0.95"),
+    "much epsilon": ({"epsilon": "10.5"}, "epsilon 10.5"),
+}
+
+
+@pytest.mark.parametrize("how", TERMS)
+def test_strange_terms(how: str) -> None:
+    terms, words = TERMS[how]
+    (warning,) = warnings(**terms)
+    assert words in warning
+
+
+@pytest.mark.parametrize(
+    "terms", [{"tau": "1"}, {"tau": "99%"}, {"alpha": "0.5"}, {"epsilon": "10"}]
+)
+def test_terms_at_the_edge_are_not_strange(terms: dict[str, Any]) -> None:
+    assert warnings(**terms) == []
+
+
+def test_a_sum_may_have_a_small_tolerance() -> None:
+    assert warnings("SELECT AVG(age) FROM D", tau="0.5") == []
+
+
+# When it is told ---------------------------------------------------------------------------------
+
+
+def test_it_is_told_before_the_charge_and_in_the_report(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def progress(stage: str, done: int = 0, total: int = 0) -> None:
+        seen.append(stage)
+        assert done <= total
+
+    terms = Terms.parse(tau=5, epsilon=11, alpha=0.05)
+    queries = as_queries(f"{ALL} WHERE sex = 'female'")
+    purse = Purse(tmp_path / "ledger.sqlite")
+    report = run(PRIVATE, COPY, queries, terms, SecureNoise(), progress, purse=purse)
+    told = [stage for stage in seen if stage.startswith(WARNING)]
+    assert len(told) == 2
+    assert seen.index(told[-1]) < seen.index("Recognising the private table")
+    assert set(told) <= set(report.notes)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    COPY.to_csv(tmp_path / "copy.csv", index=False)
+    PRIVATE.to_csv(tmp_path / "private.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+BASE = ["audit", "private.csv", "copy.csv", "-q", ALL, "--tau", "5"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("batch", [[], ["--batch", "alone"]])
+def test_the_command_tells_it_on_standard_error(
+    batch: list[str], command: Callable[..., Ran]
+) -> None:
+    code, out, err = command(*BASE, "--epsilon", "20", *batch, "--json", "-")
+    assert code == 0
+    assert err.startswith(f"pqd: {WARNING}epsilon 20 protects hardly anybody")
+    assert len(err.splitlines()) == 1
+    assert WARNING in out
+
+
+def test_it_is_told_with_a_refusal_that_it_may_explain() -> None:
+    """A text that the copy never holds counts no row, of which no share can be taken."""
+    with pytest.raises(ParameterError, match="the nearest that it holds is 'Female'") as refused:
+        pqd.plan(COPY, f"{ALL} WHERE sex = 'female'", tau="5%")
+    assert str(refused.value).startswith("query q1: tau is 5% of the synthetic answer, which is 0")
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [*BASE, "--epsilon", "100.1"],
+        [*BASE, "--epsilon", "1e12", "--batch", "auto"],
+        ["compare", "private.csv", "a=copy.csv", "-q", ALL, "--tau", "5", "--epsilon", "101"],
+        ["release", "private.csv", "copy.csv", "-q", ALL, "--epsilon", "1e6"],
+        ["plan", "copy.csv", "-q", ALL, "--tau", "5", "--epsilon", "1e6"],
+    ],
+)
+def test_a_budget_that_protects_nobody_is_refused(
+    words: list[str], folder: Path, command: Callable[..., Ran]
+) -> None:
+    code, out, err = command(*words)
+    assert (code, out) == (2, "")
+    assert "at most 100 can be asked for" in err
+    assert not list(folder.glob("*.sqlite"))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, epsilon=epsilon),
+        lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, epsilon=epsilon, batch="auto"),
+        lambda epsilon: pqd.compare(PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=epsilon),
+        lambda epsilon: pqd.compare(PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=1, baselines=epsilon),
+        lambda epsilon: pqd.release(PRIVATE, COPY, ALL, epsilon=epsilon),
+        lambda epsilon: pqd.plan(COPY, ALL, tau=5, epsilon=epsilon),
+    ],
+    ids=["audit", "batch", "compare", "baselines", "release", "plan"],
+)
+def test_the_library_refuses_it_too(ask: Callable[[float], object], folder: Path) -> None:
+    with pytest.raises(ParameterError, match="at most 100 can be asked for"):
+        ask(100.1)
+    assert not list(folder.glob("*.sqlite"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_rows_of_nobody_are_refused(command: Callable[..., Ran]) -> None:
+    code, _, err = command(*BASE, "--epsilon", "1", "--max-rows", "3")
+    assert code == 2
+    assert "no unit says whose rows" in err
+    with pytest.raises(ParameterError, match="no unit"):
+        pqd.plan(COPY, ALL, tau=5, epsilon=Fraction(1), max_rows=2)

@@ -1,0 +1,305 @@
+"""Pages: they are whole, load and run nothing else, say what must be said, and can be read."""
+
+from __future__ import annotations
+
+import html
+import importlib.resources
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import jinja2
+import pytest
+from hypothesis import given
+
+from reports.html import page as frame
+from reports.html.document import html_text
+from reports.models.audit import AuditReport
+from reports.models.check import CheckReport
+from reports.models.compare import CompareReport
+from reports.models.plan import PlanReport
+from reports.models.release import ReleaseReport
+from reports.text.escape import visible
+from tests.support import audit_reports, check_reports, compare_reports, release_reports
+from tests.support.audit_reports import (
+    AUDIT,
+    AUDITS,
+    PLAN,
+    PLANS,
+    audit_of,
+    many_groups,
+    quoting_audit,
+    quoting_plan,
+)
+from tests.support.check_reports import BASED, YES, hostile
+from tests.support.compare_reports import GROUPED, LARGE, SMALL
+from tests.support.drawing import examples
+from tests.support.pages import Page, contrast, digest, themes
+from tests.support.release_reports import RELEASE
+
+Report = AuditReport | CheckReport | CompareReport | PlanReport | ReleaseReport
+REPORTS: tuple[Report, ...] = (
+    *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,
+)  # fmt: skip
+QUOTING: dict[str, Callable[[str], Report]] = {
+    "audit": quoting_audit,
+    "plan": quoting_plan,
+    "check": check_reports.quoting,
+    "compare": compare_reports.quoting,
+    "release": release_reports.quoting,
+}
+SCRIPT = "</script><script>alert(1)</script>"
+
+
+@pytest.fixture(autouse=True)
+def _fresh_templates() -> Iterator[None]:
+    frame._environment.cache_clear()
+    yield
+    frame._environment.cache_clear()
+
+
+def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the tags of a page; a class may depend on how long a text is."""
+    return [(tag, tuple(name for name in names if name != "class")) for tag, names in page.tags]
+
+
+def stays_text(quoting: Callable[[str], Report], text: str) -> None:
+    page, plain = (Page(html_text(quoting(t), command=t)) for t in (text, "x"))
+    assert shape(page) == shape(plain)
+    place = "html body main section table tbody tr th"
+    assert visible(text, keep="\n") in "".join(t for where, t in page.texts if where == place)
+
+
+@pytest.mark.parametrize("kind", QUOTING)
+@examples(40)
+@given(hostile)
+def test_hostile_text_stays_text(kind: str, text: str) -> None:
+    # A command is set word by word.
+    stays_text(QUOTING[kind], f"x{text}".replace(" ", "_"))
+
+
+@pytest.mark.parametrize("kind", QUOTING)
+def test_a_twin_without_escaping_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stays_text(QUOTING[kind], SCRIPT)
+    real = jinja2.Environment
+
+    def careless(**options: Any) -> jinja2.Environment:
+        return real(**(options | {"autoescape": False}))
+
+    monkeypatch.setattr(jinja2, "Environment", careless)
+    frame._environment.cache_clear()
+    with pytest.raises(AssertionError):
+        stays_text(QUOTING[kind], SCRIPT)
+
+
+@pytest.mark.parametrize("number", range(len(REPORTS)))
+def test_every_page_is_whole(number: int) -> None:
+    text = html_text(REPORTS[number], "pqd again")
+    page = Page(text)
+    tags = [tag for tag, _ in page.tags]
+    assert text.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">')
+    assert [tags.count(tag) for tag in ("h1", "main", "title", "style", "script")] == [1] * 5
+    assert html_text(REPORTS[number], "pqd again") == text
+    ids = page.values("id")
+    assert len(set(ids)) == len(ids)
+    for name in ("aria-labelledby", "href"):
+        for target in page.values(name):
+            assert target.removeprefix("#") in ids
+    assert not re.search(r"\bnan\b|[>\"]None[<\"]|inf%|nan%|Undefined", text)
+
+
+@pytest.mark.parametrize("number", range(len(REPORTS)))
+def test_every_page_loads_and_runs_nothing_else(number: int) -> None:
+    text = html_text(REPORTS[number])
+    page = Page(text)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy == (
+        f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    assert not {"link", "img", "iframe", "object", "base", "embed"} & {tag for tag, _ in page.tags}
+    assert not {"src", "style", "srcset", "action"} & {
+        name for _, names in page.tags for name in names
+    }
+    assert not [name for _, names in page.tags for name in names if name.startswith("on")]
+    assert not re.search(r"https?:|url\(|@import|fetch\(|eval\(|innerHTML|localStorage", text)
+    assert all(target.startswith("#") for target in page.values("href"))
+
+
+def test_a_changed_script_is_not_taken() -> None:
+    whole = html_text(AUDIT)
+    changed = whole.replace("form.hidden = false", "form.hidden = 1")
+    assert changed != whole
+    (script,) = re.findall(r"<script>(.*?)</script>", changed, re.DOTALL)
+    assert digest(script) not in changed
+
+
+@pytest.mark.parametrize(
+    "report",
+    [AUDIT, PLAN, BASED, SMALL, RELEASE],
+    ids=["audit", "plan", "check", "compare", "release"],
+)
+def test_without_a_script_all_is_there_and_no_control_is(report: Report) -> None:
+    text = html_text(report, "pqd again --and again")
+    assert text.count('<form class="controls" hidden>') == 1
+    body = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert "<button" not in re.sub(r"<form.*?</form>", "", body, flags=re.DOTALL)
+    assert "aria-sort" not in body.partition("</style>")[2]
+    shown = "".join(t for place, t in Page(body).texts if "pre" in place)
+    assert "pqd again --and again" in shown
+
+
+def test_without_a_command_there_is_none() -> None:
+    assert "Make it again" not in html_text(AUDIT)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "what"),
+    [(audit_reports.SIMULATED, "verdicts"), (check_reports.SIMULATED, "verdicts"),
+     (compare_reports.SIMULATED, "verdicts"), (release_reports.SIMULATED, "answers")],
+)  # fmt: skip
+def test_simulation_is_stamped_at_the_top_and_at_each_verdict(simulated: Report, what: str) -> None:
+    text = html_text(simulated)
+    assert f"SIMULATED: these {what} come from seeded noise" in text.partition("<section")[0]
+    assert text.count(">SIMULATED<") >= 3
+    for report in (AUDIT, BASED, SMALL, PLAN, RELEASE):
+        assert "SIMULATED" not in html_text(report)
+
+
+def test_the_page_of_an_audit_says_it_all() -> None:
+    text = html.unescape(html_text(AUDIT))
+    for words in (
+        "<title>4 of 9 answers can be trusted: pqd audit</title>",
+        "synthetic answer 1,122, tolerance ±56.1 (5%): is the private answer inside (1,065.9",
+        "about 22 people would have to be added or removed",
+        "tau 2 is BELOW 999, the least that means something",
+        "no tau means anything with inv_count",
+        "Spent epsilon 0.75 = 3 x 0.25 on private.csv, compared with copy.csv",
+        "Epsilon 1.25 of 2 is spent",
+        "Chance of a yes with inv_count: > 99.9 % at no gap, 50.0 % at tau, < 0.1 % at 2 tau",
+        'within tolerance</span> <span class="mark">replayed</span>',
+        "2 groups",
+        "undecided: leans YES",
+    ):
+        assert words in text, words
+
+
+def test_the_page_of_a_plan_says_it_all() -> None:
+    text = html.unescape(html_text(PLAN))
+    for words in ("can be decided at epsilon 0.25 each", "would cost epsilon 0.75 in total",
+                  "no private table was read", "would be used"):  # fmt: skip
+        assert words in text
+    bare = html_text(PLANS[-1])
+    assert "What 9 questions would need" in bare
+    assert "Least tau</th>" not in bare
+
+
+def test_the_page_of_a_check_says_it_all() -> None:
+    text = html.unescape(html_text(BASED))
+    for words in (
+        "<title>BROKEN: pqd check audit.toml</title>",
+        "synthetic answer 1,122, tolerance ±56.1 (5%): is the private answer inside (1,065.9",
+        "next: do not rely on this query on copy.csv",
+        "sex = Female",
+        "Spent epsilon 1/3",
+        "Compared with the baseline old.json",
+        "             ^^^^^^^",
+    ):
+        assert words in text
+    # Errors and failures are open; within a check, its groups have folds of their own.
+    assert len(re.findall(r"<td [^>]*>\s*<details open>", text)) == 6
+
+
+def test_the_page_of_a_comparison_says_it_all() -> None:
+    text = html.unescape(html_text(LARGE))
+    for words in (
+        "tree comes first, but not for certain",
+        "It cannot be told apart from copula at this epsilon.",
+        "gan and marginals cannot be told apart at this epsilon.",
+        "baseline: independent marginals",
+        "private answer, as estimated: 3,871; between 3,832 and 3,910",
+        "no answer, as no row of it matches",
+        "at most 1,916,521",
+        "no tolerance means anything with this release",
+        "not released",
+        "99+",
+    ):
+        assert words in text, words
+    certain = html_text(compare_reports.CERTAIN)
+    assert "cannot be told apart" not in certain.partition("How to read this")[0]
+
+
+def test_a_colour_never_stands_alone() -> None:
+    """Every shaded cell says its standing in words and by a sign."""
+    text = html_text(LARGE)
+    cells = re.findall(r'<td class="cell (?:yes|no|open)[^>]*>(.*?)</td>', text)
+    assert len(cells) == 300
+    for cell in cells:
+        assert re.match(
+            r'<span aria-hidden="true">[✓✗?]</span><span class="sr">(not )?(trusted|undecided)',
+            cell,
+        )
+
+
+@pytest.mark.parametrize("report", [many_groups(200), GROUPED], ids=["audit", "compare"])
+def test_many_groups_are_one_row(report: AuditReport | CompareReport) -> None:
+    text = html_text(report)
+    assert "200 groups" in text
+    rows = re.findall(r'<tbody role="rowgroup"(?: id="[^"]*" data-row)?>', text)
+    assert len(rows) <= 2 + 5 + 1 + 2
+    assert len(text) < 400_000
+
+
+def test_many_good_groups_are_folded_and_bad_ones_are_open() -> None:
+    text = html_text(many_groups(200))
+    assert re.search(r'<details class="groups" open>\s*<summary>67 not trusted', text)
+    assert re.search(r'<details class="groups" open>\s*<summary>66 undecided', text)
+    assert re.search(r'<details class="groups">\s*<summary>67 trusted', text)
+    few = html_text(many_groups(3))
+    assert '<details class="groups">' not in few
+
+
+def test_a_large_comparison_is_a_small_page() -> None:
+    assert len(html_text(LARGE)) < 700_000
+
+
+def test_equal_curves_are_drawn_once() -> None:
+    one = html_text(audit_of(audit_reports.VERDICTS[0]))
+    both = html_text(audit_of(*audit_reports.VERDICTS[:2]))
+    assert one.count('<g id="curve-') == both.count('<g id="curve-') == 2
+    assert both.count('href="#curve-1"') == 2
+    assert "curve-scale" not in html_text(audit_of(replace(YES, candidates=audit_reports.BARE)))
+
+
+def test_very_long_sql_is_quoted_whole() -> None:
+    long = "SELECT COUNT(*) FROM D WHERE " + " OR ".join(f"x = '{n}'" for n in range(3000))
+    text = html.unescape(html_text(audit_of(replace(YES, sql=long, where=long[29:]))))
+    assert long in text
+
+
+def test_every_colour_can_be_read() -> None:
+    found = themes(html_text(AUDIT))
+    assert len(found) == 3
+    for theme in found:
+        for name in ("ink", "dim", "good", "bad", "care", "accent"):
+            assert contrast(theme[name], theme["paper"]) >= 4.5
+            assert contrast(theme[name], theme["soft"]) >= 4.5
+        for name in ("good", "bad", "care"):
+            assert contrast(theme[name], theme[f"{name}-soft"]) >= 4.5
+        for name in ("good-soft", "good-deep", "bad-soft", "bad-deep", "care-soft", "accent-soft"):
+            assert contrast(theme["ink"], theme[name]) >= 4.5
+        for name in ("good-bar", "bad-bar", "care-bar", "edge"):
+            assert contrast(theme[name], theme["paper"]) >= 3
+    assert contrast("999999", "ffffff") < 4.5
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["page.css", "page.js", "macros.html.j2", "notebook.html.j2", "reading.html.j2"]
+    + [f"{kind}.html.j2" for kind in ("base", "audit", "plan", "check", "compare", "release")],
+)
+def test_templates_travel_with_the_package(name: str) -> None:
+    assert importlib.resources.files("reports").joinpath("templates", name).is_file()

@@ -1,0 +1,132 @@
+"""Audits, plans and comparisons as Markdown: verdict first, all else folded, text stays text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+import reports.markdown.markup
+from reports.markdown.check import markdown_text
+from tests.reports.markdown.test_check import read
+from tests.support import audit_reports, compare_reports, release_reports
+from tests.support.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
+from tests.support.check_reports import hostile
+from tests.support.compare_reports import LARGE
+from tests.support.drawing import examples
+from tests.support.release_reports import MANY, RELEASE
+
+ALL: tuple[Any, ...] = (*AUDITS, *PLANS, *compare_reports.REPORTS, *release_reports.REPORTS)
+QUOTING: dict[str, Callable[[str], Any]] = {
+    "audit": audit_reports.quoting_audit,
+    "plan": audit_reports.quoting_plan,
+    "compare": compare_reports.quoting,
+    "release": release_reports.quoting,
+}
+TAGS = {
+    "h2", "p", "code", "strong", "table", "thead", "tbody", "tr", "th", "td", "details",
+    "summary", "pre", "ul", "li",
+}  # fmt: skip
+
+
+def stays_text(quoting: Callable[[str], Any], text: str) -> None:
+    source = markdown_text(quoting(text))
+    assert read(source).tags == read(markdown_text(quoting("x"))).tags
+    remaining = re.sub(r"</?(details|summary|code|pre)>|<!-- -->", "", source)
+    assert "<" not in remaining
+    assert not re.search(r"https?:|www\.|\bGH-\d", remaining, re.IGNORECASE)
+    for _, chunk in read(source).texts:
+        assert not re.search(r"[@#]\w|:\w+:", chunk)
+
+
+@pytest.mark.parametrize("kind", QUOTING)
+@examples(50)
+@given(hostile)
+def test_hostile_text_stays_text(kind: str, text: str) -> None:
+    stays_text(QUOTING[kind], f"x{text}")
+
+
+@pytest.mark.parametrize("kind", QUOTING)
+def test_a_twin_that_escapes_nothing_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stays_text(QUOTING[kind], "<script>x</script>")
+    monkeypatch.setattr(reports.markdown.markup, "_SIGNS", re.compile("(?!)"))
+    with pytest.raises(AssertionError):
+        stays_text(QUOTING[kind], "<script>x</script>")
+
+
+@pytest.mark.parametrize("number", range(len(ALL)))
+def test_every_report_is_balanced(number: int) -> None:
+    text = markdown_text(ALL[number])
+    assert text.count("<details>") == text.count("</details>")
+    assert {tag for tag, _ in read(text).tags} <= TAGS
+    assert text == markdown_text(ALL[number])
+    # A comment holds 65,536 characters.
+    assert len(text) < 65_536
+
+
+def test_an_audit_says_how_many_first() -> None:
+    text = markdown_text(AUDIT)
+    assert text.startswith("## pqd audit: 4 of 9 answers can be trusted\n")
+    assert (
+        "| <code>curved</code> | **YES** within tolerance | &#60; 0.001" in text
+        or "**YES**" in text
+    )
+    assert "<summary><code>by-sex</code>: 1 trusted, 1 not trusted</summary>" in text
+    assert "Spent epsilon 0.75" in text
+    folded = markdown_text(many_groups(200)).partition("<details>")[0]
+    assert "x &#61;" not in folded
+    assert folded.count("\n|") == 0
+
+
+def test_a_plan_says_what_can_be_decided() -> None:
+    text = markdown_text(PLAN)
+    assert text.startswith("## pqd plan: ")
+    assert "can be decided at epsilon 0.25 each" in text
+    assert "**LOW**" in text
+    assert "**LOW**" not in markdown_text(PLANS[-1])
+
+
+def test_a_comparison_has_the_leaderboard_first_and_the_table_folded() -> None:
+    text = markdown_text(LARGE)
+    first, _, rest = text.partition("<details>")
+    assert first.startswith("## pqd compare: tree comes first, but not for certain\n")
+    assert first.count("\n|") == 2 + 5
+    assert "gan and marginals cannot be told apart at this epsilon" in first
+    assert "baseline: independent marginals" in first
+    assert rest.startswith("\n<summary>Every query on every candidate</summary>")
+    assert rest.count("| <code>q") >= 60
+
+
+def test_a_release_has_answers_first_and_groups_folded() -> None:
+    text = markdown_text(RELEASE)
+    first, _, rest = text.partition("<details>")
+    assert first.startswith("## pqd release: 20 private answers for epsilon 1\n")
+    assert "15 of them have an interval that holds the exact answer with probability 95 %" in first
+    assert "| <code>c1</code> | **137** | 106 to 168 | ±15.8 | 144 | -7 |  |" in first
+    assert "| values above 131,072 count as 131,072 |" in first
+    assert "marst &#61;" not in first
+    assert rest.startswith("\n<summary><code>by-marst</code>: 5 groups</summary>")
+    assert "| <code>COUNT</code> | 15 | 0.75 | <code>workload</code> | 12.4 |" in rest
+    assert "- by-marst: COUNT(&#42;) per group\n" in rest
+    assert "truncation" not in markdown_text(release_reports.BOUNDED)
+
+
+def test_many_answers_are_folded_and_cut_where_a_comment_ends() -> None:
+    text = markdown_text(MANY)
+    assert text.partition("<details>")[0].count("\n| <code>") == 20
+    shown = text.partition("<summary>How they were answered")[0].count("\n| <code>")
+    assert f"and {1100 - shown:,} more: the page and the JSON report have all of them" in text
+    assert shown > 200
+
+
+@pytest.mark.parametrize(
+    ("report", "what"),
+    [(audit_reports.SIMULATED, "verdicts"), (compare_reports.SIMULATED, "verdicts"),
+     (release_reports.SIMULATED, "answers")],
+)  # fmt: skip
+def test_simulation_is_stamped(report: Any, what: str) -> None:
+    assert f"**SIMULATED: these {what} come from seeded noise" in markdown_text(report)
+    assert "SIMULATED" not in markdown_text(AUDIT) + markdown_text(LARGE) + markdown_text(RELEASE)

@@ -1,0 +1,243 @@
+"""A check on the terminal and as JSON: every status, width and alphabet."""
+
+import io
+import json
+import unicodedata
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from rich.cells import cell_len
+from rich.console import Console
+
+from reports.models.audit import Cost
+from reports.models.check import CheckEntry, CheckReport
+from reports.terminal.audit import rendered_text
+from reports.terminal.check import TerminalCheck
+from reports.text.check import aligned, badge, message_text, result
+from tests.support.check_reports import (
+    ALL,
+    BASED,
+    BROKEN,
+    COST,
+    DRY,
+    FAIL,
+    FAR,
+    FLIPPED,
+    GROUPED,
+    KNOWN,
+    LENIENT,
+    PASS,
+    PLAN,
+    REPORTS,
+    SIMULATED,
+    UNDECIDED,
+    UNSURE,
+    WARN,
+    hostile,
+    quoting,
+    report_of,
+)
+from tests.support.drawing import examples
+
+
+def shown(*entries: CheckEntry, width: int = 200, verbose: bool = False) -> str:
+    return rendered_text(TerminalCheck(report_of(*entries), verbose=verbose), width)
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("entry", "word"),
+    [(PASS, "PASS"), (FAIL, "FAIL"), (UNDECIDED, "FAIL"), (LENIENT, "PASS"), (UNSURE, "WARN"),
+     (WARN, "WARN"), (KNOWN, "KNOWN"), (GROUPED, "FAIL"), (BROKEN, "ERROR"), (PLAN, "PLAN")],
+)  # fmt: skip
+def test_the_badge_stands_before_the_id_and_the_message(entry: CheckEntry, word: str) -> None:
+    assert badge(entry) == word
+    message = entry.message.partition("\n")[0]
+    assert shown(entry).startswith(f"{word:<6}{entry.id}   {message}")
+
+
+def test_what_could_not_be_planned_is_no_plan() -> None:
+    assert badge(replace(PLAN, gate="error")) == "ERROR"
+
+
+def test_a_pass_is_short_and_a_failure_says_what_to_do() -> None:
+    passed, failed = (shown(entry).split("\n\n")[0].splitlines() for entry in (PASS, FAIL))
+    assert passed == [
+        "PASS  rows   within tolerance, as expected   p = 0.004",
+        "      COUNT(*) where age > 40",
+        "      synthetic answer 1,122, tolerance ±56.1 (5%)",
+    ]
+    assert failed[0] == "FAIL  pay   outside tolerance, expected close   p = 0.010"
+    assert failed[-1].startswith("      next: do not rely on this query on copy.csv")
+    assert failed[-1].endswith('severity = "warn" (line 18)')
+    assert "inside (1,065.9, 1,178.1)?" in failed[2]
+    assert "least tau by decider" not in "".join(failed)
+    assert "least tau by decider" in shown(PASS, verbose=True)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (FAR, 'set expect = "close"'),
+        (UNDECIDED, 'a larger epsilon or tau, or set on_undecided = "warn" (line 24)'),
+        (UNSURE, "a larger epsilon or tau (line 24)"),
+        (WARN, "accept the gap with a larger tau (line 18)"),
+        (BROKEN, "see line 36 of the spec"),
+    ],
+)
+def test_what_to_do_next(entry: CheckEntry, words: str) -> None:
+    assert words in flat(shown(entry))
+
+
+def test_a_p_value_is_said_once() -> None:
+    told = replace(FAIL, message="outside tolerance (p = 0.010), but close was expected")
+    for entry in (FAIL, told):
+        assert shown(entry).split("\n\n")[0].count("p = 0.010") == 1
+
+
+def test_what_is_known_or_passes_asks_for_nothing() -> None:
+    assert "next:" not in shown(KNOWN, PASS, LENIENT, PLAN)
+
+
+def test_groups_have_a_line_each() -> None:
+    lines = shown(GROUPED).splitlines()
+    assert lines[1] == f"      2 groups of {GROUPED.sql}"
+    assert lines[2].startswith("      YES  sex = Female   count 1,122 ±56.1   p = 0.004")
+    assert lines[3].startswith("      NO   sex = Male")
+    assert "2 groups   by-sex" not in shown(GROUPED)
+    assert shown(GROUPED, verbose=True).count("is the private answer inside") == 2
+
+
+@pytest.mark.parametrize("width", [30, 40, 80, 200])
+def test_carets_stay_below_what_they_mark(width: int) -> None:
+    lines = shown(BROKEN, width=width).splitlines()
+    (at,) = (n for n, line in enumerate(lines) if "^" in line)
+    start, end = lines[at].index("^"), lines[at].rindex("^") + 1
+    assert lines[at - 1][start:end] == "capital"
+
+
+@pytest.mark.parametrize(
+    ("line", "carets", "pieces"),
+    [
+        ("abcd", " ^^", ["abcd", " ^^"]),
+        ("中文x", "  ^", ["中文x", "    ^"]),
+        ("\x1bx", " ^", ["\\x1bx", "    ^"]),
+        ("ab", "  ^^^", ["ab", "  ^"]),
+    ],
+)
+def test_carets_count_cells(line: str, carets: str, pieces: list[str]) -> None:
+    assert list(aligned(line, carets)) == pieces
+
+
+def test_carets_alone_are_text() -> None:
+    assert message_text("^^\nx\n ^\n  ^") == "^^\nx\n ^\n  ^"
+
+
+@pytest.mark.parametrize(
+    ("report", "word", "counts"),
+    [
+        (report_of(PASS, LENIENT, UNSURE, KNOWN), "PASSED", "2 passed, 1 warned, 1 known."),
+        (report_of(PASS, FAIL), "FAILED", "1 passed, 1 failed."),
+        (report_of(FAIL, BROKEN), "BROKEN", "1 failed, 1 broken."),
+        (report_of(PLAN), "PLANNED", "1 planned."),
+        (DRY, "BROKEN", "1 broken, 1 planned."),
+        (report_of(), "NOTHING CHECKED", "no checks."),
+    ],
+)
+def test_the_summary_counts(report: CheckReport, word: str, counts: str) -> None:
+    assert result(report) == word
+    assert f"{word}: {counts}" in str(report)
+    assert (report.exit_code == 0) == (word in {"PASSED", "PLANNED", "NOTHING CHECKED"})
+
+
+def test_cost_baseline_and_notes_close_the_report() -> None:
+    text = flat(str(BASED))
+    assert "Spent epsilon 1/3 for 4 questions in 2 disjoint groups" in text
+    assert "on private.csv, compared with copy.csv, which is taken as public." in text
+    assert "Compared with the baseline old.json: 1 failed there too, 5 did not." in text
+    assert "Bounds of x from there." in text
+    assert "charged once" not in text
+
+
+def test_a_dry_run_says_what_it_would_spend_and_spends_nothing() -> None:
+    text = flat(str(DRY))
+    assert "Would spend epsilon 1/3 for 4 questions" in text
+    assert "compared with the synthetic data of audit.toml, which is taken as public" in text
+    assert "Nothing was decided, nothing was spent." in text
+    assert (
+        "charged once (epsilon 0.25), as no row can take part in two of: a, b, c no row can" in text
+    )
+    assert "Spent" not in text
+    assert "charged once (epsilon 1/12)" not in text
+    assert DRY.to_dict()["spent_epsilon"] == 0
+    assert DRY.to_dict()["cost"]["epsilon"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("number", range(len(REPORTS)))
+def test_no_line_is_wider_than_the_terminal(number: int, verbose: bool, width: int) -> None:
+    text = rendered_text(TerminalCheck(REPORTS[number], verbose=verbose), width)
+    charts = [line for line in text.splitlines() if "Pr[yes]" in line or "_count   " in line]
+    for line in set(text.splitlines()) - set(charts):
+        assert cell_len(line) <= width
+        assert line == line.rstrip()
+
+
+def test_a_pipe_of_plain_letters_gets_plain_letters() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    Console(file=stream, width=80).print(TerminalCheck(BASED, verbose=True))
+    stream.flush()
+    assert "tolerance +-56.1 (5%)" in raw.getvalue().decode("ascii")
+
+
+def test_colour_is_only_a_second_channel() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, width=80, force_terminal=True, color_system="standard")
+    with console.capture() as captured:
+        console.print(TerminalCheck(BASED))
+    assert "\x1b[1;31mFAIL" in captured.get()
+    assert "\x1b[1;32mPASS" in captured.get()
+    assert "\x1b" not in str(BASED)
+
+
+def test_simulation_is_stamped() -> None:
+    assert str(SIMULATED).startswith("SIMULATED")
+    assert str(SIMULATED).count("SIMULATED") == 1 + sum(len(e.verdicts) for e in ALL)
+    assert SIMULATED.to_dict()["simulated"] is True
+    assert "SIMULATED" not in str(BASED)
+
+
+def test_json_has_every_field_and_plain_numbers() -> None:
+    values = json.loads(BASED.to_json())
+    assert list(values) == [
+        "schema_version", "kind", "spec", "private", "exit_code", "dry", "baseline",
+        "spent_epsilon", "cost", "simulated", "notes", "checks",
+    ]  # fmt: skip
+    assert values["kind"] == "check"
+    assert values["exit_code"] == 2
+    assert values["spent_epsilon"] == pytest.approx(1 / 3)
+    assert [check["id"] for check in values["checks"]] == [entry.id for entry in ALL]
+    check = values["checks"][ALL.index(FLIPPED)]
+    assert check["flip"] == 0.02131
+    assert check["verdicts"][0]["epsilon"] == 0.25
+    assert check["line"] == 18
+    assert json.loads(report_of(PASS, cost=Cost(Fraction(2))).to_json())["spent_epsilon"] == 2
+    assert COST.epsilon == Fraction(1, 3)
+
+
+@examples(60)
+@given(hostile)
+def test_no_text_reaches_the_terminal_as_a_command(text: str) -> None:
+    report = quoting(text)
+    for width in (40, 80):
+        drawn = rendered_text(TerminalCheck(report, verbose=True), width)
+        kinds = {unicodedata.category(sign) for sign in drawn if sign != "\n"}
+        assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert json.loads(report.to_json())["checks"][0]["id"] == text

@@ -1,0 +1,241 @@
+"""Sentences and charts: what a reader is told in each standing."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from reports.models.audit import AuditReport, CandidateFacts, Cost, Shared, Verdict
+from reports.terminal.chart import chart_lines
+from reports.text.audit import (
+    estimate_text,
+    headline,
+    margin_sentence,
+    p_value_text,
+    sentences,
+    share_text,
+    worth_sentence,
+)
+from reports.text.numbers import epsilon_text, number_text, plain
+
+CHOSEN = CandidateFacts(
+    "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, tuple([0.9] * 8 + [0.1] * 13)
+)
+OTHER = CandidateFacts(
+    "lm_count", 11.98, True, 9.21, 0.04, 0.03, None, tuple([0.8] * 8 + [None] * 13)
+)
+VERDICT = Verdict(
+    id="q1",
+    sql="SELECT COUNT(*) FROM D WHERE age > 40",
+    aggregate="COUNT",
+    attribute=None,
+    p=None,
+    where="age > 40",
+    q_synthetic=1122,
+    tau=56.1,
+    decider="inv_count",
+    reason="errs least on public stand-ins",
+    candidates=(CHOSEN, OTHER),
+    lower=1065.9,
+    upper=1178.1,
+    epsilon=Fraction(1, 4),
+    alpha=Fraction(1, 20),
+    outcome="yes",
+    tau_min=10.0,
+    synthetic="copy.csv",
+    p_value=0.004,
+    margin=22,
+    conclusive=True,
+)
+
+
+def report_of(*verdicts: Verdict) -> AuditReport:
+    paid = [verdict for verdict in verdicts if verdict.epsilon and not verdict.replayed]
+    groups = tuple(Shared((verdict.id,), verdict.epsilon) for verdict in paid)
+    cost = Cost(sum((g.epsilon for g in groups), Fraction(0)), Fraction(0), "sequential", groups)
+    notes = ("Bounds of x from there.",)
+    return AuditReport(verdicts, "private.csv", "copy.csv", "5%", cost, notes)
+
+
+def test_a_verdict_reads_as_the_design_promises() -> None:
+    text = " ".join(str(report_of(VERDICT)).split())
+    for words in (
+        "YES within tolerance p = 0.004 q1",
+        "COUNT(*) where age > 40",
+        "synthetic answer 1,122, tolerance ±56.1 (5%): is the private answer inside (1,065.9",
+        "about 22 people would have to be added or removed to change this answer",
+        "means something from tau 10 at this epsilon (56.1 is 5.61 times that)",
+        "least tau by decider: inv_count 10, lm_count 11.98",
+        "1 trusted, 0 not.",
+        "Spent epsilon 0.25 on private.csv, compared with copy.csv, which is taken as public. One",
+        "Bounds of x from there.",
+    ):
+        assert words in text
+
+
+def test_standings_are_counted_and_budgets_added() -> None:
+    no = replace(VERDICT, id="q2", outcome="no", margin=-3, p_value=0.01)
+    unsure = replace(VERDICT, id="q3", outcome="no", margin=0, p_value=0.31, conclusive=False)
+    free = replace(VERDICT, id="q4", epsilon=Fraction(0), margin=None, p_value=0.0)
+    report = report_of(VERDICT, no, unsure, free)
+    text = " ".join(str(report).split())
+    assert "2 trusted, 1 not, 1 undecided." in text
+    assert "Spent epsilon 0.75 = 3 x 0.25" in text
+    assert "undecided: leans NO p = 0.31" in text
+    assert "cost 0" in text
+    assert report.spent == Fraction(3, 4)
+
+
+def test_simulation_is_stamped_in_every_rendering() -> None:
+    report = report_of(replace(VERDICT, simulated=True))
+    assert str(report).count("SIMULATED") == 2
+    assert '"simulated": true' in report.to_json()
+    assert report.to_frame()["simulated"].all()
+    assert "SIMULATED" not in str(report_of(VERDICT))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "margin", "words"),
+    [("yes", 1, "about 1 person"), ("yes", 1234, "about 1,234 people"), ("no", 0, "about 1 person"),
+     ("no", -21, "about 22 people")],
+)  # fmt: skip
+def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
+    sentence = margin_sentence(replace(VERDICT, outcome=outcome, margin=margin))
+    assert sentence is not None
+    assert sentence.startswith(words)
+    assert margin_sentence(replace(VERDICT, margin=None)) is None
+
+
+POOR = replace(CHOSEN, false_no=0.4)
+
+
+@pytest.mark.parametrize(
+    ("tau", "candidate", "enough", "words"),
+    [
+        (56.0, CHOSEN, True, "means something from tau 10 at this epsilon (56 is 5.6 times that)"),
+        (9.5, CHOSEN, True, "means something from tau 10 at this epsilon"),
+        (2.0, POOR, False, "tau 2 is BELOW 10, the least that means something at this epsilon"),
+        (2.0, POOR, False, "; about epsilon 0.9 would do, or a larger tau"),
+        (2.0, replace(POOR, epsilon_needed=math.inf), False, "raise tau"),
+        (2.0, replace(POOR, tau_min=math.inf), False, "no tau means anything with inv_count"),
+        (2.0, replace(CHOSEN, tau_min=None), True, "is not known"),
+        (2.0, replace(CHOSEN, tau_min=0.0), True, "from tau 0 at this epsilon"),
+    ],
+)
+def test_what_tau_is_worth(tau: float, candidate: CandidateFacts, enough: bool, words: str) -> None:
+    text, found = worth_sentence(replace(VERDICT, tau=tau, candidates=(candidate, OTHER)))
+    assert words in text
+    assert found is enough
+
+
+def test_headlines() -> None:
+    assert headline(VERDICT) == ("YES", "within tolerance")
+    assert headline(replace(VERDICT, outcome="no")) == ("NO", "outside tolerance")
+    unsure = replace(VERDICT, conclusive=False)
+    assert headline(unsure) == ("?", "undecided: leans YES")
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (None, "no p-value"),
+        (0.0, "p < 0.001"),
+        (0.00099, "p < 0.001"),
+        (0.0456, "p = 0.046"),
+        (0.31, "p = 0.31"),
+    ],
+)
+def test_p_values(p: float | None, text: str) -> None:
+    assert p_value_text(p) == text
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ((None, None, None), None),
+        ((1234.4, 1200, 1270), "about 1,234 (95 %: 1,200 to 1,270)"),
+        ((12.25, 10, None), "about 12.25 (95 %: at least 10)"),
+        ((None, 30, 40), "30 to 40 (95 %)"),
+        ((None, 30, None), "at least 30 (95 %)"),
+        ((None, None, 40), "at most 40 (95 %)"),
+        ((5, None, None), "about 5"),
+    ],
+)
+def test_the_private_answer_as_released(
+    facts: tuple[float | None, float | None, float | None], text: str | None
+) -> None:
+    estimate, low, high = facts
+    found = replace(VERDICT, estimate=estimate, low=low, high=high)
+    assert estimate_text(found) == text
+    told = [line for line, _ in sentences(found, "5%", "±")]
+    assert any(line == f"private answer {text}" for line in told) is (text is not None)
+
+
+@pytest.mark.parametrize(
+    ("proves", "words"),
+    [
+        (("yes", "no"), "means something from tau"),
+        (("no",), "inv_count gives a p-value for a no alone"),
+        ((), "inv_count gives no p-value"),
+    ],
+)
+def test_what_cannot_be_proved_is_said(proves: tuple[str, ...], words: str) -> None:
+    candidate = replace(CHOSEN, proves=proves)
+    facts = replace(VERDICT, candidates=(candidate, OTHER))
+    assert words in worth_sentence(facts)[0]
+    assert facts.decidable is (len(proves) == 2)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "< 0.1 %"),
+        (1e-9, "< 0.1 %"),
+        (0.0214, "2.1 %"),
+        (1 - 1e-9, "> 99.9 %"),
+        (1.0, "> 99.9 %"),
+        (None, "?"),
+    ],
+)
+def test_shares_are_never_rounded_to_a_certainty(share: float | None, text: str) -> None:
+    assert share_text(share) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1234567, "1,234,567"), (0.5, "0.5"), (1234.5678, "1,234.57"), (Fraction(1, 3), "0.333333"),
+        (1e-9, "1e-09"), (math.inf, "infinite"), (-math.inf, "-infinite"), (-3.0, "-3"), (0, "0"),
+        (Fraction(7), "7"), (12_345_678.9, "12,345,679"),
+    ],
+)  # fmt: skip
+def test_numbers(number: float | Fraction, text: str) -> None:
+    assert number_text(number) == text
+
+
+def test_budgets_are_shown_exactly_or_as_fractions() -> None:
+    assert epsilon_text(Fraction(1, 4)) == "0.25"
+    assert epsilon_text(Fraction(15, 2)) == "7.5"
+    assert epsilon_text(Fraction(1, 3)) == "1/3"
+    assert epsilon_text(0.1) == "0.1"
+    assert plain(Fraction(4, 2)) == 2
+    assert plain(Fraction(1, 4)) == 0.25
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+def test_chart_puts_the_chosen_first_and_marks_the_impossible(unicode: bool) -> None:
+    scale, chosen, other = chart_lines((OTHER, CHOSEN), "inv_count", unicode=unicode)
+    first = scale.index("0")
+    assert scale.index("tau") == first + 16
+    assert scale.index("2 tau") == first + 32
+    assert chosen.startswith("inv_count")
+    assert other.endswith("··" if unicode else "''")
+    high, low = chosen[first], chosen[first + 40]
+    assert high != low
+    if not unicode:
+        assert (chosen + other).isascii()
+
+
+def test_a_candidate_without_curve_is_not_drawn() -> None:
+    assert list(chart_lines((replace(CHOSEN, curve=None),), "inv_count", unicode=True)) == []

@@ -1,0 +1,56 @@
+"""A number as a reader sees it is the number: never other digits, never another size."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from reports.text.numbers import epsilon_text, number_text, plain
+
+sizes = st.floats(-1e12, 1e12, allow_nan=False)
+
+
+@given(sizes, st.integers(3, 9))
+@example(120.4, 3)
+@example(100.4, 3)
+@example(5_500_000.5, 6)
+@example(99_999.95, 6)
+@example(0.004, 3)
+def test_a_shown_number_is_that_number(number: float, digits: int) -> None:
+    text = number_text(number, digits)
+    shown = float(text.replace(",", ""))
+    # Small ones may be shown shorter, but not as another size, and never as 0.
+    share = 5 * 10.0 ** (1 - digits) if abs(number) >= 0.1 else 0.05
+    assert shown == pytest.approx(number, rel=share, abs=0)
+    assert not text.endswith((",", "."))
+
+
+@given(st.integers(-(10**18), 10**18))
+def test_a_whole_number_is_shown_whole(number: int) -> None:
+    assert int(number_text(number).replace(",", "")) == number
+    if abs(number) < 2**53:
+        assert number_text(float(number)) == number_text(number)
+
+
+@given(st.fractions(min_value=-(10**9), max_value=10**9))
+def test_an_exact_number_is_a_json_number(number: Fraction) -> None:
+    found = plain(number)
+    assert isinstance(found, int) == (number.denominator == 1)
+    assert found == pytest.approx(float(number), rel=1e-15)
+
+
+@given(st.fractions(min_value="1e-9", max_value=10**6))
+def test_a_budget_is_shown_exactly(epsilon: Fraction) -> None:
+    assert Fraction(epsilon_text(epsilon)) == epsilon
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf])
+def test_infinity_is_a_word(number: float) -> None:
+    assert number_text(number).endswith("infinite")
+
+
+@pytest.mark.parametrize("number", [1e300, -1e300, 1e-300, -1e-300, 2.5e17])
+def test_a_number_of_any_size_fits_a_line(number: float) -> None:
+    assert len(number_text(number)) <= 40

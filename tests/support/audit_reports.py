@@ -1,0 +1,123 @@
+"""Audits and plans made by hand: every standing, groups, curves, values at their limits."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from fractions import Fraction
+from math import inf
+
+from reports.models.audit import AuditReport, CandidateFacts, Cost, QueryFacts, Shared, Verdict
+from reports.models.plan import PlanEntry, PlanReport
+from tests.support.check_reports import GROUPS, NO, OPEN, YES
+
+
+def curve(steepness: int) -> tuple[float | None, ...]:
+    """Return a curve that falls at tau, with a gap that no table can have."""
+    chances = [1 / (1 + 10 ** (steepness * (place / 8 - 1))) for place in range(21)]
+    return (*chances[:3], None, *chances[4:])
+
+
+CURVED = (
+    CandidateFacts("inv_count", 10.0, True, 9.2, 0.001, 0.001, 0.1, curve(8)),
+    CandidateFacts("lm_count", 12.0, True, 9.2, 0.01, 0.02, 0.2, curve(5)),
+    CandidateFacts("em_count", inf, False, None, 0.3, 0.4, inf, curve(2)),
+    CandidateFacts("em_count_naive", None, None, None, 0.5, 0.5, None, curve(1)),
+)
+BARE = tuple(CandidateFacts(c.decider) for c in CURVED)
+ENDLESS = (replace(CURVED[0], tau_min=inf, false_no=0.5, false_yes=0.5, epsilon_needed=inf),)
+COST = Cost(
+    epsilon=Fraction(3, 4),
+    rule="sequential",
+    groups=tuple(Shared((name,), Fraction(1, 4)) for name in "abc"),
+    ledger="pqd-ledger.sqlite",
+    total=Fraction(5, 4),
+    limit=Fraction(2),
+)
+VERDICTS = (
+    replace(YES, id="curved", candidates=CURVED),
+    replace(YES, id="again", candidates=CURVED, replayed=True),
+    replace(NO, id="pay", where=None, sql="SELECT COUNT(*) FROM D"),
+    replace(OPEN, id="few", candidates=(replace(CURVED[0], tau_min=999.0, false_no=0.3),)),
+    replace(YES, id="endless", candidates=ENDLESS, tau_min=inf, p_value=None, margin=None,
+            conclusive=False),
+    replace(YES, id="bare", candidates=BARE, tau_min=None, margin=-3, outcome="no"),
+    replace(YES, id="large", q_synthetic=10**15, tau=1e14, lower=9e14, upper=1.1e15),
+    *GROUPS,
+)  # fmt: skip
+
+
+def audit_of(*verdicts: Verdict, cost: Cost = COST) -> AuditReport:
+    return AuditReport(
+        verdicts=verdicts,
+        private="private.csv",
+        synthetic="copy.csv",
+        tolerance="5%",
+        cost=cost,
+        notes=("Bounds of x from the synthetic table.",),
+    )
+
+
+def many_groups(number: int) -> AuditReport:
+    """Return an audit of one query with as many groups, of every standing."""
+    given = (YES, NO, OPEN)
+    return audit_of(
+        *(
+            replace(given[n % 3], id=f"by-x[x = {n}]", block="by-x", group=f"x = {n}")
+            for n in range(number)
+        )
+    )
+
+
+AUDIT = audit_of(*VERDICTS)
+SIMULATED = audit_of(*(replace(verdict, simulated=True) for verdict in VERDICTS))
+AUDITS = (
+    AUDIT, SIMULATED, audit_of(YES), audit_of(NO, OPEN), audit_of(), many_groups(200),
+    audit_of(YES, cost=Cost()),
+)  # fmt: skip
+
+
+def entry_of(verdict: Verdict) -> PlanEntry:
+    """Return what a plan says of a query."""
+    return PlanEntry(**{f.name: getattr(verdict, f.name) for f in fields(QueryFacts)})
+
+
+def plan_of(*verdicts: Verdict, epsilon: Fraction | None = Fraction(1, 4)) -> PlanReport:
+    return PlanReport(
+        entries=tuple(map(entry_of, verdicts)),
+        synthetic="copy.csv",
+        tolerance="5%",
+        epsilon=epsilon,
+        alpha=Fraction(1, 20),
+        notes=("Bounds of x from the synthetic table.",),
+        price=None if epsilon is None else Fraction(3, 4),
+    )
+
+
+PLAN = plan_of(*VERDICTS)
+PLANS = (
+    PLAN, plan_of(), plan_of(YES), plan_of(*many_groups(200).verdicts),
+    plan_of(*(replace(verdict, candidates=BARE) for verdict in VERDICTS), epsilon=None),
+)  # fmt: skip
+
+
+def quoting_audit(text: str) -> AuditReport:
+    """Return an audit that says ``text`` wherever users and tables can say something."""
+    verdict = replace(
+        YES, id=text, sql=text, where=text, attribute=text, synthetic=text, reason=text,
+        candidates=CURVED,
+    )  # fmt: skip
+    shared = Shared((text, "b"), Fraction(1, 4), (text,))
+    return AuditReport(
+        verdicts=(verdict, replace(verdict, block=text, group=text)),
+        private=text,
+        synthetic=text,
+        tolerance=text,
+        cost=Cost(Fraction(1), groups=(shared,), ledger=f"x{text}", total=Fraction(1), unit=text),
+        notes=(text,),
+    )
+
+
+def quoting_plan(text: str) -> PlanReport:
+    """Return a plan that does."""
+    plan = plan_of(*quoting_audit(text).verdicts)
+    return replace(plan, synthetic=text, tolerance=text, notes=(text,))

@@ -1,0 +1,57 @@
+"""How tests draw inputs: the same ones in every run; at random, and many more, in ``make fuzz``."""
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.internal import constants_ast
+from hypothesis.internal.conjecture import providers
+
+ROOT = Path(__file__).resolve().parents[2]
+# How many times the usual number of examples; ``make fuzz`` says how many.
+TIMES = int(os.environ.get("PQD_FUZZ", "1"))
+
+
+def load() -> None:
+    """Make Hypothesis depend on the test alone: on no chance, saved file, clock or load."""
+    # How long an example takes depends on what else the machine does.
+    common = settings(
+        deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    )
+    settings.register_profile("same", common, derandomize=True)
+    settings.register_profile("fuzz", common, derandomize=False)
+    settings.load_profile("same")
+    # By itself it draws from the constants of whichever modules happen to be loaded by then: that
+    # differs with the order of tests and the processes that share them.
+    providers._get_local_constants = constants
+
+
+def examples(usual: int) -> settings:
+    """Return settings for ``usual`` examples in a test run, and many times as many in a fuzz."""
+    return settings(max_examples=usual * TIMES)
+
+
+def predicates_of(atoms: Sequence[str], leaves: int) -> st.SearchStrategy[str]:
+    """Return conditions in SQL made of up to ``leaves`` or so of ``atoms``."""
+    return st.recursive(
+        st.sampled_from(atoms).map("({})".format),
+        lambda inner: st.one_of(
+            st.builds("({} AND {})".format, inner, inner),
+            st.builds("({} OR {})".format, inner, inner),
+            st.builds("(NOT {})".format, inner),
+        ),
+        max_leaves=leaves,
+    )
+
+
+@cache
+def constants() -> constants_ast.Constants:
+    """Return the constants of the whole product, loaded or not, in a fixed order."""
+    found = providers._local_constants
+    for package in ("deciders", "reports", "pqd"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            found |= constants_ast._constants_from_source(path.read_bytes(), limit=True)
+    return found
