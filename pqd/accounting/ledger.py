@@ -2,8 +2,8 @@
 
 One SQLite file holds a chain of entries (pqd/accounting/hash_chain.py).  A *table* is known by a
 keyed fingerprint of its content, so a renamed copy is the same table.  A *charge* is on the
-disk before any verdict that it pays for is drawn; the *answers* follow it.  A question that was answered before is
-answered again from here and costs nothing.  Nothing is ever taken back: a crash may waste budget,
+disk before any verdict that it pays for is drawn; the *answers* follow it.
+A question that was answered before is answered again from here and costs nothing.  Nothing is ever taken back: a crash may waste budget,
 never hide it.
 """
 
