@@ -19,14 +19,14 @@ import numpy as np
 from deciders import Histogram, SimulatedNoise, answer
 from deciders.aggregates import HALF
 from pqd.commands.audit import part_of
-from pqd.commands.comparison_parameters import Rules
+from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import leaderboard
-from pqd.engine.scan_plan import Workload
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Answers, Bill, Part, billed
-from pqd.parameters import Terms
+from pqd.execution import Outputs, Part, Quote, quote_of
+from pqd.parameters import Parameters
 from pqd.planning.estimates import Contest, contest_of
 from pqd.sql.workload_files import read_queries
 from reports.models.audit import Cost
@@ -41,9 +41,9 @@ class Simulation:
         self.contests, self.names, self._alpha = part.prepared.demand(), names, alpha
         tasks = tuple(contest.release.task for contest in self.contests)
         self._histograms = part.engine.histograms(
-            part.private, part.prepared.schema, Workload(tasks)
+            part.private, part.prepared.schema, ScanPlan(tasks)
         )
-        self._bill: Bill = billed([part], None)
+        self._bill: Quote = quote_of([part], None)
         pairs = zip(self.contests, self._histograms, strict=True)
         self.answers = [_answer(contest, histogram) for contest, histogram in pairs]
         self.truth = np.array(
@@ -60,7 +60,7 @@ class Simulation:
             contest.release.key: contest.release.draw(histogram, noise)
             for contest, histogram in zip(self.contests, self._histograms, strict=True)
         }
-        answers = Answers(drawn, self._bill)
+        answers = Outputs(drawn, self._bill)
         outcomes = [
             outcome_of(contest, answers, self.names, Fraction(1), noise)
             for contest in self.contests
@@ -118,10 +118,10 @@ def main() -> None:
     given = parser.parse_args()
     files = dict(text.split("=", 1) for text in given.candidates)
     for epsilon in given.epsilon:
-        terms = Terms.parse(tau=given.tau, epsilon=epsilon, alpha=given.alpha)
-        rules = Rules.parse(terms)
+        terms = Parameters.parse(tau=given.tau, epsilon=epsilon, alpha=given.alpha)
+        rules = ComparisonParameters.parse(terms)
         part = part_of(
-            Synthetics(
+            SyntheticTables(
                 [open_table(path, "synthetic") for path in files.values()],
                 open_table(given.private, "private"),
             ),

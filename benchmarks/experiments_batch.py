@@ -26,15 +26,15 @@ from deciders.batch.verdicts import decided
 from deciders.errors import PqdError
 from pqd.batches.batch import selection
 from pqd.batches.mechanisms import ALONE, TOGETHER
-from pqd.batches.shared_budget import Sharing, shared
+from pqd.batches.shared_budget import SharedBudget, shared
 from pqd.batches.verdicts import Together
 from pqd.commands.audit import part_of
-from pqd.engine.scan_plan import Workload
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.parameters import Wanted
+from pqd.parameters import Criteria
 from pqd.planning.budget_split import Beside, Waiting, waits
-from pqd.planning.decisions import Asked, Question
+from pqd.planning.decisions import QueryRequest, Question
 from pqd.sql.query import Query
 
 if TYPE_CHECKING:
@@ -111,15 +111,15 @@ class Experiment:
     ) -> None:
         """Read both tables; the true answers are known here alone."""
         self._trials = trials
-        terms = Wanted.of(tau=tau, alpha=0.05)
-        self._tables = Synthetics(
+        terms = Criteria.of(tau=tau, alpha=0.05)
+        self._tables = SyntheticTables(
             [open_table(synthetic, "synthetic")], open_table(private, "private")
         )
-        asked = [Asked(query, terms) for query in workload.queries()]
+        asked = [QueryRequest(query, terms) for query in workload.queries()]
         self._part: Part[Question | Waiting] = part_of(self._tables, asked, {}, waits)
         waiting = [one for one in self._part.prepared.demand() if isinstance(one, Waiting)]
         self._waiting = waiting
-        tasks = Workload(tuple(one.task for one in waiting))
+        tasks = ScanPlan(tuple(one.task for one in waiting))
         part = self._part
         self._private = part.engine.histograms(part.private, part.prepared.schema, tasks)
         questions = [one.at(Fraction(1), brief=True) for one in waiting]
@@ -150,7 +150,7 @@ class Experiment:
     def _shared(self, mode: str, epsilon: Fraction) -> Line:
         start = time.process_time()
         beside = Beside(self._part, self._tables.tables[0])
-        (part,) = shared([beside], Sharing(epsilon, mode))
+        (part,) = shared([beside], SharedBudget(epsilon, mode))
         questions = list(part.prepared.demand())
         seconds = time.process_time() - start
         first = questions[0]
@@ -169,7 +169,7 @@ class Experiment:
         """Draw the batch; rows are read once."""
         asked = [question for question in questions if isinstance(question, Together)]
         batch, part = asked[0].batch, self._part
-        cells = part.engine.cells(part.private, part.prepared.schema, Workload(batch.joint))
+        cells = part.engine.cells(part.private, part.prepared.schema, ScanPlan(batch.joint))
         release = partial(batch.plan.release, batch.plan.read(cells), batch.epsilon)
         found = []
         for trial in range(self._trials):
@@ -202,7 +202,7 @@ class Experiment:
 
 def _by(one: Waiting, decider: str) -> Waiting:
     """Return the query as asked of a decider by its name."""
-    return replace(one, asked=Asked(one.query, replace(one.asked.terms, decider=decider)))
+    return replace(one, asked=QueryRequest(one.query, replace(one.asked.terms, decider=decider)))
 
 
 if __name__ == "__main__":

@@ -43,17 +43,17 @@ def main(argv: Sequence[str]) -> None:
 
     noise = SecureNoise()
     from pqd.commands.audit import run  # noqa: PLC0415
-    from pqd.execution import Purse  # noqa: PLC0415
-    from pqd.parameters import Terms  # noqa: PLC0415
+    from pqd.execution import Accountant  # noqa: PLC0415
+    from pqd.parameters import Parameters  # noqa: PLC0415
     from pqd.sql.workload_files import read_queries  # noqa: PLC0415
 
     watch("parse the queries")
     parsed = read_queries(queries)
-    terms = Terms.parse(tau=tau, epsilon=epsilon, alpha="0.05")
+    terms = Parameters.parse(tau=tau, epsilon=epsilon, alpha="0.05")
     watch("open the tables")
     with tempfile.TemporaryDirectory() as folder:
-        purse = Purse(Path(folder) / "ledger.sqlite")
-        report = run(private, synthetic, parsed, terms, noise, watch, purse=purse)
+        accountant = Accountant(Path(folder) / "ledger.sqlite")
+        report = run(private, synthetic, parsed, terms, noise, watch, accountant=accountant)
     watch("render JSON")
     report.to_json()
     watch("end")

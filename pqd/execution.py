@@ -11,40 +11,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from deciders.estimators import Released
 from deciders.histogram import EMPTY
 from deciders.single.base import Decision
-from pqd.accounting.accounts import NO_LIMIT, Answer, Batched, Budget, Reservation, fitting
-from pqd.accounting.composition import Charge, Cost, Group, grouped, price
+from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, fitting
+from pqd.accounting.composition import Charge, price
+from pqd.accounting.disjoint_groups import Cost, Group, grouped
 from pqd.accounting.ledger import Ledger
-from pqd.engine.scan_plan import Workload
+from pqd.accounting.stored_answers import Answer, Batched
+from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import LedgerError, RunError
 from pqd.exception_barrier import sealed
 from pqd.planning.binding import Made, Prepared
+from pqd.progress import Progress, silent
 
 if TYPE_CHECKING:
     from deciders import Histogram, Noise
-    from pqd.engine.contingency import Cells
+    from pqd.engine.contingency import ContingencyTable
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.tables import Table
-    from pqd.measurement import Priced
-
-
-class Progress(Protocol):
-    """Told what a run is at; it must show nothing of the private table, not even its size.
-
-    A stage that is a warning (pqd/planning/query_warnings.py) is to be read, whatever comes after.
-    """
-
-    def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
-        """Note that ``done`` of ``total`` public steps of ``stage`` are done."""
-        ...
-
-
-def silent(stage: str, done: int = 0, total: int = 0) -> None:
-    """Show nothing."""
+    from pqd.measurement import Measurement
 
 
 Versions = list[tuple[int, ...] | None]
@@ -62,12 +50,12 @@ class Part(Generic[Made]):
     prepared: Prepared[Made]
 
     @property
-    def questions(self) -> tuple[Priced, ...]:
+    def questions(self) -> tuple[Measurement, ...]:
         """What must be drawn, replayed or settled."""
         return tuple(drawn for each in self.prepared.questions for drawn in each.draws)
 
 
-class Purse:
+class Accountant:
     """Where the budget is kept: a ledger, the caller's own limit, and whether to pay again."""
 
     def __init__(self, path: Path, budget: Budget = NO_LIMIT, *, fresh: bool = False) -> None:
@@ -93,10 +81,10 @@ class Purse:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class Quote:
     """What is asked anew, what it costs, and what is replayed, by question key."""
 
-    new: Mapping[str, Priced]
+    new: Mapping[str, Measurement]
     groups: tuple[Group, ...]
     charge: Charge
     known: Mapping[str, Answer]
@@ -104,28 +92,28 @@ class Bill:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class Outputs:
     """Answers by question key; not ``recorded`` if the ledger could not be written to after."""
 
     drawn: Mapping[str, Answer]
-    bill: Bill
+    quote: Quote
     recorded: bool = True
 
-    def decision(self, question: Priced) -> Decision:
+    def decision(self, question: Measurement) -> Decision:
         """Return the answer of a question that is decided."""
         found = self.drawn[question.key]
         if not isinstance(found, Decision):
             raise TypeError(question.id)
         return found
 
-    def released(self, question: Priced) -> Released:
+    def released(self, question: Measurement) -> Released:
         """Return the answer of a question that is released."""
         found = self.drawn[question.key]
         if not isinstance(found, Released):
             raise TypeError(question.id)
         return found
 
-    def batched(self, question: Priced) -> Batched:
+    def batched(self, question: Measurement) -> Batched:
         """Return the answers of a batch."""
         found = self.drawn[question.key]
         if not isinstance(found, Batched):
@@ -133,16 +121,16 @@ class Answers:
         return found
 
 
-def billed(
+def quote_of(
     parts: Sequence[Part[Any]],
-    purse: Purse | None,
+    accountant: Accountant | None,
     progress: Progress = silent,
     budget: Budget = NO_LIMIT,
     after: Charge | None = None,
-) -> Bill:
+) -> Quote:
     """Return what ``parts`` would cost now, or once ``after`` is spent; nothing is spent.
 
-    Without a ``purse``, as if the private table had never been asked, within ``budget``.
+    Without a ``accountant``, as if the private table had never been asked, within ``budget``.
 
     Raises
     ------
@@ -151,18 +139,21 @@ def billed(
     LedgerError, RunError
         If the ledger or the private table cannot be read.
     """
-    if purse is None:
+    if accountant is None:
         return _bill(parts, {}, lambda groups: fitting(partial(price, groups), budget))
-    table = _recognised(parts, purse, _versions(parts), progress)
-    return _billed(parts, purse, table.fingerprint, after)
+    table = _recognised(parts, accountant, _versions(parts), progress)
+    return _billed(parts, accountant, table.fingerprint, after)
 
 
-def answered(
-    parts: Sequence[Part[Any]], purse: Purse | None, noise: Noise, progress: Progress = silent
-) -> Answers:
+def measure(
+    parts: Sequence[Part[Any]],
+    accountant: Accountant | None,
+    noise: Noise,
+    progress: Progress = silent,
+) -> Outputs:
     """Answer every question of ``parts``.
 
-    Without a ``purse`` no account is kept: for simulated noise and for tests only.
+    Without a ``accountant`` no account is kept: for simulated noise and for tests only.
 
     Guarantee: the answers drawn are ``charge.epsilon``-DP (with ``charge.delta``) together, and
     the charge is durable before the first of them is drawn; replayed ones are post-processing.
@@ -180,51 +171,51 @@ def answered(
         progress(warning)
     versions = _versions(parts)
     reservation = None
-    if purse is None:
-        bill = billed(parts, None)
+    if accountant is None:
+        quote = quote_of(parts, None)
     else:
-        bill, reservation = _paid(parts, purse, versions, progress)
+        quote, reservation = _paid(parts, accountant, versions, progress)
 
     def draw() -> tuple[dict[str, Answer], bool]:
-        drawn = _drawn(parts, bill, purse, versions, noise, progress)
-        return drawn, _recorded(drawn, purse, reservation)
+        drawn = _drawn(parts, quote, accountant, versions, noise, progress)
+        return drawn, _recorded(drawn, accountant, reservation)
 
     drawn, recorded = sealed(draw)
-    return Answers({**bill.known, **_settled(parts, noise), **drawn}, bill, recorded)
+    return Outputs({**quote.known, **_settled(parts, noise), **drawn}, quote, recorded)
 
 
 def _drawn(
     parts: Sequence[Part[Any]],
-    bill: Bill,
-    purse: Purse | None,
+    quote: Quote,
+    accountant: Accountant | None,
     versions: Versions,
     noise: Noise,
     progress: Progress,
 ) -> dict[str, Answer]:
     """Read the private table and draw what is new on the bill."""
     progress("Reading the private table")
-    scanned = _scanned(parts, bill, purse.ledger.key("sample") if purse else b"")
+    scanned = _scanned(parts, quote, accountant.ledger.key("sample") if accountant else b"")
     _check_unchanged(parts, versions)
     drawn: dict[str, Answer] = {}
-    for number, (key, question) in enumerate(bill.new.items()):
-        progress("Deciding", number, len(bill.new))
+    for number, (key, question) in enumerate(quote.new.items()):
+        progress("Deciding", number, len(quote.new))
         drawn[key] = question.draw(scanned[key], noise)
     return drawn
 
 
 def _recorded(
-    drawn: Mapping[str, Answer], purse: Purse | None, reservation: Reservation | None
+    drawn: Mapping[str, Answer], accountant: Accountant | None, reservation: Reservation | None
 ) -> bool:
     """Store what was drawn, and say whether that worked; LostLedgerError if the charge is gone."""
     recorded = True
-    if purse and reservation:
+    if accountant and reservation:
         try:
-            purse.ledger.record(reservation, drawn)
+            accountant.ledger.record(reservation, drawn)
         except LedgerError:
             # Paid for, so shown all the same; asked again, they cost again.
             recorded = False
         # Not if the charge is gone with the file: a verdict without its cost is never shown.
-        purse.ledger.check_there()
+        accountant.ledger.check_there()
     return recorded
 
 
@@ -236,7 +227,7 @@ class _Recognised(NamedTuple):
 
 
 def _recognised(
-    parts: Sequence[Part[Any]], purse: Purse, versions: Versions, progress: Progress
+    parts: Sequence[Part[Any]], accountant: Accountant, versions: Versions, progress: Progress
 ) -> _Recognised:
     """Recognise the private table; a file seen before need not be read by rows.
 
@@ -246,7 +237,7 @@ def _recognised(
         If it changed meanwhile: its digest and its content would be of two tables.
     """
     progress("Recognising the private table")
-    ledger, part = purse.ledger, parts[0]
+    ledger, part = accountant.ledger, parts[0]
 
     def recognise() -> _Recognised:
         file = ledger.keyed(part.private.digest())
@@ -271,46 +262,51 @@ def _check_unchanged(parts: Sequence[Part[Any]], versions: Versions) -> None:
 
 
 def _billed(
-    parts: Sequence[Part[Any]], purse: Purse, fingerprint: str, after: Charge | None = None
-) -> Bill:
+    parts: Sequence[Part[Any]],
+    accountant: Accountant,
+    fingerprint: str,
+    after: Charge | None = None,
+) -> Quote:
     def charge(groups: Sequence[Group]) -> Charge:
-        return purse.ledger.affords(fingerprint, partial(price, groups), purse.budget, after)
+        return accountant.ledger.affords(
+            fingerprint, partial(price, groups), accountant.budget, after
+        )
 
-    known = {} if purse.fresh else purse.ledger.answers(fingerprint)
+    known = {} if accountant.fresh else accountant.ledger.answers(fingerprint)
     return replace(_bill(parts, known, charge), fingerprint=fingerprint)
 
 
 def _paid(
-    parts: Sequence[Part[Any]], purse: Purse, versions: Versions, progress: Progress
-) -> tuple[Bill, Reservation | None]:
+    parts: Sequence[Part[Any]], accountant: Accountant, versions: Versions, progress: Progress
+) -> tuple[Quote, Reservation | None]:
     """Charge for what must be drawn; what another process is drawing just now is waited for."""
-    table = _recognised(parts, purse, versions, progress)
+    table = _recognised(parts, accountant, versions, progress)
     fingerprint = table.fingerprint
     keys = {question.key for part in parts for question in part.questions}
     deadline = time.monotonic() + _PATIENCE
     while True:
-        if not purse.fresh and purse.ledger.awaits(fingerprint, keys):
+        if not accountant.fresh and accountant.ledger.awaits(fingerprint, keys):
             if time.monotonic() < deadline:
                 progress("Waiting for another process that asks the same")
                 time.sleep(_PAUSE)
                 continue
-            purse.ledger.give_up(fingerprint)
-        bill = _billed(parts, purse, fingerprint)
-        if not bill.new:
-            return bill, None
-        reserved = _reserved(parts, bill, purse, table.file)
+            accountant.ledger.give_up(fingerprint)
+        quote = _billed(parts, accountant, fingerprint)
+        if not quote.new:
+            return quote, None
+        reserved = _reserved(parts, quote, accountant, table.file)
         if reserved is not None:
             reservation, charge = reserved
-            return replace(bill, charge=charge), reservation
+            return replace(quote, charge=charge), reservation
 
 
 def _bill(
     parts: Sequence[Part[Any]],
     known: Mapping[str, Answer],
     charge: Callable[[Sequence[Group]], Charge],
-) -> Bill:
+) -> Quote:
     """Gather what is not known; questions against different synthetic tables are never grouped."""
-    new: dict[str, Priced] = {}
+    new: dict[str, Measurement] = {}
     groups: list[Group] = []
     for part in parts:
         costs: dict[str, Cost] = {}
@@ -323,40 +319,42 @@ def _bill(
                 costs[key] = question.share
         groups.extend(grouped(list(costs.values())))
     replayed = {q.key: known[q.key] for part in parts for q in part.questions if q.key in known}
-    return Bill(new, tuple(groups), charge(groups), replayed)
+    return Quote(new, tuple(groups), charge(groups), replayed)
 
 
 def _reserved(
-    parts: Sequence[Part[Any]], bill: Bill, purse: Purse, file: str | None
+    parts: Sequence[Part[Any]], quote: Quote, accountant: Accountant, file: str | None
 ) -> tuple[Reservation, Charge] | None:
-    facts = {key: question.entry() for key, question in bill.new.items()}
-    return purse.ledger.reserve(
-        bill.fingerprint or "",
+    facts = {key: question.entry() for key, question in quote.new.items()}
+    return accountant.ledger.reserve(
+        quote.fingerprint or "",
         parts[0].private.label,
         facts,
-        partial(price, bill.groups),
-        budget=purse.budget,
-        fresh=purse.fresh,
+        partial(price, quote.groups),
+        budget=accountant.budget,
+        fresh=accountant.fresh,
         file=file,
     )
 
 
-def _scanned(parts: Sequence[Part[Any]], bill: Bill, key: bytes) -> dict[str, Histogram | Cells]:
+def _scanned(
+    parts: Sequence[Part[Any]], quote: Quote, key: bytes
+) -> dict[str, Histogram | ContingencyTable]:
     """Return what each new question is drawn from.
 
     The private histograms take one scan per synthetic table, the cells of a batch one each.
     """
-    found: dict[str, Histogram | Cells] = {}
+    found: dict[str, Histogram | ContingencyTable] = {}
     for part in parts:
-        every = {q.key: q for q in part.questions if bill.new.get(q.key) is q}
+        every = {q.key: q for q in part.questions if quote.new.get(q.key) is q}
         for name, question in every.items():
             if question.joint:
-                joint = Workload(question.joint, part.prepared.unit, key)
+                joint = ScanPlan(question.joint, part.prepared.unit, key)
                 found[name] = part.engine.cells(part.private, part.prepared.schema, joint)
         new = {name: question for name, question in every.items() if not question.joint}
         if new:
             tasks = tuple(question.task for question in new.values())
-            workload = Workload(tasks, part.prepared.unit, key)
+            workload = ScanPlan(tasks, part.prepared.unit, key)
             histograms = part.engine.histograms(part.private, part.prepared.schema, workload)
             found.update(zip(new, histograms, strict=True))
     return found

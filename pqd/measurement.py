@@ -10,43 +10,44 @@ from typing import TYPE_CHECKING, Any
 
 from deciders.exact import positive
 from pqd.accounting.cache_keys import digest
-from pqd.accounting.composition import Cost
-from pqd.sql.expressions import folded
+from pqd.accounting.disjoint_groups import Cost
 from pqd.sql.predicate import canonical
 from pqd.sql.regions import Region, region
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deciders import Noise
-    from pqd.accounting.accounts import Answer
-    from pqd.engine.scan_plan import PrivacyUnit, Task
-    from pqd.parameters import Terms
+    from pqd.accounting.stored_answers import Answer
+    from pqd.engine.scan_plan import PrivacyUnit, Statistic
+    from pqd.parameters import Parameters
     from pqd.sql.query import Query
 
 
-def rows_changed(task: Task, unit: PrivacyUnit | None) -> int:
+def rows_changed(task: Statistic, unit: PrivacyUnit | None) -> int:
     """Return how many rows of a task's histogram one person may change."""
     return unit.max_rows if unit and not task.collapsed else 1
 
 
-def counted(task: Task, unit: PrivacyUnit | None) -> str:
+def counted(task: Statistic, unit: PrivacyUnit | None) -> str:
     """Return what changes of a task's histogram are changes of: people, or rows of people."""
     return "rows" if rows_changed(task, unit) > 1 else "people"
 
 
 # Without slots, so that the key is hashed once: it is asked for many times.
 @dataclass(frozen=True)
-class Priced(ABC):
+class Measurement(ABC):
     """A query, the terms on which it is asked, and what the engine must do for it; all public.
 
     ``kinds`` are those of the columns that it reads; ``unit`` is the privacy unit, None where one
-    row is one person.  There is none without a budget: ``Terms`` have one, ``Wanted`` has not.
+    row is one person.  There is none without a budget: ``Parameters`` have one, ``Criteria``
+    have not.
     """
 
     query: Query
-    terms: Terms
-    task: Task
+    terms: Parameters
+    task: Statistic
     kinds: tuple[tuple[str, str], ...]
     unit: PrivacyUnit | None
 
@@ -65,7 +66,7 @@ class Priced(ABC):
         return self.query.id or ""
 
     @property
-    def draws(self) -> tuple[Priced, ...]:
+    def draws(self) -> tuple[Measurement, ...]:
         """What must be drawn for it: itself."""
         return (self,)
 
@@ -84,7 +85,7 @@ class Priced(ABC):
         """
 
     @property
-    def joint(self) -> tuple[Task, ...]:
+    def joint(self) -> tuple[Statistic, ...]:
         """The tasks whose rows are told apart together, as cells; none: a histogram of its own."""
         return ()
 
@@ -145,7 +146,7 @@ class Priced(ABC):
         that asks the same of the private table asks the same question.
         """
         unit = self.unit
-        people = (folded(unit.column), rows_changed(self.task, unit)) if unit else None
+        people = (fold_case(unit.column), rows_changed(self.task, unit)) if unit else None
         rows = canonical(self.task.predicate) if self.task.predicate else None
         return self.keyed({"rows": rows, "aggregate": self.query.aggregate, "unit": people})
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from deciders import Lattice, ParameterError, UnanswerableError
+from deciders import ParameterError, UnanswerableError
 from deciders.exact import Number, budget_of, exact, positive, probability
+from pqd.columns import Facts, parse_columns
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.sql.expressions import Kind, Schema, folded
 
 _MOST_ROWS = 1_000_000
 # Beyond the first an answer is warned of.  Beyond the second no command and no spec asks: the odds
@@ -55,20 +54,8 @@ class Tolerance:
         return self.amount * abs(answer)
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnFacts:
-    """Public facts of one column or expression; what is None is taken from the synthetic table."""
-
-    bounds: tuple[Fraction, Fraction] | None = None
-    step: Fraction | None = None
-    kind: Kind | None = None
-
-
-Facts = Mapping[str, ColumnFacts]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Criteria:
     """What the caller asks for, but for a budget: tolerance, level, decider, column facts.
 
     Enough to plan by, and for a query that waits for its share of a budget; nothing is drawn on it.
@@ -94,9 +81,9 @@ class Wanted:
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         detailed: bool = False,
         planning: bool = False,
-    ) -> Wanted:
+    ) -> Criteria:
         """Read what a caller gave; ParameterError names what is wrong and what is allowed."""
-        return Wanted(
+        return Criteria(
             tolerance=Tolerance.parse(tau),
             alpha=probability(alpha, "alpha"),
             decider=decider,
@@ -105,34 +92,34 @@ class Wanted:
             planning=planning,
         )
 
-    def at(self, epsilon: Number | None, *, brief: bool | None = None) -> Terms:
+    def at(self, epsilon: Number | None, *, brief: bool | None = None) -> Parameters:
         """Return the same with a budget for each query; ParameterError if there is none."""
         if epsilon is None:
             raise ParameterError(
                 "epsilon is missing; say what privacy budget to spend, such as 0.25 "
                 "(a plan tells what each query needs, and costs nothing)"
             )
-        found = {f.name: getattr(self, f.name) for f in fields(Wanted)}
+        found = {f.name: getattr(self, f.name) for f in fields(Criteria)}
         if brief is not None:
             found["brief"] = brief
-        return Terms(**found, epsilon=stated_budget(epsilon))
+        return Parameters(**found, epsilon=stated_budget(epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms(Wanted):
+class Parameters(Criteria):
     """What the caller asks for with the budget per query: only on these is anything drawn."""
 
     epsilon: Fraction
 
     @classmethod
-    def parse(cls, *, epsilon: Number, **wanted: Any) -> Terms:  # noqa: ANN401 - see Wanted
-        """Read what a caller gave, the budget and what ``Wanted.of`` reads."""
-        return Wanted.of(**wanted).at(epsilon)
+    def parse(cls, *, epsilon: Number, **wanted: Any) -> Parameters:  # noqa: ANN401 - see Criteria
+        """Read what a caller gave, the budget and what ``Criteria.of`` reads."""
+        return Criteria.of(**wanted).at(epsilon)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> Criteria:
         """The same without the budget, for queries that share one."""
-        return Wanted(**{f.name: getattr(self, f.name) for f in fields(Wanted)})
+        return Criteria(**{f.name: getattr(self, f.name) for f in fields(Criteria)})
 
 
 def stated_budget(epsilon: Number) -> Fraction:
@@ -144,101 +131,6 @@ def stated_budget(epsilon: Number) -> Fraction:
             f"{MUCH_EPSILON} hardly anybody is protected: 1 or less is usual"
         )
     return found
-
-
-def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
-    """Read ``{"capital-gain": {"bounds": (0, 99_999), "step": 1, "type": "number"}}``.
-
-    Raises
-    ------
-    ParameterError
-        For an unknown key, kind, or bounds that are not two ascending numbers.
-    """
-    if columns is not None and not isinstance(columns, Mapping):
-        raise ParameterError('columns must be a mapping such as {"age": {"bounds": (0, 120)}}')
-    return {str(name): _facts(str(name), given) for name, given in (columns or {}).items()}
-
-
-def _facts(name: str, given: Mapping[str, Any]) -> ColumnFacts:
-    known = ("bounds", "step", "type")
-    if not isinstance(given, Mapping):
-        raise ParameterError(f'columns["{name}"] must be a mapping such as {{"bounds": (0, 100)}}')
-    for key in given:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; use {', '.join(known)}"
-            raise ParameterError(f'columns["{name}"] has the unknown key {key!r}{hint}')
-    bounds, kind = given.get("bounds"), given.get("type")
-    if bounds is not None and not (isinstance(bounds, (tuple, list)) and len(bounds) == 2):
-        raise ParameterError(f'columns["{name}"]: bounds are two numbers, such as (0, 100)')
-    if kind is not None and kind not in list(Kind):
-        raise ParameterError(f'columns["{name}"]: type is {kind!r}; use {", ".join(Kind)}')
-    facts = ColumnFacts(
-        (exact(bounds[0], "lower bound"), exact(bounds[1], "upper bound")) if bounds else None,
-        positive(given["step"], "step") if given.get("step") is not None else None,
-        Kind(kind) if kind else None,
-    )
-    if facts.bounds:
-        Lattice(*facts.bounds, facts.step or _finest(facts.bounds))
-    return facts
-
-
-def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
-    """Read ``capital-gain=0:99999`` or ``price=0:10:0.01`` (lower:upper[:step])."""
-    name, found, numbers = text.rpartition("=")
-    parts = numbers.split(":")
-    if not found or not name.strip() or len(parts) not in {2, 3}:
-        raise ParameterError(
-            f'bounds {text!r} are not understood; write "column=lower:upper" or '
-            '"column=lower:upper:step", such as "capital-gain=0:99999"'
-        )
-    facts: dict[str, Any] = {"bounds": (parts[0], parts[1])}
-    if len(parts) == 3:
-        facts["step"] = parts[2]
-    return name.strip().strip('"'), facts
-
-
-def parse_type(text: str) -> tuple[str, dict[str, Any]]:
-    """Read ``zip=text``."""
-    name, found, kind = text.rpartition("=")
-    if not found or not name.strip():
-        raise ParameterError(f'type {text!r} is not understood; write "column=text"')
-    return name.strip().strip('"'), {"type": kind.strip()}
-
-
-def kinds(facts: Facts, columns: tuple[str, ...]) -> Schema:
-    """Return the kinds that the user states, by the columns' own names."""
-    stated = {folded(name): fact.kind for name, fact in facts.items() if fact.kind}
-    return {name: stated[folded(name)] for name in columns if folded(name) in stated}
-
-
-def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lattice | None:
-    """Return the lattice of stated facts, the rest taken from the synthetic table's."""
-    if facts is None or (facts.bounds is None and facts.step is None):
-        return synthetic
-    if facts.bounds is None:
-        if synthetic is None:
-            return None
-        step = exact(facts.step or 1)
-        low, high = synthetic.lower // step * step, -(-synthetic.upper // step) * step
-        return Lattice(low, high, step)
-    return Lattice(*facts.bounds, facts.step or _fitting(facts.bounds, synthetic))
-
-
-def _fitting(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) -> Fraction:
-    """Return a step that fits stated bounds: the synthetic table's if it does."""
-    low, high = bounds
-    if synthetic is not None and (high - low) % synthetic.step == 0:
-        return synthetic.step
-    return _finest(bounds)
-
-
-def _finest(bounds: tuple[Fraction, Fraction]) -> Fraction:
-    """Return 1, or the finest decimal place that the bounds are written to."""
-    step = Fraction(1)
-    while (bounds[1] - bounds[0]) % step and step > Fraction(1, 10**12):
-        step /= 10
-    return step
 
 
 def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:

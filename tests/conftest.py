@@ -12,7 +12,7 @@ import pytest
 import pqd.cli
 from deciders import Histogram, Lattice
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.scan_plan import Measured, Task, Workload
+from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
 from pqd.sql.query import Query
 from tests.support import drawing
@@ -135,15 +135,15 @@ def scan() -> Callable[..., list[Any]]:
             for query, r in zip(parsed, resolved, strict=True)
         ]
         tasks = (
-            Task(
+            Statistic(
                 r.predicate,
-                Measured(r.value, known) if r.value else None,
+                Measure(r.value, known) if r.value else None,
                 r.columns,
                 collapsed=query.aggregate in {"COUNT", "SUM"},
             )
             for query, r, known in zip(parsed, resolved, lattices, strict=True)
         )
-        workload = Workload(tuple(tasks))
+        workload = ScanPlan(tuple(tasks))
         # As in an audit: what the engine cannot evaluate is refused on the public table.
         engine.histograms(public, schema, workload)
         found = engine.histograms(secret, schema, workload)

@@ -60,7 +60,7 @@ def test_noise_of_product_code_is_secure(path: Path) -> None:
     assert "SimulatedNoise" not in calls
     # Noise at fixed points is for the synthetic table, in the choice of a mechanism alone.
     if path != ROOT / "pqd" / "batches" / "simulation.py":
-        assert "Rehearsal" not in calls
+        assert "QuasiRandomNoise" not in calls
     # Reference candidates and stand-ins are drawn from what was released, or is public: no noise.
     drawn = {
         "deciders/noise.py",

@@ -9,30 +9,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from deciders.estimators import Released
-from deciders.single.base import Decision
 from pqd.accounting.composition import Charge
+from pqd.accounting.stored_answers import Answer, decode
 from pqd.errors import BudgetError
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.accounting.hash_chain import Body
-
-
-@dataclass(frozen=True, slots=True)
-class Batched:
-    """The private output of one batch of queries, in units of what is summed up.
-
-    ``thresholds`` are where the sums were truncated: one, or one for each query, or both again for
-    the negative side; ``deviations`` of the noise, given those.  None where the mechanism has none.
-    """
-
-    answers: tuple[float, ...]
-    thresholds: tuple[int, ...] | None = None
-    deviations: tuple[float, ...] | None = None
-
-
-Answer = Decision | Released | Batched
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +104,7 @@ class Account:
     pending: dict[str, Owner] = field(default_factory=dict)
 
 
-class Books:
+class Accounts:
     """Every account, and the limit that holds for each."""
 
     def __init__(self) -> None:
@@ -144,7 +127,7 @@ class Books:
             case "answers":
                 account = self._numbered(body)
                 for key, a in body["answers"].items():
-                    account.answers[key] = _answer(a)
+                    account.answers[key] = decode(a)
                     account.pending.pop(key, None)
             case "limit":
                 limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
@@ -170,31 +153,6 @@ class Books:
         account.runs.append(Run(body["time"], charge, names, unit_of(body["questions"])))
         owner = Owner(*body["by"])
         account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
-
-
-def written(answer: Answer) -> Body:
-    """Return an answer as an entry holds it."""
-    if isinstance(answer, Released):
-        return {"released": list(answer.numbers)}
-    if isinstance(answer, Batched):
-        found = {"thresholds": answer.thresholds, "deviations": answer.deviations}
-        return {"batch": answer.answers, **found}
-    said = {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
-    return {**said, "statistic": list(answer.released)} if answer.released else said
-
-
-def _answer(body: Body) -> Answer:
-    if "released" in body:
-        return Released(tuple(map(int, body["released"])))
-    if "batch" in body:
-        thresholds, deviations = body["thresholds"], body["deviations"]
-        return Batched(
-            tuple(map(float, body["batch"])),
-            None if thresholds is None else tuple(map(int, thresholds)),
-            None if deviations is None else tuple(map(float, deviations)),
-        )
-    statistic = tuple(map(int, body.get("statistic", ())))
-    return Decision(bool(body["yes"]), body["p_value"], body["margin"], statistic)
 
 
 def unit_of(questions: Iterable[Body]) -> str | None:

@@ -2,8 +2,8 @@
 
 Two questions with one key would be given one answer, and one question with two keys would be paid
 for twice.  So a key is made of names and exact values alone, all of them listed here and in
-``Priced.key``: no class, no order of fields and no printed form takes part, and one that is renamed
-changes no key.  A mechanism that is changed so that it answers otherwise needs a new id.
+``Measurement.key``: no class, no order of fields and no printed form takes part, and one that is
+renamed changes no key.  A mechanism that is changed so that it answers otherwise needs a new id.
 """
 
 from __future__ import annotations

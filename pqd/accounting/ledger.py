@@ -3,8 +3,8 @@
 One SQLite file holds a chain of entries (pqd/accounting/hash_chain.py).  A *table* is known by a
 keyed fingerprint of its content, so a renamed copy is the same table.  A *charge* is on the
 disk before any verdict that it pays for is drawn; the *answers* follow it.
-A question that was answered before is answered again from here and costs nothing.  Nothing is ever taken back: a crash may waste budget,
-never hide it.
+A question that was answered before is answered again from here and costs nothing.  Nothing is
+ever taken back: a crash may waste budget, never hide it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from typing import TYPE_CHECKING
 from pqd.accounting.accounts import (
     NO_LIMIT,
     Account,
-    Books,
+    Accounts,
     Budget,
     Owner,
     Reservation,
     check_unit,
     fitting,
-    written,
 )
 from pqd.accounting.hash_chain import Body, Chain, Entry, linked
+from pqd.accounting.stored_answers import encode
 from pqd.errors import LedgerError
 from pqd.interrupts import heed
 from reports.models.ledger import AccountFacts, LedgerFacts, RunFacts
 
 if TYPE_CHECKING:
-    from pqd.accounting.accounts import Answer
     from pqd.accounting.composition import Charge
+    from pqd.accounting.stored_answers import Answer
 
 _NO_HASH = ""
 # What this process has charged, for whoever has to say so when it is interrupted.
@@ -213,7 +213,7 @@ class Ledger:
     def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:
         """Store what a charge has bought."""
         self._chain.charged = True
-        found = {key: written(answer) for key, answer in answers.items()}
+        found = {key: encode(answer) for key, answer in answers.items()}
         body = {"table": reservation.table, "charge": reservation.charge, "answers": found}
         with self._writing():
             self._append("answers", body)
@@ -299,7 +299,7 @@ class Ledger:
         return self._chain.append({"kind": kind, "time": stamp, **body})
 
     def _forget(self) -> None:
-        self._books = Books()
+        self._books = Accounts()
         self._read = 0
 
     def _refresh(self) -> None:

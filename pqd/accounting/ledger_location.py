@@ -15,7 +15,7 @@ from pqd.paths import usable
 
 if TYPE_CHECKING:
     from pqd.engine.tables import Table
-    from pqd.execution import Purse
+    from pqd.execution import Accountant
 
 
 def ledger_path(
@@ -47,7 +47,7 @@ def _beside(table: Table) -> Path:
     return (table.path.parent if table.path else Path.cwd()) / FILE_NAME
 
 
-def check_bound(private: Table, purse: Purse) -> None:
+def check_bound(private: Table, accountant: Accountant) -> None:
     """Refuse to keep account elsewhere while the ledger beside the table states a limit.
 
     Else whoever names the ledger, a spec or a caller, would choose the limit too.
@@ -60,20 +60,20 @@ def check_bound(private: Table, purse: Purse) -> None:
         If the ledger beside the table cannot be read.
     """
     own = _beside(private)
-    if not own.exists() or own.resolve() == purse.path.resolve():
+    if not own.exists() or own.resolve() == accountant.path.resolve():
         return
     with _opened(own) as ledger:
         limits = {ledger.limit, *(account.limit for account in ledger.accounts)}
     if limits != {NO_LIMIT}:
         raise ParameterError(
             f"the ledger {own.name} beside the private table states a limit (pqd ledger limit), so "
-            f"what is asked of the table must be kept there and not in {purse.path.name}. Nothing "
-            "was spent. Leave the other ledger out ([ledger], --ledger, PQD_LEDGER), or move the "
-            "one beside the table away if that is yours to decide"
+            f"what is asked of the table must be kept there and not in {accountant.path.name}. "
+            "Nothing was spent. Leave the other ledger out ([ledger], --ledger, PQD_LEDGER), or "
+            "move the one beside the table away if that is yours to decide"
         )
 
 
-def around(tables: Sequence[Table], purse: Purse | None) -> Iterator[Ledger]:
+def around(tables: Sequence[Table], accountant: Accountant | None) -> Iterator[Ledger]:
     """Yield every ledger that may know one of ``tables``, once, and let go of it.
 
     Of the run itself, of PQD_LEDGER, and beside the tables.
@@ -83,9 +83,9 @@ def around(tables: Sequence[Table], purse: Purse | None) -> Iterator[Ledger]:
     LedgerError
         If one of them is there and cannot be read.
     """
-    own = purse.path.resolve() if purse and purse.exists() else None
-    if purse and own:
-        yield purse.ledger
+    own = accountant.path.resolve() if accountant and accountant.exists() else None
+    if accountant and own:
+        yield accountant.ledger
     places = [Path(_variable())] if _variable() else []
     places += [_beside(table) for table in tables]
     for place in dict.fromkeys(_present(places)):

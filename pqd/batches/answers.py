@@ -8,20 +8,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from deciders import answer
-from pqd.batches.batch import Batch, Public, name_of, naming, selection
+from pqd.batches.batch import BatchMeasurement, BatchProblem, name_of, naming, selection
 from pqd.batches.simulation import Chosen, chosen
 from pqd.planning.binding import Prepared
-from pqd.planning.decisions import Asked, measured_on
+from pqd.planning.decisions import QueryRequest, measured_on
 from reports.models.release import Rehearsed, ReleasedBatch
 
 if TYPE_CHECKING:
     from deciders import Histogram
-    from pqd.engine.scan_plan import Measured, PrivacyUnit, Task
+    from pqd.engine.scan_plan import Measure, PrivacyUnit, Statistic
     from pqd.engine.tables import Table
     from pqd.errors import PqdError
     from pqd.execution import Part
-    from pqd.measurement import Priced
-    from pqd.parameters import Terms
+    from pqd.measurement import Measurement
+    from pqd.parameters import Parameters
     from pqd.sql.query import Query
 
 
@@ -30,8 +30,8 @@ class Member:
     """One query made ready; it is drawn as part of a batch."""
 
     query: Query
-    terms: Terms
-    task: Task
+    terms: Parameters
+    task: Statistic
     kinds: tuple[tuple[str, str], ...]
     scale: Fraction
     synthetic: Fraction
@@ -39,8 +39,8 @@ class Member:
     @classmethod
     def of(
         cls,
-        asked: Asked,
-        task: Task,
+        asked: QueryRequest,
+        task: Statistic,
         columns: tuple[tuple[str, str], ...],
         _unit: PrivacyUnit | None,
         found: tuple[Histogram, ...],
@@ -52,7 +52,7 @@ class Member:
         return cls(query, asked.priced, task, columns, scale, centre * scale)
 
     @property
-    def draws(self) -> tuple[Priced, ...]:
+    def draws(self) -> tuple[Measurement, ...]:
         """Nothing by itself."""
         return ()
 
@@ -66,13 +66,13 @@ class Member:
 class Made:
     """A batch, and how its mechanism was chosen; ``passed`` says why others were passed over."""
 
-    batch: Batch
+    batch: BatchMeasurement
     choice: Chosen
     scale: Fraction
     passed: PqdError | None = None
 
     @property
-    def measured(self) -> Measured | None:
+    def measured(self) -> Measure | None:
         """What is summed up; None for a count."""
         return self.batch.task.measured
 
@@ -97,10 +97,10 @@ class Made:
 
 
 def batches(
-    members: Sequence[Member], part: Part[Member], synthetic: Table, terms: Terms
+    members: Sequence[Member], part: Part[Member], synthetic: Table, terms: Parameters
 ) -> list[Made]:
     """Return a batch for each thing that is summed up, at its share of the terms' epsilon."""
-    groups: dict[Measured | None, dict[str, Member]] = {}
+    groups: dict[Measure | None, dict[str, Member]] = {}
     for member in members:
         groups.setdefault(member.task.measured, {}).setdefault(member.asks, member)
     whole = sum(map(len, groups.values()))
@@ -110,7 +110,7 @@ def batches(
         ordered = [asked[text] for text in sorted(asked)]
         name = name_of(ordered[0].query)
         with naming(name):
-            public = Public(ordered, part, synthetic, terms.epsilon * len(asked) / whole)
+            public = BatchProblem(ordered, part, synthetic, terms.epsilon * len(asked) / whole)
             plans = public.plans(terms.decider)
             choice = chosen(plans, public.workload, public.cells, public.epsilon, ordered[0].scale)
         batch = public.batch(name, choice.plan)
@@ -118,7 +118,7 @@ def batches(
     return made
 
 
-def asking(part: Part[Member], batches: tuple[Batch, ...]) -> Prepared[Batch]:
+def asking(part: Part[Member], batches: tuple[BatchMeasurement, ...]) -> Prepared[BatchMeasurement]:
     """Return the same preparation, with batches for questions."""
     prepared = part.prepared
     return Prepared(batches, (), prepared.schema, None, prepared.notes)

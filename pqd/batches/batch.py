@@ -9,29 +9,29 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pqd.batches.linear_workload import Plan, Planned, Problem
+from pqd.batches.linear_workload import LinearWorkload, Plan, Planned
 from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
 from pqd.batches.range_sums import ranges_of
-from pqd.batches.row_classes import Classes
+from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import DirectPlan
-from pqd.engine.scan_plan import Workload
+from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import ParameterError, PqdError
-from pqd.measurement import Priced
+from pqd.measurement import Measurement
 from pqd.planning.choose_decider import AUTO
 from pqd.sql.predicate import canonical
 
 if TYPE_CHECKING:
     from deciders import Noise
-    from pqd.accounting.accounts import Batched
-    from pqd.engine.contingency import Cells
-    from pqd.engine.scan_plan import Task
+    from pqd.accounting.stored_answers import Batched
+    from pqd.engine.contingency import ContingencyTable
+    from pqd.engine.scan_plan import Statistic
     from pqd.engine.tables import Table
     from pqd.execution import Part
-    from pqd.parameters import Wanted
+    from pqd.parameters import Criteria
     from pqd.sql.query import Query
 
 
-def selection(task: Task) -> str:
+def selection(task: Statistic) -> str:
     """Return which rows a task selects, as text that is the same for the same predicate."""
     return canonical(task.predicate) if task.predicate else ""
 
@@ -43,7 +43,7 @@ def name_of(query: Query) -> str:
 
 # Without slots, so that the key is hashed once.
 @dataclass(frozen=True, eq=False)
-class Batch(Priced):
+class BatchMeasurement(Measurement):
     """Queries that one mechanism answers together: what is drawn and paid for.
 
     ``query`` and ``task`` are the first of them; ``terms`` have the budget of all.
@@ -51,7 +51,7 @@ class Batch(Priced):
 
     name: str
     sql: tuple[str, ...]
-    tasks: tuple[Task, ...]
+    tasks: tuple[Statistic, ...]
     plan: Plan
 
     @property
@@ -65,7 +65,7 @@ class Batch(Priced):
         return False
 
     @property
-    def joint(self) -> tuple[Task, ...]:
+    def joint(self) -> tuple[Statistic, ...]:
         """All tasks: their cells are counted."""
         return self.tasks
 
@@ -80,9 +80,9 @@ class Batch(Priced):
         return
 
     @property
-    def workload(self) -> Workload:
+    def workload(self) -> ScanPlan:
         """What the engine scans for it."""
-        return Workload(self.tasks)
+        return ScanPlan(self.tasks)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -90,10 +90,10 @@ class Batch(Priced):
         return {selection(task): place for place, task in enumerate(self.tasks)}
 
     def mechanism(self) -> Mapping[str, Any]:
-        """Return what is asked of the cells, as ``Priced.mechanism`` says."""
+        """Return what is asked of the cells, as ``Measurement.mechanism`` says."""
         return {"kind": "batch", **self.plan.parameters()}
 
-    def draw(self, histogram: Cells, noise: Noise) -> Batched:
+    def draw(self, histogram: ContingencyTable, noise: Noise) -> Batched:
         """Release, ``epsilon``-DP in the rows that the cells count."""
         return self.plan.release(self.plan.read(histogram), self.epsilon, noise)
 
@@ -128,12 +128,12 @@ class Asking(Protocol):
         ...
 
     @property
-    def terms(self) -> Wanted:
+    def terms(self) -> Criteria:
         """The terms on which it is asked."""
         ...
 
     @property
-    def task(self) -> Task:
+    def task(self) -> Statistic:
         """What the engine must do for it."""
         ...
 
@@ -143,7 +143,7 @@ class Asking(Protocol):
         ...
 
 
-class Public:
+class BatchProblem:
     """What is public of queries that sum up one thing and may be answered together.
 
     ``passed`` says why ``auto`` passed over all mechanisms that tell classes of rows apart.
@@ -154,16 +154,16 @@ class Public:
     ) -> None:
         """Count the synthetic table's cells."""
         self.asked, self.epsilon, self._schema = asked, epsilon, part.prepared.schema
-        self.workload = Workload(tuple(one.task for one in asked))
+        self.workload = ScanPlan(tuple(one.task for one in asked))
         self.cells = part.engine.cells(synthetic, self._schema, self.workload)
         self.passed: PqdError | None = None
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> LinearWorkload:
         """The same as numerical queries over classes of rows; ParameterError if they do not fit."""
         measured = self.asked[0].task.measured
-        classes = Classes.of(self.workload, self.cells.words)
-        return Problem(classes, measured.lattice if measured else None)
+        classes = RowClasses.of(self.workload, self.cells.words)
+        return LinearWorkload(classes, measured.lattice if measured else None)
 
     def plans(self, mechanism: str) -> dict[str, Plan]:
         """Return the plan of a mechanism, or for ``auto`` all that fit and are quick enough.
@@ -209,10 +209,10 @@ class Public:
             ) from None
         return Planned.of(name, problem, self.epsilon)
 
-    def batch(self, name: str, plan: Plan) -> Batch:
+    def batch(self, name: str, plan: Plan) -> BatchMeasurement:
         """Return the batch of all of them, answered as ``plan`` says."""
         first = self.asked[0]
-        return Batch(
+        return BatchMeasurement(
             query=first.query,
             terms=first.terms.at(self.epsilon),
             task=first.task,

@@ -26,14 +26,14 @@ from deciders.batch.linear.universe import Bits, Rows, Universe, Whole
 from deciders.batch.verdicts import NoiseOf
 from deciders.errors import ParameterError
 from deciders.noise import check_scale
-from pqd.accounting.accounts import Batched
 from pqd.accounting.cache_keys import of_batch
+from pqd.accounting.stored_answers import Batched
 
 if TYPE_CHECKING:
     from deciders import Lattice, Noise
     from deciders.batch.base import Mechanism
-    from pqd.batches.row_classes import Classes
-    from pqd.engine.contingency import Cells
+    from pqd.batches.row_classes import RowClasses
+    from pqd.engine.contingency import ContingencyTable
     from pqd.engine.histograms import Integers
 
 Maker = Callable[[Decomposable], "Mechanism"]
@@ -69,7 +69,7 @@ class Plan(Protocol):
         ...
 
     @property
-    def classes(self) -> Classes | None:
+    def classes(self) -> RowClasses | None:
         """The classes of rows that it tells apart, None if it knows a row otherwise."""
         ...
 
@@ -96,7 +96,7 @@ class Plan(Protocol):
         """Return how far each answer may be from the exact one, None where it depends on rows."""
         ...
 
-    def read(self, cells: Cells) -> Any:  # noqa: ANN401 - rows, or a histogram
+    def read(self, cells: ContingencyTable) -> Any:  # noqa: ANN401 - rows, or a histogram
         """Return the rows as the mechanism sees them: one row is one row there, or none."""
         ...
 
@@ -106,10 +106,10 @@ class Plan(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LinearWorkload:
     """The queries of a batch as numerical queries, on each side of 0 that the lattice has."""
 
-    classes: Classes
+    classes: RowClasses
     lattice: Lattice | None
 
     @property
@@ -176,7 +176,7 @@ class Problem:
         """Return ``g`` in units at places on the lattice."""
         return places + 1 if self.lattice is None else self.lattice.units_at(places)
 
-    def rows(self, cells: Cells) -> Rows:
+    def rows(self, cells: ContingencyTable) -> Rows:
         """Return the class and the level of every row; a row without a value adds nothing."""
         held = cells.places >= 0
         classes, places = self.classes.of_words(cells.words[held]), cells.places[held]
@@ -190,11 +190,11 @@ class Problem:
 class Planned:
     """A mechanism for numerical queries on a problem."""
 
-    problem: Problem
+    problem: LinearWorkload
     mechanism: Mechanism
 
     @classmethod
-    def of(cls, name: str, problem: Problem, epsilon: Fraction) -> Planned:
+    def of(cls, name: str, problem: LinearWorkload, epsilon: Fraction) -> Planned:
         """Return the plan of a mechanism by its id.
 
         Raises
@@ -218,7 +218,7 @@ class Planned:
         return cls(problem, make(asked()))
 
     @property
-    def classes(self) -> Classes:
+    def classes(self) -> RowClasses:
         """The classes of rows."""
         return self.problem.classes
 
@@ -276,7 +276,7 @@ class Planned:
         noise = {count: NoiseOf(count, scale) for count in counts}
         return tuple(noise[count] for count in counts)
 
-    def read(self, cells: Cells) -> Rows:
+    def read(self, cells: ContingencyTable) -> Rows:
         """Return the rows: each that ``cells`` count is one, or none."""
         return self.problem.rows(cells)
 

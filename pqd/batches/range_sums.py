@@ -20,13 +20,13 @@ from deciders.batch.range_sums.workload import Buckets, RangeSums
 from deciders.errors import ParameterError
 from deciders.histogram import Histogram
 from deciders.noise import check_scale
-from pqd.accounting.accounts import Batched
 from pqd.accounting.cache_keys import of_range_sums
+from pqd.accounting.stored_answers import Batched
 from pqd.batches.mechanisms import RANGES
 from pqd.engine.bitmaps import selections
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
-from pqd.sql.expressions import Kind, folded
+from pqd.sql.schema import Kind, fold_case
 from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from deciders.distributions import Floats
     from deciders.histogram import Integers
     from pqd.batches.row_classes import Booleans
-    from pqd.engine.contingency import Cells
-    from pqd.engine.scan_plan import Workload
-    from pqd.sql.expressions import Schema
+    from pqd.engine.contingency import ContingencyTable
+    from pqd.engine.scan_plan import ScanPlan
+    from pqd.sql.schema import Schema
 
 _MOST_POINTS, _MOST_QUERIES = 2**20, 500
 # One bucket per lattice value up to the first; beyond that, that many quantiles of the synthetic
@@ -101,7 +101,7 @@ class RangePlan:
         """Nothing: how much truncation and buckets take away depends on the rows."""
         return
 
-    def read(self, cells: Cells) -> Histogram:
+    def read(self, cells: ContingencyTable) -> Histogram:
         """Return the values of all rows, in units; a row without a value is left out."""
         held = cells.places >= 0
         values = self.lattice.units_at(cells.places[held])
@@ -133,7 +133,9 @@ class RangePlan:
         return np.array([shares[start:stop].max() for start, stop in workload.ranges])
 
 
-def ranges_of(workload: Workload, cells: Cells, schema: Schema, epsilon: Fraction) -> RangePlan:
+def ranges_of(
+    workload: ScanPlan, cells: ContingencyTable, schema: Schema, epsilon: Fraction
+) -> RangePlan:
     """Return the plan of a batch, given the synthetic table's ``cells``.
 
     Raises
@@ -156,21 +158,21 @@ def ranges_of(workload: Workload, cells: Cells, schema: Schema, epsilon: Fractio
     return plan
 
 
-def _lattice(workload: Workload) -> Lattice:
+def _lattice(workload: ScanPlan) -> Lattice:
     """Return the lattice of the one column that the batch is about."""
     measured = workload.measured[0] if workload.measured else None
     lattice = measured.lattice if measured else None
     if measured is None or lattice is None or len(workload.tasks) > _MOST_QUERIES:
         raise ParameterError(_UNFIT)
     column = sqlglot.parse_one(measured.sql, read="duckdb")
-    mentioned = {folded(name) for name in workload.columns}
-    alone = isinstance(column, exp.Column) and mentioned == {folded(column.name)}
+    mentioned = {fold_case(name) for name in workload.columns}
+    alone = isinstance(column, exp.Column) and mentioned == {fold_case(column.name)}
     if not alone or lattice.lower < 0 or lattice.points > _MOST_POINTS:
         raise ParameterError(_UNFIT)
     return lattice
 
 
-def _selected(workload: Workload, lattice: Lattice, schema: Schema) -> list[Booleans]:
+def _selected(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list[Booleans]:
     """Return, for each query, which lattice values it selects."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
@@ -179,7 +181,7 @@ def _selected(workload: Workload, lattice: Lattice, schema: Schema) -> list[Bool
     units = lattice.units_at(np.arange(lattice.points))
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
-    kinds = engine.schema(table, {folded(name)}, {name: Kind.NUMBER})
+    kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
     found = engine.cells(table, {**schema, **kinds}, workload)
     order = np.argsort(found.places)
     if not np.array_equal(found.places[order], np.arange(lattice.points)):

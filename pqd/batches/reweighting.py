@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deciders.distributions import Floats
-    from pqd.accounting.accounts import Batched
+    from pqd.accounting.stored_answers import Batched
     from pqd.batches.answers import Made
     from pqd.batches.row_classes import Booleans
-    from pqd.engine.contingency import Cells
+    from pqd.engine.contingency import ContingencyTable
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.histograms import Integers
     from pqd.engine.tables import Table
-    from pqd.execution import Answers
-    from pqd.sql.expressions import Schema
+    from pqd.execution import Outputs
+    from pqd.sql.schema import Schema
 
 # The copy counts for so little against the answers that it decides only what they leave open.
 _TRUST = 0.01
@@ -67,7 +67,7 @@ class Linear:
 
 
 def corrected(
-    engine: DuckDBEngine, table: Table, schema: Schema, made: Sequence[Made], answers: Answers
+    engine: DuckDBEngine, table: Table, schema: Schema, made: Sequence[Made], answers: Outputs
 ) -> Corrected:
     """Return the corrected copy of the synthetic ``table``, with all of its columns.
 
@@ -95,7 +95,7 @@ def corrected(
     return Corrected(frame.iloc[drawn].reset_index(drop=True), note)
 
 
-def _kinds(rows: Sequence[Cells]) -> tuple[Integers, Integers, Integers]:
+def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Integers]:
     """Return the kind of each row, a row of each kind, and how many there are: alike to all."""
     columns = [column for each in rows for column in (*each.words.T, each.places)]
     table = np.stack([column.astype(np.int64) for column in columns], axis=1)
@@ -105,7 +105,7 @@ def _kinds(rows: Sequence[Cells]) -> tuple[Integers, Integers, Integers]:
     return kinds.reshape(-1), first, counts
 
 
-def _linear(one: Made, rows: Cells, first: Integers, found: Batched) -> Linear:
+def _linear(one: Made, rows: ContingencyTable, first: Integers, found: Batched) -> Linear:
     """Return a batch and its answers, over kinds of rows of which each ``first`` is one."""
     batch, places = one.batch, rows.places[first]
     words = [word[first] for word in rows.words.T]

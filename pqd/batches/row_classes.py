@@ -29,11 +29,11 @@ from deciders.batch.linear.conditions import Intervals
 from deciders.errors import ParameterError
 from pqd.batches.possible import combinations
 from pqd.engine.bitmaps import WORD, selections
-from pqd.sql.expressions import folded
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from pqd.engine.histograms import Integers
-    from pqd.engine.scan_plan import Workload
+    from pqd.engine.scan_plan import ScanPlan
     from pqd.sql.predicate import Atom
 
 Booleans = NDArray[np.bool_]
@@ -87,7 +87,7 @@ class Factor:
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class RowClasses:
     """The classes, and which of them each query selects: ``matrix`` (queries, classes).
 
     ``merged`` is the class of each combination of the factors' vectors, the last factor the
@@ -99,7 +99,7 @@ class Classes:
     matrix: Booleans
 
     @classmethod
-    def of(cls, workload: Workload, words: Words) -> Classes:
+    def of(cls, workload: ScanPlan, words: Words) -> RowClasses:
         """Return the classes for the tasks of ``workload``, given the synthetic table's words.
 
         Raises
@@ -128,12 +128,12 @@ class Classes:
         lines = [factor.line for factor in factors]
         return found if len(lines) != 1 or lines[0] is None else found.along(lines[0])
 
-    def along(self, line: Integers) -> Classes:
+    def along(self, line: Integers) -> RowClasses:
         """Return the classes in the order of ``line``, which says where each combination comes."""
         where = np.full(self.size, line.max() + 1)
         np.minimum.at(where, self.merged, line)
         order = np.argsort(where)
-        return Classes(self.factors, np.argsort(order)[self.merged], self.matrix[:, order])
+        return RowClasses(self.factors, np.argsort(order)[self.merged], self.matrix[:, order])
 
     @property
     def size(self) -> int:
@@ -190,7 +190,7 @@ def _size(factors: Sequence[Factor]) -> int:
     return math.prod(len(factor.vectors) for factor in factors)
 
 
-def _matrix(workload: Workload, factors: Sequence[Factor]) -> Booleans:
+def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
     """Return which combinations of the factors' vectors each task selects."""
     places = np.unravel_index(np.arange(_size(factors)), [len(f.vectors) for f in factors])
     vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
@@ -218,7 +218,7 @@ def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
 def _columns(atom: Atom) -> set[str]:
     """Return the columns of an atom."""
     tree = sqlglot.parse_one(atom.sql, read="duckdb")
-    return {folded(column.name) for column in tree.find_all(exp.Column)}
+    return {fold_case(column.name) for column in tree.find_all(exp.Column)}
 
 
 def packed(vectors: Booleans) -> Words:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.batches.batch import Public, name_of, naming, selection
+from pqd.batches.batch import BatchProblem, name_of, naming, selection
 from pqd.batches.mechanisms import ALONE, RANGES, WORKLOAD
-from pqd.batches.verdicts import DIGITS, Joint, UntoldError, joints, relative
+from pqd.batches.verdicts import DIGITS, BatchCandidate, UntoldError, joints, relative
 from pqd.errors import PqdError
 from pqd.planning.budget_split import Beside, One, Sharers, alone, distinct
 from pqd.planning.choose_decider import AUTO
@@ -27,7 +27,7 @@ from reports.text.audit import share_text
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
-    from pqd.engine.scan_plan import Measured, Task
+    from pqd.engine.scan_plan import Measure, Statistic
     from pqd.planning.choose_decider import Candidate
 
 _SUMMED = ("COUNT", "SUM")
@@ -92,7 +92,7 @@ def _families(sharers: Sharers, mode: str) -> list[tuple[str, list[int]]]:
     Those that ``workload`` alone can answer with others are a family of their own, so that they
     leave the others every choice.
     """
-    found: dict[Measured | None, list[int]] = {}
+    found: dict[Measure | None, list[int]] = {}
     for place, (waiting, _) in sharers.left.items():
         free = waiting.unit is None and waiting.asked.terms.decider == AUTO
         if waiting.query.aggregate in _SUMMED and free:
@@ -110,7 +110,7 @@ def _families(sharers: Sharers, mode: str) -> list[tuple[str, list[int]]]:
     return families
 
 
-def _told(task: Task) -> bool:
+def _told(task: Statistic) -> bool:
     """Say whether what a row can meet of its conditions is known in public."""
     return task.predicate is None or all(exactly(atom) for atom in atoms(task.predicate))
 
@@ -144,7 +144,7 @@ class _Family:
         """The same, with the budget of all of them together."""
         return f"{self.number} at epsilon {epsilon_text(self._epsilon)} in all"
 
-    def joints(self, mode: str) -> list[Joint]:
+    def joints(self, mode: str) -> list[BatchCandidate]:
         """Return the ways to answer all together, the best first.
 
         Raises
@@ -157,7 +157,7 @@ class _Family:
             # In an order of their own: asked in another order, they are the same batch.
             different = {selection(question.task): question for question in asked}
             ordered = [different[text] for text in sorted(different)]
-            public = Public(ordered, *self.beside, self._epsilon)
+            public = BatchProblem(ordered, *self.beside, self._epsilon)
             found = joints(public, self.name, asked, mode)
         if public.passed:
             self.sharers.notes.append(
@@ -165,7 +165,7 @@ class _Family:
             )
         return found
 
-    def settle(self, found: Sequence[Joint], reason: str) -> None:
+    def settle(self, found: Sequence[BatchCandidate], reason: str) -> None:
         """Answer them by the first of ``found``, beside what else there is."""
         ones = self._ones
         single = alone(ones, self._epsilon, brief=True)
@@ -177,19 +177,19 @@ class _Family:
         ]
         self.sharers.settle(dict(zip(self.places, questions, strict=True)))
 
-    def rival(self, found: Sequence[Joint]) -> None:
+    def rival(self, found: Sequence[BatchCandidate]) -> None:
         """Show what each of ``found`` would be worth."""
         self.sharers.rivals |= {
             place: self._candidates(found, number) for number, place in enumerate(self.places)
         }
 
-    def _candidates(self, found: Sequence[Joint], number: int) -> tuple[Candidate, ...]:
+    def _candidates(self, found: Sequence[BatchCandidate], number: int) -> tuple[Candidate, ...]:
         asked = self._ones[number].question
         return tuple(joint.candidate(number, asked) for joint in found)
 
 
 # A family that can be answered together, and how, the best first.
-Able = tuple[_Family, Sequence[Joint]]
+Able = tuple[_Family, Sequence[BatchCandidate]]
 
 
 class _Weighing:

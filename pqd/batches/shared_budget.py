@@ -12,7 +12,7 @@ from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.selection import into_batches
 from pqd.planning.budget_split import Beside, Sharers, Waiting, alone
 from pqd.planning.choose_decider import AUTO
-from pqd.planning.query_warnings import WARNING, slips_of_budget
+from pqd.planning.query_warnings import WARNING, budget_warnings
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class SharedBudget:
     """A budget for all queries of a run that have none of their own, and how it is shared out.
 
     Guarantee: what those questions draw is ``epsilon``-DP in all.  Of all that are to be paid for,
@@ -34,7 +34,7 @@ class Sharing:
     mode: str = AUTO
 
 
-def shared(parts: Sequence[Beside], sharing: Sharing | None) -> list[Part[Question]]:
+def shared(parts: Sequence[Beside], sharing: SharedBudget | None) -> list[Part[Question]]:
     """Return the parts with every query made a question, those that wait at their shares.
 
     What cannot be one is among the refused of its part, which also notes how it shares.  Without a
@@ -62,7 +62,7 @@ def shared(parts: Sequence[Beside], sharing: Sharing | None) -> list[Part[Questi
                 "without a named decider; these are none, so use alone"
             )
         for each in sharers:
-            each.notes += [f"{WARNING}{slip}" for slip in slips_of_budget(epsilon)]
+            each.notes += [f"{WARNING}{slip}" for slip in budget_warnings(epsilon)]
             asked_alone(each, epsilon / number)
         if sum(each.price for each in sharers) > epsilon:
             raise RuntimeError

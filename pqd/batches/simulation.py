@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from deciders.distributions import Floats
     from pqd.batches.linear_workload import Plan
-    from pqd.engine.contingency import Cells
-    from pqd.engine.scan_plan import Workload
+    from pqd.engine.contingency import ContingencyTable
+    from pqd.engine.scan_plan import ScanPlan
 
 
-class Rehearsal:
+class QuasiRandomNoise:
     """Noise at points that are the same in every run: for public data only, never for a release."""
 
     simulated = True
@@ -55,10 +55,10 @@ class Rehearsal:
         return math.log(point) - math.log1p(-point) < logit
 
 
-class Stage:
+class ErrorSimulation:
     """The synthetic table, on which plans are rehearsed."""
 
-    def __init__(self, workload: Workload, cells: Cells, epsilon: Fraction) -> None:
+    def __init__(self, workload: ScanPlan, cells: ContingencyTable, epsilon: Fraction) -> None:
         """Keep the exact answers, which are public."""
         self._cells, self._epsilon = cells, epsilon
         self._truth = answers(workload, cells)
@@ -71,7 +71,7 @@ class Stage:
         if type(plan) not in self._rows:
             self._rows[type(plan)] = plan.read(self._cells)
         rows = self._rows[type(plan)]
-        noises = (Rehearsal(run) for run in range(first, first + runs))
+        noises = (QuasiRandomNoise(run) for run in range(first, first + runs))
         drawn = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
         found: Floats = np.array(drawn, np.float64) - self._truth
         return found
@@ -95,7 +95,11 @@ class Chosen(NamedTuple):
 
 
 def chosen(
-    plans: Mapping[str, Plan], workload: Workload, cells: Cells, epsilon: Fraction, unit: Fraction
+    plans: Mapping[str, Plan],
+    workload: ScanPlan,
+    cells: ContingencyTable,
+    epsilon: Fraction,
+    unit: Fraction,
 ) -> Chosen:
     """Return the plan with the least mean absolute error on the synthetic table's ``cells``.
 
@@ -107,7 +111,7 @@ def chosen(
         If no plan fits: the first reason.
     """
     errors: dict[str, float] = {}
-    stage = Stage(workload, cells, epsilon)
+    stage = ErrorSimulation(workload, cells, epsilon)
     refusal: PqdError | None = None
     for name, plan in plans.items():
         try:

@@ -13,8 +13,8 @@ from deciders.batch.verdicts import Rehearsed as RehearsedErrors
 from deciders.errors import ParameterError
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong
 from deciders.single.base import BOTH, NEITHER, Estimate
-from pqd.batches.batch import Batch, Public, selection
-from pqd.batches.simulation import Stage
+from pqd.batches.batch import BatchMeasurement, BatchProblem, selection
+from pqd.batches.simulation import ErrorSimulation
 from pqd.planning.choose_decider import AUTO, GAPS, Candidate
 from pqd.planning.decisions import Question
 from pqd.sql.predicate import Atom
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from deciders import Decision
     from deciders.evaluation.effectiveness import ErrorRates, Threshold
     from pqd.batches.linear_workload import Plan
-    from pqd.execution import Answers
-    from pqd.measurement import Priced
+    from pqd.execution import Outputs
+    from pqd.measurement import Measurement
 
 # How often a plan is rehearsed whose errors no theory gives.
 _REHEARSED = 20
@@ -37,11 +37,11 @@ DIGITS = 9
 class Together(Question):
     """A question that is drawn and paid for with all others of its batch."""
 
-    batch: Batch
+    batch: BatchMeasurement
     errors: Errors
 
     @property
-    def draws(self) -> tuple[Priced, ...]:
+    def draws(self) -> tuple[Measurement, ...]:
         """The batch."""
         return (self.batch,)
 
@@ -60,7 +60,7 @@ class Together(Question):
         decider = self.choice.taken.decider.id
         return {"kind": "part", "id": decider, "batch": self.batch.key, "interval": self.interval}
 
-    def decided(self, answers: Answers) -> Decision:
+    def decided(self, answers: Outputs) -> Decision:
         """Say whether the released answer lies inside the interval: post-processing."""
         released = answers.batched(self.batch).answers[self.batch.places[selection(self.task)]]
         return decided(self.errors, round(released), self.interval)
@@ -74,7 +74,7 @@ class Together(Question):
         return Estimate(released, released - far, released + far)
 
 
-class Joint(NamedTuple):
+class BatchCandidate(NamedTuple):
     """One way to answer some questions together, and what it is worth on public data.
 
     ``errors``, ``rates``, ``least`` (thresholds) and ``wrong`` (how likely the verdict is wrong)
@@ -82,7 +82,7 @@ class Joint(NamedTuple):
     """
 
     name: str
-    batch: Batch
+    batch: BatchMeasurement
     errors: tuple[Errors, ...]
     rates: tuple[ErrorRates, ...]
     least: tuple[Threshold, ...]
@@ -139,7 +139,9 @@ class UntoldError(ParameterError):
         )
 
 
-def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str) -> list[Joint]:
+def joints(
+    public: BatchProblem, name: str, asked: Sequence[Question], mechanism: str
+) -> list[BatchCandidate]:
     """Return the ways to answer ``asked`` together, the best first; for ``auto`` of known noise.
 
     Raises
@@ -147,8 +149,8 @@ def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str)
     PqdError
         If none fits.
     """
-    stage = Stage(public.workload, public.cells, public.epsilon)
-    found: list[Joint] = []
+    stage = ErrorSimulation(public.workload, public.cells, public.epsilon)
+    found: list[BatchCandidate] = []
     untold: UntoldError | None = None
     for plan in public.plans(mechanism).values():
         if plan.classes and plan.classes.unsure:
@@ -163,7 +165,7 @@ def joints(public: Public, name: str, asked: Sequence[Question], mechanism: str)
     if not found:
         raise ParameterError("no mechanism whose noise is known fits these queries")
 
-    def place(joint: Joint) -> tuple[float, float]:
+    def place(joint: BatchCandidate) -> tuple[float, float]:
         pairs = zip(joint.least, asked, strict=True)
         return round(math.fsum(joint.wrong), DIGITS), math.fsum(relative(*pair) for pair in pairs)
 
@@ -176,13 +178,16 @@ def relative(least: Threshold, asked: Question) -> float:
 
 
 def _joint(
-    batch: Batch, asked: Sequence[Question], noise: Sequence[Errors] | None, stage: Stage
-) -> Joint:
+    batch: BatchMeasurement,
+    asked: Sequence[Question],
+    noise: Sequence[Errors] | None,
+    stage: ErrorSimulation,
+) -> BatchCandidate:
     answers = batch.places
     every = noise or _rehearsed(batch.plan, stage)
     errors = tuple(every[answers[selection(one.task)]] for one in asked)
     pairs = [(e, one.interval.tau) for e, one in zip(errors, asked, strict=True)]
-    return Joint(
+    return BatchCandidate(
         batch.plan.id,
         batch,
         errors,
@@ -192,7 +197,7 @@ def _joint(
     )
 
 
-def _rehearsed(plan: Plan, stage: Stage) -> list[RehearsedErrors]:
+def _rehearsed(plan: Plan, stage: ErrorSimulation) -> list[RehearsedErrors]:
     """Return what each answer erred by."""
     drawn = stage.errors(plan, _REHEARSED)
     return [RehearsedErrors(tuple(column)) for column in drawn.T.tolist()]

@@ -16,8 +16,8 @@ from deciders.batch.linear.laplace import NoisyAnswers
 from deciders.batch.linear.universe import check_upper
 from deciders.batch.verdicts import NoiseOf
 from deciders.noise import check_scale
-from pqd.accounting.accounts import Batched
 from pqd.accounting.cache_keys import of_direct
+from pqd.accounting.stored_answers import Batched
 from pqd.batches.linear_workload import MOST_DRAWN
 from pqd.batches.workload_sensitivity import most_met
 from pqd.engine.bitmaps import selections
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deciders import Lattice, Noise
-    from pqd.engine.contingency import Cells
+    from pqd.engine.contingency import ContingencyTable
     from pqd.engine.histograms import Integers
-    from pqd.engine.scan_plan import Workload
+    from pqd.engine.scan_plan import ScanPlan
 
 
-def answers(workload: Workload, cells: Cells, most: int | None = None) -> Integers:
+def answers(workload: ScanPlan, cells: ContingencyTable, most: int | None = None) -> Integers:
     """Return what each query adds up over the rows of ``cells``, in units: not private.
 
     A row without a value adds nothing.  It counts in at most the first ``most`` of the queries that
@@ -47,7 +47,7 @@ def answers(workload: Workload, cells: Cells, most: int | None = None) -> Intege
     return found
 
 
-def _worth(workload: Workload, cells: Cells) -> Integers:
+def _worth(workload: ScanPlan, cells: ContingencyTable) -> Integers:
     """Return what all rows of each cell add up to."""
     lattice = _lattice(workload)
     if lattice is None:
@@ -55,7 +55,7 @@ def _worth(workload: Workload, cells: Cells) -> Integers:
     return np.where(cells.places < 0, 0, lattice.units_at(cells.places)) * cells.counts
 
 
-def _lattice(workload: Workload) -> Lattice | None:
+def _lattice(workload: ScanPlan) -> Lattice | None:
     return workload.measured[0].lattice if workload.measured else None
 
 
@@ -73,12 +73,12 @@ class DirectPlan:
     ``most_met`` queries.
     """
 
-    workload: Workload
+    workload: ScanPlan
     most: int
     top: int
 
     @classmethod
-    def of(cls, workload: Workload, epsilon: Fraction) -> DirectPlan:
+    def of(cls, workload: ScanPlan, epsilon: Fraction) -> DirectPlan:
         """Return the plan of a batch.
 
         Raises
@@ -131,7 +131,7 @@ class DirectPlan:
         """Return the noise of each answer: all that is wrong with it."""
         return (NoiseOf(1, self._noisy.scale(epsilon)),) * len(self.workload.tasks)
 
-    def read(self, cells: Cells) -> Integers:
+    def read(self, cells: ContingencyTable) -> Integers:
         """Return the exact answers: not private."""
         return answers(self.workload, cells, self.most)
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pqd.accounting.composition import Cost, grouped
+from pqd.accounting.disjoint_groups import Cost, grouped
 from pqd.sql.regions import Region, region
 
 if TYPE_CHECKING:

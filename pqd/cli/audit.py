@@ -75,7 +75,7 @@ def audit(
     from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
     from pqd.commands.audit import run
-    from pqd.execution import Purse
+    from pqd.execution import Accountant
 
     terms = options.terms_of(
         tau=tau,
@@ -87,10 +87,18 @@ def audit(
         detailed=verbose or html is not None,
     ).at(options.budget(epsilon))
     asked = options.selected(query, queries, bins, private, synthetic)
-    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
         report = run(
-            private, synthetic, asked, terms, noise, show, purse=purse, unit=people, batch=batch
+            private,
+            synthetic,
+            asked,
+            terms,
+            noise,
+            show,
+            accountant=accountant,
+            unit=people,
+            batch=batch,
         )
     if not targets.takes_stdout:
         from reports.terminal.audit import TerminalReport

@@ -106,8 +106,8 @@ def compare(
     from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
     from pqd.commands.compare import run_compare
-    from pqd.commands.comparison_parameters import Rules
-    from pqd.execution import Purse
+    from pqd.commands.comparison_parameters import ComparisonParameters
+    from pqd.execution import Accountant
 
     terms = options.terms_of(
         tau=tau,
@@ -117,16 +117,18 @@ def compare(
         types=type_,
         detailed=False,
     ).at(options.budget(epsilon))
-    rules = Rules.parse(
+    rules = ComparisonParameters.parse(
         terms,
         _named(weight or [], "weight", "q1=2", last=True),
         _named(tau_of or [], "tolerance", "q1=5%", last=True),
         options.budget(baseline_epsilon) if baseline_epsilon else None,
     )
     asked = options.selected(query, queries, bins, private, *found.values())
-    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
-        report = run_compare(private, found, asked, rules, noise, show, purse=purse, unit=people)
+        report = run_compare(
+            private, found, asked, rules, noise, show, accountant=accountant, unit=people
+        )
     if not targets.takes_stdout:
         from reports.terminal.compare import TerminalCompare
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from pqd.parameters import Wanted
+    from pqd.parameters import Criteria
     from pqd.sql.query import Query
     from reports.models.audit import AuditReport
     from reports.models.check import CheckReport
@@ -143,13 +143,13 @@ def terms_of(
     types: list[str] | None,
     detailed: bool,
     planning: bool = False,
-) -> Wanted:
+) -> Criteria:
     """Read the options that state the terms of an audit or a plan, but for the budget."""
-    from pqd.parameters import Wanted
+    from pqd.parameters import Criteria
 
     if not tau:
         raise ParameterError("--tau is missing; give it a value such as 10 or 3.2%")
-    return Wanted.of(
+    return Criteria.of(
         tau=tau,
         alpha=alpha,
         decider=decider,
@@ -167,7 +167,7 @@ def budget(text: str) -> Fraction:
 
 
 def _columns(bounds: list[str], types: list[str]) -> dict[str, dict[str, Any]]:
-    from pqd.parameters import parse_bounds, parse_type
+    from pqd.columns import parse_bounds, parse_type
 
     columns: dict[str, dict[str, Any]] = {}
     for name, facts in [*map(parse_bounds, bounds), *map(parse_type, types)]:

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pqd import execution as asking
+from pqd import progress as stages
 from pqd.planning.query_warnings import WARNING
 from reports.text.escape import visible
 
 
 @contextmanager
-def progress() -> Iterator[asking.Progress]:
+def progress() -> Iterator[stages.Progress]:
     """Yield a callback that drives the line; nothing is shown unless stderr is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())

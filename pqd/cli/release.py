@@ -11,7 +11,7 @@ from deciders.errors import ParameterError
 from pqd.cli import options
 
 if TYPE_CHECKING:
-    from pqd.parameters import Terms
+    from pqd.parameters import Parameters
     from pqd.sql.query import Query
     from reports.models.release import ReleaseReport
 
@@ -115,7 +115,7 @@ def _of_tables(
     private: str,
     synthetic: str,
     asked: tuple[Query, ...],
-    terms: Terms,
+    terms: Parameters,
     ledger: Path | None,
     table: Path | None,
     *,
@@ -128,11 +128,13 @@ def _of_tables(
     from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release
-    from pqd.execution import Purse
+    from pqd.execution import Accountant
 
-    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
-        return run_release(private, synthetic, asked, terms, noise, show, purse=purse, table=table)
+        return run_release(
+            private, synthetic, asked, terms, noise, show, accountant=accountant, table=table
+        )
 
 
 def _of_spec(

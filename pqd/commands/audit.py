@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 from deciders import SecureNoise
 from pqd.accounting.ledger_location import ledger_path
 from pqd.batches.mechanisms import check_mode
-from pqd.batches.shared_budget import Sharing, shared
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.batches.shared_budget import SharedBudget, shared
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import LedgerError
-from pqd.execution import Answers, Bill, Part, Progress, Purse, answered, silent
-from pqd.parameters import Terms, privacy_unit
+from pqd.execution import Accountant, Outputs, Part, Quote, measure
+from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.binding import Made, Maker, prepare
 from pqd.planning.budget_split import Beside, waits
 from pqd.planning.choose_decider import AUTO
-from pqd.planning.decisions import Asked, Question, asks
-from pqd.planning.table_separation import check_apart
+from pqd.planning.decisions import QueryRequest, Question, asks
+from pqd.planning.table_separation import check_separation
+from pqd.progress import Progress, silent
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import AuditReport, Cost, Shared, Verdict
 from reports.text.numbers import plain
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
     from deciders import Noise
     from deciders.exact import Number
+    from pqd.columns import Facts
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.parameters import Facts
     from pqd.sql.query import Query
 
 
@@ -106,7 +107,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         QueryError, TableError, ParameterError, DeciderError before the private table is read;
         LedgerError or BudgetError before anything is spent; RunError if reading breaks.
     """
-    terms = Terms.parse(
+    terms = Parameters.parse(
         tau=tau,
         epsilon=epsilon,
         alpha=alpha,
@@ -114,47 +115,49 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         columns=columns,
         detailed=detailed,
     )
-    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     people = privacy_unit(unit, max_rows)
     asked, noise = as_queries(queries), SecureNoise()
-    return run(private, synthetic, asked, terms, noise, purse=purse, unit=people, batch=batch)
+    return run(
+        private, synthetic, asked, terms, noise, accountant=accountant, unit=people, batch=batch
+    )
 
 
 def run(  # noqa: PLR0913 - those of an audit, read
     private: object,
     synthetic: object,
     queries: tuple[Query, ...],
-    terms: Terms,
+    terms: Parameters,
     noise: Noise,
     progress: Progress = silent,
     *,
-    purse: Purse | None = None,
+    accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
     batch: str | None = None,
 ) -> AuditReport:
     """Answer ``queries`` with ``noise``; see ``audit``.  Without a purse no account is kept."""
     secret, public = open_table(private, "private"), open_table(synthetic, "synthetic")
-    tables = Synthetics([public], secret)
-    check_apart(tables, purse)
+    tables = SyntheticTables([public], secret)
+    check_separation(tables, accountant)
     progress("Reading the synthetic table")
     if batch is None:
-        part = part_of(tables, [Asked(q, terms) for q in queries], terms.facts, asks, unit)
+        part = part_of(tables, [QueryRequest(q, terms) for q in queries], terms.facts, asks, unit)
     else:
-        asked = [Asked(query, terms.wanted) for query in queries]
+        asked = [QueryRequest(query, terms.wanted) for query in queries]
         waiting = part_of(tables, asked, terms.facts, waits, unit)
         waiting.prepared.demand()
         progress("Weighing what to ask together")
-        sharing = Sharing(terms.epsilon, check_mode(batch))
+        sharing = SharedBudget(terms.epsilon, check_mode(batch))
         (part,) = shared([Beside(waiting, tables.tables[0])], sharing)
     part.prepared.demand()
-    answers = answered([part], purse, noise, progress)
+    answers = measure([part], accountant, noise, progress)
     notes = part.prepared.notes if answers.recorded else (*part.prepared.notes, UNRECORDED)
     return AuditReport(
         verdicts_of(part, public.label, answers, noise, set()),
         part.private.label,
         public.label,
         terms.tolerance.text,
-        cost_of(answers.bill, purse, unit),
+        cost_of(answers.quote, accountant, unit),
         notes,
         part.prepared.left_out,
     )
@@ -167,8 +170,8 @@ UNRECORDED = (
 
 
 def part_of(
-    tables: Synthetics,
-    asked: Sequence[Asked],
+    tables: SyntheticTables,
+    asked: Sequence[QueryRequest],
     facts: Facts,
     make: Maker[Made],
     unit: PrivacyUnit | None = None,
@@ -184,12 +187,12 @@ def part_of(
 
 
 def verdicts_of(
-    part: Part[Question], synthetic: str, answers: Answers, noise: Noise, shown: set[str]
+    part: Part[Question], synthetic: str, answers: Outputs, noise: Noise, shown: set[str]
 ) -> tuple[Verdict, ...]:
     """Return a verdict per question; one that stands in ``shown`` already counts as replayed."""
     verdicts = []
     for question in part.prepared.questions:
-        known = all(drawn.key in answers.bill.known for drawn in question.draws)
+        known = all(drawn.key in answers.quote.known for drawn in question.draws)
         replayed = known or question.key in shown
         verdicts.append(_verdict(question, answers, synthetic, noise, replayed=replayed))
         if not question.settled:
@@ -198,7 +201,7 @@ def verdicts_of(
 
 
 def _verdict(
-    question: Question, answers: Answers, synthetic: str, noise: Noise, *, replayed: bool
+    question: Question, answers: Outputs, synthetic: str, noise: Noise, *, replayed: bool
 ) -> Verdict:
     facts, scale, decision = question.facts(), question.scale, question.decided(answers)
     p_value, estimate = decision.p_value, question.estimated(decision)
@@ -224,28 +227,28 @@ def _verdict(
     )
 
 
-def cost_of(bill: Bill, purse: Purse | None, unit: PrivacyUnit | None) -> Cost:
+def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
     """Return what a report says of a bill, with what the ledger now holds."""
-    charge = bill.charge
+    charge = quote.charge
     cost = Cost(
         charge.epsilon,
         charge.delta,
         charge.rule,
-        tuple(Shared(g.names, g.epsilon, g.proof()) for g in bill.groups),
+        tuple(Shared(g.names, g.epsilon, g.proof()) for g in quote.groups),
         unit=unit.column if unit else None,
         max_rows=unit.max_rows if unit else None,
     )
-    if purse is None or bill.fingerprint is None:
+    if accountant is None or quote.fingerprint is None:
         return cost
     try:
-        account = purse.ledger.account(bill.fingerprint)
-        limit = purse.ledger.allowed(bill.fingerprint, purse.budget).epsilon
+        account = accountant.ledger.account(quote.fingerprint)
+        limit = accountant.ledger.allowed(quote.fingerprint, accountant.budget).epsilon
     except LedgerError:
         # It broke after the charge: the verdicts are paid for and shown all the same.
         return cost
     return replace(
         cost,
-        ledger=purse.ledger.path.name,
+        ledger=accountant.ledger.path.name,
         total=account.epsilon if account else Fraction(0),
         total_delta=account.delta if account else Fraction(0),
         limit=limit,

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 
 from deciders import SecureNoise
 from pqd.accounting.accounts import Budget
-from pqd.batches.shared_budget import Sharing, shared
+from pqd.batches.shared_budget import SharedBudget, shared
+from pqd.columns import parse_columns
 from pqd.commands.audit import UNRECORDED, cost_of, part_of, verdicts_of
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.gates import broken, judged, planned
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
-from pqd.execution import Answers, Part, Purse, answered, billed, silent
-from pqd.parameters import Wanted, parse_columns, privacy_unit
+from pqd.execution import Accountant, Outputs, Part, measure, quote_of
+from pqd.parameters import Criteria, privacy_unit
 from pqd.planning.budget_split import Beside, waits
-from pqd.planning.decisions import Asked
-from pqd.planning.table_separation import check_apart
+from pqd.planning.decisions import QueryRequest
+from pqd.planning.table_separation import check_separation
+from pqd.progress import silent
 from pqd.spec import Check, Spec, read_spec
 from pqd.spec.sources import label_of, opened, place_of_ledger, unexpanded
 from pqd.sql.grouping import Bins
@@ -30,8 +32,8 @@ from reports.models.check import CheckEntry, CheckReport
 
 if TYPE_CHECKING:
     from deciders import Noise
-    from pqd.execution import Progress
     from pqd.planning.decisions import Question
+    from pqd.progress import Progress
     from reports.models.audit import Verdict
 
 
@@ -105,11 +107,11 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     before = read_baseline(baseline) if baseline else None
     with unexpanded(spec):
         path = place_of_ledger(spec, ledger)
-        purse = Purse(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
-        run = _Run(spec, only, purse, progress, detailed=detailed)
+        accountant = Accountant(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
+        run = _Run(spec, only, accountant, progress, detailed=detailed)
         # The name that the spec gives it may hide another.
         run.ledger = spec.ledger.written if spec.ledger and path == spec.ledger.path else None
-        report = run.planned(purse) if dry_run else run.decided(purse, noise)
+        report = run.planned(accountant) if dry_run else run.decided(accountant, noise)
     return report if before is None else against(report, before, Path(str(baseline)).name)
 
 
@@ -149,7 +151,7 @@ class _Run:
         self,
         spec: Spec,
         only: Sequence[str],
-        purse: Purse,
+        accountant: Accountant,
         progress: Progress,
         *,
         detailed: bool = False,
@@ -163,28 +165,28 @@ class _Run:
         self._facts = parse_columns(spec.columns)
         self._queries = [query for check in spec.checks for query in _queries(check, check.id)]
         names = dict.fromkeys(piece.synthetic for piece in self._pieces)
-        tables = {name: self._tables(name, purse) for name in names}
+        tables = {name: self._tables(name, accountant) for name in names}
         progress("Reading the synthetic tables")
         found = {name: part for name in names for part in self._part(name, tables[name])}
-        sharing = Sharing(*spec.batch) if spec.batch else None
+        sharing = SharedBudget(*spec.batch) if spec.batch else None
         self._parts = dict(zip(found, shared(list(found.values()), sharing), strict=True))
         for part in self._parts.values():
             self._note_refused(part)
 
-    def _tables(self, name: str, purse: Purse) -> Synthetics | TableError:
+    def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
         """Return a synthetic table, or why it cannot be used; one that is private ends the run."""
         try:
             with unexpanded(self._spec):
                 table = opened(self._spec.synthetic[name], "synthetic")
-                tables = Synthetics([table], self._private)
-                check_apart(tables, purse)
+                tables = SyntheticTables([table], self._private)
+                check_separation(tables, accountant)
         except NotPublicError:
             raise
         except TableError as error:
             return error
         return tables
 
-    def _part(self, name: str, tables: Synthetics | TableError) -> Iterator[Beside]:
+    def _part(self, name: str, tables: SyntheticTables | TableError) -> Iterator[Beside]:
         """Yield what is asked against one synthetic table, if it can be read and anything is."""
         pieces = [piece for piece in self._pieces if piece.synthetic == name]
         asked = [one for piece in pieces for one in self._asked(piece)]
@@ -209,11 +211,11 @@ class _Run:
                 refusal.args = (f"{query.group}: {refusal}",)
             self._broken.setdefault(query.block or query.id or "", refusal)
 
-    def _asked(self, piece: _Piece) -> list[Asked]:
+    def _asked(self, piece: _Piece) -> list[QueryRequest]:
         """Return the queries of one check, on its terms."""
         check = piece.check
         try:
-            terms = Wanted.of(
+            terms = Criteria.of(
                 tau=check.tau,
                 alpha=check.alpha,
                 decider=check.decider,
@@ -226,29 +228,29 @@ class _Run:
         except PqdError as error:
             self._broken[piece.id] = error
             return []
-        return [Asked(one, terms) for one in binned]
+        return [QueryRequest(one, terms) for one in binned]
 
-    def decided(self, purse: Purse, noise: Noise) -> CheckReport:
+    def decided(self, accountant: Accountant, noise: Noise) -> CheckReport:
         """Answer everything and judge it."""
         parts = list(self._parts.values())
         if not any(part.questions for part in parts):
             return self._report(lambda piece: judged(piece.check, piece.id, ()), Cost())
-        answers = answered(parts, purse, noise, self._progress)
+        answers = measure(parts, accountant, noise, self._progress)
         verdicts = self._verdicts(answers, noise)
         return self._report(
             lambda piece: judged(piece.check, piece.id, tuple(verdicts[piece.id])),
-            cost_of(answers.bill, purse, self._unit),
+            cost_of(answers.quote, accountant, self._unit),
             () if answers.recorded else (UNRECORDED,),
         )
 
-    def planned(self, purse: Purse) -> CheckReport:
+    def planned(self, accountant: Accountant) -> CheckReport:
         """Price everything; the private table is read only if the ledger may know it."""
         parts = list(self._parts.values())
-        known = purse if purse.exists() and parts else None
-        bill = billed(parts, known, self._progress, purse.budget)
+        known = accountant if accountant.exists() and parts else None
+        quote = quote_of(parts, known, self._progress, accountant.budget)
         report = self._report(
-            lambda piece: planned(piece.check, piece.id, self._questions(piece), bill),
-            cost_of(bill, known, self._unit),
+            lambda piece: planned(piece.check, piece.id, self._questions(piece), quote),
+            cost_of(quote, known, self._unit),
         )
         return replace(report, dry=True)
 
@@ -256,7 +258,7 @@ class _Run:
         part = self._parts[piece.synthetic]
         return [q for q in part.prepared.questions if (q.query.block or q.id) == piece.id]
 
-    def _verdicts(self, answers: Answers, noise: Noise) -> dict[str, list[Verdict]]:
+    def _verdicts(self, answers: Outputs, noise: Noise) -> dict[str, list[Verdict]]:
         """Return the verdicts of each check by its id."""
         found: dict[str, list[Verdict]] = {}
         shown: set[str] = set()

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any
 from deciders import SecureNoise
 from pqd.accounting.composition import NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.accounting.ledger_location import ledger_path
+from pqd.columns import kinds
 from pqd.commands.audit import UNRECORDED, cost_of, part_of
-from pqd.commands.comparison_parameters import Rules
+from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import leaderboard
 from pqd.commands.reference_tables import MARGINALS, columns_of, counting, marginals, resampled
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError
-from pqd.execution import Answers, Part, Progress, Purse, answered, billed, silent
-from pqd.parameters import Terms, kinds, privacy_unit
-from pqd.planning.decisions import Asked
+from pqd.execution import Accountant, Outputs, Part, measure, quote_of
+from pqd.parameters import Parameters, privacy_unit
+from pqd.planning.decisions import QueryRequest
 from pqd.planning.estimates import AUTO, Contest, contest_of
-from pqd.planning.table_separation import check_apart
+from pqd.planning.table_separation import check_separation
+from pqd.progress import Progress, silent
 from pqd.sql.workload_files import as_queries
 from reports.models.compare import CandidateKind, CompareReport
 from reports.text.numbers import epsilon_text
@@ -104,15 +106,17 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     PqdError
         As ``pqd.audit``.
     """
-    terms = Terms.parse(tau=tau, epsilon=epsilon, alpha=alpha, decider=release, columns=columns)
-    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    terms = Parameters.parse(
+        tau=tau, epsilon=epsilon, alpha=alpha, decider=release, columns=columns
+    )
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     return run_compare(
         private,
         synthetics,
         as_queries(queries),
-        Rules.parse(terms, weights, tolerances, baselines),
+        ComparisonParameters.parse(terms, weights, tolerances, baselines),
         SecureNoise(),
-        purse=purse,
+        accountant=accountant,
         unit=privacy_unit(unit, max_rows),
     )
 
@@ -121,21 +125,21 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     private: object,
     synthetics: Mapping[str, object],
     queries: tuple[Query, ...],
-    rules: Rules,
+    rules: ComparisonParameters,
     noise: Noise,
     progress: Progress = silent,
     *,
-    purse: Purse | None = None,
+    accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
 ) -> CompareReport:
     """Compare with ``noise``; see ``compare``.  Without a purse no account is kept."""
     secret = open_table(private, "private")
     tables = _opened(synthetics)
-    check_apart(Synthetics(list(tables.values()), secret), purse)
+    check_separation(SyntheticTables(list(tables.values()), secret), accountant)
     run = _Run(secret, tables, queries, rules, unit, progress)
     if rules.baselines is not None:
-        run.refer(rules.baselines, purse, noise)
-    return run.report(purse, noise)
+        run.refer(rules.baselines, accountant, noise)
+    return run.report(accountant, noise)
 
 
 def _opened(synthetics: Mapping[str, object]) -> dict[str, Table]:
@@ -155,7 +159,7 @@ class _Run:
         private: Table,
         tables: dict[str, Table],
         queries: tuple[Query, ...],
-        rules: Rules,
+        rules: ComparisonParameters,
         unit: PrivacyUnit | None,
         progress: Progress,
     ) -> None:
@@ -169,10 +173,10 @@ class _Run:
         self._notes: list[str] = []
         self._refused: dict[str, Refused] | None = None
 
-    def report(self, purse: Purse | None, noise: Noise) -> CompareReport:
+    def report(self, accountant: Accountant | None, noise: Noise) -> CompareReport:
         """Release, and say what that means for every candidate."""
         part = self._contests()
-        answers = self._paid(part, purse, noise)
+        answers = self._paid(part, accountant, noise)
         names = list(self._kinds)
         outcomes = [
             outcome_of(contest, answers, names, self._rules.weight(contest.query), noise)
@@ -195,7 +199,7 @@ class _Run:
             refused=tuple((self._refused or {}).values()),
         )
 
-    def refer(self, epsilon: Fraction, purse: Purse | None, noise: Noise) -> None:
+    def refer(self, epsilon: Fraction, accountant: Accountant | None, noise: Noise) -> None:
         """Add the reference candidates; what can be refused is, before the first is paid for."""
         if self._unit:
             raise ParameterError(
@@ -207,8 +211,8 @@ class _Run:
         self._add(f"{first} resampled", resampled(rows), "bootstrap")
         self._check_free(MARGINALS)
         part = self._marginals(columns, epsilon)
-        self._check_affordable(part, purse)
-        answers = self._paid(part, purse, noise)
+        self._check_affordable(part, accountant)
+        answers = self._paid(part, accountant, noise)
         drawn = marginals(columns, part.prepared.questions, answers, len(rows))
         self._add(MARGINALS, drawn, "marginals")
         self._notes.append(
@@ -216,17 +220,17 @@ class _Run:
             f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
         )
 
-    def _check_affordable(self, marginals: Part[Marginal], purse: Purse | None) -> None:
+    def _check_affordable(self, marginals: Part[Marginal], accountant: Accountant | None) -> None:
         """Refuse if the budget reaches for the marginals but not for what follows.
 
         What is settled now may not be once there is one more candidate.
         """
-        first = billed([marginals], purse, self._progress).charge
+        first = quote_of([marginals], accountant, self._progress).charge
         contests = self._contests()
         settled = [c for c in contests.prepared.questions if c.release.settled]
         more = sum((contest.terms.epsilon for contest in settled), Fraction(0))
         after = replace(first, epsilon=first.epsilon + more)
-        billed([contests], purse, self._progress, after=after)
+        quote_of([contests], accountant, self._progress, after=after)
 
     def _contests(self) -> Part[Contest]:
         self._progress("Reading the synthetic tables")
@@ -243,28 +247,28 @@ class _Run:
         left = tuple(c for c in questions if c.query.id not in self._refused)
         return replace(part, prepared=replace(prepared, questions=left))
 
-    def _part(self, asked: Sequence[Asked], make: Maker[Made]) -> Part[Made]:
+    def _part(self, asked: Sequence[QueryRequest], make: Maker[Made]) -> Part[Made]:
         telling = list(self._kinds.values()).count("candidate")
-        tables = Synthetics(list(self._tables.values()), self._private, telling)
+        tables = SyntheticTables(list(self._tables.values()), self._private, telling)
         return part_of(tables, asked, self._rules.terms.facts, make, self._unit, self._queries)
 
     def _columns(self) -> tuple[tuple[Column, ...], pd.DataFrame]:
         """Return the columns of the marginals, and the rows of the first candidate."""
-        tables = Synthetics(list(self._tables.values()))
+        tables = SyntheticTables(list(self._tables.values()))
         names = sorted({name for query in self._queries for name in query.mentioned})
         return columns_of(tables, names, kinds(self._rules.terms.facts, tables.columns))
 
     def _marginals(self, columns: Sequence[Column], epsilon: Fraction) -> Part[Marginal]:
         terms = self._rules.terms.at(epsilon / max(1, len(columns)))
-        asked = [Asked(query, terms) for column in columns for query in column.queries]
+        asked = [QueryRequest(query, terms) for column in columns for query in column.queries]
         part = self._part(asked, counting)
         part.prepared.demand()
         return part
 
-    def _paid(self, part: Part[Any], purse: Purse | None, noise: Noise) -> Answers:
+    def _paid(self, part: Part[Any], accountant: Accountant | None, noise: Noise) -> Outputs:
         """Return the answers of one stage; its cost and what went wrong are noted."""
-        answers = answered([part], purse, noise, self._progress)
-        self._costs.append(cost_of(answers.bill, purse, self._unit))
+        answers = measure([part], accountant, noise, self._progress)
+        self._costs.append(cost_of(answers.quote, accountant, self._unit))
         if not answers.recorded:
             self._notes.append(UNRECORDED)
         return answers

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from deciders.exact import positive
 from pqd.errors import DeciderError, ParameterError
-from pqd.parameters import Terms, Tolerance, stated_budget
-from pqd.planning.decisions import Asked
+from pqd.parameters import Parameters, Tolerance, stated_budget
+from pqd.planning.decisions import QueryRequest
 from pqd.planning.estimates import AUTO, RELEASES
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ Stated = TypeVar("Stated")
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ComparisonParameters:
     """What is compared beside the tables: terms, and what differs from query to query.
 
     ``weights`` and ``tolerances`` are by query id; ``baselines`` is the budget of the independent
     marginals, None without reference candidates.
     """
 
-    terms: Terms
+    terms: Parameters
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
     baselines: Fraction | None = None
@@ -36,11 +36,11 @@ class Rules:
     @classmethod
     def parse(
         cls,
-        terms: Terms,
+        terms: Parameters,
         weights: Mapping[str, Number] | None = None,
         tolerances: Mapping[str, Number] | None = None,
         baselines: Number | None = None,
-    ) -> Rules:
+    ) -> ComparisonParameters:
         """Read what a caller gave; PqdError names what is wrong."""
         if terms.decider not in {AUTO, *RELEASES}:
             raise DeciderError(
@@ -57,10 +57,10 @@ class Rules:
         """Return what a query counts in the leaderboard."""
         return self._of(self.weights, query, Fraction(1))
 
-    def asked(self, query: Query) -> Asked:
+    def asked(self, query: Query) -> QueryRequest:
         """Return a query on its own terms."""
         tolerance = self._of(self.tolerances, query, self.terms.tolerance)
-        return Asked(query, replace(self.terms, tolerance=tolerance))
+        return QueryRequest(query, replace(self.terms, tolerance=tolerance))
 
     def _of(self, stated: Mapping[str, Stated], query: Query, otherwise: Stated) -> Stated:
         names = (name for name in (query.id, query.block) if name in stated)

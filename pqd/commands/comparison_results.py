@@ -16,7 +16,7 @@ from reports.text.numbers import plain
 if TYPE_CHECKING:
     from deciders import Interval, Noise
     from deciders.estimators import Estimator
-    from pqd.execution import Answers
+    from pqd.execution import Outputs
     from pqd.planning.estimates import Contest
 
 # Of a candidate that cannot be within: nothing is drawn for it.
@@ -24,7 +24,7 @@ _NEVER = Decision(outcome=False, p_value=0.0)
 
 
 def outcome_of(
-    contest: Contest, answers: Answers, candidates: Sequence[str], weight: Fraction, noise: Noise
+    contest: Contest, answers: Outputs, candidates: Sequence[str], weight: Fraction, noise: Noise
 ) -> tuple[ComparedQuery, Evidence]:
     """Return one query of the report, and its evidence for the leaderboard."""
     released = answers.released(contest.release)
@@ -69,7 +69,7 @@ def outcome_of(
             block=query.block,
             group=query.group,
             counted=contest.release.counted,
-            replayed=contest.release.key in answers.bill.known,
+            replayed=contest.release.key in answers.quote.known,
             simulated=noise.simulated,
         ),
         evidence,

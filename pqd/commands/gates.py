@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pqd.accounting.composition import grouped, price
+from pqd.accounting.composition import price
+from pqd.accounting.disjoint_groups import grouped
 from reports.models.check import CheckEntry, Gate, Status
 from reports.text.audit import budget_text, p_value_text, proof_sentence, threshold_text
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.errors import PqdError
-    from pqd.execution import Bill
+    from pqd.execution import Quote
     from pqd.planning.decisions import Question
     from pqd.spec import Check
     from reports.models.audit import Verdict
@@ -61,17 +62,17 @@ def broken(check: Check, name: str, error: PqdError) -> CheckEntry:
     return _entry(check, name, "broken", "error", str(error), exit_code=error.exit_code)
 
 
-def planned(check: Check, name: str, questions: Sequence[Question], bill: Bill) -> CheckEntry:
+def planned(check: Check, name: str, questions: Sequence[Question], quote: Quote) -> CheckEntry:
     """Return the entry of a check that was only planned: its cost by itself, and its worth."""
     drawn = list({id(draw): draw for q in questions for draw in q.draws}.values())
-    new = [draw for draw in drawn if bill.new.get(draw.key) is draw]
+    new = [draw for draw in drawn if quote.new.get(draw.key) is draw]
     if new:
         alone = price(grouped([draw.share for draw in new]))
         joint = any(draw.joint for draw in new)
         parts = [
             f"epsilon {epsilon_text(alone.epsilon)} {'with its batch' if joint else 'by itself'}"
         ]
-    elif any(draw.key in bill.new for draw in drawn):
+    elif any(draw.key in quote.new for draw in drawn):
         parts = ["costs nothing: another check asks the same"]
     else:
         settled = all(q.settled for q in questions)

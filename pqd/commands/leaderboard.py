@@ -23,7 +23,7 @@ from fractions import Fraction
 from itertools import permutations
 
 from deciders.evaluation.closed_testing import Discoveries
-from reports.models.compare import CandidateKind, ComparedQuery, Standing
+from reports.models.compare import CandidateKind, ComparedQuery, LeaderboardRow
 
 # How many of the queries on which a candidate is farthest off are named.
 _NAMED = 3
@@ -87,7 +87,7 @@ def leaderboard(
     evidence: Sequence[Evidence],
     kinds: Mapping[str, CandidateKind],
     alpha: Fraction,
-) -> tuple[tuple[Standing, ...], tuple[tuple[str, str], ...]]:
+) -> tuple[tuple[LeaderboardRow, ...], tuple[tuple[str, str], ...]]:
     """Return the candidates, the largest share first, and the pairs that are told apart."""
     names = list(kinds)
     pairs = better(evidence, len(names), float(alpha))
@@ -97,7 +97,7 @@ def leaderboard(
         low, high = band(evidence, number, level)
         standings = [query.cells[number].standing for query in queries]
         made.append(
-            Standing(
+            LeaderboardRow(
                 candidate=name,
                 kind=kinds[name],
                 share=_share(queries, number),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pqd.accounting.composition import grouped, price
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.accounting.composition import price
+from pqd.accounting.disjoint_groups import grouped
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.parameters import Terms, Wanted, privacy_unit
+from pqd.parameters import Criteria, Parameters, privacy_unit
 from pqd.planning.binding import prepare
 from pqd.planning.choose_decider import AUTO
-from pqd.planning.decisions import Asked, asks, examined
-from pqd.planning.table_separation import check_apart
+from pqd.planning.decisions import QueryRequest, asks, examined
+from pqd.planning.table_separation import check_separation
 from pqd.sql.workload_files import as_queries
 from reports.models.plan import PlanEntry, PlanReport
 
@@ -47,7 +48,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     PqdError
         QueryError, TableError, ParameterError or DeciderError; the message names the query.
     """
-    terms = Wanted.of(
+    terms = Criteria.of(
         tau=tau,
         alpha=alpha,
         decider=decider,
@@ -60,16 +61,16 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
 
 
 def run_plan(
-    synthetic: object, queries: tuple[Query, ...], terms: Wanted, unit: PrivacyUnit | None = None
+    synthetic: object, queries: tuple[Query, ...], terms: Criteria, unit: PrivacyUnit | None = None
 ) -> PlanReport:
     """Plan ``queries``; see ``plan``."""
     table = open_table(synthetic, "synthetic")
-    tables = Synthetics([table])
-    check_apart(tables)
-    asked = [Asked(query, terms) for query in queries]
+    tables = SyntheticTables([table])
+    check_separation(tables)
+    asked = [QueryRequest(query, terms) for query in queries]
     found: tuple[Decidable, ...]
     epsilon = total = None
-    if isinstance(terms, Terms):
+    if isinstance(terms, Parameters):
         priced = prepare(tables, asked, terms.facts, asks, unit=unit)
         shares = [question.share for question in priced.demand() if not question.settled]
         epsilon, total = terms.epsilon, price(grouped(shares)).epsilon

@@ -22,23 +22,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deciders.estimators import LaplaceEstimate
-from pqd.engine.tables import identifier
 from pqd.errors import ParameterError
-from pqd.planning.decisions import Asked, measured_on
+from pqd.planning.decisions import QueryRequest, measured_on
 from pqd.planning.estimates import Release
-from pqd.sql.expressions import Kind, folded
 from pqd.sql.grouping import grouped
 from pqd.sql.query import Query
+from pqd.sql.schema import Kind, fold_case, quote_identifier
 from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from deciders import Histogram
-    from pqd.engine.scan_plan import PrivacyUnit, Task
-    from pqd.engine.synthetic_tables import Synthetics
-    from pqd.execution import Answers
-    from pqd.sql.expressions import Schema
+    from pqd.engine.scan_plan import PrivacyUnit, Statistic
+    from pqd.engine.synthetic_tables import SyntheticTables
+    from pqd.execution import Outputs
+    from pqd.sql.schema import Schema
 
 MARGINALS = "independent marginals"
 _SEED = 0
@@ -61,7 +60,7 @@ class Column:
 
 
 def columns_of(
-    tables: Synthetics, names: Sequence[str], facts: Schema
+    tables: SyntheticTables, names: Sequence[str], facts: Schema
 ) -> tuple[tuple[Column, ...], pd.DataFrame]:
     """Return the columns to release, all from public data, and the first candidate's rows.
 
@@ -71,17 +70,18 @@ def columns_of(
         If a column has too many values, or there is none.
     """
     schema = tables.schema(names, facts)
-    known = {folded(name): name for name in schema}
-    held = sorted({known[folded(name)] for name in names if folded(name) in known})
+    known = {fold_case(name): name for name in schema}
+    held = sorted({known[fold_case(name)] for name in names if fold_case(name) in known})
     if not held:
         raise ParameterError("the baselines are made of the columns that queries name: none does")
     first = tables.engine.loaded()
     return tuple(_column(tables, schema, first, name) for name in held), first
 
 
-def _column(tables: Synthetics, schema: Schema, first: pd.DataFrame, name: str) -> Column:
+def _column(tables: SyntheticTables, schema: Schema, first: pd.DataFrame, name: str) -> Column:
     whole = Query("SELECT COUNT(*) FROM D", f"marginal of {name}")
-    query = Query(f"SELECT COUNT(*) FROM D GROUP BY {identifier(name)}", f"marginal of {name}")
+    sql = f"SELECT COUNT(*) FROM D GROUP BY {quote_identifier(name)}"
+    query = Query(sql, f"marginal of {name}")
     number = schema[name] is Kind.NUMBER
     most = _MOST_NUMBERS if number else _MOST_KEYS
     keys = tables.groups(schema, [name], query.resolve(schema), most + 1)
@@ -92,7 +92,7 @@ def _column(tables: Synthetics, schema: Schema, first: pd.DataFrame, name: str) 
             f'the independent marginals cannot hold "{name}": it has more than {most:,} values; '
             "compare without the baselines"
         )
-    column = identifier(name)
+    column = quote_identifier(name)
     cells: list[Sequence[Any]] = [(None,)]
     queries = [whole.only(f"{column} IS NULL", "NULL")]
     for condition, label, values in _binned(column, _numbers(first, name)):
@@ -143,13 +143,13 @@ class Marginal(Release):
     """
 
     def mechanism(self) -> Mapping[str, Any]:
-        """Return what is asked of the histogram, as ``Priced.mechanism`` says."""
+        """Return what is asked of the histogram, as ``Measurement.mechanism`` says."""
         return {**super().mechanism(), "kind": "marginal"}
 
 
 def counting(
-    asked: Asked,
-    task: Task,
+    asked: QueryRequest,
+    task: Statistic,
     columns: tuple[tuple[str, str], ...],
     unit: PrivacyUnit | None,
     _found: tuple[Histogram, ...],
@@ -161,7 +161,7 @@ def counting(
 
 
 def marginals(
-    columns: Sequence[Column], releases: Sequence[Marginal], answers: Answers, rows: int
+    columns: Sequence[Column], releases: Sequence[Marginal], answers: Outputs, rows: int
 ) -> pd.DataFrame:
     """Return a table of ``rows`` rows, each column drawn by itself from its released counts.
 

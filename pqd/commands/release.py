@@ -14,14 +14,15 @@ from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import corrected
 from pqd.commands.audit import cost_of, part_of
 from pqd.engine.export import check_new, write_frame
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
-from pqd.execution import Answers, Part, Progress, Purse, answered, silent
-from pqd.parameters import Terms
+from pqd.execution import Accountant, Outputs, Part, measure
+from pqd.parameters import Parameters
 from pqd.planning.choose_decider import AUTO
-from pqd.planning.decisions import Asked
-from pqd.planning.table_separation import check_apart
+from pqd.planning.decisions import QueryRequest
+from pqd.planning.table_separation import check_separation
+from pqd.progress import Progress, silent
 from pqd.sql.predicate import atoms
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleasedQuery, ReleaseReport
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
     from deciders import Noise
     from deciders.exact import Number
-    from pqd.accounting.accounts import Batched
-    from pqd.batches.batch import Batch
+    from pqd.accounting.stored_answers import Batched
+    from pqd.batches.batch import BatchMeasurement
     from pqd.engine.tables import Table
     from pqd.sql.query import Query
 
@@ -97,11 +98,15 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     """
     check_unit(unit)
     # A release has no tolerance; that field of the terms is not used.
-    terms = Terms.parse(tau=1, epsilon=epsilon, alpha=alpha, decider=mechanism, columns=columns)
-    purse = Purse(ledger_path(private, ledger), fresh=fresh)
+    terms = Parameters.parse(
+        tau=1, epsilon=epsilon, alpha=alpha, decider=mechanism, columns=columns
+    )
+    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     asked = as_queries(queries)
     target = None if table is None else check_new(table)
-    return run_release(private, synthetic, asked, terms, SecureNoise(), purse=purse, table=target)
+    return run_release(
+        private, synthetic, asked, terms, SecureNoise(), accountant=accountant, table=target
+    )
 
 
 def check_unit(unit: str | None) -> None:
@@ -117,20 +122,22 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     private: object,
     synthetic: object,
     queries: tuple[Query, ...],
-    terms: Terms,
+    terms: Parameters,
     noise: Noise,
     progress: Progress = silent,
     *,
-    purse: Purse | None = None,
+    accountant: Accountant | None = None,
     table: Path | None = None,
 ) -> ReleaseReport:
     """Release with ``noise``; see ``release``.  Without a purse no account is kept."""
     _check(queries, terms)
     secret, public = open_table(private, "private"), open_table(synthetic, "synthetic")
-    tables = Synthetics([public], secret)
-    check_apart(tables, purse)
+    tables = SyntheticTables([public], secret)
+    check_separation(tables, accountant)
     progress("Reading the synthetic table")
-    part = part_of(tables, [Asked(query, terms) for query in queries], terms.facts, Member.of)
+    part = part_of(
+        tables, [QueryRequest(query, terms) for query in queries], terms.facts, Member.of
+    )
     members = part.prepared.demand()
     if not members:
         raise NothingSelectedError("there is no query to answer")
@@ -140,7 +147,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     drawn = Part(part.engine, part.private, asking(part, taken))
     # Before the charge: what may take long, or fail, must not come after it.
     reaches = {one.batch.name: _reaches(one, terms.alpha) for one in made}
-    answers = answered([drawn], purse, noise, progress)
+    answers = measure([drawn], accountant, noise, progress)
     notes = [*part.prepared.notes, *_remarks(made)]
     notes += [] if answers.recorded else [_UNRECORDED]
     if table is not None:
@@ -148,26 +155,26 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         notes.append(_drawn(part, tables.tables[0], made, answers, table))
     return ReleaseReport(
         queries=tuple(_released(member, made, answers, reaches) for member in members),
-        batches=tuple(one.facts(replayed=one.batch.key in answers.bill.known) for one in made),
+        batches=tuple(one.facts(replayed=one.batch.key in answers.quote.known) for one in made),
         private=part.private.label,
         synthetic=public.label,
         epsilon=terms.epsilon,
         alpha=terms.alpha,
-        cost=cost_of(answers.bill, purse, None),
+        cost=cost_of(answers.quote, accountant, None),
         simulated=noise.simulated,
         notes=tuple(notes),
         refused=part.prepared.left_out,
     )
 
 
-def _unsure(batch: Batch) -> tuple[str, ...]:
+def _unsure(batch: BatchMeasurement) -> tuple[str, ...]:
     """Return the conditions that a private row may meet as no class does."""
     classes = batch.plan.classes
     return classes.unsure if classes else ()
 
 
 def _drawn(
-    part: Part[Member], synthetic: Table, made: Sequence[Made], answers: Answers, table: Path
+    part: Part[Member], synthetic: Table, made: Sequence[Made], answers: Outputs, table: Path
 ) -> str:
     """Write the corrected copy and say what it is; a failure is told, since all is paid for."""
     found = corrected(part.engine, synthetic, part.prepared.schema, made, answers)
@@ -178,7 +185,7 @@ def _drawn(
     return f"{table.name}: {found.note}"
 
 
-def _check(queries: Sequence[Query], terms: Terms) -> None:
+def _check(queries: Sequence[Query], terms: Parameters) -> None:
     """Refuse what no mechanism is for, before any table is read."""
     names = [AUTO, *TOGETHER]
     if terms.decider not in names:
@@ -223,7 +230,7 @@ Reaches = tuple[int | None, ...]
 
 
 def _released(
-    member: Member, made: Sequence[Made], answers: Answers, reaches: Mapping[str, Reaches]
+    member: Member, made: Sequence[Made], answers: Outputs, reaches: Mapping[str, Reaches]
 ) -> ReleasedQuery:
     """Return one query with its answer."""
     one = next(each for each in made if each.measured == member.task.measured)

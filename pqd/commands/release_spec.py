@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from deciders.errors import ParameterError
 from pqd.accounting.accounts import Budget
 from pqd.commands.release import check_unit, run_release
-from pqd.execution import Progress, Purse, silent
-from pqd.parameters import Terms
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
+from pqd.progress import Progress, silent
 from pqd.spec.sources import opened, place_of_ledger, unexpanded
 from pqd.sql.workload_files import read_queries
 
@@ -42,18 +43,22 @@ def run_publication(
             'queries = "queries.sql"'
         )
     check_unit(spec.unit)
-    terms = Terms.parse(
+    terms = Parameters.parse(
         tau=1,
         epsilon=said.epsilon,
         alpha=said.alpha,
         decider=said.mechanism,
         columns=spec.columns,
     )
-    purse = Purse(place_of_ledger(spec, ledger), Budget(spec.epsilon, spec.delta), fresh=fresh)
+    accountant = Accountant(
+        place_of_ledger(spec, ledger), Budget(spec.epsilon, spec.delta), fresh=fresh
+    )
     with unexpanded(spec):
         tables = (
             opened(spec.private, "private"),
             opened(spec.synthetic[said.synthetic], "synthetic"),
         )
         asked = read_queries(said.queries.path, tables)
-        return run_release(*tables, asked, terms, noise, progress, purse=purse, table=table)
+        return run_release(
+            *tables, asked, terms, noise, progress, accountant=accountant, table=table
+        )

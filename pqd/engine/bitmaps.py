@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pqd.sql.predicate import Atom, Predicate
 
 if TYPE_CHECKING:
-    from pqd.engine.scan_plan import Workload
+    from pqd.engine.scan_plan import ScanPlan
 
 WORD = 64
 
@@ -34,7 +34,7 @@ def matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> R
     return rows
 
 
-def selections(workload: "Workload", words: Words, size: int) -> list[Rows]:
+def selections(workload: "ScanPlan", words: Words, size: int) -> list[Rows]:
     """Return, for each task, which of ``size`` rows it selects: all without a predicate."""
     place = {atom: bit for bit, atom in enumerate(workload.atoms)}
     every = np.ones(size, np.bool_)

@@ -1,6 +1,6 @@
 """The kind of a column: from the type that the engine stores it as, or from its texts."""
 
-from pqd.sql.expressions import Kind
+from pqd.sql.schema import Kind
 
 _TIMES = {"DATE", *(f"TIMESTAMP{unit}" for unit in ("", "_S", "_MS", "_NS", " WITH TIME ZONE"))}
 _NUMBERS = {

@@ -13,13 +13,13 @@ from pqd.engine.histograms import Integers
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqd.engine.scan_plan import Workload
+    from pqd.engine.scan_plan import ScanPlan
 
 _ROWS = "cell_rows"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Cells:
+class ContingencyTable:
     """Distinct combinations that rows have, and how many rows have each; a row is one cell.
 
     ``words`` (cells, words) packs the atoms as the workload numbers them.  ``places`` are those on
@@ -35,7 +35,7 @@ class Cells:
         return "Cells(...)"
 
 
-def keys_of(workload: "Workload") -> list[str]:
+def keys_of(workload: "ScanPlan") -> list[str]:
     """Return the outputs of the scan that make a cell.
 
     Raises
@@ -57,7 +57,7 @@ def cells_sql(scan: str, keys: Sequence[str]) -> str:
     return f"SELECT {names}, count(*) AS {_ROWS} FROM ({scan}) GROUP BY {names}"
 
 
-def joined(chunks: Sequence["pd.DataFrame"], keys: Sequence[str]) -> Cells:
+def joined(chunks: Sequence["pd.DataFrame"], keys: Sequence[str]) -> ContingencyTable:
     """Return the cells of all chunks, in ascending order: the engine's order is by chance."""
 
     def column(name: str) -> NDArray[Any]:
@@ -68,14 +68,14 @@ def joined(chunks: Sequence["pd.DataFrame"], keys: Sequence[str]) -> Cells:
     places = column("v0").astype(np.int64) if "v0" in keys else np.zeros(counts.size, np.int64)
     order = np.lexsort((places, *words))
     packed = np.stack(words, axis=1) if words else np.empty((counts.size, 0), np.uint64)
-    return Cells(packed[order], places[order], counts[order])
+    return ContingencyTable(packed[order], places[order], counts[order])
 
 
-def listed(rows: "pd.DataFrame", keys: Sequence[str]) -> Cells:
+def listed(rows: "pd.DataFrame", keys: Sequence[str]) -> ContingencyTable:
     """Return every row as a cell of its own, in the order of ``rows``."""
     words = [rows[name].to_numpy().astype(np.uint64) for name in keys if name != "v0"]
     places = np.zeros(len(rows), np.int64)
     if "v0" in keys:
         places = rows["v0"].to_numpy().astype(np.int64)
     packed = np.stack(words, axis=1) if words else np.empty((len(rows), 0), np.uint64)
-    return Cells(packed, places, np.ones(len(rows), np.int64))
+    return ContingencyTable(packed, places, np.ones(len(rows), np.int64))

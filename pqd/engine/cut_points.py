@@ -29,7 +29,7 @@ _MOST = 2**61
 
 
 @dataclass(frozen=True, slots=True)
-class Fences:
+class CutPoints:
     """Ascending public ends, and the mark of values before the first, between two, after the last.
 
     An end is a value and whether it is passed only beyond it (else also at it); marks are in
@@ -46,7 +46,7 @@ class Fences:
         intervals: Iterable[Interval],
         scale: Fraction,
         bounds: tuple[Fraction, Fraction] | None,
-    ) -> Fences:
+    ) -> CutPoints:
         """Return the fences at the ends of open ``intervals``, in units of ``scale`` each.
 
         A value inside one is beyond its lower end and not yet at its upper one; on the whole

@@ -17,10 +17,10 @@ import duckdb
 from deciders import Histogram, Lattice
 from pqd.engine.bitmaps import WORD, Words, matching
 from pqd.engine.column_types import TESTS, kind_of
-from pqd.engine.contingency import Cells, cells_sql, joined, keys_of, listed
+from pqd.engine.contingency import ContingencyTable, cells_sql, joined, keys_of, listed
 from pqd.engine.frames import loosely_typed, numbered, readable
-from pqd.engine.histograms import Chunk, gatherer
-from pqd.engine.scan_plan import PrivacyUnit, Workload
+from pqd.engine.histograms import Chunk, builder_of
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.scan_sql import (
     KEPT,
     PERSON,
@@ -32,11 +32,11 @@ from pqd.engine.scan_sql import (
     scan_sql,
     typed_sql,
 )
-from pqd.engine.tables import Table, identifier, literal_path, missing, quoted
+from pqd.engine.tables import Table, literal_path, missing
 from pqd.errors import QueryError, RunError, TableError
 from pqd.interrupts import heeded
-from pqd.sql.expressions import Kind, Schema, folded
-from pqd.sql.query import Resolved
+from pqd.sql.query import BoundExpression
+from pqd.sql.schema import Kind, Schema, fold_case, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,14 +64,14 @@ class DuckDBEngine:
         self._connection = duckdb.connect(":memory:")
         # A path may be a pattern to DuckDB, so it is let through as such too; it matches one file.
         names = {name for t in tables if t.path for name in (str(t.path), literal_path(t.path))}
-        paths = ", ".join(map(quoted, sorted(names)))
+        paths = ", ".join(map(quote_literal, sorted(names)))
         for setting in (
             *self._without_bar(),
             "SET autoinstall_known_extensions = false",
             "SET autoload_known_extensions = false",
             "SET temp_directory = ''",
             "SET TimeZone = 'UTC'",
-            f"SET disabled_optimizers = {quoted(','.join(self._meddling()))}",
+            f"SET disabled_optimizers = {quote_literal(','.join(self._meddling()))}",
             f"SET allowed_paths = [{paths}]",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
@@ -147,13 +147,13 @@ class DuckDBEngine:
         ``given`` kinds win.  A text column of a CSV is a number, boolean or time if every value
         that is not NULL reads as one.  Columns that are not wanted count as text.
         """
-        lowered = {folded(name) for name in wanted}
-        names = [name for name in table.columns if folded(name) in lowered]
+        lowered = {fold_case(name) for name in wanted}
+        names = [name for name in table.columns if fold_case(name) in lowered]
         self._loaded = tuple(names)
         self._register(table, names)
         loose = names if table.textual else loosely_typed(table.frame, names)
         try:
-            columns = ", ".join(map(identifier, names)) or "1"
+            columns = ", ".join(map(quote_identifier, names)) or "1"
             self._execute(f"CREATE TEMP TABLE {_LOADED} AS SELECT {columns} FROM {table.relation}")
             kinds = {**self._stored_kinds(), **self._text_kinds(loose)}
         except duckdb.Error as error:
@@ -180,8 +180,8 @@ class DuckDBEngine:
             if not left:
                 break
             outputs = ", ".join(
-                f"bool_and({TESTS[kind].format(identifier(name))}) "
-                f"FILTER ({identifier(name)} IS NOT NULL)"
+                f"bool_and({TESTS[kind].format(quote_identifier(name))}) "
+                f"FILTER ({quote_identifier(name)} IS NOT NULL)"
                 for name, kind in left
             )
             found = self._one(f"SELECT {outputs} FROM {source}")
@@ -217,7 +217,7 @@ class DuckDBEngine:
         """
         person = self._person(totalled) if totalled else None
         mark = mark_of(columns)
-        beside = [f"{identifier(person)} AS {mark}u"] if person else []
+        beside = [f"{quote_identifier(person)} AS {mark}u"] if person else []
         typed = typed_sql(_LOADED, schema, {name: name for name in columns}, beside)
         whole = ", ".join(f"bool_and(round(v * 1e{d}) / 1e{d} = v)" for d in range(_DECIMALS + 1))
         row = self._one(
@@ -242,7 +242,9 @@ class DuckDBEngine:
 
     def _person(self, unit: PrivacyUnit) -> str | None:
         """Return the unit's column in the synthetic table, None if it has none."""
-        return next((name for name in self._loaded if folded(name) == folded(unit.column)), None)
+        return next(
+            (name for name in self._loaded if fold_case(name) == fold_case(unit.column)), None
+        )
 
     def _one(self, sql: str) -> tuple[Any, ...]:
         # All rows are fetched: an unfinished result would block the next use of the connection.
@@ -250,14 +252,14 @@ class DuckDBEngine:
         return rows[0]
 
     def groups(
-        self, schema: Schema, columns: Sequence[str], resolved: Resolved, most: int
+        self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
         """Return the distinct values of ``columns`` on synthetic rows that match, ``most`` at most.
 
         They ascend, NULL last.
         """
         typed = typed_sql(_LOADED, schema, {name: name for name in {*columns, *resolved.columns}})
-        names = ", ".join(map(identifier, columns))
+        names = ", ".join(map(quote_identifier, columns))
         where = predicate_sql(resolved.where) if resolved.where else "TRUE"
         sql = f"SELECT DISTINCT {names} FROM {typed} WHERE {where} ORDER BY ALL LIMIT {most}"
         rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
@@ -275,25 +277,25 @@ class DuckDBEngine:
         RunError
             If the scan breaks; the message says nothing of the content.
         """
-        names = sorted(table.columns, key=folded)[:most]
+        names = sorted(table.columns, key=fold_case)[:most]
         self._register(table, names, asked=())
         found = self._attempted(content_sql(table.relation, names, key, loosely=loosely))
         if found is None:
             raise _unreadable(table)
-        return json.dumps([[folded(name) for name in names], *map(str, found[0])])
+        return json.dumps([[fold_case(name) for name in names], *map(str, found[0])])
 
     def check(self, table: Table, columns: Iterable[str]) -> None:
         """Raise TableError if ``table`` lacks one of ``columns``."""
-        stored = {folded(name) for name in table.columns}
+        stored = {fold_case(name) for name in table.columns}
         for name in columns:
-            if folded(name) not in stored:
+            if fold_case(name) not in stored:
                 missing(table, name)
 
     def histograms(
         self,
         table: Table,
         schema: Schema,
-        workload: Workload,
+        workload: ScanPlan,
     ) -> tuple[Histogram, ...]:
         """Answer the whole workload in one scan: one histogram per task.
 
@@ -309,7 +311,7 @@ class DuckDBEngine:
         """
         return self._scanned(table, schema, workload, self._counted)
 
-    def cells(self, table: Table, schema: Schema, workload: Workload) -> Cells:
+    def cells(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Return how many rows have each combination of atoms and lattice place, in one scan.
 
         Of one number at most, and where one row is one person.
@@ -321,7 +323,7 @@ class DuckDBEngine:
         """
         return self._scanned(table, schema, workload, self._gathered)
 
-    def each(self, schema: Schema, workload: Workload) -> Cells:
+    def each(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Return atoms and lattice place of each row of the synthetic table, in its order."""
         typed = typed_sql(_LOADED, schema, {name: name for name in workload.columns})
         rows = self._execute(scan_sql(typed, workload)).df()
@@ -337,8 +339,8 @@ class DuckDBEngine:
         self,
         table: Table,
         schema: Schema,
-        workload: Workload,
-        gather: Callable[[str, Workload], Gathered],
+        workload: ScanPlan,
+        gather: Callable[[str, ScanPlan], Gathered],
     ) -> Gathered:
         """Return what is gathered from a scan, or an error that tells nothing of the content."""
         self.check(table, workload.columns)
@@ -353,11 +355,11 @@ class DuckDBEngine:
         # Raised outside the handler, since the engine's own error may hold a private value.
         raise _unreadable(table)
 
-    def _source(self, table: Table, schema: Schema, workload: Workload) -> str:
+    def _source(self, table: Table, schema: Schema, workload: ScanPlan) -> str:
         """Return the SQL of the typed rows that ``workload`` reads."""
         public = table.role == "synthetic"
-        stored = {folded(name): name for name in table.columns}
-        names = {name: stored[folded(name)] for name in workload.columns}
+        stored = {fold_case(name): name for name in table.columns}
+        names = {name: stored[fold_case(name)] for name in workload.columns}
         unit = workload.unit
         if not public:
             asked = list(names.values())
@@ -365,19 +367,19 @@ class DuckDBEngine:
         source = _LOADED if public else table.relation
         if unit is None:
             return typed_sql(source, schema, names)
-        person = stored.get(folded(unit.column))
+        person = stored.get(fold_case(unit.column))
         if person is None and not public:
             missing(table, unit.column)
-        content = self._loaded if public else sorted(table.columns, key=folded)
+        content = self._loaded if public else sorted(table.columns, key=fold_case)
         hashed = content_hash(content, workload.key)
         return people_sql(source, schema, names, person, hashed)
 
-    def _counted(self, sql: str, workload: Workload) -> tuple[Histogram, ...]:
+    def _counted(self, sql: str, workload: ScanPlan) -> tuple[Histogram, ...]:
         place = {atom: bit for bit, atom in enumerate(workload.atoms)}
         column = {measured: f"v{number}" for number, measured in enumerate(workload.measured)}
         words_count = -(-len(place) // WORD)
         by_person = workload.unit is not None
-        gatherers = [gatherer(task, by_person=by_person) for task in workload.tasks]
+        gatherers = [builder_of(task, by_person=by_person) for task in workload.tasks]
         for frame in self._chunks(sql):
             words: Words = [frame[f"b{number}"].to_numpy() for number in range(words_count)]
             chunk = Chunk(
@@ -391,7 +393,7 @@ class DuckDBEngine:
                 gathering.add(chunk, rows)
         return tuple(gathering.histogram() for gathering in gatherers)
 
-    def _gathered(self, sql: str, workload: Workload) -> Cells:
+    def _gathered(self, sql: str, workload: ScanPlan) -> ContingencyTable:
         keys = keys_of(workload)
         return joined(list(self._chunks(cells_sql(sql, keys))), keys)
 

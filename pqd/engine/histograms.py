@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from deciders import Histogram, Lattice
 from pqd.engine.bitmaps import Rows
-from pqd.engine.cut_points import Fences
-from pqd.engine.scan_plan import Measured, Task
+from pqd.engine.cut_points import CutPoints
+from pqd.engine.scan_plan import Measure, Statistic
 
 Integers = NDArray[np.int64]
 # Totals beyond this are beyond any lattice; they are clamped all the same.
@@ -22,7 +22,7 @@ class Chunk:
     """Some rows: the place of each number, or itself, and with a privacy unit each row's person."""
 
     size: int
-    places: Mapping[Measured, NDArray[Any]]
+    places: Mapping[Measure, NDArray[Any]]
     person: Integers | None = None
     kept: Rows | None = None
 
@@ -31,7 +31,7 @@ class Chunk:
         return "Chunk(...)"
 
 
-class Gatherer(Protocol):
+class HistogramBuilder(Protocol):
     """Takes chunks in any order; the histogram does not depend on it."""
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
@@ -43,7 +43,7 @@ class Gatherer(Protocol):
         ...
 
 
-def gatherer(task: Task, *, by_person: bool) -> Gatherer:
+def builder_of(task: Statistic, *, by_person: bool) -> HistogramBuilder:
     """Return what gathers for ``task``."""
     if by_person and task.collapsed:
         return PersonTotals(task.measured) if task.measured else PersonMass()
@@ -71,7 +71,7 @@ class Mass:
 class Values:
     """Keeps the values of rows; of a person's rows those that are kept."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measure) -> None:
         """Start with none."""
         self._measured = measured
         self._parts: list[Histogram] = []
@@ -90,7 +90,7 @@ class Values:
 class Marks:
     """Counts the values of rows by the fences that they have passed."""
 
-    def __init__(self, measured: Measured, fences: Fences) -> None:
+    def __init__(self, measured: Measure, fences: CutPoints) -> None:
         """Start at none."""
         self._scanned, self._fences = measured.scanned, fences
         self._counts: Integers = np.zeros(len(fences.marks), np.int64)
@@ -105,7 +105,7 @@ class Marks:
         return Histogram.weighted(np.array(self._fences.marks, np.int64), self._counts)
 
 
-def _chosen(chunk: Chunk, rows: Rows | None, measured: Measured) -> NDArray[Any]:
+def _chosen(chunk: Chunk, rows: Rows | None, measured: Measure) -> NDArray[Any]:
     """Return what the scan gave of the rows that match, of a person's rows those that are kept."""
     found = chunk.places[measured]
     chosen = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
@@ -136,7 +136,7 @@ class PersonTotals:
     Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
     """
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measure) -> None:
         """Start with nobody."""
         if measured.lattice is None or measured.total is None:
             raise ValueError("a total needs the lattices of rows and of totals")

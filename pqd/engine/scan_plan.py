@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pqd.engine.cut_points import Fences
+from pqd.engine.cut_points import CutPoints
 from pqd.sql.predicate import Atom, Predicate, atoms
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class PrivacyUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measure:
     """What is aggregated of a row: its SQL over typed columns, and its public lattice.
 
     Without a lattice only equality matters (COUNT DISTINCT), or with ``fences`` which of them a
@@ -35,18 +35,18 @@ class Measured:
     sql: str
     lattice: Lattice | None
     total: Lattice | None = None
-    fences: Fences | None = None
+    fences: CutPoints | None = None
     # What is the same but for this is counted once: spelled otherwise, it is no other number.
     stated: bool = field(default=False, compare=False)
 
     @property
-    def scanned(self) -> Measured:
+    def scanned(self) -> Measure:
         """What the scan gives of it: between fences values as they are, the same for all."""
-        return self if self.fences is None else Measured(self.sql, None, fences=Fences())
+        return self if self.fences is None else Measure(self.sql, None, fences=CutPoints())
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Statistic:
     """What one query needs from the scan: the rows it matches, and what to count of them.
 
     ``collapsed``: a person counts once (COUNT) or by one total (SUM), whatever their rows; else by
@@ -54,19 +54,19 @@ class Task:
     """
 
     predicate: Predicate | None
-    measured: Measured | None
+    measured: Measure | None
     columns: frozenset[str]
     collapsed: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class ScanPlan:
     """Tasks over one table; distinct atoms and numbers are evaluated once.
 
     ``key`` chooses which rows of a person are kept.
     """
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[Statistic, ...]
     unit: PrivacyUnit | None = None
     key: bytes = field(default=b"", repr=False)
 
@@ -82,6 +82,6 @@ class Workload:
         return tuple(dict.fromkeys(every))
 
     @property
-    def measured(self) -> tuple[Measured, ...]:
+    def measured(self) -> tuple[Measure, ...]:
         """Everything distinct that is aggregated, as it is scanned."""
         return tuple(dict.fromkeys(task.measured.scanned for task in self.tasks if task.measured))

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from pqd.engine.bitmaps import WORD
-from pqd.engine.scan_plan import Measured, Workload
-from pqd.engine.tables import identifier, quoted
-from pqd.sql.expressions import Kind, Schema
+from pqd.engine.scan_plan import Measure, ScanPlan
 from pqd.sql.predicate import Atom, Predicate
+from pqd.sql.schema import Kind, Schema, quote_identifier, quote_literal
 
 PERSON, KEPT = "person", "kept"
 
@@ -18,7 +17,7 @@ _TYPES = {
 }
 
 
-def scan_sql(source: str, workload: Workload) -> str:
+def scan_sql(source: str, workload: ScanPlan) -> str:
     """Return the SQL of the scan: atoms packed into words, numbers as places on their lattice.
 
     With a privacy unit, ``source`` is ``people_sql``, and each row's person and rank come along.
@@ -40,7 +39,7 @@ def scan_sql(source: str, workload: Workload) -> str:
     return f"SELECT {', '.join(outputs) or '1 AS one'} FROM {source}"
 
 
-def _place(measured: Measured) -> str:
+def _place(measured: Measure) -> str:
     """Return the SQL of the lattice place of a number: snapped, clamped, -1 for NULL.
 
     Between fences it is the number itself, NULL or not.
@@ -75,9 +74,9 @@ def typed_sql(
     """
     casts = list(beside)
     for name, stored in columns.items():
-        cast = f"TRY_CAST({identifier(stored)} AS {_TYPES[schema[name]]})"
+        cast = f"TRY_CAST({quote_identifier(stored)} AS {_TYPES[schema[name]]})"
         value = _finite(cast) if schema[name] is Kind.NUMBER else cast
-        casts.append(f"{value} AS {identifier(name)}")
+        casts.append(f"{value} AS {quote_identifier(name)}")
     return f"(SELECT {', '.join(casts) or '1 AS one'} FROM {source})"
 
 
@@ -95,7 +94,7 @@ def people_sql(
     that person's rows alone: without another person it is the same.
     """
     mark = mark_of(columns)
-    person = "row_number() OVER ()" if unit is None else identifier(unit)
+    person = "row_number() OVER ()" if unit is None else quote_identifier(unit)
     beside = (f"CAST({person} AS VARCHAR) AS {mark}u", f"{content} AS {mark}h")
     typed = typed_sql(source, schema, columns, beside)
     rank = f"row_number() OVER (PARTITION BY t.{mark}u ORDER BY t.{mark}h)"
@@ -123,11 +122,11 @@ def content_hash(columns: Sequence[str], key: bytes, *, loosely: bool = False) -
 
     The order of ``columns`` matters; a cell is told from its neighbours by its length.
     """
-    cells = [f"CAST({identifier(name)} AS VARCHAR)" for name in columns]
+    cells = [f"CAST({quote_identifier(name)} AS VARCHAR)" for name in columns]
     if loosely:
         cells = [_loose(cell) for cell in cells]
     texts = " || ".join(f"COALESCE(length({cell}) || ':' || {cell}, '-')" for cell in cells)
-    return f"sha256('{key.hex()}' || {texts or quoted('')})"
+    return f"sha256('{key.hex()}' || {texts or quote_literal('')})"
 
 
 def _loose(text: str) -> str:

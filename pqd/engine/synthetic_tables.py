@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from deciders import Lattice
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.errors import TableError
-from pqd.sql.expressions import folded
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from deciders import Histogram
-    from pqd.engine.scan_plan import PrivacyUnit, Workload
+    from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
     from pqd.engine.tables import Table
-    from pqd.sql.expressions import Schema
-    from pqd.sql.query import Resolved
+    from pqd.sql.query import BoundExpression
+    from pqd.sql.schema import Schema
 
 
-class Synthetics:
+class SyntheticTables:
     """One or more synthetic tables, each in an engine of its own; the first reads D too.
 
     Kinds are those of the first table, so that all tables are asked one question; bounds and
@@ -54,7 +54,7 @@ class Synthetics:
         TableError
             If a table cannot be read or has no rows.
         """
-        names = {folded(name) for name in wanted}
+        names = {fold_case(name) for name in wanted}
         kinds: Schema = {}
         for engine, table in zip(self.engines, self.tables, strict=True):
             found = engine.schema(table, names, _renamed(given, table))
@@ -62,7 +62,7 @@ class Synthetics:
                 raise TableError(f"the synthetic table {table.label} has no rows")
             kinds = kinds or found
             for name, kind in _renamed(kinds, table).items():
-                if folded(name) in names and found[name] is not kind:
+                if fold_case(name) in names and found[name] is not kind:
                     self.notes[
                         f'"{name}" is {found[name]} in {table.label} and counts as {kind}, as in '
                         f"{self.tables[0].label}; cells that do not convert are NULL."
@@ -74,7 +74,7 @@ class Synthetics:
         for table in (*self.tables[1:], *([self.private] if self.private else [])):
             self.engine.check(table, columns)
 
-    def histograms(self, schema: Schema, workload: Workload) -> list[tuple[Histogram, ...]]:
+    def histograms(self, schema: Schema, workload: ScanPlan) -> list[tuple[Histogram, ...]]:
         """Return, per task, the histogram of each table."""
         found = [
             engine.histograms(table, schema, workload)
@@ -94,7 +94,7 @@ class Synthetics:
         return united([lattice for lattice in found if lattice])
 
     def groups(
-        self, schema: Schema, columns: Sequence[str], resolved: Resolved, most: int
+        self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
         """Return the distinct values of ``columns`` on rows of telling tables, ``most`` at most."""
         found = (e.groups(schema, columns, resolved, most) for e in self._telling)
@@ -103,8 +103,8 @@ class Synthetics:
 
 def _renamed(kinds: Schema, table: Table) -> Schema:
     """Return ``kinds`` by the names that ``table`` has for its columns."""
-    known = {folded(name): kind for name, kind in kinds.items()}
-    return {name: known[folded(name)] for name in table.columns if folded(name) in known}
+    known = {fold_case(name): kind for name, kind in kinds.items()}
+    return {name: known[fold_case(name)] for name in table.columns if fold_case(name) in known}
 
 
 def united(lattices: Sequence[Lattice]) -> Lattice | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 from pqd.engine.csv_files import buffer_for, header_of, is_packed
 from pqd.errors import TableError
-from pqd.sql.expressions import folded
+from pqd.sql.schema import fold_case, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ class Table:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             return None
-        reading = self.relation.replace(quoted(literal_path(self.path)), "")
+        reading = self.relation.replace(quote_literal(literal_path(self.path)), "")
         return hashlib.sha256(f"{content}\n{reading}".encode()).digest()
 
 
@@ -116,7 +116,8 @@ def _file(path: Path, role: Role) -> Table:
         return _delimited(path, role, "\t" if kind == [".tsv"] else None)
     if kind == [".parquet"]:
         relation = (
-            f"read_parquet({quoted(literal_path(path.resolve()))}, hive_partitioning = false)"
+            f"read_parquet({quote_literal(literal_path(path.resolve()))}, "
+            "hive_partitioning = false)"
         )
         return Table(role, path.name, (), relation, path=path.resolve())
     raise TableError(f"the {role} table {path} ends in none of the known formats: {FORMATS}")
@@ -139,8 +140,9 @@ def _row_by_row(path: Path, role: Role, names: Sequence[str], delimiter: str) ->
     one column: that takes a ``nullstr`` that is not empty.  A private row is left out if it has
     fewer cells than the header, or one that is not UTF-8, since an error would tell of it.
     """
-    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
-    cells = ", ".join(f"NULLIF({identifier(name)}, '') AS {identifier(name)}" for name in names)
+    columns = ", ".join(f"{quote_literal(name)}: 'VARCHAR'" for name in names)
+    quoted = map(quote_identifier, names)
+    cells = ", ".join(f"NULLIF({name}, '') AS {name}" for name in quoted)
     packed = "gzip" if is_packed(path) else "none"
     buffer = buffer_for(path)
     # Whatever is odd in public rows is an error; mixed line ends are odd then.
@@ -149,9 +151,9 @@ def _row_by_row(path: Path, role: Role, names: Sequence[str], delimiter: str) ->
         "synthetic": "strict_mode = true, ignore_errors = false",
     }
     return (
-        f"(SELECT {cells} FROM read_csv({quoted(literal_path(path))}, auto_detect = false, "
-        f"columns = {{{columns}}}, header = true, skip = 0, delim = {quoted(delimiter)}, "
-        f"quote = '\"', escape = '\"', comment = '', nullstr = {quoted(_NO_CELL)}, "
+        f"(SELECT {cells} FROM read_csv({quote_literal(literal_path(path))}, auto_detect = false, "
+        f"columns = {{{columns}}}, header = true, skip = 0, delim = {quote_literal(delimiter)}, "
+        f"quote = '\"', escape = '\"', comment = '', nullstr = {quote_literal(_NO_CELL)}, "
         f"encoding = 'utf-8', compression = '{packed}', hive_partitioning = false, "
         f"null_padding = false, {odd[role]}, parallel = false, buffer_size = {buffer}, "
         f"max_line_size = {buffer}))"
@@ -197,7 +199,7 @@ def literal_path(path: Path) -> str:
 
 def _check_names(what: str, names: Sequence[str]) -> None:
     """Refuse unusable names; they are told by their places, since they may be a row of cells."""
-    lowered = [folded(name) for name in names]
+    lowered = [fold_case(name) for name in names]
     twice = [place for place, name in enumerate(lowered, 1) if lowered.count(name) > 1]
     if not names or not all(lowered):
         raise TableError(f"{what} has no columns, or one without a name; name them all")
@@ -207,16 +209,6 @@ def _check_names(what: str, names: Sequence[str]) -> None:
             f"{what} has columns of one name, capitals aside: numbers "
             f"{', '.join(map(str, places))}; rename all but one"
         )
-
-
-def quoted(value: object) -> str:
-    """Return ``value`` as a SQL text literal."""
-    return "'" + str(value).replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """Return ``name`` as a quoted SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def missing(table: Table, column: str) -> NoReturn:

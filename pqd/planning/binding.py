@@ -9,23 +9,32 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from deciders import Lattice, ParameterError, UnanswerableError, answer
 from deciders.aggregates import HALF
-from pqd.columns import check_stated, known, no_column, rows_of, span, stated_of
+from pqd.columns import (
+    Facts,
+    bounded_lattice,
+    check_stated,
+    kinds,
+    known,
+    no_column,
+    rows_of,
+    span,
+    stated_of,
+)
 from pqd.engine.cut_points import ORDERED
-from pqd.engine.scan_plan import Measured, PrivacyUnit, Task, Workload
+from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.errors import PqdError
-from pqd.parameters import Facts, bounded_lattice, kinds
-from pqd.planning.decisions import Asked
-from pqd.planning.query_warnings import WARNING, Constants, slips_of
-from pqd.sql.expressions import folded
+from pqd.planning.decisions import QueryRequest
+from pqd.planning.query_warnings import WARNING, Constants, warnings_of
 from pqd.sql.grouping import MOST_GROUPS, grouped
+from pqd.sql.schema import fold_case
 from reports.models.refusals import Refused
 
 if TYPE_CHECKING:
     from deciders import Histogram
-    from pqd.engine.synthetic_tables import Synthetics
-    from pqd.measurement import Priced
-    from pqd.sql.expressions import Schema
-    from pqd.sql.query import Query, Resolved
+    from pqd.engine.synthetic_tables import SyntheticTables
+    from pqd.measurement import Measurement
+    from pqd.sql.query import BoundExpression, Query
+    from pqd.sql.schema import Schema
 
 _CLAMPED = ("SUM", "AVG")
 _NUMERIC = (*_CLAMPED, *ORDERED)
@@ -40,7 +49,7 @@ class Drawable(Protocol):
         ...
 
     @property
-    def draws(self) -> tuple[Priced, ...]:
+    def draws(self) -> tuple[Measurement, ...]:
         """What must be drawn."""
         ...
 
@@ -50,8 +59,8 @@ Refusal: TypeAlias = tuple["Query", PqdError]
 # Makes a query ready, given its columns with their kinds and a histogram per synthetic table.
 Maker = Callable[
     [
-        Asked,
-        Task,
+        QueryRequest,
+        Statistic,
         tuple[tuple[str, str], ...],
         PrivacyUnit | None,
         tuple["Histogram", ...],
@@ -107,8 +116,8 @@ class Prepared(Generic[Made]):
 
 
 def prepare(
-    tables: Synthetics,
-    asked: Sequence[Asked],
+    tables: SyntheticTables,
+    asked: Sequence[QueryRequest],
     facts: Facts,
     make: Maker[Made],
     *,
@@ -135,7 +144,7 @@ class _Preparation(Generic[Made]):
 
     def __init__(
         self,
-        tables: Synthetics,
+        tables: SyntheticTables,
         facts: Facts,
         unit: PrivacyUnit | None,
         make: Maker[Made],
@@ -149,7 +158,7 @@ class _Preparation(Generic[Made]):
         self._lattices: dict[tuple[str, bool], Lattice] = {}
         self._notes: dict[str, None] = {}
 
-    def of(self, asked: Sequence[Asked], others: Sequence[Query]) -> Prepared[Made]:
+    def of(self, asked: Sequence[QueryRequest], others: Sequence[Query]) -> Prepared[Made]:
         queries = [each.query for each in asked]
         names = {name for query in queries for name in query.mentioned}
         if self._unit:
@@ -162,7 +171,7 @@ class _Preparation(Generic[Made]):
         self._constants = Constants(self._tables, self._schema)
         single = [one for each in asked for one in self._ungrouped(each)]
         tasks = [(each, task) for each in single for task in self._task(each)]
-        workload = Workload(tuple(task for _, task in tasks), self._unit)
+        workload = ScanPlan(tuple(task for _, task in tasks), self._unit)
         histograms = self._tables.histograms(self._schema, workload)
         questions = [
             question
@@ -187,17 +196,17 @@ class _Preparation(Generic[Made]):
         if self._unit is None:
             return
         private = self._tables.private
-        if private and folded(self._unit.column) not in map(folded, private.columns):
+        if private and fold_case(self._unit.column) not in map(fold_case, private.columns):
             # Only names that the copy has too: a table without a header has a row in their place.
-            public = set(map(folded, self._tables.columns))
-            shared = [name for name in private.columns if folded(name) in public]
+            public = set(map(fold_case, self._tables.columns))
+            shared = [name for name in private.columns if fold_case(name) in public]
             raise no_column(self._unit.column, shared, f"unit of {private.label}")
         for table in self._tables.tables:
-            if folded(self._unit.column) not in map(folded, table.columns):
+            if fold_case(self._unit.column) not in map(fold_case, table.columns):
                 note = f'{table.label} has no "{self._unit.column}": each of its rows counts'
                 self._notes[f"{note} as one person."] = None
 
-    def _ungrouped(self, asked: Asked) -> list[Asked]:
+    def _ungrouped(self, asked: QueryRequest) -> list[QueryRequest]:
         """Return a query as it is, or once per group."""
         query = asked.query
         if not query.group_by:
@@ -209,10 +218,10 @@ class _Preparation(Generic[Made]):
             made = grouped(
                 query, lambda: self._tables.groups(self._schema, names, resolved, MOST_GROUPS + 1)
             )
-            return [Asked(one, asked.terms) for one in made]
+            return [QueryRequest(one, asked.terms) for one in made]
         return []
 
-    def _task(self, asked: Asked) -> Iterator[Task]:
+    def _task(self, asked: QueryRequest) -> Iterator[Statistic]:
         """Yield what the engine must do for a query, if it is not refused."""
         query = asked.query
         with self._refusing(query):
@@ -221,18 +230,18 @@ class _Preparation(Generic[Made]):
             collapsed = query.aggregate in {"COUNT", "SUM"}
             measured = None
             if resolved.value is not None:
-                measured = Measured(resolved.value, None)
+                measured = Measure(resolved.value, None)
                 if query.aggregate in _NUMERIC:
                     measured = self._on_lattice(query, resolved)
             self._warn(asked, resolved)
-            yield Task(resolved.predicate, measured, resolved.columns, collapsed)
+            yield Statistic(resolved.predicate, measured, resolved.columns, collapsed)
 
-    def _warn(self, asked: Asked, resolved: Resolved) -> None:
+    def _warn(self, asked: QueryRequest, resolved: BoundExpression) -> None:
         """Note what is seldom meant; all of it is public."""
-        found = [*slips_of(asked.query, asked.terms), *self._constants.slips(resolved.where)]
+        found = [*warnings_of(asked.query, asked.terms), *self._constants.slips(resolved.where)]
         self._notes.update(dict.fromkeys(f"{WARNING}{slip}" for slip in found))
 
-    def _on_lattice(self, query: Query, resolved: Resolved) -> Measured:
+    def _on_lattice(self, query: Query, resolved: BoundExpression) -> Measure:
         """Return what is aggregated on its public lattice, and note whose bounds these are."""
         totalled = self._unit if query.aggregate == "SUM" else None
         place = resolved.value or "", totalled is not None
@@ -260,10 +269,12 @@ class _Preparation(Generic[Made]):
                 "nearer one. State --bounds (LOW:HIGH:STEP) if there may be any."
             ] = None
         if totalled:
-            return Measured(resolved.value or "", rows_of(lattice), lattice, stated=stated)
-        return Measured(resolved.value or "", lattice, stated=stated)
+            return Measure(resolved.value or "", rows_of(lattice), lattice, stated=stated)
+        return Measure(resolved.value or "", lattice, stated=stated)
 
-    def _bounded(self, query: Query, resolved: Resolved, totalled: PrivacyUnit | None) -> Lattice:
+    def _bounded(
+        self, query: Query, resolved: BoundExpression, totalled: PrivacyUnit | None
+    ) -> Lattice:
         name = query.attribute or ""
         facts = stated_of(self._given, name)
         try:
@@ -278,7 +289,9 @@ class _Preparation(Generic[Made]):
             raise UnanswerableError(message)
         return lattice
 
-    def _question(self, asked: Asked, task: Task, found: tuple[Histogram, ...]) -> Iterator[Made]:
+    def _question(
+        self, asked: QueryRequest, task: Statistic, found: tuple[Histogram, ...]
+    ) -> Iterator[Made]:
         """Yield one query made ready, if it is not refused."""
         with self._refusing(asked.query):
             columns = tuple((name, str(self._schema[name])) for name in sorted(task.columns))
@@ -287,7 +300,7 @@ class _Preparation(Generic[Made]):
             yield self._make(asked, task, columns, self._unit, found)
 
 
-def _beyond(asked: Asked, task: Task, found: Sequence[Histogram]) -> Iterator[str]:
+def _beyond(asked: QueryRequest, task: Statistic, found: Sequence[Histogram]) -> Iterator[str]:
     """Yield a warning if a tolerance reaches beyond bounds that the caller states."""
     query, measured = asked.query, task.measured
     if measured is None or measured.lattice is None or not measured.stated:

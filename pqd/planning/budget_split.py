@@ -8,18 +8,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating_characteristic
-from pqd.accounting.composition import Cost, grouped, price
+from pqd.accounting.composition import price
+from pqd.accounting.disjoint_groups import Cost, grouped
 from pqd.errors import PqdError
 from pqd.execution import Part
-from pqd.parameters import Terms
+from pqd.parameters import Parameters
 from pqd.planning.binding import Prepared, kept
-from pqd.planning.decisions import Asked, Question, asks
+from pqd.planning.decisions import QueryRequest, Question, asks
 
 if TYPE_CHECKING:
     from deciders import Histogram
-    from pqd.engine.scan_plan import PrivacyUnit, Task
+    from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.tables import Table
-    from pqd.measurement import Priced
+    from pqd.measurement import Measurement
     from pqd.planning.choose_decider import Candidate
     from pqd.sql.query import Query
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 class Waiting:
     """A query whose share of the budget is not known yet, and what makes it a question."""
 
-    asked: Asked
-    task: Task
+    asked: QueryRequest
+    task: Statistic
     columns: tuple[tuple[str, str], ...]
     unit: PrivacyUnit | None
     found: tuple[Histogram, ...]
@@ -40,25 +41,25 @@ class Waiting:
         return self.asked.query
 
     @property
-    def draws(self) -> tuple[Priced, ...]:
+    def draws(self) -> tuple[Measurement, ...]:
         """Nothing as yet."""
         return ()
 
     def at(self, epsilon: Fraction, *, brief: bool = False) -> Question:
         """Return the question at a budget of its own."""
-        asked = Asked(self.query, self.asked.terms.at(epsilon, brief=brief))
+        asked = QueryRequest(self.query, self.asked.terms.at(epsilon, brief=brief))
         return asks(asked, self.task, self.columns, self.unit, self.found)
 
 
 def waits(
-    asked: Asked,
-    task: Task,
+    asked: QueryRequest,
+    task: Statistic,
     columns: tuple[tuple[str, str], ...],
     unit: PrivacyUnit | None,
     found: tuple[Histogram, ...],
 ) -> Question | Waiting:
     """Return the question of a query with a budget of its own, or keep what shares one."""
-    make = asks if isinstance(asked.terms, Terms) else Waiting
+    make = asks if isinstance(asked.terms, Parameters) else Waiting
     return make(asked, task, columns, unit, found)
 
 

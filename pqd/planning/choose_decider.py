@@ -26,7 +26,7 @@ from deciders import (
     published_tau,
 )
 from deciders.single.base import BOTH
-from pqd.parameters import Terms, Wanted
+from pqd.parameters import Criteria, Parameters
 
 AUTO, PAPER = "auto", "paper"
 # True gaps, in multiples of tau, at which operating characteristics are given.
@@ -90,7 +90,7 @@ def choose(
     fitting: Sequence[Decider],
     synthetic: Histogram,
     interval: Interval,
-    terms: Wanted,
+    terms: Criteria,
 ) -> Choice:
     """Return the decider for one query among the ``fitting`` ones.
 
@@ -106,7 +106,9 @@ def choose(
     _check_name(wanted, aggregate, fitting)
     candidates = tuple(_evaluated(decider, synthetic, interval, terms) for decider in fitting)
     if wanted == AUTO:
-        name, reason = (_least_error if isinstance(terms, Terms) else _least_budget)(candidates)
+        name, reason = (_least_error if isinstance(terms, Parameters) else _least_budget)(
+            candidates
+        )
     elif wanted == PAPER:
         name, reason = _table_four(aggregate, candidates)
     else:
@@ -137,9 +139,9 @@ def _check_name(wanted: str, aggregate: str, fitting: Sequence[Decider]) -> None
 
 
 def _evaluated(
-    decider: Decider, synthetic: Histogram, interval: Interval, terms: Wanted
+    decider: Decider, synthetic: Histogram, interval: Interval, terms: Criteria
 ) -> Candidate:
-    if not isinstance(terms, Terms):
+    if not isinstance(terms, Parameters):
         return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
     if terms.brief:
         return Candidate(decider, rates=error_rates(decider, synthetic, interval, terms.epsilon))

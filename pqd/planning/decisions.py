@@ -11,10 +11,10 @@ from deciders import Interval, Lattice, ParameterError, answer, applicable
 from deciders.aggregates import HALF
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_decider
-from pqd.engine.cut_points import ORDERED, Fences, reaching
+from pqd.engine.cut_points import ORDERED, CutPoints, reaching
 from pqd.errors import UnanswerableError
-from pqd.measurement import Priced, counted
-from pqd.parameters import Terms, Wanted
+from pqd.measurement import Measurement, counted
+from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, choose
 from reports.models.audit import CandidateFacts
 from reports.text.numbers import plain
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from deciders import Decision, Histogram, Noise
     from deciders.single.base import Estimate
-    from pqd.accounting.composition import Cost
-    from pqd.engine.scan_plan import PrivacyUnit, Task
-    from pqd.execution import Answers
+    from pqd.accounting.disjoint_groups import Cost
+    from pqd.engine.scan_plan import PrivacyUnit, Statistic
+    from pqd.execution import Outputs
     from pqd.sql.query import Query
 
 _COUNTING = Lattice(0, 1)
@@ -35,16 +35,16 @@ _OUTCOMES = (("yes", True), ("no", False))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryRequest:
     """A query, and the terms on which it is asked; without a budget it is planned, or waits."""
 
     query: Query
-    terms: Wanted
+    terms: Criteria
 
     @property
-    def priced(self) -> Terms:
+    def priced(self) -> Parameters:
         """The terms, which must have a budget."""
-        return self.terms if isinstance(self.terms, Terms) else self.terms.at(None)
+        return self.terms if isinstance(self.terms, Parameters) else self.terms.at(None)
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Decidable:
     """
 
     query: Query
-    terms: Wanted
-    task: Task
+    terms: Criteria
+    task: Statistic
     kinds: tuple[tuple[str, str], ...]
     unit: PrivacyUnit | None
     scale: Fraction
@@ -67,7 +67,7 @@ class Decidable:
     choice: Choice
 
     @property
-    def draws(self) -> tuple[Priced, ...]:
+    def draws(self) -> tuple[Measurement, ...]:
         """Nothing."""
         return ()
 
@@ -100,13 +100,13 @@ class Decidable:
 
 # Without slots, so that the key is hashed once: it is asked for many times.
 @dataclass(frozen=True)
-class Question(Priced, Decidable):
+class Question(Measurement, Decidable):
     """A decidable query with a budget: what is drawn and paid for.
 
     Where questions share a budget, those that are charged once have one ``company``.
     """
 
-    terms: Terms
+    terms: Parameters
     company: str = ""
 
     @property
@@ -120,7 +120,7 @@ class Question(Priced, Decidable):
         return self.choice.decider.settled(self.interval) is not None
 
     def mechanism(self) -> Mapping[str, Any]:
-        """Return what is asked of the histogram, as ``Priced.mechanism`` says."""
+        """Return what is asked of the histogram, as ``Measurement.mechanism`` says."""
         decider = of_decider(self.choice.decider)
         return {"kind": "verdict", "interval": self.interval, **decider}
 
@@ -128,7 +128,7 @@ class Question(Priced, Decidable):
         """Decide."""
         return self.choice.decider.decide(histogram, self.interval, self.epsilon, noise)
 
-    def decided(self, answers: Answers) -> Decision:
+    def decided(self, answers: Outputs) -> Decision:
         """Return the verdict among the answers of a run."""
         return answers.decision(self)
 
@@ -143,8 +143,8 @@ class Question(Priced, Decidable):
 
 
 def examined(
-    asked: Asked,
-    task: Task,
+    asked: QueryRequest,
+    task: Statistic,
     columns: tuple[tuple[str, str], ...],
     unit: PrivacyUnit | None,
     found: tuple[Histogram, ...],
@@ -166,7 +166,7 @@ def examined(
     parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
     fitting = applicable(query.aggregate, lattice, **parameters)
     choice = choose(terms.decider, query.aggregate, fitting, synthetic, interval, terms)
-    if isinstance(terms, Terms):
+    if isinstance(terms, Parameters):
         # Here, on public data, and not in the draw: nothing may be refused after it has begun.
         check_scale(choice.decider.largest_scale(terms.epsilon))
     if choice.decider.compares:
@@ -176,8 +176,8 @@ def examined(
 
 
 def asks(
-    asked: Asked,
-    task: Task,
+    asked: QueryRequest,
+    task: Statistic,
     columns: tuple[tuple[str, str], ...],
     unit: PrivacyUnit | None,
     found: tuple[Histogram, ...],
@@ -189,7 +189,7 @@ def asks(
     return Question(**{**values, "terms": terms})
 
 
-def with_room(query: Query, task: Task, intervals: Sequence[Interval]) -> Task:
+def with_room(query: Query, task: Statistic, intervals: Sequence[Interval]) -> Statistic:
     """Return ``task`` on a lattice that reaches beyond ``intervals``, unless bounds are stated.
 
     Of means and order statistics: what bounds the answer must not be the synthetic table's word.
@@ -211,18 +211,18 @@ def with_room(query: Query, task: Task, intervals: Sequence[Interval]) -> Task:
     return replace(task, measured=replace(measured, lattice=wide))
 
 
-def fenced(task: Task, intervals: Sequence[Interval], scale: Fraction) -> Task:
+def fenced(task: Statistic, intervals: Sequence[Interval], scale: Fraction) -> Statistic:
     """Return ``task`` with private values compared with the ends of ``intervals`` as they are."""
     measured = task.measured
     if measured is None or measured.lattice is None:
         return task
     lattice = measured.lattice
     bounds = (lattice.lower, lattice.upper) if measured.stated else None
-    fences = Fences.of(intervals, scale, bounds)
+    fences = CutPoints.of(intervals, scale, bounds)
     return replace(task, measured=replace(measured, lattice=None, fences=fences))
 
 
-def measured_on(query: Query, task: Task) -> tuple[Lattice, Fraction]:
+def measured_on(query: Query, task: Statistic) -> tuple[Lattice, Fraction]:
     """Return the lattice of what is aggregated, and what one unit of the answer is worth."""
     measured = task.measured
     lattice = (measured.total or measured.lattice if measured else None) or _COUNTING

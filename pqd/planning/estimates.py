@@ -24,16 +24,16 @@ from deciders.noise import check_scale
 from deciders.single.inverse_sensitivity import InverseQuantile
 from pqd.accounting.cache_keys import of_estimator
 from pqd.engine.cut_points import ORDERED, fineness
-from pqd.measurement import Priced
-from pqd.planning.decisions import Asked, fenced, measured_on, public_answer, with_room
-from reports.models.compare import ReleaseFacts
+from pqd.measurement import Measurement
+from pqd.planning.decisions import QueryRequest, fenced, measured_on, public_answer, with_room
+from reports.models.compare import EstimatorFacts
 
 if TYPE_CHECKING:
     from deciders import Lattice, Noise
     from deciders.estimators import Released
     from deciders.single.inverse_sensitivity import InverseSensitivity
-    from pqd.engine.scan_plan import PrivacyUnit, Task
-    from pqd.parameters import Terms
+    from pqd.engine.scan_plan import PrivacyUnit, Statistic
+    from pqd.parameters import Parameters
     from pqd.sql.query import Query
 
 AUTO, SPLIT = "auto", "split"
@@ -51,7 +51,7 @@ _INVERSE = {
 
 
 @dataclass(frozen=True)
-class Release(Priced):
+class Release(Measurement):
     """One draw of an estimator, which answers for every candidate.
 
     Its units are so many times ``finer`` than those of the lattice.
@@ -66,7 +66,7 @@ class Release(Priced):
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
     def mechanism(self) -> Mapping[str, Any]:
-        """Return what is asked of the histogram, as ``Priced.mechanism`` says."""
+        """Return what is asked of the histogram, as ``Measurement.mechanism`` says."""
         return {"kind": "release", **of_estimator(self.estimator)}
 
     def draw(self, histogram: Histogram, noise: Noise) -> Released:
@@ -84,13 +84,13 @@ class Contest:
     """
 
     query: Query
-    terms: Terms
+    terms: Parameters
     scale: Fraction
     answers: tuple[Fraction | None, ...]
     taus: tuple[Fraction, ...]
     intervals: tuple[Interval | None, ...]
     errors: tuple[float, ...]
-    facts: tuple[ReleaseFacts, ...]
+    facts: tuple[EstimatorFacts, ...]
     taken: str
     reason: str
     tau_min: float | None
@@ -128,8 +128,8 @@ class _Option(NamedTuple):
 
 
 def contest_of(
-    asked: Asked,
-    task: Task,
+    asked: QueryRequest,
+    task: Statistic,
     columns: tuple[tuple[str, str], ...],
     unit: PrivacyUnit | None,
     found: tuple[Histogram, ...],
@@ -177,7 +177,7 @@ def contest_of(
         taus=taus,
         intervals=intervals,
         errors=option.errors,
-        facts=tuple(ReleaseFacts(o.name, o.worst, o.exact) for o in options),
+        facts=tuple(EstimatorFacts(o.name, o.worst, o.exact) for o in options),
         taken=option.name,
         reason=reason,
         tau_min=option.threshold() * float(scale),
@@ -190,7 +190,7 @@ def _finer(histogram: Histogram, times: int) -> Histogram:
     return histogram if times == 1 else Histogram(histogram.values * times, histogram.counts)
 
 
-def _tolerance(terms: Terms, centre: Fraction | None, scale: Fraction) -> Fraction:
+def _tolerance(terms: Parameters, centre: Fraction | None, scale: Fraction) -> Fraction:
     """Return tau around one answer in the query's own unit, 0 where there is none.
 
     A share of 0 is one unit of the lattice: only the very answer is within.
@@ -205,7 +205,7 @@ def _ends(interval: Interval) -> tuple[Fraction, Fraction]:
     return interval.lower, interval.upper
 
 
-def _taken(options: Sequence[_Option], terms: Terms, candidates: int) -> tuple[_Option, str]:
+def _taken(options: Sequence[_Option], terms: Parameters, candidates: int) -> tuple[_Option, str]:
     """Return the release to buy and why.
 
     Only those with p-values, since nothing else is ever decided, unless one is named; and of them
@@ -239,7 +239,7 @@ class _Asking:
     """What every release of one query needs; units are ``finer`` than the lattice's."""
 
     query: Query
-    terms: Terms
+    terms: Parameters
     lattice: Lattice
     intervals: tuple[Interval | None, ...]
     found: tuple[Histogram, ...]

@@ -15,20 +15,19 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from pqd.engine.tables import quoted
-from pqd.parameters import MUCH_EPSILON, Terms
-from pqd.sql.expressions import Kind
+from pqd.parameters import MUCH_EPSILON, Parameters
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
+from pqd.sql.schema import Kind, quote_literal
 from reports.text.numbers import epsilon_text, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pqd.engine.synthetic_tables import Synthetics
-    from pqd.parameters import Wanted
-    from pqd.sql.expressions import Schema
+    from pqd.engine.synthetic_tables import SyntheticTables
+    from pqd.parameters import Criteria
     from pqd.sql.predicate import Predicate
+    from pqd.sql.schema import Schema
 
 # What such a note begins with.
 WARNING = "Warning: "
@@ -36,7 +35,7 @@ WARNING = "Warning: "
 _MOST_TEXTS = 10_000
 
 
-def slips_of(query: Query, wanted: Wanted) -> Iterator[str]:
+def warnings_of(query: Query, wanted: Criteria) -> Iterator[str]:
     """Yield what is strange about the terms on which a query is asked."""
     tau = wanted.tolerance
     if tau.relative and tau.amount >= 1:
@@ -54,11 +53,11 @@ def slips_of(query: Query, wanted: Wanted) -> Iterator[str]:
             f"alpha {number_text(wanted.alpha)} accepts a verdict that is more often wrong than "
             "right; 0.05 is usual."
         )
-    if isinstance(wanted, Terms):
-        yield from slips_of_budget(wanted.epsilon)
+    if isinstance(wanted, Parameters):
+        yield from budget_warnings(wanted.epsilon)
 
 
-def slips_of_budget(epsilon: Fraction) -> Iterator[str]:
+def budget_warnings(epsilon: Fraction) -> Iterator[str]:
     """Yield what is strange about a budget."""
     if epsilon > MUCH_EPSILON:
         yield (
@@ -70,7 +69,7 @@ def slips_of_budget(epsilon: Fraction) -> Iterator[str]:
 class Constants:
     """Texts that conditions compare columns with, held against what the synthetic tables hold."""
 
-    def __init__(self, tables: Synthetics, schema: Schema) -> None:
+    def __init__(self, tables: SyntheticTables, schema: Schema) -> None:
         """Read nothing yet."""
         self._tables, self._schema = tables, schema
         self._held: dict[str, Sequence[str] | None] = {}
@@ -84,9 +83,9 @@ class Constants:
             near = difflib.get_close_matches(text, held, n=1, cutoff=0.4)
             folded = next((each for each in held if each.lower() == text.lower()), None)
             nearest = folded or next(iter(near), None) or next(iter(held), None)
-            hint = f"; the nearest that it holds is {quoted(nearest)}" if nearest else ""
+            hint = f"; the nearest that it holds is {quote_literal(nearest)}" if nearest else ""
             names = ", ".join(table.label for table in self._tables.tables[:3])
-            yield f'"{column}" is never {quoted(text)} in {names}{hint}.'
+            yield f'"{column}" is never {quote_literal(text)} in {names}{hint}.'
 
     def _texts_of(self, column: str) -> Sequence[str] | None:
         """Return what a column of text holds; None for another kind, or if it holds too much."""

@@ -17,22 +17,22 @@ from pqd.accounting.ledger_location import around, check_bound
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, RunError, TableError
 from pqd.exception_barrier import sealed
-from pqd.sql.expressions import folded
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pqd.accounting.ledger import Ledger
     from pqd.engine.duckdb import DuckDBEngine
-    from pqd.engine.synthetic_tables import Synthetics
+    from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.engine.tables import Table
-    from pqd.execution import Purse
+    from pqd.execution import Accountant
 
 _ITSELF = "is the private table itself; give the synthetic copy"
 _ALIKE = "holds the same rows as the private table; give the synthetic copy"
 
 
-def check_apart(tables: Synthetics, purse: Purse | None = None) -> None:
+def check_separation(tables: SyntheticTables, accountant: Accountant | None = None) -> None:
     """Refuse tables of which a public one is private, and a ledger that evades a limit.
 
     Every run begins with it.  One that only plans has no private table, and no purse.
@@ -55,10 +55,10 @@ def check_apart(tables: Synthetics, purse: Purse | None = None) -> None:
             raise _refusal(public, _ITSELF)
         if private and private.path:
             check_other_file(private.path, public)
-    if private and purse:
-        check_bound(private, purse)
+    if private and accountant:
+        check_bound(private, accountant)
     suspects = [_Suspect(*pair) for pair in zip(tables.engines, tables.tables, strict=True)]
-    for ledger in around([*tables.tables, *([private] if private else [])], purse):
+    for ledger in around([*tables.tables, *([private] if private else [])], accountant):
         for suspect in suspects:
             suspect.check_unknown(ledger)
     if private:
@@ -82,7 +82,7 @@ def _refusal(public: Table, what: str) -> NotPublicError:
 
 
 def _names(table: Table) -> list[str]:
-    return sorted(map(folded, table.columns))
+    return sorted(map(fold_case, table.columns))
 
 
 class _Secret:

@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from deciders.exact import Number, exact
+from pqd.columns import parse_columns
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
-from pqd.parameters import parse_columns, privacy_unit
+from pqd.parameters import privacy_unit
 from pqd.paths import usable
 from pqd.planning.choose_decider import AUTO
 from pqd.spec.positions import Places
 from pqd.spec.schema import DEFAULTS, SECTION, SECTIONS, SHARED, SOMEWHERE
 from pqd.spec.toml import UnreadableError, read_toml
-from pqd.spec.validation import Problem, Tables, Values, header
+from pqd.spec.validation import Document, Problem, Values, header
 from pqd.spec.value_types import nearest, printable, shown
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Source:
 class Check:
     """One ``[[check]]`` with its defaults filled in; ``line`` is that of its header, from 1.
 
-    ``tau`` is as written, for ``Terms.parse``; ``synthetic`` has the names of the tables to check.
+    ``tau`` is as written, for ``Parameters.parse``; ``synthetic`` has the names of the tables.
     ``keys`` holds a tuple for each key where several columns are grouped; ``epsilon`` is None where
     the check shares that of ``[batch]``.
     """
@@ -73,7 +74,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
+class ReleaseSpec:
     """What ``[release]`` says: a file of queries, a synthetic table's name, and the terms."""
 
     queries: Source
@@ -98,7 +99,7 @@ class Spec:
     epsilon: Fraction | None
     delta: Fraction
     batch: tuple[Fraction, str] | None
-    release: Publication | None
+    release: ReleaseSpec | None
     unit: str | None
     max_rows: int | None
     columns: dict[str, dict[str, Any]]
@@ -143,7 +144,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         # Nothing of it is quoted: it may be anything.
         headers = ", ".join(section.header for section in SECTIONS)
         raise SpecError(path.name, [Problem(None, f"it is no spec: it has none of {headers}")])
-    tables = Tables(data, Places(text))
+    tables = Document(data, Places(text))
     files = _Files(tables, path.parent, environ)
     synthetic = {
         name: files.source(v, ("synthetic", name)) for name, v in tables.named("synthetic")
@@ -183,7 +184,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
 class _Files:
     """How paths in a spec become files."""
 
-    tables: Tables
+    tables: Document
     folder: Path
     environ: Mapping[str, str] = field(repr=False)
 
@@ -219,7 +220,7 @@ class _Files:
         return value
 
 
-def _privacy(tables: Tables) -> Values:
+def _privacy(tables: Document) -> Values:
     values = tables.one("privacy")
     given = tables.data.get("privacy")
     if isinstance(given, dict) and "max_rows" in given and "unit" not in given:
@@ -233,7 +234,7 @@ def _privacy(tables: Tables) -> Values:
     return values
 
 
-def _batch(tables: Tables) -> tuple[Fraction, str] | None:
+def _batch(tables: Document) -> tuple[Fraction, str] | None:
     """Return the budget that checks share; note one that no check can take part in."""
     values, defaults = tables.one("batch"), tables.data.get("defaults")
     if "batch" in tables.data and isinstance(defaults, dict) and "epsilon" in defaults:
@@ -244,7 +245,7 @@ def _batch(tables: Tables) -> tuple[Fraction, str] | None:
     return values["epsilon"], values.get("mechanism", AUTO)
 
 
-def _publication(tables: Tables, files: _Files, synthetic: tuple[str, ...]) -> Publication | None:
+def _publication(tables: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
     """Return what is to be released, None if nothing is or something is wrong with it."""
     values = tables.one("release")
     if "synthetic" in values:
@@ -253,7 +254,7 @@ def _publication(tables: Tables, files: _Files, synthetic: tuple[str, ...]) -> P
     queries = files.source(values, ("release",), "queries")
     if queries is None or "epsilon" not in values or not synthetic:
         return None
-    return Publication(
+    return ReleaseSpec(
         queries,
         values.get("synthetic", synthetic[0]),
         values["epsilon"],
@@ -262,7 +263,7 @@ def _publication(tables: Tables, files: _Files, synthetic: tuple[str, ...]) -> P
     )
 
 
-def _columns(tables: Tables) -> dict[str, dict[str, Any]]:
+def _columns(tables: Document) -> dict[str, dict[str, Any]]:
     """Return the facts of columns, once the library has accepted them."""
     columns = {}
     for name, facts in tables.named("columns"):
@@ -274,7 +275,7 @@ def _columns(tables: Tables) -> dict[str, dict[str, Any]]:
     return columns
 
 
-def _checks(tables: Tables, synthetic: tuple[str, ...]) -> Iterator[Values]:
+def _checks(tables: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
     """Yield the fields of each check; those with a problem lack some."""
     general: Values = {**DEFAULTS, "synthetic": synthetic, "bins": None, "keys": None}
     general["epsilon"] = None
@@ -294,7 +295,7 @@ def _checks(tables: Tables, synthetic: tuple[str, ...]) -> Iterator[Values]:
         yield {**general, **shared, **values, "line": line}
 
 
-def _check_terms(tables: Tables, label: str, where: tuple[str, int]) -> None:
+def _check_terms(tables: Document, label: str, where: tuple[str, int]) -> None:
     """Note what neither the check nor [defaults] says, right or wrong."""
     own, shared = tables.data[where[0]][where[1]], tables.data.get("defaults")
     if not isinstance(own, dict):
@@ -310,7 +311,7 @@ def _check_terms(tables: Tables, label: str, where: tuple[str, int]) -> None:
 
 
 def _check_synthetic(
-    tables: Tables, label: str, where: Where, values: Values, known: tuple[str, ...]
+    tables: Document, label: str, where: Where, values: Values, known: tuple[str, ...]
 ) -> None:
     """Note names of synthetic tables that the file does not have."""
     for name in values.get("synthetic", ()):

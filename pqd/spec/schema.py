@@ -23,10 +23,10 @@ from pqd.spec.value_types import (
     STEP,
     TAU,
     TEXT,
-    Form,
+    ValueType,
     one_of,
 )
-from pqd.sql.expressions import Kind
+from pqd.sql.schema import Kind
 
 NAME_PATTERN = "^[A-Za-z0-9_-]+$"
 
@@ -36,7 +36,7 @@ class Key:
     """One key of a table; ``example`` is a line that a message can tell the user to add."""
 
     name: str
-    form: Form
+    form: ValueType
     doc: str
     example: str = ""
     required: bool = False

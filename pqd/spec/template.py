@@ -115,20 +115,23 @@ def starter(private: Path, synthetic: Path, spec_folder: Path) -> str:
 
 
 def _seen(private: Path, synthetic: Path) -> _Seen:
-    from pqd.engine.synthetic_tables import Synthetics  # noqa: PLC0415
-    from pqd.engine.tables import identifier, open_table  # noqa: PLC0415
-    from pqd.planning.table_separation import check_apart, check_other_file  # noqa: PLC0415 - slow to import
-    from pqd.sql.expressions import Kind  # noqa: PLC0415
+    from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415
+    from pqd.engine.tables import open_table  # noqa: PLC0415
+    from pqd.planning.table_separation import (  # noqa: PLC0415 - slow to import
+        check_other_file,
+        check_separation,
+    )
+    from pqd.sql.schema import Kind, quote_identifier  # noqa: PLC0415
 
     table = open_table(synthetic, "synthetic")
     check_other_file(private, table)
-    tables = Synthetics([table])
-    check_apart(tables)
+    tables = SyntheticTables([table])
+    check_separation(tables)
     engine, (table,) = tables.engine, tables.tables
     schema = engine.schema(table, table.columns, {})
     texts, numbers = [], {}
     for name in table.columns:
-        value = identifier(name)
+        value = quote_identifier(name)
         if schema[name] is Kind.NUMBER and (lattice := engine.profile(schema, [name], value)):
             numbers[name] = lattice
         # Without a value the count is 0, of which no share is a tolerance.
@@ -156,9 +159,9 @@ def _number_checks(numbers: dict[str, Lattice]) -> Iterator[str]:
 
 
 def _column(name: str) -> str:
-    from pqd.engine.tables import identifier  # noqa: PLC0415 - with the engine
+    from pqd.sql.schema import quote_identifier  # noqa: PLC0415 - slow to import
 
-    return identifier(name)
+    return quote_identifier(name)
 
 
 def _understood(sql: str) -> bool:

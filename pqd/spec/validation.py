@@ -27,7 +27,7 @@ class Problem:
     text: str
 
 
-class Tables:
+class Document:
     """The content of a spec file, and the problems found in it so far."""
 
     def __init__(self, data: dict[str, Any], places: Places) -> None:

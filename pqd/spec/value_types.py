@@ -22,7 +22,7 @@ _MOST_BITS = 1100
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ValueType:
     """What a value may be.
 
     ``read`` takes the value as TOML gives it and the key's name; it returns the value as ``Spec``
@@ -84,7 +84,7 @@ def _typed(value: object, name: str, wanted: str, *types: type) -> None:
 
 def _number(
     parse: Callable[[Any, str], Any], wanted: str, number: dict[str, Any], text: str
-) -> Form:
+) -> ValueType:
     """Return the form of a number, or of a text with one: ``"1/3"``."""
 
     def read(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever stands in the file
@@ -92,7 +92,7 @@ def _number(
         return parse(value, name)
 
     both = [{"type": "number", **number}, {"type": "string", "pattern": text}]
-    return Form({"anyOf": both}, read)
+    return ValueType({"anyOf": both}, read)
 
 
 def _tolerance(value: Any, _: str) -> Any:  # noqa: ANN401 - kept as it was written
@@ -140,14 +140,14 @@ DELTA = _number(_share, "a number such as 1e-6", {"minimum": 0, "exclusiveMaximu
 STEP = _number(_step, "a number such as 1", {"exclusiveMinimum": 0}, _ABOVE_ZERO)
 
 
-def _text(wanted: str, pattern: str = r"\S") -> Form:
+def _text(wanted: str, pattern: str = r"\S") -> ValueType:
     def read(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file
         _typed(value, name, wanted, str)
         if not value.strip():
             raise ParameterError(f"{name} is empty; {wanted} is needed")
         return str(value)
 
-    return Form({"type": "string", "pattern": pattern}, read)
+    return ValueType({"type": "string", "pattern": pattern}, read)
 
 
 def _read_id(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file
@@ -170,11 +170,11 @@ def _read_rows(value: Any, name: str) -> int:  # noqa: ANN401 - whatever stands 
 TEXT = _text("a text in quotes")
 SQL = _text('a query such as "SELECT COUNT(*) FROM D"')
 BINS = _text('a text such as "age=0:100:10"')
-ID = Form({"type": "string", "pattern": r"^\S(.*\S)?$"}, _read_id)
-ROWS = Form({"type": "integer", "minimum": 1}, _read_rows)
+ID = ValueType({"type": "string", "pattern": r"^\S(.*\S)?$"}, _read_id)
+ROWS = ValueType({"type": "integer", "minimum": 1}, _read_rows)
 
 
-def one_of(*words: str) -> Form:
+def one_of(*words: str) -> ValueType:
     """Return the form of a text that is one of ``words``."""
     allowed = ", ".join(words)
 
@@ -184,7 +184,7 @@ def one_of(*words: str) -> Form:
             raise ParameterError(f"{name} is {shown(value)}; {nearest(value, words)}")
         return str(value)
 
-    return Form({"enum": list(words)}, read)
+    return ValueType({"enum": list(words)}, read)
 
 
 def _read_names(value: Any, name: str) -> tuple[str, ...]:  # noqa: ANN401 - from the file
@@ -237,10 +237,10 @@ def _read_keys(value: Any, name: str) -> tuple[Any, ...]:  # noqa: ANN401 - from
     return tuple(tuple(item) for item in value) if several else tuple(value)
 
 
-NAMES = Form(
+NAMES = ValueType(
     {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}, _read_names
 )
-KEYS = Form(
+KEYS = ValueType(
     {
         "type": "array",
         "minItems": 1,
@@ -267,7 +267,7 @@ def _read_bounds(value: Any, name: str) -> list[Any]:  # noqa: ANN401 - from the
     return list(value)
 
 
-BOUNDS = Form(
+BOUNDS = ValueType(
     {
         "type": "array",
         "items": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": _ANY_SIZE}]},

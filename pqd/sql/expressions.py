@@ -7,14 +7,14 @@ anything else that may raise on some value are not admitted, since such an error
 
 import difflib
 import math
-from collections.abc import Callable, Mapping
-from enum import StrEnum
+from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple, NoReturn
 
 from sqlglot import exp
 
 from pqd.errors import QueryError
+from pqd.sql.schema import Kind, Schema, fold_case
 
 SQL_LIMIT = 100_000
 _MOMENTS = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
@@ -22,21 +22,6 @@ _MOMENTS = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
 _MOST_PIPES = 16
 
 
-def folded(name: str) -> str:
-    """Return the form in which column names are compared: case does not count."""
-    return name.lower()
-
-
-class Kind(StrEnum):
-    """The four kinds of value; a column's kind comes from the synthetic table or the user."""
-
-    NUMBER = "number"
-    TEXT = "text"
-    BOOLEAN = "boolean"
-    TIME = "time"
-
-
-Schema = Mapping[str, Kind]
 Checked = tuple[exp.Expr, Kind | None]
 
 ADMITTED = (
@@ -45,13 +30,13 @@ ADMITTED = (
 )
 
 
-class Checker:
+class ExpressionChecker:
     """Checks expressions of one query against a schema and rewrites them for the engine."""
 
     def __init__(self, sql: str, schema: Schema, table_names: frozenset[str]) -> None:
         """``sql`` is the text that places refer to; ``table_names`` may qualify a column."""
         self._sql = sql
-        self._names = {folded(name): name for name in schema}
+        self._names = {fold_case(name): name for name in schema}
         self._pipes = 0
         self._schema = schema
         self._tables = table_names
@@ -97,7 +82,7 @@ class Checker:
         """A column of the schema, qualified or not."""
         if node.text("table") and node.text("table").lower() not in self._tables:
             self._refuse(node, f'there is no table "{node.text("table")}" in this query')
-        name = self._names.get(folded(node.name))
+        name = self._names.get(fold_case(node.name))
         if name is None:
             self._refuse(node, self._unknown(node.name, quoted=bool(node.this.args.get("quoted"))))
         self.columns.add(name)
@@ -337,12 +322,14 @@ def _article(kind: Kind | None) -> str:
 
 
 class _Rule(NamedTuple):
-    check: Callable[[Checker, exp.Expr], Checked]
+    check: Callable[[ExpressionChecker, exp.Expr], Checked]
     arguments: frozenset[str]
 
 
 def _rules(
-    *groups: tuple[tuple[type[exp.Expr], ...], str, Callable[[Checker, exp.Expr], Checked]],
+    *groups: tuple[
+        tuple[type[exp.Expr], ...], str, Callable[[ExpressionChecker, exp.Expr], Checked]
+    ],
 ) -> dict[type[exp.Expr], _Rule]:
     return {
         node: _Rule(check, frozenset(arguments.split()))
@@ -362,29 +349,33 @@ _OPEN = frozenset(
 
 # Every admitted node, the arguments it may carry (any other is refused), and its rule.
 _RULES = _rules(
-    ((exp.Column,), "this table", Checker.column),
-    ((exp.Literal,), "this is_string", Checker.literal),
-    ((exp.Boolean,), "this", Checker.boolean),
-    ((exp.Null,), "", Checker.null),
-    ((exp.Paren,), "this", Checker.paren),
-    ((exp.And, exp.Or, exp.Not), "this expression", Checker.logical),
+    ((exp.Column,), "this table", ExpressionChecker.column),
+    ((exp.Literal,), "this is_string", ExpressionChecker.literal),
+    ((exp.Boolean,), "this", ExpressionChecker.boolean),
+    ((exp.Null,), "", ExpressionChecker.null),
+    ((exp.Paren,), "this", ExpressionChecker.paren),
+    ((exp.And, exp.Or, exp.Not), "this expression", ExpressionChecker.logical),
     (
         (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
         "this expression",
-        Checker.compared,
+        ExpressionChecker.compared,
     ),
-    ((exp.Between,), "this low high", Checker.compared),
-    ((exp.In,), "this expressions", Checker.compared),
-    ((exp.Like, exp.ILike), "this expression negate", Checker.like),
-    ((exp.Escape,), "this expression", Checker.escape),
-    ((exp.Is,), "this expression", Checker.is_),
-    ((exp.Neg, exp.Abs, exp.Add, exp.Sub, exp.Mul), "this expression", Checker.arithmetic),
-    ((exp.Lower, exp.Upper, exp.Trim), "this", Checker.text_function),
-    ((exp.DPipe,), "this expression safe", Checker.text_function),
-    ((exp.Length,), "this", Checker.length),
-    ((exp.Substring,), "this start length", Checker.substring),
-    ((exp.Year, exp.Month, exp.Day), "this", Checker.calendar),
-    ((exp.Coalesce,), "this expressions", Checker.coalesce),
-    ((exp.Case,), "this ifs default", Checker.case),
-    ((exp.Cast,), "this to", Checker.cast),
+    ((exp.Between,), "this low high", ExpressionChecker.compared),
+    ((exp.In,), "this expressions", ExpressionChecker.compared),
+    ((exp.Like, exp.ILike), "this expression negate", ExpressionChecker.like),
+    ((exp.Escape,), "this expression", ExpressionChecker.escape),
+    ((exp.Is,), "this expression", ExpressionChecker.is_),
+    (
+        (exp.Neg, exp.Abs, exp.Add, exp.Sub, exp.Mul),
+        "this expression",
+        ExpressionChecker.arithmetic,
+    ),
+    ((exp.Lower, exp.Upper, exp.Trim), "this", ExpressionChecker.text_function),
+    ((exp.DPipe,), "this expression safe", ExpressionChecker.text_function),
+    ((exp.Length,), "this", ExpressionChecker.length),
+    ((exp.Substring,), "this start length", ExpressionChecker.substring),
+    ((exp.Year, exp.Month, exp.Day), "this", ExpressionChecker.calendar),
+    ((exp.Coalesce,), "this expressions", ExpressionChecker.coalesce),
+    ((exp.Case,), "this ifs default", ExpressionChecker.case),
+    ((exp.Cast,), "this to", ExpressionChecker.cast),
 )

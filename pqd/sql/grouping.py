@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from deciders.errors import ParameterError
 from deciders.exact import exact, positive
-from pqd.engine.tables import identifier, quoted
 from pqd.errors import QueryError, UnanswerableError
 from pqd.sql.query import Cell, Key, Query
+from pqd.sql.schema import quote_identifier, quote_literal
 from reports.text.numbers import number_text
 
 MOST_GROUPS = 1000
@@ -72,7 +72,7 @@ class Bins:
         """
         if query.group_by:
             raise QueryError("bins and GROUP BY do not go together; use one of them", query.sql)
-        column = identifier(self.column)
+        column = quote_identifier(self.column)
         made = []
         for number in range(int((self.upper - self.lower) / self.width)):
             low = self.lower + number * self.width
@@ -119,7 +119,7 @@ def grouped(query: Query, found: Callable[[], Sequence[Key]]) -> tuple[Query, ..
 def _of_key(query: Query, names: Sequence[str], key: Key) -> Query:
     pairs = list(zip(names, key, strict=True))
     condition = " AND ".join(
-        f"{identifier(n)} IS NULL" if cell is None else f"{identifier(n)} = {_literal(cell)}"
+        f"{quote_identifier(n)} " + ("IS NULL" if cell is None else f"= {_literal(cell)}")
         for n, cell in pairs
     )
     return query.only(condition, ", ".join(f"{n} = {_shown(cell)}" for n, cell in pairs))
@@ -131,7 +131,7 @@ def _literal(cell: Cell) -> str:
     if isinstance(cell, (int, float, Decimal)):
         return _number(exact(cell))
     text = cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
-    return quoted(text)
+    return quote_literal(text)
 
 
 def _number(number: Fraction) -> str:

@@ -15,9 +15,10 @@ from sqlglot import exp
 from deciders.errors import ParameterError
 from deciders.exact import probability
 from pqd.errors import QueryError
-from pqd.sql.expressions import SQL_LIMIT, Checker, Schema, folded, place
+from pqd.sql.expressions import SQL_LIMIT, ExpressionChecker, place
 from pqd.sql.parser import TOO_DEEP, quiet, statements
 from pqd.sql.predicate import Atom, Predicate, combined, normal_form
+from pqd.sql.schema import Schema, fold_case
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -158,38 +159,38 @@ class Query:
             object.__setattr__(made, name, value)
         return made
 
-    def resolve(self, schema: Schema) -> Resolved:
+    def resolve(self, schema: Schema) -> BoundExpression:
         """Check names and kinds against ``schema`` (public) and return what the engine needs."""
         table = self._select.args["from_"].this
         names = frozenset(name.lower() for name in (table.name, table.alias) if name)
-        checker = Checker(self.sql, schema, names)
+        checker = ExpressionChecker(self.sql, schema, names)
         try:
             return self._resolved(checker)
         except RecursionError:
             _refuse(TOO_DEEP, self.sql)
 
     @quiet()
-    def _resolved(self, checker: Checker) -> Resolved:
+    def _resolved(self, checker: ExpressionChecker) -> BoundExpression:
         where = self._select.args.get("where")
         matching = predicate = normal_form(checker.predicate(where.this)) if where else None
         value = self._operand
         if value is None:
-            return Resolved(predicate, None, frozenset(checker.columns), matching)
+            return BoundExpression(predicate, None, frozenset(checker.columns), matching)
         if self.aggregate == "COUNT":
             counted = exp.Not(this=exp.Is(this=checker.scalar(value), expression=exp.Null()))
             present = Atom(counted.sql(dialect="duckdb"))
             predicate = combined("and", (predicate, present)) if predicate else present
-            return Resolved(predicate, None, frozenset(checker.columns), matching)
+            return BoundExpression(predicate, None, frozenset(checker.columns), matching)
         if self.aggregate == "COUNT DISTINCT":
             measured = checker.scalar(value)
         else:
             measured = checker.number(value, self.aggregate)
         columns = frozenset(checker.columns)
-        return Resolved(predicate, measured.sql(dialect="duckdb"), columns, matching)
+        return BoundExpression(predicate, measured.sql(dialect="duckdb"), columns, matching)
 
 
 @dataclass(frozen=True)
-class Resolved:
+class BoundExpression:
     """A query in terms of typed columns: its predicate, the SQL of its operand, its columns.
 
     ``where`` is the predicate without what COUNT(column) adds to it.
@@ -264,11 +265,11 @@ def _grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
     if group and (extra or not found or not all(isinstance(x, exp.Column) for x in found)):
         _refuse("GROUP BY takes names of columns, such as GROUP BY sex, race", sql, group)
     names = tuple(column.name for column in found)
-    lowered = [folded(name) for name in names]
+    lowered = [fold_case(name) for name in names]
     if len(set(lowered)) < len(lowered):
         _refuse("GROUP BY names a column twice", sql, group)
     beside = [node.unalias() for node in select.expressions if not _aggregates(node)]
-    strange = next((x for x in beside if folded(x.name) not in lowered), None)
+    strange = next((x for x in beside if fold_case(x.name) not in lowered), None)
     if len(select.expressions) - len(beside) != 1 or strange is not None:
         count = len(select.expressions)
         _refuse(

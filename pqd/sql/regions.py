@@ -6,62 +6,31 @@ missed costs budget only.  Everything here errs to that side: a predicate is ove
 column by column, and what is not recognised restricts nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import groupby
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from pqd.engine.tables import identifier, quoted
 from pqd.sql.predicate import Atom, Predicate
+from pqd.sql.schema import quote_identifier, quote_literal
+from pqd.sql.value_sets import (
+    _ANYTHING,
+    _NOTHING,
+    _NULL,
+    _PRESENT,
+    Cut,
+    Value,
+    ValueSet,
+    _one_type,
+    _swept,
+    disjoint,
+)
 
-# Numbers are doubles, as in the engine: literals that are one double are one value, and -0 is 0.
-Value = float | str | bool | datetime
-# The place just below a value (False) or just above it (True); places sort as the values do.
-Cut = tuple[Value, bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """What a column may hold: NULL or not, and a union of intervals of values of one type.
-
-    ``null`` says whether NULL is admitted, ``start`` whether values below the first cut are; at
-    each cut (ascending) admission turns over.  So [a, b) is cut below a and below b, the constant
-    a is cut below and above a, and a complement is the same cuts from the other start.  A set of
-    texts is such a union of constants; which order the engine gives to texts does not matter.
-    """
-
-    null: bool
-    start: bool
-    cuts: tuple[Cut, ...] = ()
-
-    @property
-    def single(self) -> object:
-        """The type of the one value that is admitted (None for NULL alone), False if more are."""
-        if self == _NULL:
-            return None
-        values = {value for value, _ in self.cuts}
-        if self.null or len(values) != 1:
-            return False
-        (value,) = values
-        if isinstance(value, bool):
-            # One cut tells which of the two it is.
-            return bool if len(self.cuts) == 1 else False
-        return type(value) if len(self.cuts) == 2 and not self.start else False
-
-
-Region = Mapping[str, Admitted]
-
-_ANYTHING = Admitted(null=True, start=True)
-_PRESENT = Admitted(null=False, start=True)
-_NULL = Admitted(null=True, start=False)
-_NOTHING = Admitted(null=False, start=False)
+Region = Mapping[str, ValueSet]
 
 
 def region(predicate: Predicate | None) -> Region:
@@ -98,24 +67,14 @@ def separating(first: Region, second: Region) -> str | None:
         regions, whatever the table; None proves nothing.
     """
     for column in sorted(first.keys() | second.keys()):
-        if apart(first.get(column, _ANYTHING), second.get(column, _ANYTHING)):
+        if disjoint(first.get(column, _ANYTHING), second.get(column, _ANYTHING)):
             return column
     return None
 
 
-def apart(first: Admitted, second: Admitted) -> bool:
-    """Say whether no value, nor NULL, is admitted by both."""
-    return _swept("and", (first, second)) == _NOTHING
-
-
-def united(first: Admitted, second: Admitted) -> Admitted:
-    """Return what either admits, or more."""
-    return _swept("or", (first, second))
-
-
 def describe(column: str, region: Region) -> str:
     """Return in short words what ``region`` admits on ``column``, to show a proof to a user."""
-    name, admitted = identifier(column), region.get(column, _ANYTHING)
+    name, admitted = quote_identifier(column), region.get(column, _ANYTHING)
     fixed = {
         _ANYTHING: f"{name} is anything",
         _PRESENT: f"{name} is not NULL",
@@ -127,32 +86,6 @@ def describe(column: str, region: Region) -> str:
     return f"{name} {_words(admitted)}{' or NULL' if admitted.null else ''}"
 
 
-def _swept(how: Literal["and", "or"], parts: Sequence[Admitted]) -> Admitted:
-    """Return what all (and) or any (or) of ``parts`` admit; anything if types of values mix."""
-    if not _one_type(parts):
-        return _ANYTHING
-    least = len(parts) if how == "and" else 1
-    depth = sum(part.start for part in parts)
-    start = inside = depth >= least
-    turns = sorted(
-        (cut, -1 if (turn % 2 == 0) == part.start else 1)
-        for part in parts
-        for turn, cut in enumerate(part.cuts)
-    )
-    cuts = []
-    for cut, steps in groupby(turns, key=itemgetter(0)):
-        depth += sum(step for _, step in steps)
-        if (depth >= least) != inside:
-            inside = not inside
-            cuts.append(cut)
-    return Admitted(sum(part.null for part in parts) >= least, start, tuple(cuts))
-
-
-def _one_type(parts: Iterable[Admitted]) -> bool:
-    """Say whether all cuts are at values of one type, which are in order."""
-    return len({type(value) for part in parts for value, _ in part.cuts}) <= 1
-
-
 class _Truth(NamedTuple):
     """Where one condition on one column may be TRUE, and where it may be FALSE.
 
@@ -160,12 +93,12 @@ class _Truth(NamedTuple):
     """
 
     column: str
-    true: Admitted
-    false: Admitted
+    true: ValueSet
+    false: ValueSet
     exact: bool = True
 
 
-def exactly(atom: Atom) -> tuple[str, Admitted] | None:
+def exactly(atom: Atom) -> tuple[str, ValueSet] | None:
     """Return the one column of a condition and just what it holds where the condition is TRUE.
 
     None if the condition is not one whose meaning is known exactly.
@@ -174,7 +107,7 @@ def exactly(atom: Atom) -> tuple[str, Admitted] | None:
     return (truth.column, truth.true) if truth and truth.exact else None
 
 
-def _constraints(sql: str) -> tuple[tuple[str, Admitted], ...]:
+def _constraints(sql: str) -> tuple[tuple[str, ValueSet], ...]:
     truth = _read(sql)
     return ((truth.column, truth.true),) if truth else ()
 
@@ -227,7 +160,7 @@ def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Tr
         return _Truth(column, false, true, exact)
     if operator in {exp.Is, exp.NullSafeEQ}:
         true = _NULL if value is None else _constants_only(value)
-        return _Truth(column, true, Admitted(not true.null, not true.start, true.cuts))
+        return _Truth(column, true, ValueSet(not true.null, not true.start, true.cuts))
     # From here on NULL on either side is unknown, which is neither TRUE nor FALSE.
     if value is None:
         return _Truth(column, _NOTHING, _NOTHING)
@@ -240,15 +173,15 @@ def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Tr
         return _Truth(column, _PRESENT, _PRESENT, exact=False)
     else:
         start, above = _HALF_LINES[operator]
-        true = Admitted(null=False, start=start, cuts=((value, above),))
-    return _Truth(column, true, Admitted(null=False, start=not true.start, cuts=true.cuts))
+        true = ValueSet(null=False, start=start, cuts=((value, above),))
+    return _Truth(column, true, ValueSet(null=False, start=not true.start, cuts=true.cuts))
 
 
-def _constants_only(value: Value) -> Admitted:
+def _constants_only(value: Value) -> ValueSet:
     if isinstance(value, bool):
         # One cut parts FALSE from TRUE, so that each is the complement of the other.
-        return Admitted(null=False, start=not value, cuts=((True, False),))
-    return Admitted(null=False, start=False, cuts=((value, False), (value, True)))
+        return ValueSet(null=False, start=not value, cuts=((True, False),))
+    return ValueSet(null=False, start=False, cuts=((value, False), (value, True)))
 
 
 def _column(node: exp.Expr) -> str:
@@ -299,11 +232,11 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
 _OPERATORS = frozenset({*_MIRRORED, exp.Like, exp.ILike, exp.Is})
 
 
-def _words(admitted: Admitted) -> str:
+def _words(admitted: ValueSet) -> str:
     if isinstance(admitted.cuts[0][0], bool):
         return "= FALSE" if admitted.start else "= TRUE"
     pieces = list(_pieces(admitted))
-    gaps = list(_pieces(Admitted(null=False, start=not admitted.start, cuts=admitted.cuts)))
+    gaps = list(_pieces(ValueSet(null=False, start=not admitted.start, cuts=admitted.cuts)))
     for words, word, several in ((pieces, "=", "in"), (gaps, "<>", "not in")):
         points = [low[0] for low, high in words if low and high and low[0] == high[0]]
         if len(points) == len(words):
@@ -312,7 +245,7 @@ def _words(admitted: Admitted) -> str:
     return "in " + _listed([_interval(*piece) for piece in pieces], " or ")
 
 
-def _pieces(admitted: Admitted) -> Iterator[tuple[Cut | None, Cut | None]]:
+def _pieces(admitted: ValueSet) -> Iterator[tuple[Cut | None, Cut | None]]:
     """Yield the intervals by their ends; None is an end at infinity."""
     ends: list[Cut | None] = [None, *admitted.cuts] if admitted.start else [*admitted.cuts]
     ends += [None] * (len(ends) % 2)
@@ -335,4 +268,4 @@ def _literal(value: Value) -> str:
         return repr(value).removesuffix(".0")
     text = value if isinstance(value, str) else str(value).removesuffix(" 00:00:00")
     short = text if len(text) <= 40 else text[:37] + "..."
-    return quoted(short)
+    return quote_literal(short)

@@ -28,7 +28,7 @@ from reports.text.headlines import (
 from reports.text.numbers import epsilon_text, number_text
 
 if TYPE_CHECKING:
-    from reports.models.compare import Cell, ComparedQuery, CompareReport, Standing
+    from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
 
 _SYMBOLS = {"trusted": "✓", "not trusted": "✗", "undecided": "?"}
 _WHOLE = Share(0.0, 1.0)
@@ -74,7 +74,7 @@ def compare_context(report: CompareReport, command: str | None) -> dict[str, Any
 
 
 def _leader(
-    report: CompareReport, standing: Standing, anchors: Mapping[str, str]
+    report: CompareReport, standing: LeaderboardRow, anchors: Mapping[str, str]
 ) -> dict[str, Any]:
     counts = (standing.trusted, standing.not_trusted, standing.undecided)
     return {
@@ -106,7 +106,7 @@ def _ties(report: CompareReport) -> Iterator[str]:
 
 
 def _wins(
-    report: CompareReport, standing: Standing, anchors: Mapping[str, str]
+    report: CompareReport, standing: LeaderboardRow, anchors: Mapping[str, str]
 ) -> list[tuple[str, str | None]]:
     """Return where a candidate is closest, the groups of one query together."""
     blocks = {query.id: query.block for query in report.queries}
@@ -118,7 +118,7 @@ def _wins(
     ]
 
 
-def _told(standing: Standing) -> str:
+def _told(standing: LeaderboardRow) -> str:
     """Return where a candidate is best and worst, in a line."""
     closest = f"closest on {counted(len(standing.wins), 'query', 'queries')}"
     if not standing.worst:

@@ -23,7 +23,7 @@ from reports.text.escape import visible
 from reports.text.headlines import KINDS, compare_headline
 
 if TYPE_CHECKING:
-    from reports.models.compare import ComparedQuery, CompareReport, Standing
+    from reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
 
 _BOARD = (
     ("rank", "---:"),
@@ -58,7 +58,7 @@ def compare_parts(report: CompareReport) -> Iterator[str]:
     yield folded("How to read this", [items([*how_to_read(report), *report.notes])])
 
 
-def _standing(standing: Standing) -> list[str]:
+def _standing(standing: LeaderboardRow) -> list[str]:
     kind = f" ({KINDS[standing.kind]})" if standing.kind in KINDS else ""
     return [
         rank_text(standing),

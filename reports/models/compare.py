@@ -59,7 +59,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseFacts:
+class EstimatorFacts:
     """A release that could have answered one query for every candidate, from public data.
 
     ``error`` is the largest error probability over the candidates on public stand-ins, at the same
@@ -92,7 +92,7 @@ class ComparedQuery:
     tolerance: str
     release: str
     reason: str
-    releases: tuple[ReleaseFacts, ...]
+    releases: tuple[EstimatorFacts, ...]
     epsilon: Fraction
     tau_min: float | None
     cells: tuple[Cell, ...]
@@ -112,7 +112,7 @@ class ComparedQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LeaderboardRow:
     """One candidate in the leaderboard.
 
     ``share`` is the weighted share of queries whose verdict is yes; the true share lies between
@@ -146,7 +146,7 @@ class CompareReport(Rendered):
     """
 
     queries: tuple[ComparedQuery, ...]
-    leaderboard: tuple[Standing, ...]
+    leaderboard: tuple[LeaderboardRow, ...]
     better: tuple[tuple[str, str], ...]
     candidates: dict[str, str]
     private: str

@@ -11,7 +11,7 @@ from reports.text.escape import visible
 from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
-    from reports.models.compare import Cell, ComparedQuery, CompareReport, Standing
+    from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
 
 # By whether the terminal shows Unicode: the signs of within and outside.
 SYMBOLS = {True: {"yes": "\u2713", "no": "\u2717"}, False: {"yes": "+", "no": "x"}}
@@ -63,14 +63,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def share_words(standing: Standing) -> str:
+def share_words(standing: LeaderboardRow) -> str:
     """Return ``within tolerance on 73 % (55 % to 86 %); 7 yes, 2 no, 1 undecided``."""
     text = f"{percent(standing.share)} ({percent(standing.low)} to {percent(standing.high)})"
     counts = f"{standing.trusted} yes, {standing.not_trusted} no, {standing.undecided} undecided"
     return f"within tolerance on {text}; {counts}"
 
 
-def rank_text(standing: Standing, *, unicode: bool = True) -> str:
+def rank_text(standing: LeaderboardRow, *, unicode: bool = True) -> str:
     """Return ``1``, or ``1-3`` for the ranks that a candidate may have."""
     if standing.best_rank == standing.worst_rank:
         return str(standing.best_rank)

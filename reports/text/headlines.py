@@ -13,7 +13,7 @@ from reports.text.numbers import epsilon_text, number_text
 
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport
-    from reports.models.compare import ComparedQuery, CompareReport, Standing
+    from reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
     from reports.models.plan import PlanReport
     from reports.models.refusals import Refused
     from reports.models.release import ReleaseReport
@@ -127,7 +127,7 @@ def release_headline(report: ReleaseReport) -> tuple[str, str]:
     return title, lead + _left(report.refused)
 
 
-def share_sentence(standing: Standing, queries: Sequence[ComparedQuery]) -> str:
+def share_sentence(standing: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
     """Return the share of a candidate and what it lies in."""
     weighed = " by weight" if len({query.weight for query in queries}) > 1 else ""
     between = f"between {percent(standing.low)} and {percent(standing.high)}"

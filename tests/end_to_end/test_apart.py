@@ -22,11 +22,11 @@ from pqd.accounting.accounts import NO_LIMIT, Budget
 from pqd.accounting.ledger import FILE_NAME, Ledger
 from pqd.commands.audit import run
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import Rules
+from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.release import run_release
 from pqd.errors import LedgerError, NotPublicError, ParameterError
-from pqd.execution import Purse
-from pqd.parameters import Terms
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
 from pqd.pytest_plugin import Trust
 from pqd.sql.workload_files import as_queries
 
@@ -218,14 +218,19 @@ def test_nothing_is_shown_before_not_even_progress(folder: Path) -> None:
     def show(stage: str, done: int = 0, total: int = 0) -> None:
         raise AssertionError((stage, done, total))
 
-    terms = Terms.parse(tau=5, epsilon=1, alpha="0.05")
+    terms = Parameters.parse(tau=5, epsilon=1, alpha="0.05")
     asked, noise = as_queries(SQL), SecureNoise()
     bad = folder / "link.csv"
     for refused in (
         lambda: run(folder / "private.csv", bad, asked, terms, noise, show),
         lambda: run_release(folder / "private.csv", bad, asked, terms, noise, show),
         lambda: run_compare(
-            folder / "private.csv", {"a": bad}, asked, Rules.parse(terms), noise, show
+            folder / "private.csv",
+            {"a": bad},
+            asked,
+            ComparisonParameters.parse(terms),
+            noise,
+            show,
         ),
     ):
         with pytest.raises(NotPublicError):
@@ -241,12 +246,12 @@ def test_whoever_reads_a_public_table_asks_first() -> None:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
             if isinstance(node, ast.Call)
         }
-        if calls & {"Synthetics", "DuckDBEngine"}:
+        if calls & {"SyntheticTables", "DuckDBEngine"}:
             found.add(path.stem)
             # What reads tables that others have opened, or is the check itself.
-            below = {"synthetics", "ranges", "apart"}
-            assert "check_apart" in calls or path.stem in below, path
-    assert {"auditor", "checker", "comparer", "planner", "releaser", "starter"} <= found
+            below = {"synthetic_tables", "range_sums", "table_separation"}
+            assert "check_separation" in calls or path.stem in below, path
+    assert {"audit", "check", "compare", "plan", "release", "template"} <= found
 
 
 # What a ledger knows -----------------------------------------------------------------------------
@@ -363,15 +368,15 @@ def test_without_a_limit_any_ledger_may_be_named(spent: Path) -> None:
 
 
 def test_whoever_makes_a_purse_is_bound_too(spent: Path) -> None:
-    terms, asked = Terms.parse(tau=5, epsilon=1, alpha="0.05"), as_queries(SQL)
-    purse = Purse(Path("mine.sqlite"))
+    terms, asked = Parameters.parse(tau=5, epsilon=1, alpha="0.05"), as_queries(SQL)
+    accountant = Accountant(Path("mine.sqlite"))
     ledger = Ledger(spent)
     ledger.set_limit(NO_LIMIT, 1)
-    report = run("private.csv", "copy.csv", asked, terms, SecureNoise(), purse=purse)
+    report = run("private.csv", "copy.csv", asked, terms, SecureNoise(), accountant=accountant)
     assert report.spent == 1, "no limit is no limit"
     ledger.set_limit(Budget(Fraction(9)))
     with pytest.raises(ParameterError, match="states a limit"):
-        run("private.csv", "copy.csv", asked, terms, SecureNoise(), purse=purse)
+        run("private.csv", "copy.csv", asked, terms, SecureNoise(), accountant=accountant)
 
 
 # Query files -------------------------------------------------------------------------------------

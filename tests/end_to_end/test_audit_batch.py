@@ -19,7 +19,7 @@ from pqd.batches.mechanisms import MODES
 from pqd.commands.audit import run
 from pqd.commands.check import run_check
 from pqd.errors import BudgetError, ParameterError
-from pqd.parameters import Terms
+from pqd.parameters import Parameters
 from pqd.spec import SpecError, read_spec
 from pqd.sql.workload_files import as_queries
 from reports import AuditReport
@@ -101,7 +101,7 @@ def simulated(
     *,
     detailed: bool = False,
 ) -> AuditReport:
-    terms = Terms.parse(tau=20, epsilon="0.5", alpha=0.05, detailed=detailed)
+    terms = Parameters.parse(tau=20, epsilon="0.5", alpha=0.05, detailed=detailed)
     return run(private, COPY, as_queries(queries), terms, noise, batch=batch)
 
 

@@ -16,9 +16,9 @@ import pqd
 from deciders import SimulatedNoise
 from pqd.accounting.ledger import Ledger
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import Rules
+from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.reference_tables import MARGINALS
-from pqd.parameters import Terms
+from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.html.document import html_text
 from reports.markdown.check import markdown_text
@@ -476,10 +476,12 @@ def test_frames_compare_as_files_do(candidates: dict[str, str]) -> None:
 
 
 def test_simulated_noise_is_stamped(candidates: dict[str, str]) -> None:
-    terms = Terms.parse(tau="5%", epsilon="1/2", alpha=0.05)
+    terms = Parameters.parse(tau="5%", epsilon="1/2", alpha=0.05)
     asked = as_queries(WORKLOAD["women"])
     tables = few(candidates, 2)
-    report = run_compare(PRIVATE, tables, asked, Rules.parse(terms), SimulatedNoise(1))
+    report = run_compare(
+        PRIVATE, tables, asked, ComparisonParameters.parse(terms), SimulatedNoise(1)
+    )
     assert report.simulated
     assert str(report).startswith("SIMULATED")
     assert report.to_dict()["simulated"] is True

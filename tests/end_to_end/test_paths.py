@@ -14,8 +14,8 @@ from deciders import SecureNoise
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run
 from pqd.errors import LostLedgerError
-from pqd.execution import Purse
-from pqd.parameters import Terms
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 
 Ran = tuple[int, str, str]
@@ -307,8 +307,8 @@ class Meddling:
 
 
 def audited(path: Path, meddle: Callable[[], object]) -> object:
-    terms = Terms.parse(tau=5, epsilon=1, alpha=0.05)
-    return run(PRIVATE, COPY, as_queries(SQL), terms, Meddling(meddle), purse=Purse(path))
+    terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05)
+    return run(PRIVATE, COPY, as_queries(SQL), terms, Meddling(meddle), accountant=Accountant(path))
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved"])

@@ -17,8 +17,8 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.commands.release import run_release
 from pqd.errors import BudgetError, ParameterError, PqdError, QueryError
-from pqd.execution import Purse
-from pqd.parameters import Terms
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleaseReport
 from reports.terminal.audit import rendered_text
@@ -65,7 +65,7 @@ def released(private: object = SECRET, queries: Any = QUERIES, **options: Any) -
 def simulated(
     private: object, noise: Any, mechanism: str = "auto", **options: Any
 ) -> ReleaseReport:
-    terms = Terms.parse(tau=1, epsilon="0.5", alpha=0.05, decider=mechanism, columns=COLUMNS)
+    terms = Parameters.parse(tau=1, epsilon="0.5", alpha=0.05, decider=mechanism, columns=COLUMNS)
     return run_release(private, COPY, as_queries(QUERIES), terms, noise, **options)
 
 
@@ -126,7 +126,7 @@ def test_a_query_without_a_condition(sql: str, mechanism: str) -> None:
         SECRET.iloc[:0],
         COPY,
         as_queries(sql),
-        Terms.parse(tau=1, epsilon=1, alpha=0.05, decider=mechanism),
+        Parameters.parse(tau=1, epsilon=1, alpha=0.05, decider=mechanism),
         SimulatedNoise(2),
     ).queries
 
@@ -322,7 +322,7 @@ def test_reports_do_not_depend_on_the_private_table(mechanism: str, record: str)
 
 @pytest.mark.parametrize("record", RECORDS)
 def test_range_sums_do_not_depend_on_the_private_table(record: str) -> None:
-    terms = Terms.parse(tau=1, epsilon="0.5", alpha=0.05, decider="ranges")
+    terms = Parameters.parse(tau=1, epsilon="0.5", alpha=0.05, decider="ranges")
     told = {
         said(run_release(private, COPY, as_queries(RANGE_SUMS), terms, RECORDS[record]()))
         for private in (SECRET, *OTHERS.values())
@@ -335,8 +335,10 @@ def test_reports_with_a_ledger_do_not_depend_on_the_private_table(tmp_path: Path
     for number, private in enumerate((SECRET, OTHERS["many other rows"])):
         folder = tmp_path / str(number)
         folder.mkdir()
-        purse = Purse(folder / "ledger.sqlite")
-        told = [said(simulated(private, RECORDS["near"](), purse=purse)) for _ in range(2)]
+        accountant = Accountant(folder / "ledger.sqlite")
+        told = [
+            said(simulated(private, RECORDS["near"](), accountant=accountant)) for _ in range(2)
+        ]
         assert told[0] != told[1], "the second run is replayed"
         reports.append(told)
     assert reports[0] == reports[1]

@@ -16,12 +16,12 @@ from pqd.batches.workload_laplace import answers as answered
 from pqd.commands import release as releaser
 from pqd.commands.audit import part_of
 from pqd.commands.release import run_release
-from pqd.engine.scan_plan import Workload
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.execution import Part
-from pqd.parameters import Terms
-from pqd.planning.decisions import Asked
+from pqd.parameters import Parameters
+from pqd.planning.decisions import QueryRequest
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleasedQuery, ReleaseReport
 from tests.end_to_end.test_release import table
@@ -52,7 +52,7 @@ def released(
     epsilon: object = 1,
     private: pd.DataFrame = SECRET,
 ) -> ReleaseReport:
-    terms = Terms.parse(
+    terms = Parameters.parse(
         tau=1, epsilon=str(epsilon), alpha=str(alpha), decider=mechanism, columns=COLUMNS
     )
     return run_release(private, COPY, as_queries(list(QUERIES)), terms, noise)
@@ -83,9 +83,9 @@ def ends(query: ReleasedQuery) -> tuple[float, float]:
 def batched(mechanism: str) -> tuple[list[Made], Part[Member]]:
     """Return the batches of a release before anything is drawn, and the tables."""
     opened = open_table(COPY, "synthetic"), open_table(SECRET, "private")
-    terms = Terms.parse(tau=1, epsilon=1, alpha="0.1", decider=mechanism, columns=COLUMNS)
-    asked = [Asked(query, terms) for query in as_queries(list(QUERIES))]
-    part = part_of(Synthetics([opened[0]], opened[1]), asked, terms.facts, Member.of)
+    terms = Parameters.parse(tau=1, epsilon=1, alpha="0.1", decider=mechanism, columns=COLUMNS)
+    asked = [QueryRequest(query, terms) for query in as_queries(list(QUERIES))]
+    part = part_of(SyntheticTables([opened[0]], opened[1]), asked, terms.facts, Member.of)
     return batches(part.prepared.demand(), part, opened[0], terms), part
 
 
@@ -98,7 +98,7 @@ def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> t
     level, noise = float(alpha), Scaled(3, factor)
     found: list[float] = []
     for one in made:
-        cells = part.engine.cells(part.private, part.prepared.schema, Workload(one.batch.tasks))
+        cells = part.engine.cells(part.private, part.prepared.schema, ScanPlan(one.batch.tasks))
         exact = answered(one.batch.workload, cells).tolist()
         rows = one.batch.plan.read(cells)
         drawn = [one.batch.plan.release(rows, one.batch.epsilon, noise) for _ in range(RUNS)]
@@ -169,14 +169,14 @@ def test_answers_that_are_not_only_noisy_have_none() -> None:
         report = released(SimulatedNoise(1), mechanism)
         assert all(query.low is None and query.high is None for query in report.queries)
     sums = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6")]
-    terms = Terms.parse(tau=1, epsilon=1, alpha=0.05, decider="ranges", columns=COLUMNS)
+    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.05, decider="ranges", columns=COLUMNS)
     report = run_release(SECRET, COPY, as_queries(sums), terms, SimulatedNoise(1))
     assert all(query.low is None and query.high is None for query in report.queries)
 
 
 def test_units_are_those_of_the_column() -> None:
     columns = {"pay": {"bounds": (0, 8), "step": Fraction(1, 4)}}
-    terms = Terms.parse(tau=1, epsilon=1, alpha=0.1, decider="workload", columns=columns)
+    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.1, decider="workload", columns=columns)
     asked = as_queries("SELECT SUM(pay) FROM D")
     (query,) = run_release(SECRET, COPY, asked, terms, Fixed(0)).queries
     low, high = ends(query)

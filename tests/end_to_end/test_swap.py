@@ -16,7 +16,7 @@ from deciders import DECIDERS
 from pqd.commands.audit import run
 from pqd.commands.check import run_check
 from pqd.errors import PqdError
-from pqd.parameters import Terms
+from pqd.parameters import Parameters
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
 from reports import AuditReport
@@ -73,8 +73,10 @@ PRIVATE = private_tables()
 RECORDS = {"near": Recorded([3], answer=True), "far below": Recorded([-(2**50)], answer=False)}
 
 
-def terms(decider: str = "auto", columns: Mapping[str, Any] | None = None) -> Terms:
-    return Terms.parse(tau="1.5", epsilon="0.5", alpha="0.05", decider=decider, columns=columns)
+def terms(decider: str = "auto", columns: Mapping[str, Any] | None = None) -> Parameters:
+    return Parameters.parse(
+        tau="1.5", epsilon="0.5", alpha="0.05", decider=decider, columns=columns
+    )
 
 
 def said(report: AuditReport) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import Rules
+from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import PqdError
-from pqd.execution import Purse
-from pqd.parameters import Terms
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.html.document import html_text
 from reports.markdown.check import markdown_text
@@ -82,10 +82,12 @@ RECORDS: dict[str, Callable[[], Recorded]] = {
 }
 
 
-def rules(release: str = "auto", baselines: int | None = None, **options: Any) -> Rules:
+def rules(
+    release: str = "auto", baselines: int | None = None, **options: Any
+) -> ComparisonParameters:
     given: dict[str, Any] = {"tau": "20%", "epsilon": "0.5", "alpha": "0.05"} | options
-    terms = Terms.parse(decider=release, **given)
-    return Rules.parse(terms, {"q1": 2}, {"q2": "1.5"}, baselines)
+    terms = Parameters.parse(decider=release, **given)
+    return ComparisonParameters.parse(terms, {"q1": 2}, {"q2": "1.5"}, baselines)
 
 
 def said(report: CompareReport) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ def said(report: CompareReport) -> tuple[str, ...]:
 def compared(
     private: object,
     noise: Any,
-    stated: Rules,
+    stated: ComparisonParameters,
     queries: Sequence[str] = QUERIES,
     **options: Any,
 ) -> CompareReport:
@@ -188,9 +190,17 @@ def test_reports_with_a_ledger_do_not_depend_on_the_private_table(tmp_path: Path
     for number, name in enumerate(("a neighbour", "many other rows")):
         folder = tmp_path / str(number)
         folder.mkdir()
-        purse = Purse(folder / "ledger.sqlite")
+        accountant = Accountant(folder / "ledger.sqlite")
         told = [
-            said(compared(PRIVATE[name], RECORDS["near"](), rules(baselines=1), SHORT, purse=purse))
+            said(
+                compared(
+                    PRIVATE[name],
+                    RECORDS["near"](),
+                    rules(baselines=1),
+                    SHORT,
+                    accountant=accountant,
+                )
+            )
             for _ in range(2)
         ]
         assert told[0] != told[1], "the second run is replayed"

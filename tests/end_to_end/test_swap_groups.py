@@ -15,7 +15,7 @@ import pytest
 from pqd.commands.audit import run
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import PqdError
-from pqd.parameters import Terms
+from pqd.parameters import Parameters
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
@@ -104,10 +104,10 @@ UNITS = {
 }
 
 
-def terms(queries: Sequence[Query]) -> Terms:
+def terms(queries: Sequence[Query]) -> Parameters:
     named = " ".join(query.sql for query in queries)
     facts = {name: fact for name, fact in FACTS.items() if name in named}
-    return Terms.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=facts)
+    return Parameters.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=facts)
 
 
 def said(report: AuditReport) -> tuple[str, ...]:

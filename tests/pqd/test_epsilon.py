@@ -14,15 +14,15 @@ from deciders import SecureNoise
 from pqd.batches.shared_budget import shared
 from pqd.commands.audit import part_of, run
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import Rules
+from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.reference_tables import counting
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
-from pqd.parameters import Wanted
+from pqd.parameters import Criteria
 from pqd.planning.binding import prepare
 from pqd.planning.budget_split import Beside, waits
-from pqd.planning.decisions import Asked, Decidable, Question, asks, examined
+from pqd.planning.decisions import Decidable, QueryRequest, Question, asks, examined
 from pqd.planning.estimates import contest_of
 from pqd.sql.workload_files import as_queries
 
@@ -69,9 +69,9 @@ def test_a_command_without_an_epsilon_is_refused(
 
 
 def prepared(make: Any) -> Any:
-    wanted = Wanted.of(tau=1, alpha="0.05")
-    tables = Synthetics([open_table(COPY, "synthetic")])
-    return prepare(tables, [Asked(as_queries(SQL)[0], wanted)], {}, make)
+    wanted = Criteria.of(tau=1, alpha="0.05")
+    tables = SyntheticTables([open_table(COPY, "synthetic")])
+    return prepare(tables, [QueryRequest(as_queries(SQL)[0], wanted)], {}, make)
 
 
 @pytest.mark.parametrize("make", [asks, contest_of, counting])
@@ -89,9 +89,9 @@ def test_a_plan_without_one_cannot_be_drawn() -> None:
 
 
 def test_the_question_itself_refuses_a_budget_of_nothing() -> None:
-    wanted: Any = Wanted.of(tau=1, alpha="0.05")
-    tables = Synthetics([open_table(COPY, "synthetic")])
-    asked = Asked(as_queries(SQL)[0], wanted.at(1))
+    wanted: Any = Criteria.of(tau=1, alpha="0.05")
+    tables = SyntheticTables([open_table(COPY, "synthetic")])
+    asked = QueryRequest(as_queries(SQL)[0], wanted.at(1))
     (question,) = prepare(tables, [asked], {}, asks).demand()
     assert isinstance(question, Question)
     nothing: tuple[Any, ...] = (Fraction(0), Fraction(-1), None)
@@ -104,22 +104,24 @@ def test_the_question_itself_refuses_a_budget_of_nothing() -> None:
 
 @pytest.mark.parametrize("batch", [None, "auto"])
 def test_the_inner_runs_invent_none(batch: str | None) -> None:
-    wanted: Any = Wanted.of(tau=1, alpha="0.05")
+    wanted: Any = Criteria.of(tau=1, alpha="0.05")
     with pytest.raises((ParameterError, AttributeError), match=r"epsilon|wanted"):
         run(SECRET, COPY, as_queries(SQL), wanted, SecureNoise(), batch=batch)
 
 
 def test_the_inner_comparison_invents_none() -> None:
-    wanted: Any = Wanted.of(tau=1, alpha="0.05")
+    wanted: Any = Criteria.of(tau=1, alpha="0.05")
     with pytest.raises((ParameterError, AttributeError), match="epsilon"):
-        run_compare(SECRET, {"a": COPY}, as_queries(SQL), Rules.parse(wanted), SecureNoise())
+        run_compare(
+            SECRET, {"a": COPY}, as_queries(SQL), ComparisonParameters.parse(wanted), SecureNoise()
+        )
 
 
 def test_a_query_waits_for_a_budget_that_there_must_be() -> None:
-    wanted = Wanted.of(tau=1, alpha="0.05")
+    wanted = Criteria.of(tau=1, alpha="0.05")
     table = open_table(COPY, "synthetic")
-    tables = Synthetics([table], open_table(SECRET, "private"))
-    part = part_of(tables, [Asked(as_queries(SQL)[0], wanted)], {}, waits)
+    tables = SyntheticTables([table], open_table(SECRET, "private"))
+    part = part_of(tables, [QueryRequest(as_queries(SQL)[0], wanted)], {}, waits)
     with pytest.raises(ParameterError, match="has no epsilon"):
         shared([Beside(part, table)], None)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import pqd
 from pqd.errors import QueryError
-from pqd.sql.expressions import Kind
+from pqd.sql.schema import Kind
 from tests.support.drawing import examples
 
 SCHEMA = {

@@ -12,18 +12,10 @@ from hypothesis import strategies as st
 
 import pqd
 from deciders import Lattice, SecureNoise
+from pqd.columns import ColumnFacts, bounded_lattice, kinds, parse_bounds, parse_columns, parse_type
 from pqd.errors import DeciderError, ParameterError, PqdError, UnanswerableError
-from pqd.parameters import (
-    ColumnFacts,
-    Terms,
-    Tolerance,
-    bounded_lattice,
-    kinds,
-    parse_bounds,
-    parse_columns,
-    parse_type,
-)
-from pqd.sql.expressions import Kind
+from pqd.parameters import Parameters, Tolerance
+from pqd.sql.schema import Kind
 from tests.support.likeness import like
 
 TABLE = pd.DataFrame({"age": [1, 2, 3, 4], "capital-gain": [0, 5, 10, 20], "Sex": list("fmfm")})
@@ -65,13 +57,13 @@ def test_a_tau_that_is_no_amount_is_refused(tau: Any) -> None:
 @pytest.mark.parametrize("epsilon", NO_AMOUNT)
 def test_an_epsilon_that_is_no_amount_is_refused(epsilon: Any) -> None:
     with pytest.raises(ParameterError, match="epsilon"):
-        Terms.parse(tau=1, epsilon=epsilon, alpha="0.05")
+        Parameters.parse(tau=1, epsilon=epsilon, alpha="0.05")
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 1.5, "x", "5%", float("nan"), "1e-9999"])
 def test_an_alpha_outside_0_and_1_is_refused(alpha: Any) -> None:
     with pytest.raises(ParameterError, match="alpha"):
-        Terms.parse(tau=1, epsilon=1, alpha=alpha)
+        Parameters.parse(tau=1, epsilon=1, alpha=alpha)
 
 
 @given(

@@ -16,20 +16,20 @@ import pytest
 
 from deciders import SimulatedNoise
 from deciders.batch.linear.laplace import NoisyAnswers, NoisyClasses
-from pqd.accounting.accounts import Batched, _answer, written
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
-from pqd.batches.batch import Batch
-from pqd.batches.shared_budget import Sharing, shared
+from pqd.accounting.stored_answers import Batched, decode, encode
+from pqd.batches.batch import BatchMeasurement
+from pqd.batches.shared_budget import SharedBudget, shared
 from pqd.batches.verdicts import Together
 from pqd.batches.workload_laplace import DirectPlan
 from pqd.commands.audit import part_of, run
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Answers, Bill, Part, Purse, answered
-from pqd.parameters import Terms
+from pqd.execution import Accountant, Outputs, Part, Quote, measure
+from pqd.parameters import Parameters
 from pqd.planning.budget_split import Beside, waits
-from pqd.planning.decisions import Asked, Question
+from pqd.planning.decisions import QueryRequest, Question
 from pqd.sql.workload_files import as_queries
 from tests.privacy.test_batch_linear import Recording
 
@@ -68,16 +68,16 @@ EXTRAS: list[dict[str, Any]] = [
 ]
 
 
-def terms(tau: object = 40) -> Terms:
-    return Terms.parse(tau=str(tau), epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
+def terms(tau: object = 40) -> Parameters:
+    return Parameters.parse(tau=str(tau), epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
 
 
 def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> Part[Question]:
     opened = open_table(COPY, "synthetic"), open_table(private, "private")
     waiting = terms(tau).wanted
-    asked = [Asked(query, waiting) for query in as_queries(QUERIES)]
-    part = part_of(Synthetics([opened[0]], opened[1]), asked, waiting.facts, waits)
-    (found,) = shared([Beside(part, opened[0])], Sharing(EPSILON, mode))
+    asked = [QueryRequest(query, waiting) for query in as_queries(QUERIES)]
+    part = part_of(SyntheticTables([opened[0]], opened[1]), asked, waiting.facts, waits)
+    (found,) = shared([Beside(part, opened[0])], SharedBudget(EPSILON, mode))
     return found
 
 
@@ -136,40 +136,46 @@ def test_a_whole_budget_for_each_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
 # What verdicts are a function of ------------------------------------------------------------------
 
 
-def verdicts(part: Part[Question], drawn: Answers) -> list[tuple[bool, float | None]]:
+def verdicts(part: Part[Question], drawn: Outputs) -> list[tuple[bool, float | None]]:
     found = [question.decided(drawn) for question in part.prepared.questions]
     return [(decision.outcome, decision.p_value) for decision in found]
 
 
-def answers(part: Part[Question], released: dict[str, Batched]) -> Answers:
+def answers(part: Part[Question], released: dict[str, Batched]) -> Outputs:
     """Return these as if they had been drawn."""
     del part
-    return Answers(released, Bill({}, (), Charge(), {}))
+    return Outputs(released, Quote({}, (), Charge(), {}))
 
 
-def batches(part: Part[Question]) -> list[Batch]:
+def batches(part: Part[Question]) -> list[BatchMeasurement]:
     found = {draw.key: draw for draw in part.questions}
-    assert all(isinstance(draw, Batch) for draw in found.values())
-    return [draw for draw in found.values() if isinstance(draw, Batch)]
+    assert all(isinstance(draw, BatchMeasurement) for draw in found.values())
+    return [draw for draw in found.values() if isinstance(draw, BatchMeasurement)]
 
 
 @pytest.mark.parametrize("mode", ["workload", "identity", "numerical"])
 def test_verdicts_are_a_function_of_the_release(mode: str) -> None:
     """Two private tables, one release: the questions of either read the same from it."""
     part = made(mode)
-    drawn = answered([part], None, SimulatedNoise(4))
-    stored = {batch.key: _answer(written(drawn.batched(batch))) for batch in batches(part)}
+    drawn = measure([part], None, SimulatedNoise(4))
+    stored = {batch.key: decode(encode(drawn.batched(batch))) for batch in batches(part)}
     assert all(isinstance(one, Batched) for one in stored.values())
     for other in (part, made(mode, SECRET.iloc[:0]), made(mode, table(9, 900).assign(job="spy"))):
         assert [batch.key for batch in batches(other)] == list(stored)
-        assert verdicts(other, Answers(stored, drawn.bill)) == verdicts(part, drawn)
+        assert verdicts(other, Outputs(stored, drawn.quote)) == verdicts(part, drawn)
 
 
 def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path) -> None:
     path = tmp_path / "own.sqlite"
     asked = as_queries(QUERIES)
     first = run(
-        SECRET, COPY, asked, terms(), SimulatedNoise(8), purse=Purse(path), batch="identity"
+        SECRET,
+        COPY,
+        asked,
+        terms(),
+        SimulatedNoise(8),
+        accountant=Accountant(path),
+        batch="identity",
     )
     part = made("identity")
     with closing(Ledger(path)) as ledger:
@@ -179,7 +185,9 @@ def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path)
     found = [(v.outcome == "yes", v.p_value) for v in first.verdicts]
     assert verdicts(part, answers(part, stored)) == found
     # Noise is not asked again.
-    again = run(SECRET, COPY, asked, terms(), Recording(), purse=Purse(path), batch="identity")
+    again = run(
+        SECRET, COPY, asked, terms(), Recording(), accountant=Accountant(path), batch="identity"
+    )
     assert [(v.outcome == "yes", v.p_value) for v in again.verdicts] == found
     assert again.spent == 0
 
@@ -197,7 +205,7 @@ RULES: Sequence[Callable[[pd.DataFrame], float]] = (
 
 def mistaken(part: Part[Question], tau: int) -> list[str]:
     """Return the queries whose verdict from exact answers is not the truth by pandas."""
-    drawn = answered([part], None, Recording())
+    drawn = measure([part], None, Recording())
     wrong = []
     for question, rule in zip(part.prepared.questions, RULES, strict=True):
         truth = abs(float(rule(SECRET)) - float(rule(COPY))) < tau
@@ -216,11 +224,11 @@ def test_permuted_places_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong: the answer of another query of the batch."""
     part = made("identity", tau=12)
     assert all(isinstance(question, Together) for question in part.prepared.questions)
-    right: Callable[[Batch], dict[str, int]] = vars(Batch)["places"].func
+    right: Callable[[BatchMeasurement], dict[str, int]] = vars(BatchMeasurement)["places"].func
 
-    def permuted(self: Batch) -> dict[str, int]:
+    def permuted(self: BatchMeasurement) -> dict[str, int]:
         found = right(self)
         return {name: (place + 1) % len(found) for name, place in found.items()}
 
-    monkeypatch.setattr(Batch, "places", property(permuted))
+    monkeypatch.setattr(BatchMeasurement, "places", property(permuted))
     assert mistaken(part, 12)

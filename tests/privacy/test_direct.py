@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from deciders import Lattice
 from pqd.batches import workload_laplace as direct
 from pqd.batches.workload_laplace import DirectPlan, answers
-from pqd.engine.contingency import Cells
+from pqd.engine.contingency import ContingencyTable
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.scan_plan import Measured, Task, Workload
+from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import Table, open_table
-from pqd.sql.expressions import Schema
 from pqd.sql.query import Query
+from pqd.sql.schema import Schema
 from tests.privacy.test_batch_linear import Recording
 from tests.support.drawing import predicates_of
 
@@ -63,7 +63,7 @@ def engine() -> tuple[DuckDBEngine, Table, Table, Schema]:
     return found, public, secret, found.schema(public, {"a", "b", "name", "pay"}, {})
 
 
-def scanned(drawn: Drawn) -> tuple[Workload, Cells, Cells]:
+def scanned(drawn: Drawn) -> tuple[ScanPlan, ContingencyTable, ContingencyTable]:
     """Return the workload, every row of the domain, and the copy's."""
     what, conditions = drawn
     scans, public, secret, schema = engine()
@@ -71,28 +71,28 @@ def scanned(drawn: Drawn) -> tuple[Workload, Cells, Cells]:
     tasks = []
     for query in queries:
         found = query.resolve(schema)
-        measured = Measured(found.value, LATTICES[what]) if found.value else None
-        tasks.append(Task(found.predicate, measured, found.columns, collapsed=True))
-    workload = Workload(tuple(tasks))
+        measured = Measure(found.value, LATTICES[what]) if found.value else None
+        tasks.append(Statistic(found.predicate, measured, found.columns, collapsed=True))
+    workload = ScanPlan(tuple(tasks))
     every = scans.cells(secret, schema, workload)
     return workload, every, scans.cells(public, schema, workload)
 
 
-def singles(cells: Cells) -> list[Cells]:
+def singles(cells: ContingencyTable) -> list[ContingencyTable]:
     """Return a table of one row for each kind of row."""
     one = np.ones(1, np.int64)
     return [
-        Cells(cells.words[n : n + 1], cells.places[n : n + 1], one)
+        ContingencyTable(cells.words[n : n + 1], cells.places[n : n + 1], one)
         for n in range(len(cells.counts))
     ]
 
 
-def most_moved(plan: DirectPlan, every: Cells) -> int:
+def most_moved(plan: DirectPlan, every: ContingencyTable) -> int:
     """Return what one row moves of all answers, at most."""
     return max(int(np.abs(plan.read(row)).sum()) for row in singles(every))
 
 
-def check(plan: DirectPlan, every: Cells) -> None:
+def check(plan: DirectPlan, every: ContingencyTable) -> None:
     assert most_moved(plan, every) <= plan.most * plan.top
     noise = Recording()
     plan.release(plan.read(every), EPSILON, noise)
@@ -159,12 +159,12 @@ def test_one_query_under_two_ids_counts_twice(what: str) -> None:
 def test_values_below_zero_count_by_their_size() -> None:
     workload, every, _ = scanned(("SUM(pay)", ["pay < 0", "pay > 0"]))
     wide = [
-        replace(task, measured=Measured(task.measured.sql, Lattice(-30, 20)))
+        replace(task, measured=Measure(task.measured.sql, Lattice(-30, 20)))
         for task in workload.tasks
         if task.measured
     ]
     assert DirectPlan.of(workload, EPSILON).top == 20
-    assert DirectPlan.of(Workload(tuple(wide)), EPSILON).top == 30
+    assert DirectPlan.of(ScanPlan(tuple(wide)), EPSILON).top == 30
     assert DirectPlan.of(workload, EPSILON).most == 1
     check(DirectPlan.of(workload, EPSILON), every)
 
@@ -174,7 +174,7 @@ def test_values_below_zero_count_by_their_size() -> None:
 MEETING: Drawn = ("COUNT(*)", ["a = 1", "a IS NULL", "name IS NULL OR a < 0", "NOT (b = 0)"])
 
 
-def of_the_copy(drawn: Drawn) -> tuple[DirectPlan, Cells, Workload]:
+def of_the_copy(drawn: Drawn) -> tuple[DirectPlan, ContingencyTable, ScanPlan]:
     """Wrong: what rows of the copy meet at most."""
     workload, every, copy = scanned(drawn)
     most = max(int(answers(workload, row).sum()) for row in singles(copy))
@@ -208,12 +208,12 @@ def test_a_twin_with_less_noise_is_caught(factor: Fraction) -> None:
 def test_a_twin_that_takes_the_upper_bound_for_the_largest_is_caught() -> None:
     workload, every, _ = scanned(("SUM(pay)", ["b = 3"]))
     tasks = [
-        replace(task, measured=Measured(task.measured.sql, Lattice(-9, 2)))
+        replace(task, measured=Measure(task.measured.sql, Lattice(-9, 2)))
         for task in workload.tasks
         if task.measured
     ]
     scans, _, secret, schema = engine()
-    lower = Workload(tuple(tasks))
+    lower = ScanPlan(tuple(tasks))
     every = scans.cells(secret, schema, lower)
     check(DirectPlan.of(lower, EPSILON), every)
     with pytest.raises(AssertionError):

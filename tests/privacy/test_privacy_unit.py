@@ -27,13 +27,13 @@ from pqd.commands.audit import part_of, run
 from pqd.engine import duckdb as engine_module
 from pqd.engine import scan_sql as sql_module
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.histograms import Gatherer, Mass, PersonTotals, gatherer
-from pqd.engine.scan_plan import PrivacyUnit, Task, Workload
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.histograms import HistogramBuilder, Mass, PersonTotals, builder_of
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, Statistic
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
-from pqd.parameters import Terms, privacy_unit
-from pqd.planning.decisions import Asked, Question, asks
+from pqd.parameters import Parameters, privacy_unit
+from pqd.planning.decisions import QueryRequest, Question, asks
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
 
@@ -72,17 +72,17 @@ BY_ROWS = [
 ]
 
 
-def terms() -> Terms:
-    return Terms.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=FACTS)
+def terms() -> Parameters:
+    return Parameters.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=FACTS)
 
 
 @cache
 def questions(sqls: tuple[str, ...], most: int) -> tuple[tuple[Question, ...], Any]:
     """The questions of the product itself, with what they were resolved against."""
-    asked = [Asked(query, terms()) for query in as_queries(sqls)]
+    asked = [QueryRequest(query, terms()) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", most)
     tables = open_table(SYNTHETIC, "private"), open_table(SYNTHETIC, "synthetic")
-    part = part_of(Synthetics(tables[1:], tables[0]), asked, terms().facts, asks, unit)
+    part = part_of(SyntheticTables(tables[1:], tables[0]), asked, terms().facts, asks, unit)
     return part.prepared.demand(), part.prepared.schema
 
 
@@ -99,7 +99,7 @@ def histograms(
     engine = DuckDBEngine(open_table(SYNTHETIC, "synthetic"), open_table(private, "private"))
     table = engine.described(open_table(private, "private"))
     unit = PrivacyUnit("pid", most)
-    workload = Workload(tuple(question.task for question in asked), unit, key)
+    workload = ScanPlan(tuple(question.task for question in asked), unit, key)
     return list(engine.histograms(table, schema, workload))
 
 
@@ -192,20 +192,20 @@ def of_the_file(columns: Sequence[str], key: bytes) -> str:
     return f"sha256('{key.hex()}' || CAST(row_number() OVER () AS VARCHAR) || '{len(columns)}')"
 
 
-def rows_for_people(task: Task, *, by_person: bool) -> Gatherer:
+def rows_for_people(task: Statistic, *, by_person: bool) -> HistogramBuilder:
     if by_person and task.collapsed and task.measured is None:
         return Mass()
-    return gatherer(task, by_person=by_person)
+    return builder_of(task, by_person=by_person)
 
 
-def rows_for_totals(task: Task, *, by_person: bool) -> Gatherer:
-    return gatherer(replace(task, collapsed=False), by_person=by_person)
+def rows_for_totals(task: Statistic, *, by_person: bool) -> HistogramBuilder:
+    return builder_of(replace(task, collapsed=False), by_person=by_person)
 
 
 TWINS: dict[str, tuple[str, Callable[..., Any]]] = {
     "rows kept by their number in the file": ("content_hash", of_the_file),
-    "COUNT of rows": ("gatherer", rows_for_people),
-    "SUM of rows": ("gatherer", rows_for_totals),
+    "COUNT of rows": ("builder_of", rows_for_people),
+    "SUM of rows": ("builder_of", rows_for_totals),
 }
 
 
@@ -290,9 +290,9 @@ def test_counts_and_totals_of_many_rows_equal_plain_python(name: str) -> None:
     check_totals(ADVERSARIAL[name])
 
 
-def unclamped(task: Task, *, by_person: bool) -> Gatherer:
+def unclamped(task: Statistic, *, by_person: bool) -> HistogramBuilder:
     """The wrong totals: rows are clamped, and their sum is not."""
-    made = gatherer(task, by_person=by_person)
+    made = builder_of(task, by_person=by_person)
     if isinstance(made, PersonTotals):
         made._total = Lattice(-1000, 1000, made._total.step)
     return made
@@ -301,7 +301,7 @@ def unclamped(task: Task, *, by_person: bool) -> Gatherer:
 def test_a_twin_that_clamps_rows_but_not_totals_is_caught(
     monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
-    monkeypatch.setattr(engine_module, "gatherer", unclamped)
+    monkeypatch.setattr(engine_module, "builder_of", unclamped)
     with pytest.raises(AssertionError):
         check_totals(ADVERSARIAL["one person with everything"])
     record_property("mutant", "SUM with clamped rows and open totals")
@@ -312,7 +312,7 @@ def test_totals_beyond_doubles_are_exact() -> None:
     """One row short of an end of the lattice, among rows that together leave 2^53 far behind."""
     most = 2**50
     facts = {"v": {"bounds": (-most, most), "step": 1}}
-    stated = Terms.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
+    stated = Parameters.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
     synthetic = pd.DataFrame({"pid": ["p"], "v": [1.0]})
     rows = [
         *[("up", float(most))] * 5_000,
@@ -327,14 +327,14 @@ def test_totals_beyond_doubles_are_exact() -> None:
     unit = PrivacyUnit("pid")
     tables = open_table(private, "private"), open_table(synthetic, "synthetic")
     part = part_of(
-        Synthetics(tables[1:], tables[0]),
-        [Asked(as_queries("SELECT SUM(v) FROM D")[0], stated)],
+        SyntheticTables(tables[1:], tables[0]),
+        [QueryRequest(as_queries("SELECT SUM(v) FROM D")[0], stated)],
         stated.facts,
         asks,
         unit,
     )
     task = part.prepared.demand()[0].task
-    (found,) = part.engine.histograms(part.private, part.prepared.schema, Workload((task,), unit))
+    (found,) = part.engine.histograms(part.private, part.prepared.schema, ScanPlan((task,), unit))
     assert entries(found) == Counter({-most: 1, 3: 1, most - 1: 1, most: 1})
 
 
@@ -349,14 +349,14 @@ def kept(
 ) -> set[int]:
     """The rows, by number, that the engine keeps."""
     facts = {"row": {"bounds": (0, 999)}}
-    stated = Terms.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
+    stated = Parameters.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
     synthetic = pd.DataFrame({"pid": ["p"], "row": [1.0], "job": ["a"]})
     unit = PrivacyUnit("PID", most)
-    asked = [Asked(query, stated) for query in as_queries([*KEPT[:1], *beside])]
+    asked = [QueryRequest(query, stated) for query in as_queries([*KEPT[:1], *beside])]
     tables = open_table(private, "private"), open_table(synthetic, "synthetic")
-    part = part_of(Synthetics(tables[1:], tables[0]), asked, stated.facts, asks, unit)
+    part = part_of(SyntheticTables(tables[1:], tables[0]), asked, stated.facts, asks, unit)
     tasks = tuple(question.task for question in part.prepared.demand())
-    found = part.engine.histograms(part.private, part.prepared.schema, Workload(tasks, unit, key))
+    found = part.engine.histograms(part.private, part.prepared.schema, ScanPlan(tasks, unit, key))
     assert set(found[0].counts.tolist()) <= {1}
     if beside:
         # Who is kept is settled before the predicate is asked.
@@ -413,14 +413,14 @@ def test_values_of_kept_rows_are_what_is_counted() -> None:
     frame = frame_of(rows).assign(row=range(60))
     synthetic = SYNTHETIC.assign(row=1.0)
     facts = {**FACTS, "row": {"bounds": (0, 999)}}
-    stated = Terms.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
+    stated = Parameters.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
     sqls = [KEPT[0], "SELECT AVG(age) FROM D WHERE job <> 'b'", BY_ROWS[3]]
-    asked = [Asked(query, stated) for query in as_queries(sqls)]
+    asked = [QueryRequest(query, stated) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", 3)
     tables = open_table(frame, "private"), open_table(synthetic, "synthetic")
-    part = part_of(Synthetics(tables[1:], tables[0]), asked, stated.facts, asks, unit)
+    part = part_of(SyntheticTables(tables[1:], tables[0]), asked, stated.facts, asks, unit)
     tasks = tuple(question.task for question in part.prepared.demand())
-    found = part.engine.histograms(part.private, part.prepared.schema, Workload(tasks, unit, KEY))
+    found = part.engine.histograms(part.private, part.prepared.schema, ScanPlan(tasks, unit, KEY))
     mine = [rows[number] for number in entries(found[0])]
     assert len(mine) == 15
     ages_ = Counter(int(min(max(row[1], 0), 7)) for row in mine if row[3] != "b")
@@ -462,9 +462,9 @@ def test_kept_rows_are_in_one_group_each(operand: str) -> None:
     assert both.spent == 8 * Fraction(1, 2)
 
 
-def only_age() -> Terms:
+def only_age() -> Parameters:
     facts = {"age": FACTS["age"]}
-    return Terms.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=facts)
+    return Parameters.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=facts)
 
 
 def test_disjoint_counts_of_one_person_really_overlap() -> None:
@@ -488,11 +488,15 @@ def key_of(
     **changed: Any,
 ) -> str:
     facts = {"tau": "1.5", "epsilon": "0.5", "alpha": "0.05", "columns": FACTS, **changed}
-    stated = Terms.parse(**facts)
+    stated = Parameters.parse(**facts)
     (query,) = as_queries(sql)
     tables = open_table(SYNTHETIC, "private"), open_table(synthetic, "synthetic")
     part = part_of(
-        Synthetics(tables[1:], tables[0]), [Asked(query, stated)], stated.facts, asks, unit
+        SyntheticTables(tables[1:], tables[0]),
+        [QueryRequest(query, stated)],
+        stated.facts,
+        asks,
+        unit,
     )
     return part.prepared.demand()[0].key
 

@@ -20,13 +20,13 @@ from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run
 from pqd.commands.release import run_release
 from pqd.engine import duckdb as engine
-from pqd.engine.contingency import Cells
+from pqd.engine.contingency import ContingencyTable
 from pqd.engine.histograms import Chunk
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, RunError
 from pqd.exception_barrier import sealed
-from pqd.execution import Purse
-from pqd.parameters import Terms
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 
 ROWS, MATCHING, VALUE, HELD = 79193, 48311, 86028, 61357
@@ -91,14 +91,14 @@ def after(
 
 
 def asking(path: Path, noise: Any, private: object) -> None:
-    terms = Terms.parse(tau=5, epsilon=1, alpha=0.05, columns=COLUMNS)
+    terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05, columns=COLUMNS)
     queries = as_queries([COUNT, SUM, MEDIAN])
-    run(private, COPY, queries, terms, noise, purse=Purse(path))
+    run(private, COPY, queries, terms, noise, accountant=Accountant(path))
 
 
 def releasing(path: Path, noise: Any, private: object) -> None:
-    terms = Terms.parse(tau=1, epsilon=1, alpha=0.05, decider="workload", columns=COLUMNS)
-    run_release(private, COPY, as_queries([COUNT, SUM]), terms, noise, purse=Purse(path))
+    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.05, decider="workload", columns=COLUMNS)
+    run_release(private, COPY, as_queries([COUNT, SUM]), terms, noise, accountant=Accountant(path))
 
 
 # Per stage of a run: what fails there.  A NULL in the path of a frame shows nothing.
@@ -270,7 +270,7 @@ def test_what_counts_rows_has_no_content_to_show() -> None:
     numbers = np.array([1, 5, 9])
     held: list[object] = [
         Histogram(numbers, numbers),
-        Cells(numbers.astype(np.uint64)[:, None], numbers, numbers),
+        ContingencyTable(numbers.astype(np.uint64)[:, None], numbers, numbers),
         Chunk(3, {}, numbers, numbers > 3),
         Rows(numbers, numbers),
     ]

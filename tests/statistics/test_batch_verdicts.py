@@ -14,20 +14,20 @@ import pytest
 
 from deciders import Interval, SimulatedNoise
 from deciders.batch.verdicts import NoiseOf
-from pqd.accounting.accounts import Batched
 from pqd.accounting.composition import Charge
-from pqd.batches.batch import Batch, selection
-from pqd.batches.shared_budget import Sharing, shared
+from pqd.accounting.stored_answers import Batched
+from pqd.batches.batch import BatchMeasurement, selection
+from pqd.batches.shared_budget import SharedBudget, shared
 from pqd.batches.verdicts import Together
 from pqd.batches.workload_laplace import answers as answered
 from pqd.commands.audit import part_of
-from pqd.engine.scan_plan import Workload
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Answers, Bill, Part
-from pqd.parameters import Wanted
+from pqd.execution import Outputs, Part, Quote
+from pqd.parameters import Criteria
 from pqd.planning.budget_split import Beside, waits
-from pqd.planning.decisions import Asked, Question
+from pqd.planning.decisions import QueryRequest, Question
 from pqd.sql.workload_files import as_queries
 
 RUNS, LIMIT = 1000, 5.0
@@ -57,10 +57,10 @@ def table(seed: int, rows: int = 200) -> pd.DataFrame:
 def made(queries: list[str], mode: str) -> Part[Question]:
     opened = open_table(table(1), "synthetic"), open_table(table(2), "private")
     columns = {"debt": {"bounds": (-5, 9)}}
-    terms = Wanted.of(tau=30, alpha=0.05, columns=columns)
-    asked = [Asked(query, terms) for query in as_queries(queries)]
-    part = part_of(Synthetics([opened[0]], opened[1]), asked, terms.facts, waits)
-    (found,) = shared([Beside(part, opened[0])], Sharing(Fraction(4, 5), mode))
+    terms = Criteria.of(tau=30, alpha=0.05, columns=columns)
+    asked = [QueryRequest(query, terms) for query in as_queries(queries)]
+    part = part_of(SyntheticTables([opened[0]], opened[1]), asked, terms.facts, waits)
+    (found,) = shared([Beside(part, opened[0])], SharedBudget(Fraction(4, 5), mode))
     return found
 
 
@@ -72,8 +72,8 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
     """
     part = made(queries, mode)
     (batch,) = {draw.key: draw for draw in part.questions}.values()
-    assert isinstance(batch, Batch)
-    cells = part.engine.cells(part.private, part.prepared.schema, Workload(batch.tasks))
+    assert isinstance(batch, BatchMeasurement)
+    cells = part.engine.cells(part.private, part.prepared.schema, ScanPlan(batch.tasks))
     exact = answered(batch.workload, cells)
     rows, noise = batch.plan.read(cells), SimulatedNoise(6)
     drawn = [batch.plan.release(rows, batch.epsilon, noise) for _ in range(RUNS)]
@@ -104,8 +104,8 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
     return found
 
 
-def answers(batch: Batch, released: Batched) -> Answers:
-    return Answers({batch.key: released}, Bill({}, (), Charge(), {}))
+def answers(batch: BatchMeasurement, released: Batched) -> Outputs:
+    return Outputs({batch.key: released}, Quote({}, (), Charge(), {}))
 
 
 @pytest.mark.parametrize("mode", ["workload", "identity"])

@@ -6,7 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from reports.models.audit import Cost, Shared
-from reports.models.compare import Cell, ComparedQuery, CompareReport, ReleaseFacts, Standing
+from reports.models.compare import (
+    Cell,
+    ComparedQuery,
+    CompareReport,
+    EstimatorFacts,
+    LeaderboardRow,
+)
 
 NAMES = ("tree", "copula", "gan", "marginals", "bootstrap")
 KINDS = {"marginals": "marginals", "bootstrap": "bootstrap"}
@@ -82,9 +88,9 @@ def query(place: int, names: tuple[str, ...] = NAMES) -> ComparedQuery:
         release=released,
         reason="errs least on public stand-ins",
         releases=(
-            ReleaseFacts("geometric", 0.01, exact=True),
-            ReleaseFacts("laplace", 0.02, exact=False),
-            ReleaseFacts("each by itself", 0.3, exact=True),
+            EstimatorFacts("geometric", 0.01, exact=True),
+            EstimatorFacts("laplace", 0.02, exact=False),
+            EstimatorFacts("each by itself", 0.3, exact=True),
         ),
         epsilon=Fraction(1, 4),
         tau_min=float("inf") if place % 13 == 12 else tau * 0.4,
@@ -96,12 +102,14 @@ def query(place: int, names: tuple[str, ...] = NAMES) -> ComparedQuery:
     )
 
 
-def standing(queries: tuple[ComparedQuery, ...], name: str, ranks: tuple[int, int]) -> Standing:
+def standing(
+    queries: tuple[ComparedQuery, ...], name: str, ranks: tuple[int, int]
+) -> LeaderboardRow:
     """Return how a candidate stands on ``queries``."""
     cells = {q.id: q.cell(name) for q in queries}
     standings = [cell.standing for cell in cells.values()]
     share = sum(cell.outcome == "yes" for cell in cells.values()) / (len(cells) or 1)
-    return Standing(
+    return LeaderboardRow(
         candidate=name,
         kind=KINDS.get(name, "candidate"),  # type: ignore[arg-type]
         share=share,
@@ -179,7 +187,7 @@ def quoting(text: str) -> CompareReport:
     (cell,) = query(0, ("tree",)).cells
     asked = replace(
         query(0, ("tree",)), id=text, sql=text, where=text, attribute=text, tolerance=text,
-        release=text, reason=text, releases=(ReleaseFacts(text, 0.1, exact=True),) * 2,
+        release=text, reason=text, releases=(EstimatorFacts(text, 0.1, exact=True),) * 2,
         cells=(replace(cell, candidate=name),), closest=(name,), block=text, group=text,
     )  # fmt: skip
     board = replace(

@@ -15,7 +15,7 @@ import pytest
 
 import deciders.evaluation.effectiveness
 from deciders.evaluation.effectiveness import decidable
-from pqd.batches.simulation import Stage
+from pqd.batches.simulation import ErrorSimulation
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,12 +43,12 @@ def remembered(
     return found
 
 
-def staged(stage: Stage, *rest: object) -> object:
+def staged(stage: ErrorSimulation, *rest: object) -> object:
     """Return a stage without what it has read already, which follows from the cells."""
     return stage._cells, stage._epsilon, stage._truth, stage.size, rest
 
 
-ONCE = remembered(decidable), remembered(Stage.errors, staged)
+ONCE = remembered(decidable), remembered(ErrorSimulation.errors, staged)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,5 +59,5 @@ def public_preparation() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(deciders.evaluation.effectiveness, "decidable", ONCE[0])
-        patch.setattr(Stage, "errors", ONCE[1])
+        patch.setattr(ErrorSimulation, "errors", ONCE[1])
         yield

@@ -34,7 +34,7 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.cache_keys import digest, of_range_sums, written
 from pqd.accounting.ledger import Ledger
 from pqd.batches.answers import Member, batches
-from pqd.batches.batch import Batch
+from pqd.batches.batch import BatchMeasurement
 from pqd.batches.linear_workload import MECHANISMS
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.range_sums import RangePlan
@@ -42,11 +42,11 @@ from pqd.batches.workload_laplace import DirectPlan
 from pqd.commands.audit import part_of
 from pqd.commands.reference_tables import counting
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.parameters import Terms
+from pqd.parameters import Parameters
 from pqd.planning.binding import prepare
-from pqd.planning.decisions import Asked, asks
+from pqd.planning.decisions import QueryRequest, asks
 from pqd.planning.estimates import RELEASES, contest_of
 from pqd.sql.workload_files import as_queries
 
@@ -85,19 +85,21 @@ def made(
     unit: PrivacyUnit | None = None,
     copies: Sequence[pd.DataFrame] = (COPY,),
 ) -> list[Any]:
-    terms = Terms.parse(tau=tau, epsilon=epsilon, alpha="0.05", decider=decider, columns=columns)
-    tables = Synthetics([open_table(copy, "synthetic") for copy in copies])
-    asked = [Asked(query, terms) for query in as_queries(list(queries))]
+    terms = Parameters.parse(
+        tau=tau, epsilon=epsilon, alpha="0.05", decider=decider, columns=columns
+    )
+    tables = SyntheticTables([open_table(copy, "synthetic") for copy in copies])
+    asked = [QueryRequest(query, terms) for query in as_queries(list(queries))]
     return list(prepare(tables, asked, terms.facts, make, unit=unit).demand())
 
 
 def batch(
     mechanism: str, *queries: str, columns: Any = COLUMNS, epsilon: str = "1/3"
-) -> list[Batch]:
-    terms = Terms.parse(tau=1, epsilon=epsilon, alpha=0.05, decider=mechanism, columns=columns)
+) -> list[BatchMeasurement]:
+    terms = Parameters.parse(tau=1, epsilon=epsilon, alpha=0.05, decider=mechanism, columns=columns)
     copy, private = open_table(COPY, "synthetic"), open_table(COPY.head(90), "private")
-    tables = Synthetics([copy], private)
-    asked = [Asked(query, terms) for query in as_queries(list(queries))]
+    tables = SyntheticTables([copy], private)
+    asked = [QueryRequest(query, terms) for query in as_queries(list(queries))]
     part = part_of(tables, asked, terms.facts, Member.of)
     return [one.batch for one in batches(part.prepared.demand(), part, copy, terms)]
 

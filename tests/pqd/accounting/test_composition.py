@@ -33,18 +33,17 @@ from pqd.accounting.composition import (
     PARALLEL,
     SEQUENTIAL,
     Charge,
-    Cost,
-    Group,
-    grouped,
     optimal,
     price,
 )
+from pqd.accounting.disjoint_groups import Cost, Group, grouped
 from pqd.commands.audit import run
-from pqd.execution import Purse
-from pqd.parameters import Terms
-from pqd.sql.expressions import Kind
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
 from pqd.sql.query import Query
-from pqd.sql.regions import apart, region, separating
+from pqd.sql.regions import region, separating
+from pqd.sql.schema import Kind
+from pqd.sql.value_sets import disjoint
 from pqd.sql.workload_files import as_queries
 from tests.support.drawing import predicates_of
 from tests.support.likeness import like
@@ -162,14 +161,14 @@ def test_the_columns_of_a_group_tell_every_two_of_it_apart() -> None:
         for one, other in combinations(group.costs, 2):
             columns = group.columns or (separating(one.region or {}, other.region or {}),)
             regions = one.region or {}, other.region or {}
-            assert any(apart(*(r[c] for r in regions)) for c in columns if c), group.names
+            assert any(disjoint(*(r[c] for r in regions)) for c in columns if c), group.names
 
 
 Rule = Callable[[Any, Any], object]
 # Wrong rules for one column, and for two regions.
 TWINS: dict[str, tuple[Rule, Rule]] = {
     "other conditions": (lambda a, b: a != b, lambda a, b: "age" if a != b else None),
-    "other columns": (apart, lambda a, b: None if set(a) & set(b) else "age"),
+    "other columns": (disjoint, lambda a, b: None if set(a) & set(b) else "age"),
     "everything": (lambda _a, _b: True, lambda _a, _b: "age"),
 }
 
@@ -178,7 +177,7 @@ TWINS: dict[str, tuple[Rule, Rule]] = {
 def test_a_twin_that_groups_what_overlaps_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for function, twin in zip(("apart", "separating"), TWINS[name], strict=True):
+    for function, twin in zip(("disjoint", "separating"), TWINS[name], strict=True):
         monkeypatch.setattr(composition, function, twin)
     with pytest.raises(AssertionError):
         test_no_two_conditions_are_charged_below_their_worst_row()
@@ -520,16 +519,16 @@ TABLE = pd.DataFrame({"age": [float(n % 7) for n in range(40)], "name": list("ab
 WORKLOAD = [f"SELECT COUNT(*) FROM D WHERE age + {n} > 3" for n in range(40)]
 
 
-def terms() -> Terms:
-    return Terms.parse(tau="5", epsilon="0.1", alpha="0.05")
+def terms() -> Parameters:
+    return Parameters.parse(tau="5", epsilon="0.1", alpha="0.05")
 
 
 def test_runs_share_the_delta_and_never_exceed_it(tmp_path: Path) -> None:
     limit, spent = Fraction(1, 10**4), []
     for number in range(3):
-        purse = Purse(tmp_path / "ledger.sqlite", Budget(None, limit), fresh=True)
+        accountant = Accountant(tmp_path / "ledger.sqlite", Budget(None, limit), fresh=True)
         queries = as_queries(WORKLOAD[: 40 - number])
-        report = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), purse=purse)
+        report = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant)
         spent.append(report.cost.delta)
         assert report.cost.rule == OPTIMAL
         assert report.cost.total_delta == sum(spent) < limit
@@ -538,15 +537,15 @@ def test_runs_share_the_delta_and_never_exceed_it(tmp_path: Path) -> None:
 
 
 def test_what_a_run_costs_is_what_it_is_called(tmp_path: Path) -> None:
-    purse = Purse(tmp_path / "ledger.sqlite")
+    accountant = Accountant(tmp_path / "ledger.sqlite")
     queries = as_queries(WORKLOAD[:3])
-    report = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), purse=purse)
+    report = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant)
     assert (report.cost.rule, report.spent) == (SEQUENTIAL, Fraction(3, 10))
-    again = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), purse=purse)
+    again = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant)
     assert again.cost.rule == NOTHING
     assert again.spent == 0
     assert again.cost.total == Fraction(3, 10)
     grouped_by = as_queries("SELECT COUNT(*) FROM D GROUP BY name")
-    parallel = run(like(TABLE), TABLE, grouped_by, terms(), SecureNoise(), purse=purse)
+    parallel = run(like(TABLE), TABLE, grouped_by, terms(), SecureNoise(), accountant=accountant)
     assert (parallel.cost.rule, parallel.spent) == (PARALLEL, Fraction(1, 10))
     assert parallel.cost.total == Fraction(4, 10)

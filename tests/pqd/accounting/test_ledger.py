@@ -29,8 +29,8 @@ from pqd.commands.audit import UNRECORDED, run
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
 from pqd.errors import BudgetError, LedgerError, PqdError
-from pqd.execution import Purse
-from pqd.parameters import Terms
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import AuditReport
 from tests.support.drawing import examples
@@ -775,13 +775,13 @@ class Watched:
         return logit > 0
 
 
-def audited(purse: Purse, act: Callable[[], object], questions: int = 1) -> AuditReport:
+def audited(accountant: Accountant, act: Callable[[], object], questions: int = 1) -> AuditReport:
     queries = [f"SELECT COUNT(*) FROM D WHERE age > {number}" for number in range(questions)]
-    terms = Terms.parse(
+    terms = Parameters.parse(
         tau=5, epsilon="1/3", alpha="0.05", decider="auto", columns=None, detailed=False
     )
     noise = Watched(act)
-    return run(like(COUNTED), COUNTED, as_queries(queries), terms, noise, purse=purse)
+    return run(like(COUNTED), COUNTED, as_queries(queries), terms, noise, accountant=accountant)
 
 
 def bodies(path: Path, kind: str) -> list[Mapping[str, Any]]:
@@ -802,7 +802,7 @@ def test_the_charge_is_on_the_disk_before_the_first_draw(path: Path) -> None:
         with closing(Ledger(path)) as other:
             seen.extend(other.accounts)
 
-    report = audited(Purse(path), look, questions=3)
+    report = audited(Accountant(path), look, questions=3)
     (account,) = seen
     assert account.epsilon == 1
     assert account.answers == {}
@@ -816,7 +816,7 @@ def test_an_interrupted_draw_stays_paid(path: Path) -> None:
 
     for times in (1, 2):
         with pytest.raises(KeyboardInterrupt):
-            audited(Purse(path), interrupt)
+            audited(Accountant(path), interrupt)
         assert len(bodies(path, "charge")) == times
     assert bodies(path, "answers") == []
 
@@ -829,7 +829,7 @@ def test_a_ledger_locked_at_the_reservation(path: Path, hold: str) -> None:
         other.execute(hold)
         drawn: list[bool] = []
         with pytest.raises(LedgerError, match=r"try again later\. Nothing was spent\.$"):
-            audited(Purse(path), lambda: drawn.append(True))
+            audited(Accountant(path), lambda: drawn.append(True))
         assert not drawn
     assert stored(path) == ((), started(path), NO_LIMIT, ())
 
@@ -839,26 +839,26 @@ def test_a_ledger_locked_at_the_reservation(path: Path, hold: str) -> None:
 def test_a_ledger_locked_at_the_record(path: Path, hold: str) -> None:
     Ledger(path).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        report = audited(Purse(path), lambda: other.execute(hold), questions=2)
+        report = audited(Accountant(path), lambda: other.execute(hold), questions=2)
         other.execute("ROLLBACK")
     assert [verdict.outcome for verdict in report.verdicts] == ["yes", "yes"]
     assert UNRECORDED in report.notes
     assert report.spent == Fraction(2, 3)
     # Paid and not answered: asked again, it costs again.
-    again = audited(Purse(path), lambda: None, questions=2)
+    again = audited(Accountant(path), lambda: None, questions=2)
     assert UNRECORDED not in again.notes
     assert not any(verdict.replayed for verdict in again.verdicts)
     assert again.cost.total == Fraction(4, 3)
 
 
 def test_a_full_disk_at_the_record(path: Path) -> None:
-    purse = Purse(path)
+    accountant = Accountant(path)
 
     def fill() -> None:
-        purse.ledger._chain._execute("PRAGMA max_page_count = 1")
+        accountant.ledger._chain._execute("PRAGMA max_page_count = 1")
 
     # As many as fill more than one page.
-    report = audited(purse, fill, questions=48)
+    report = audited(accountant, fill, questions=48)
     assert len(report.verdicts) == 48
     assert {verdict.outcome for verdict in report.verdicts} == {"yes"}
     assert UNRECORDED in report.notes
@@ -872,7 +872,7 @@ def test_a_ledger_broken_at_the_record(path: Path) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("INSERT INTO entries VALUES (3, '{}', '')")
 
-    report = audited(Purse(path), meddle)
+    report = audited(Accountant(path), meddle)
     assert report.verdicts[0].outcome == "yes"
     assert UNRECORDED in report.notes
 

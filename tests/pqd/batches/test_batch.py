@@ -10,14 +10,14 @@ import pytest
 from deciders import Decision, Lattice, SimulatedNoise
 from deciders.batch.linear.universe import Bits, Whole
 from deciders.estimators import Released
-from pqd.accounting.accounts import Batched, _answer, written
+from pqd.accounting.stored_answers import Batched, decode, encode
 from pqd.batches import row_classes as classes_module
-from pqd.batches.linear_workload import MECHANISMS, Planned, Problem
-from pqd.batches.row_classes import Classes, packed, unpacked
-from pqd.batches.simulation import Rehearsal, chosen
-from pqd.engine.contingency import Cells
+from pqd.batches.linear_workload import MECHANISMS, LinearWorkload, Planned
+from pqd.batches.row_classes import RowClasses, packed, unpacked
+from pqd.batches.simulation import QuasiRandomNoise, chosen
+from pqd.engine.contingency import ContingencyTable
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.scan_plan import Measured, Task, Workload
+from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.sql.query import Query
@@ -61,20 +61,22 @@ class Scanned:
         tasks = []
         for query in parsed:
             found = query.resolve(self.schema)
-            measured = Measured(found.value, LATTICE) if found.value else None
-            tasks.append(Task(found.predicate, measured, found.columns, collapsed=True))
-        self.workload = Workload(tuple(tasks))
+            measured = Measure(found.value, LATTICE) if found.value else None
+            tasks.append(Statistic(found.predicate, measured, found.columns, collapsed=True))
+        self.workload = ScanPlan(tuple(tasks))
 
-    def cells(self, *, private: bool = True) -> Cells:
+    def cells(self, *, private: bool = True) -> ContingencyTable:
         return self.engine.cells(
             self.secret if private else self.public, self.schema, self.workload
         )
 
-    def problem(self, lattice: Lattice | None = None) -> Problem:
-        return Problem(Classes.of(self.workload, self.cells(private=False).words), lattice)
+    def problem(self, lattice: Lattice | None = None) -> LinearWorkload:
+        return LinearWorkload(
+            RowClasses.of(self.workload, self.cells(private=False).words), lattice
+        )
 
 
-def mapped(problem: Problem, cells: Cells) -> Any:
+def mapped(problem: LinearWorkload, cells: ContingencyTable) -> Any:
     """The exact answers about rows as the classes know them."""
     held = cells.places >= 0
     worth = np.ones(held.sum(), np.int64)
@@ -255,14 +257,14 @@ def test_plans_at_a_large_epsilon_give_the_truth(name: str, lattice: Lattice) ->
     sums = [f"SELECT SUM(pay) FROM D WHERE {c}" for c in list(CONDITIONS)[:4]]
     scanned = Scanned(frame, frame, *sums)
     tasks = [
-        Task(t.predicate, Measured(t.measured.sql, lattice), t.columns, collapsed=True)
+        Statistic(t.predicate, Measure(t.measured.sql, lattice), t.columns, collapsed=True)
         for t in scanned.workload.tasks
         if t.measured
     ]
-    scanned.workload = Workload(tuple(tasks))
+    scanned.workload = ScanPlan(tuple(tasks))
     problem, cells = scanned.problem(lattice), scanned.cells()
     plan = Planned.of(name, problem, Fraction(10**7))
-    released = plan.release(plan.read(cells), Fraction(10**7), Rehearsal(0))
+    released = plan.release(plan.read(cells), Fraction(10**7), QuasiRandomNoise(0))
     assert np.allclose(released.answers, mapped(problem, cells), atol=1)
     assert released.deviations is not None
     assert max(released.deviations) < 1
@@ -331,7 +333,7 @@ def test_dyadic_refuses_what_are_no_ranges(conditions: tuple[str, ...]) -> None:
 
 
 def test_the_points_of_a_rehearsal_follow_the_laws_of_the_noise() -> None:
-    noise = Rehearsal(1)
+    noise = QuasiRandomNoise(1)
     drawn = np.array([noise.laplace(5, Fraction(10)) for _ in range(4000)])
     assert abs(drawn.mean() - 5) < 1
     assert abs(np.abs(drawn - 5).mean() - 10) < 0.7
@@ -346,4 +348,4 @@ def test_answers_of_a_batch_survive_the_ledger() -> None:
         Released((4,)),
         Decision(outcome=True, p_value=0.1, margin=4),
     ):
-        assert _answer(written(kept)) == kept
+        assert decode(encode(kept)) == kept

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from deciders import Histogram, Lattice, SimulatedNoise
-from pqd.batches.linear_workload import Problem
+from pqd.batches.linear_workload import LinearWorkload
 from pqd.batches.range_sums import RangePlan, ranges_of
-from pqd.batches.row_classes import Classes
-from pqd.batches.simulation import Rehearsal
+from pqd.batches.row_classes import RowClasses
+from pqd.batches.simulation import QuasiRandomNoise
 from pqd.batches.workload_laplace import answers as exact
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.scan_plan import Measured, Task, Workload
+from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.sql.query import Query
@@ -34,7 +34,7 @@ def planned(
     lattice: Lattice,
     epsilon: Fraction = HUGE,
     summed: str = "pay",
-) -> tuple[RangePlan, Problem, list[int], np.ndarray]:
+) -> tuple[RangePlan, LinearWorkload, list[int], np.ndarray]:
     """Return the plan, the same batch as a problem, its exact answers, and those of the plan."""
     engine = DuckDBEngine(opened := open_table(table, "synthetic"))
     texts = [f"SELECT SUM({summed}) FROM D WHERE {condition}" for condition in conditions]
@@ -43,13 +43,13 @@ def planned(
     tasks = []
     for query in queries:
         found = query.resolve(schema)
-        measured = Measured(found.value or "", lattice)
-        tasks.append(Task(found.predicate, measured, found.columns, collapsed=True))
-    workload = Workload(tuple(tasks))
+        measured = Measure(found.value or "", lattice)
+        tasks.append(Statistic(found.predicate, measured, found.columns, collapsed=True))
+    workload = ScanPlan(tuple(tasks))
     cells = engine.cells(opened, schema, workload)
-    problem = Problem(Classes.of(workload, cells.words), lattice)
+    problem = LinearWorkload(RowClasses.of(workload, cells.words), lattice)
     plan = ranges_of(workload, cells, schema, epsilon)
-    answers = np.array(plan.release(plan.read(cells), epsilon, Rehearsal(0)).answers)
+    answers = np.array(plan.release(plan.read(cells), epsilon, QuasiRandomNoise(0)).answers)
     return plan, problem, exact(workload, cells).tolist(), answers
 
 
@@ -102,7 +102,7 @@ def test_a_deviation_tells_what_buckets_may_add(kind: str) -> None:
     plan, *_ = planned(incomes(1, "copy"), conditions, SPREAD)
     assert len(plan.mechanism.workload.buckets.ends) <= 2000
     pay = incomes(1 if kind == "copy" else 2, kind)["pay"].to_numpy()
-    released = plan.release(Histogram.from_values(pay), HUGE, Rehearsal(0))
+    released = plan.release(Histogram.from_values(pay), HUGE, QuasiRandomNoise(0))
     asked = [pay < 700, (pay >= 300) & (pay <= 9000), pay > 40_000, pay >= 0]
     for answer, deviation, selected in zip(
         released.answers, released.deviations or (), asked, strict=True
@@ -144,9 +144,9 @@ def test_a_row_without_a_value_is_left_out_and_others_are_one_value() -> None:
         query = Query("SELECT SUM(pay) FROM D WHERE pay < 30")
         schema = engine.schema(opened, {"pay"}, {})
         found = query.resolve(schema)
-        measured = Measured(found.value or "", Lattice(0, 100))
-        task = Task(found.predicate, measured, found.columns, collapsed=True)
-        read = plan.read(engine.cells(opened, schema, Workload((task,))))
+        measured = Measure(found.value or "", Lattice(0, 100))
+        task = Statistic(found.predicate, measured, found.columns, collapsed=True)
+        read = plan.read(engine.cells(opened, schema, ScanPlan((task,))))
         dense = np.zeros(101, np.int64)
         np.add.at(dense, read.values, read.counts)
         engine_rows.append(dense)
@@ -161,8 +161,8 @@ def test_noise_is_as_large_as_it_says() -> None:
     schema = engine.schema(opened, {"pay"}, {})
     query = Query("SELECT SUM(pay) FROM D")
     found = query.resolve(schema)
-    task = Task(None, Measured(found.value or "", lattice), found.columns, collapsed=True)
-    rows = plan.read(engine.cells(opened, schema, Workload((task,))))
+    task = Statistic(None, Measure(found.value or "", lattice), found.columns, collapsed=True)
+    rows = plan.read(engine.cells(opened, schema, ScanPlan((task,))))
     answers = [
         plan.release(rows, Fraction(1), SimulatedNoise(seed)).answers[3] for seed in range(150)
     ]

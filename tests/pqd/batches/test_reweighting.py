@@ -14,7 +14,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.export import check_new, write_frame
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError, RunError
-from pqd.parameters import Terms
+from pqd.parameters import Parameters
 from pqd.sql.query import Query
 
 pytestmark = pytest.mark.usefixtures("noiseless")
@@ -49,7 +49,7 @@ def answers(frame: pd.DataFrame) -> list[float]:
 
 
 def released(private: object, synthetic: object, path: Path, **given: str) -> str:
-    terms = Terms.parse(tau=1, epsilon=SILENT, alpha=0.05, decider=given.get("m", "workload"))
+    terms = Parameters.parse(tau=1, epsilon=SILENT, alpha=0.05, decider=given.get("m", "workload"))
     queries = tuple(Query(sql, f"q{n}") for n, sql in enumerate(QUERIES))
     report = run_release(private, synthetic, queries, terms, SimulatedNoise(1), table=path)
     return report.notes[-1]

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from pqd.batches import possible
 from pqd.batches.possible import combinations
 from pqd.engine.scan_sql import typed_sql
-from pqd.sql.expressions import Kind
 from pqd.sql.predicate import Atom, atoms
 from pqd.sql.query import Query
-from pqd.sql.regions import Admitted, exactly
+from pqd.sql.regions import exactly
+from pqd.sql.schema import Kind
+from pqd.sql.value_sets import ValueSet
 
 SCHEMA = {"age": Kind.NUMBER, "born": Kind.TIME, "flag": Kind.BOOLEAN, "name": Kind.TEXT}
 # Constants as SQL says them; several say the same, and some are neighbours.
@@ -253,11 +254,11 @@ def test_constants_of_two_types_are_not_known_together() -> None:
 
 # Wrong programs -----------------------------------------------------------------------------------
 
-Reader = Callable[[Atom], tuple[str, Admitted] | None]
+Reader = Callable[[Atom], tuple[str, ValueSet] | None]
 
 
-def twin(change: Callable[[Admitted], Admitted]) -> Reader:
-    def wrong(atom: Atom) -> tuple[str, Admitted] | None:
+def twin(change: Callable[[ValueSet], ValueSet]) -> Reader:
+    def wrong(atom: Atom) -> tuple[str, ValueSet] | None:
         found = exactly(atom)
         return found and (found[0], change(found[1]))
 
@@ -265,12 +266,12 @@ def twin(change: Callable[[Admitted], Admitted]) -> Reader:
 
 
 TWINS: dict[str, Reader] = {
-    "NULL meets what it does not": twin(lambda v: Admitted(not v.null, v.start, v.cuts)),
+    "NULL meets what it does not": twin(lambda v: ValueSet(not v.null, v.start, v.cuts)),
     "ends are outside": twin(
-        lambda v: Admitted(v.null, v.start, tuple(dict.fromkeys((c, False) for c, _ in v.cuts)))
+        lambda v: ValueSet(v.null, v.start, tuple(dict.fromkeys((c, False) for c, _ in v.cuts)))
     ),
-    "complements": twin(lambda v: Admitted(v.null, not v.start, v.cuts)),
-    "the first cut alone": twin(lambda v: Admitted(v.null, v.start, v.cuts[:1])),
+    "complements": twin(lambda v: ValueSet(v.null, not v.start, v.cuts)),
+    "the first cut alone": twin(lambda v: ValueSet(v.null, v.start, v.cuts[:1])),
 }
 TOLD_APART: dict[str, list[str]] = {
     "age": ["age <= 5", "age >= 5", "age > 7", "age IS NULL", "age IN (0, 2.5)"],

@@ -18,17 +18,17 @@ from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
 from pqd.batches.linear_workload import MECHANISMS
 from pqd.batches.mechanisms import ALONE, MODES, RANGES, TOGETHER, check_mode
-from pqd.batches.shared_budget import Sharing, shared
+from pqd.batches.shared_budget import SharedBudget, shared
 from pqd.batches.verdicts import Together
 from pqd.commands.audit import part_of
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import DeciderError, ParameterError
-from pqd.execution import Part, _bill, billed
-from pqd.parameters import Terms, Wanted
+from pqd.execution import Part, _bill, quote_of
+from pqd.parameters import Criteria, Parameters
 from pqd.planning.budget_split import Beside, Waiting, waits
-from pqd.planning.decisions import Asked, Question
+from pqd.planning.decisions import QueryRequest, Question
 from pqd.spec.schema import json_schema
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
@@ -77,7 +77,7 @@ def made(
     besides = waiting(
         *queries, tau=tau, copies=copies, people=people, decider=decider, columns=columns
     )
-    return shared(besides, Sharing(epsilon, mode))
+    return shared(besides, SharedBudget(epsilon, mode))
 
 
 def waiting(
@@ -93,14 +93,16 @@ def waiting(
     asked = []
     for place, (one, each) in enumerate(zip(queries, taus, strict=True)):
         own = one.epsilon if isinstance(one, Own) else None
-        terms = Wanted.of(tau=each, alpha=0.05, decider=decider, columns=columns)
+        terms = Criteria.of(tau=each, alpha=0.05, decider=decider, columns=columns)
         terms = terms if own is None else terms.at(own)
-        asked.append(Asked(Query(one.sql if isinstance(one, Own) else one, f"q{place}"), terms))
+        asked.append(
+            QueryRequest(Query(one.sql if isinstance(one, Own) else one, f"q{place}"), terms)
+        )
     parts = []
     for copy in COPIES[:copies]:
         opened = open_table(copy, "synthetic"), open_table(SECRET, "private")
-        tables = Synthetics([opened[0]], opened[1])
-        facts = Wanted.of(tau=1, alpha=0.05, columns=columns).facts
+        tables = SyntheticTables([opened[0]], opened[1])
+        facts = Criteria.of(tau=1, alpha=0.05, columns=columns).facts
         parts.append(Beside(part_of(tables, asked, facts, waits, people), opened[0]))
     return parts
 
@@ -109,7 +111,7 @@ def waiting(
 GRID = [Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8)]
 
 
-def expected_wrong(besides: Sequence[Beside], sharing: Sharing) -> float:
+def expected_wrong(besides: Sequence[Beside], sharing: SharedBudget) -> float:
     """How many verdicts are wrong on average where each gap is as likely, exactly, in public."""
     found = 0.0
     for (before, _), after in zip(besides, shared(besides, sharing), strict=True):
@@ -148,7 +150,7 @@ def notes(parts: Sequence[Part[Question]]) -> str:
 
 def total(parts: Sequence[Part[Question]]) -> Fraction:
     """What a run would charge for all of them."""
-    return billed(parts, None).charge.epsilon
+    return quote_of(parts, None).charge.epsilon
 
 
 def count(condition: str) -> str:
@@ -427,14 +429,14 @@ def test_auto_takes_what_errs_least(name: str) -> None:
     asked = given.pop("queries")
     besides = waiting(*asked, **given)
     scores = {
-        mode: expected_wrong(besides, Sharing(EPSILON, mode))
+        mode: expected_wrong(besides, SharedBudget(EPSILON, mode))
         for mode in (ALONE, "workload", "identity")
     }
-    parts = shared(besides, Sharing(EPSILON))
+    parts = shared(besides, SharedBudget(EPSILON))
     best = min(scores, key=scores.__getitem__)
     taken = {q.choice.taken.decider.id for q in questions(parts)}
     assert taken == {"inv_count" if best == ALONE else f"{best}_batch"}
-    assert expected_wrong(besides, Sharing(EPSILON)) == pytest.approx(scores[best], abs=1e-9)
+    assert expected_wrong(besides, SharedBudget(EPSILON)) == pytest.approx(scores[best], abs=1e-9)
     assert "from 0 to 2 tau, on public data," in notes(parts)
     # What a reader is shown of the others is what they are worth.
     for question in questions(parts):
@@ -458,7 +460,7 @@ GROWING: dict[str, dict[str, Any]] = {
 def test_more_budget_never_means_more_wrong_verdicts(name: str) -> None:
     given = dict(GROWING[name])
     besides = waiting(*given.pop("queries"), **given)
-    found = [expected_wrong(besides, Sharing(epsilon)) for epsilon in BUDGETS]
+    found = [expected_wrong(besides, SharedBudget(epsilon)) for epsilon in BUDGETS]
     for less, more in pairwise(found):
         assert more <= less + 1e-9
     assert found[-1] < found[0] / 20
@@ -501,10 +503,12 @@ def test_more_budget_never_means_more_wrong_verdicts_on_real_tables(name: str) -
     if not all(path.exists() for path in paths):
         pytest.skip("the shared tables are not here")
     copy, secret = open_table(paths[0], "synthetic"), open_table(paths[1], "private")
-    terms = Wanted.of(tau=tau, alpha=0.05)
-    asked = [Asked(query, terms) for query in as_queries(queries)]
-    part = part_of(Synthetics([copy], secret), asked, terms.facts, waits)
-    found = [expected_wrong([Beside(part, copy)], Sharing(epsilon / 4)) for epsilon in BUDGETS[:6]]
+    terms = Criteria.of(tau=tau, alpha=0.05)
+    asked = [QueryRequest(query, terms) for query in as_queries(queries)]
+    part = part_of(SyntheticTables([copy], secret), asked, terms.facts, waits)
+    found = [
+        expected_wrong([Beside(part, copy)], SharedBudget(epsilon / 4)) for epsilon in BUDGETS[:6]
+    ]
     assert sorted(found, reverse=True) == found
     assert found[-1] < found[0] / 2
 
@@ -513,16 +517,16 @@ def test_a_family_is_weighed_with_what_else_shares_the_pool() -> None:
     """By itself a family of blocks would have nearly all; beside a mean, half of the budget."""
     besides = waiting(*BLOCKS[:2], *MEANS, *NESTED[:1], tau=[20, 20, 1, 3, 20])
     for epsilon in BUDGETS[::3]:
-        scores = [expected_wrong(besides, Sharing(epsilon, m)) for m in ("alone", "identity")]
-        assert expected_wrong(besides, Sharing(epsilon)) <= min(scores) + 1e-9
+        scores = [expected_wrong(besides, SharedBudget(epsilon, m)) for m in ("alone", "identity")]
+        assert expected_wrong(besides, SharedBudget(epsilon)) <= min(scores) + 1e-9
 
 
 def test_of_ways_that_err_alike_that_of_the_least_thresholds_is_taken() -> None:
     """At a budget that decides everything either way."""
     besides, epsilon = waiting(*CHOICES["few classes"]["queries"], tau=60), Fraction(11)
     for mode in (ALONE, "identity", "workload"):
-        assert expected_wrong(besides, Sharing(epsilon, mode)) < 1e-10
-    found = questions(shared(besides, Sharing(epsilon)))
+        assert expected_wrong(besides, SharedBudget(epsilon, mode)) < 1e-10
+    found = questions(shared(besides, SharedBudget(epsilon)))
     assert {q.choice.taken.decider.id for q in found} == {"identity_batch"}
 
 
@@ -693,9 +697,9 @@ def test_the_names_of_the_ways_are_the_same_everywhere() -> None:
 
 def test_without_a_sharing_nothing_changes() -> None:
     opened = open_table(COPIES[0], "synthetic"), open_table(SECRET, "private")
-    terms = Terms.parse(tau=20, epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
-    asked = [Asked(query, terms) for query in as_queries(NESTED)]
-    part = part_of(Synthetics([opened[0]], opened[1]), asked, terms.facts, waits)
+    terms = Parameters.parse(tau=20, epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
+    asked = [QueryRequest(query, terms) for query in as_queries(NESTED)]
+    part = part_of(SyntheticTables([opened[0]], opened[1]), asked, terms.facts, waits)
     (same,) = shared([Beside(part, opened[0])], None)
     assert same.prepared.questions == part.prepared.questions
     assert replace(same.prepared, questions=()) == replace(part.prepared, questions=())

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from pqd.batches import workload_sensitivity as depth
 from pqd.batches.workload_sensitivity import most_met
-from pqd.sql.expressions import Kind
 from pqd.sql.predicate import Predicate
 from pqd.sql.query import Query
 from pqd.sql.regions import Region, region
+from pqd.sql.schema import Kind
 from tests.support.drawing import predicates_of
 
 SCHEMA = {"a": Kind.NUMBER, "b": Kind.NUMBER, "name": Kind.TEXT, "flag": Kind.BOOLEAN}

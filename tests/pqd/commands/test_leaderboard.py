@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from deciders import SimulatedNoise, answer
 from deciders.aggregates import HALF
 from pqd.commands.audit import part_of
-from pqd.commands.comparison_parameters import Rules
+from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import Evidence, band, better, leaderboard
-from pqd.engine.scan_plan import Workload
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Answers, billed
-from pqd.parameters import Terms
+from pqd.execution import Outputs, quote_of
+from pqd.parameters import Parameters
 from pqd.planning.estimates import Contest, contest_of
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import Cost
-from reports.models.compare import CandidateKind, Cell, ComparedQuery, CompareReport, Standing
+from reports.models.compare import CandidateKind, Cell, ComparedQuery, CompareReport, LeaderboardRow
 
 ALPHA = Fraction(1, 20)
 LEVEL = 0.05
@@ -232,7 +232,7 @@ def query(name: str, *cells: Cell, weight: int = 1, closest: tuple[str, ...] = (
 
 def board_of(
     queries: Sequence[ComparedQuery], names: str, alpha: Fraction = ALPHA
-) -> tuple[dict[str, Standing], tuple[tuple[str, str], ...]]:
+) -> tuple[dict[str, LeaderboardRow], tuple[tuple[str, str], ...]]:
     """The board, as sure as the outcomes of the cells."""
     found = [
         of([0.0 if c.outcome == "yes" else 1.0 for c in q.cells], None, int(q.weight), certain)
@@ -292,8 +292,8 @@ def test_three_of_the_worst_are_named() -> None:
 
 
 def test_neighbours_that_are_not_told_apart() -> None:
-    def standing(name: str) -> Standing:
-        return Standing(
+    def standing(name: str) -> LeaderboardRow:
+        return LeaderboardRow(
             candidate=name,
             kind="candidate",
             share=0.5,
@@ -412,9 +412,9 @@ class Simulation:
     """One comparison, prepared once, whose releases are drawn again and again."""
 
     def __init__(self, frames: dict[str, pd.DataFrame], epsilon: str, tau: str) -> None:
-        rules = Rules.parse(Terms.parse(tau=tau, epsilon=epsilon, alpha=HALVES))
+        rules = ComparisonParameters.parse(Parameters.parse(tau=tau, epsilon=epsilon, alpha=HALVES))
         part = part_of(
-            Synthetics(
+            SyntheticTables(
                 [open_table(frame, "synthetic") for frame in frames.values()],
                 open_table(table(0, 0), "private"),
             ),
@@ -426,8 +426,8 @@ class Simulation:
         self.contests: tuple[Contest, ...] = part.prepared.demand()
         tasks = tuple(contest.release.task for contest in self.contests)
         schema = part.prepared.schema
-        self.histograms = part.engine.histograms(part.private, schema, Workload(tasks))
-        self._bill = billed([part], None)
+        self.histograms = part.engine.histograms(part.private, schema, ScanPlan(tasks))
+        self._bill = quote_of([part], None)
         truths = [
             answer(c.query.aggregate, h, c.query.p or HALF)
             for c, h in zip(self.contests, self.histograms, strict=True)
@@ -439,13 +439,13 @@ class Simulation:
             ]
         )
 
-    def run(self, noise: SimulatedNoise) -> tuple[Truth, dict[str, Standing], list[str]]:
+    def run(self, noise: SimulatedNoise) -> tuple[Truth, dict[str, LeaderboardRow], list[str]]:
         """The false verdicts, the board, and the pairs, one draw of each release."""
         drawn = {
             contest.release.key: contest.release.draw(histogram, noise)
             for contest, histogram in zip(self.contests, self.histograms, strict=True)
         }
-        answers = Answers(drawn, self._bill)
+        answers = Outputs(drawn, self._bill)
         outcomes = [outcome_of(c, answers, self.names, Fraction(1), noise) for c in self.contests]
         queries = [query for query, _ in outcomes]
         kinds: dict[str, CandidateKind] = dict.fromkeys(self.names, "candidate")

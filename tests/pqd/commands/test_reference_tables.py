@@ -23,12 +23,12 @@ from pqd.commands.reference_tables import (
     marginals,
     resampled,
 )
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import BudgetError, PqdError
-from pqd.execution import answered
-from pqd.parameters import Terms
-from pqd.planning.decisions import Asked
+from pqd.execution import measure
+from pqd.parameters import Parameters
+from pqd.planning.decisions import QueryRequest
 from reports.models.compare import CompareReport
 from tests.support.likeness import like
 
@@ -82,7 +82,7 @@ def opened(*frames: object) -> list[Table]:
 
 
 def columns(*frames: pd.DataFrame, names: list[str] | None = None) -> dict[str, Column]:
-    made, first = columns_of(Synthetics(opened(*frames)), names or NAMES, {})
+    made, first = columns_of(SyntheticTables(opened(*frames)), names or NAMES, {})
     assert len(first) == len(pd.DataFrame(frames[0]))
     return {column.name: column for column in made}
 
@@ -149,9 +149,9 @@ def test_bins_hold_what_no_candidate_has() -> None:
     """A private value beyond the candidates' counts in the bin at the end."""
     (column,) = columns(pd.DataFrame({"v": MANY}), names=["v"]).values()
     private = pd.DataFrame({"v": [-1e9, 0.5, 1e9, None]})
-    tables = Synthetics(opened(pd.DataFrame({"v": MANY})), open_table(private, "private"))
+    tables = SyntheticTables(opened(pd.DataFrame({"v": MANY})), open_table(private, "private"))
     part = part_of(tables, asked([column]), {}, counting)
-    drawn = answered([part], None, Silent())
+    drawn = measure([part], None, Silent())
     counts = [drawn.released(release).numbers[0] for release in part.prepared.demand()]
     assert sum(counts) == 4
     assert (counts[0], counts[1], counts[-1]) == (1, 2, 1)
@@ -185,22 +185,22 @@ def test_names_are_those_of_the_table_whatever_a_query_writes() -> None:
 
 def released(made: list[Column], private: object) -> list[int]:
     """The counts of all groups, without noise."""
-    tables = Synthetics(opened(private), open_table(private, "private"))
+    tables = SyntheticTables(opened(private), open_table(private, "private"))
     part = part_of(tables, asked(made), {}, counting)
-    drawn = answered([part], None, Silent())
+    drawn = measure([part], None, Silent())
     return [drawn.released(release).numbers[0] for release in part.prepared.demand()]
 
 
-def asked(made: list[Column]) -> list[Asked]:
-    terms = Terms.parse(tau=1, epsilon=1, alpha=0.05)
-    return [Asked(query, terms) for column in made for query in column.queries]
+def asked(made: list[Column]) -> list[QueryRequest]:
+    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.05)
+    return [QueryRequest(query, terms) for column in made for query in column.queries]
 
 
 def drawn_table(noise: Any, rows: int = 4000) -> pd.DataFrame:
     made = list(columns(FIRST, SECOND).values())
-    tables = Synthetics(opened(FIRST, SECOND), open_table(PRIVATE, "private"))
+    tables = SyntheticTables(opened(FIRST, SECOND), open_table(PRIVATE, "private"))
     part = part_of(tables, asked(made), {}, counting)
-    found = answered([part], None, noise)
+    found = measure([part], None, noise)
     return marginals(made, part.prepared.demand(), found, rows)
 
 
@@ -271,7 +271,7 @@ def rows_of(frame: pd.DataFrame) -> Rows:
 @pytest.mark.parametrize("kind", SOURCES)
 def test_resampled_rows_are_rows_of_the_original(kind: str, tmp_path: Path) -> None:
     original = SOURCES[kind](tmp_path)
-    _, first = columns_of(Synthetics(opened(original)), NAMES, {})
+    _, first = columns_of(SyntheticTables(opened(original)), NAMES, {})
     found = resampled(first)
     assert list(found.columns) == NAMES
     assert len(found) == len(FIRST)
@@ -301,7 +301,7 @@ def test_resampled_tables_are_read_as_the_original(tmp_path: Path) -> None:
 def test_texts_stay_what_they_are(tmp_path: Path) -> None:
     path = tmp_path / "first.csv"
     path.write_text('code,n\n007,1\n" 7",2\n,3\n"a,b",4\n"",5\n', encoding="utf-8")
-    _, first = columns_of(Synthetics(opened(path)), ["code", "n"], {})
+    _, first = columns_of(SyntheticTables(opened(path)), ["code", "n"], {})
     codes = resampled(first)["code"]
     assert set(codes.dropna()) <= {"007", " 7", "a,b"}
 

@@ -18,7 +18,7 @@ import pqd
 from deciders import Histogram, Interval, Lattice, UnanswerableError
 from deciders.aggregates import answer
 from deciders.single.margins import quantile_margin
-from pqd.engine.cut_points import Fences, fineness, reaching
+from pqd.engine.cut_points import CutPoints, fineness, reaching
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 
@@ -44,7 +44,7 @@ def test_a_value_has_passed_an_end_exactly_if_it_lies_beyond(
     intervals = [Interval(low, high) for low, high in pairwise(sorted(ends))]
     # In tenths, and twice as fine, every end has a cut of its own.
     tenths = [Interval(i.lower * 20, i.upper * 20) for i in intervals]
-    fences = Fences.of(tenths, Fraction(1, 20), None)
+    fences = CutPoints.of(tenths, Fraction(1, 20), None)
     counts = fences.counted(np.array(values, np.float64))
     table = Histogram.weighted(np.array(fences.marks, np.int64), counts)
     assert table.mass == len(values)
@@ -57,7 +57,7 @@ def test_a_value_has_passed_an_end_exactly_if_it_lies_beyond(
 @given(st.lists(NUMBERS, max_size=10), NUMBERS)
 @settings(max_examples=60, deadline=None)
 def test_one_row_changes_one_mark_by_one(values: list[float], more: float) -> None:
-    fences = Fences.of([Interval("-3.7", "2.5")], Fraction(1), (Fraction(-9), Fraction(9)))
+    fences = CutPoints.of([Interval("-3.7", "2.5")], Fraction(1), (Fraction(-9), Fraction(9)))
     before, after = (fences.counted(np.array(v, np.float64)) for v in (values, [*values, more]))
     assert sorted(after - before) == [0, 0, 1]
 
@@ -66,7 +66,7 @@ def test_one_row_changes_one_mark_by_one(values: list[float], more: float) -> No
 @settings(max_examples=100, deadline=None)
 def test_a_margin_is_at_least_1_exactly_if_the_true_median_is_inside(values: list[float]) -> None:
     interval = Interval("6.7", "7.3")
-    fences = Fences.of([interval], Fraction(1), None)
+    fences = CutPoints.of([interval], Fraction(1), None)
     counts = fences.counted(np.array(values, np.float64))
     table = Histogram.weighted(np.array(fences.marks, np.int64), counts)
     median = sorted(values)[(len(values) + 1) // 2 - 1]
@@ -74,19 +74,19 @@ def test_a_margin_is_at_least_1_exactly_if_the_true_median_is_inside(values: lis
 
 
 def test_a_value_on_an_end_is_outside_and_its_neighbour_is_not() -> None:
-    fences = Fences.of([Interval(1, 3)], Fraction(1, 10), None)
+    fences = CutPoints.of([Interval(1, 3)], Fraction(1, 10), None)
     found = fences.counted(np.array([0.1, nextafter(0.1, 1), nextafter(0.3, 0), 0.3]))
     assert found.tolist() == [1, 2, 1]
 
 
 def test_an_interval_without_a_number_inside_is_refused() -> None:
     with pytest.raises(UnanswerableError, match="no number lies within"):
-        Fences.of([Interval.around(10**6, Fraction(1, 10**30))], Fraction(1), None)
+        CutPoints.of([Interval.around(10**6, Fraction(1, 10**30))], Fraction(1), None)
 
 
 def test_two_ends_need_two_marks() -> None:
     with pytest.raises(ValueError, match="two ends"):
-        Fences.of([Interval("7.2", 9), Interval("7.4", 9)], Fraction(1), None)
+        CutPoints.of([Interval("7.2", 9), Interval("7.4", 9)], Fraction(1), None)
 
 
 @pytest.mark.parametrize("lattice", [Lattice(0, 10), Lattice("0.5", "3.5"), Lattice(-3, 9, 3)])

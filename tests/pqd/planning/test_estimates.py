@@ -20,11 +20,11 @@ from deciders.estimators import (
 )
 from pqd.commands.audit import part_of
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import Rules
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.commands.comparison_parameters import ComparisonParameters
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import DeciderError, UnanswerableError
-from pqd.parameters import Terms
+from pqd.parameters import Parameters
 from pqd.planning.estimates import RELEASES, Contest, contest_of
 from pqd.sql.workload_files import as_queries
 from reports.models.compare import CompareReport
@@ -58,9 +58,11 @@ FRAMES = [table(1), table(2, 3), table(3, 6)]
 
 def rules_of(
     tau: str = "5%", epsilon: str = "1", release: str = "auto", columns: Columns | None = None
-) -> Rules:
-    terms = Terms.parse(tau=tau, epsilon=epsilon, alpha="0.05", decider=release, columns=columns)
-    return Rules.parse(terms)
+) -> ComparisonParameters:
+    terms = Parameters.parse(
+        tau=tau, epsilon=epsilon, alpha="0.05", decider=release, columns=columns
+    )
+    return ComparisonParameters.parse(terms)
 
 
 def contests(
@@ -68,7 +70,7 @@ def contests(
 ) -> tuple[Contest, ...]:
     rules = rules_of(**options)
     part = part_of(
-        Synthetics(
+        SyntheticTables(
             [open_table(frame, "synthetic") for frame in frames], open_table(frames[0], "private")
         ),
         [rules.asked(query) for query in as_queries(sql)],

@@ -12,8 +12,8 @@ import pqd
 from deciders import SecureNoise
 from pqd.commands.audit import run
 from pqd.errors import ParameterError
-from pqd.execution import Purse
-from pqd.parameters import Terms
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
 from pqd.planning.query_warnings import WARNING
 from pqd.sql.workload_files import as_queries
 
@@ -119,10 +119,10 @@ def test_it_is_told_before_the_charge_and_in_the_report(tmp_path: Path) -> None:
         seen.append(stage)
         assert done <= total
 
-    terms = Terms.parse(tau=5, epsilon=11, alpha=0.05)
+    terms = Parameters.parse(tau=5, epsilon=11, alpha=0.05)
     queries = as_queries(f"{ALL} WHERE sex = 'female'")
-    purse = Purse(tmp_path / "ledger.sqlite")
-    report = run(PRIVATE, COPY, queries, terms, SecureNoise(), progress, purse=purse)
+    accountant = Accountant(tmp_path / "ledger.sqlite")
+    report = run(PRIVATE, COPY, queries, terms, SecureNoise(), progress, accountant=accountant)
     told = [stage for stage in seen if stage.startswith(WARNING)]
     assert len(told) == 2
     assert seen.index(told[-1]) < seen.index("Recognising the private table")

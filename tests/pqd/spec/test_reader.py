@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciders import DECIDERS
+from pqd.columns import parse_columns
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
-from pqd.parameters import Terms, Wanted, parse_columns, stated_budget
+from pqd.parameters import Criteria, Parameters, stated_budget
 from pqd.spec import Check, Problem, Source, Spec, SpecError, read_spec
 from tests.pqd.spec.spec_texts import FULL, HEAD, SMALL
 from tests.support.drawing import examples
@@ -115,7 +116,7 @@ def test_every_key_is_read(spec: Callable[..., Spec], tmp_path: Path) -> None:
 def test_what_is_read_is_what_the_library_takes(spec: Callable[..., Spec]) -> None:
     found = spec(FULL)
     for check in found.checks:
-        terms = Terms.parse(
+        terms = Parameters.parse(
             tau=check.tau,
             epsilon=check.epsilon or "",
             alpha=check.alpha,
@@ -617,7 +618,7 @@ def check_usable(found: Spec) -> None:
     assert SECRET not in repr(found)
     parse_columns(found.columns)
     for check in found.checks:
-        wanted = Wanted.of(tau=check.tau, alpha=check.alpha)
+        wanted = Criteria.of(tau=check.tau, alpha=check.alpha)
         assert check.epsilon is None or wanted.at(check.epsilon).epsilon == check.epsilon
         assert set(check.synthetic) <= set(found.synthetic)
         assert check.decider in {"auto", "paper", *DECIDERS}
@@ -639,7 +640,7 @@ def test_the_limits_are_those_of_the_library(
     terms: dict[str, Any] = {"tau": 1, "epsilon": 1, "alpha": "0.05"}
     terms[key] = tomllib.loads(f"x = {number}", parse_float=Decimal)["x"]
     try:
-        Terms.parse(**terms)
+        Parameters.parse(**terms)
         stated_budget(terms["epsilon"])
     except ParameterError:
         admitted = False

@@ -14,12 +14,12 @@ from deciders import SecureNoise, answer
 from deciders.errors import ParameterError
 from pqd.accounting.composition import PARALLEL, SEQUENTIAL
 from pqd.commands.audit import part_of, run
-from pqd.engine.scan_plan import Workload
-from pqd.engine.synthetic_tables import Synthetics
+from pqd.engine.scan_plan import ScanPlan
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import PqdError, QueryError, UnanswerableError
-from pqd.parameters import Terms
-from pqd.planning.decisions import Asked, asks
+from pqd.parameters import Parameters
+from pqd.planning.decisions import QueryRequest, asks
 from pqd.sql.grouping import MOST_GROUPS, Bins, grouped
 from pqd.sql.query import Key, Query
 from pqd.sql.workload_files import as_queries
@@ -77,8 +77,8 @@ AGGREGATES = [
 ]
 
 
-def terms(tau: str = "2.5", columns: Mapping[str, Any] | None = None) -> Terms:
-    return Terms.parse(
+def terms(tau: str = "2.5", columns: Mapping[str, Any] | None = None) -> Parameters:
+    return Parameters.parse(
         tau=tau, epsilon="0.5", alpha="0.05", columns=FACTS if columns is None else columns
     )
 
@@ -87,18 +87,18 @@ def answers(
     queries: Sequence[Query],
     private: object = PRIVATE,
     synthetic: object = SYNTHETIC,
-    stated: Terms | None = None,
+    stated: Parameters | None = None,
 ) -> dict[str | None, tuple[Fraction, Fraction | None]]:
     """By group in words: the synthetic answer, and the private one without any noise."""
     asked = stated or terms()
     part = part_of(
-        Synthetics([open_table(synthetic, "synthetic")], open_table(private, "private")),
-        [Asked(query, asked) for query in queries],
+        SyntheticTables([open_table(synthetic, "synthetic")], open_table(private, "private")),
+        [QueryRequest(query, asked) for query in queries],
         asked.facts,
         asks,
     )
     questions = part.prepared.demand()
-    workload = Workload(tuple(question.task for question in questions))
+    workload = ScanPlan(tuple(question.task for question in questions))
     histograms = part.engine.histograms(part.private, part.prepared.schema, workload)
     found: dict[str | None, tuple[Fraction, Fraction | None]] = {}
     for question, histogram in zip(questions, histograms, strict=True):

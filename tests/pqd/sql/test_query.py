@@ -5,8 +5,9 @@ import time
 import pytest
 
 from pqd.errors import QueryError
-from pqd.sql.expressions import SQL_LIMIT, Kind
-from pqd.sql.query import Query, Resolved
+from pqd.sql.expressions import SQL_LIMIT
+from pqd.sql.query import BoundExpression, Query
+from pqd.sql.schema import Kind
 
 SCHEMA = {
     "age": Kind.NUMBER,
@@ -20,7 +21,7 @@ SCHEMA = {
 }
 
 
-def resolved(sql: str) -> Resolved:
+def resolved(sql: str) -> BoundExpression:
     return Query(sql).resolve(SCHEMA)
 
 

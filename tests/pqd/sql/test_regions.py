@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqd.engine.scan_sql import typed_sql
-from pqd.sql import regions as disjoint
-from pqd.sql.expressions import Kind
+from pqd.sql import regions, value_sets
 from pqd.sql.predicate import Atom, Combined, Predicate
 from pqd.sql.query import Query
-from pqd.sql.regions import Admitted, Region, describe, region, separating
+from pqd.sql.regions import Region, describe, region, separating
+from pqd.sql.schema import Kind
+from pqd.sql.value_sets import ValueSet
 
 SCHEMA = {
     "age": Kind.NUMBER,
@@ -204,8 +205,8 @@ def values(column: str, rows: frozenset[int]) -> set[Any]:
     return {value for (value,) in found.fetchall()}
 
 
-def only(value: Any) -> Admitted:
-    return Admitted(null=True, start=False) if value is None else disjoint._constants_only(value)
+def only(value: Any) -> ValueSet:
+    return ValueSet(null=True, start=False) if value is None else regions._constants_only(value)
 
 
 def wrong_proofs(regions: Regions, conditions: list[str]) -> Iterator[tuple[str, str, str]]:
@@ -368,14 +369,14 @@ def test_no_row_matches_two_conditions_that_are_claimed_disjoint(first: str, sec
     assert list(wrong_proofs(region, pairs)) == []
 
 
-def changed(predicate: Predicate | None, change: Callable[[Admitted], Admitted]) -> Region:
+def changed(predicate: Predicate | None, change: Callable[[ValueSet], ValueSet]) -> Region:
     return {column: change(admitted) for column, admitted in region(predicate).items()}
 
 
 def ends_open(predicate: Predicate | None) -> Region:
     """Closed ends taken as open: [a, b] as (a, b), and a constant as nothing."""
 
-    def opened(admitted: Admitted) -> Admitted:
+    def opened(admitted: ValueSet) -> ValueSet:
         cuts = [
             (value, (turn % 2 == 0) != admitted.start)
             for turn, (value, _) in enumerate(admitted.cuts)
@@ -407,7 +408,7 @@ def or_of_any_branch(predicate: Predicate | None) -> Region:
         return region(predicate)
     parts = [or_of_any_branch(part) for part in predicate.parts]
     return {
-        column: disjoint._swept(predicate.how, [part[column] for part in parts if column in part])
+        column: value_sets._swept(predicate.how, [part[column] for part in parts if column in part])
         for column in set().union(*parts)
     }
 

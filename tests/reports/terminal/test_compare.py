@@ -12,7 +12,13 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from reports.models.audit import Cost, Shared
-from reports.models.compare import Cell, ComparedQuery, CompareReport, ReleaseFacts, Standing
+from reports.models.compare import (
+    Cell,
+    ComparedQuery,
+    CompareReport,
+    EstimatorFacts,
+    LeaderboardRow,
+)
 from reports.terminal.audit import rendered_text
 from reports.terminal.compare import TerminalCompare
 from reports.text.compare import (
@@ -65,8 +71,8 @@ def query(name: str, *cells: Cell, **changes: Any) -> ComparedQuery:
         "release": "laplace",
         "reason": "one release for all 3 candidates, which also bounds their gaps",
         "releases": (
-            ReleaseFacts("laplace", 0.0001, exact=True),
-            ReleaseFacts("split", 0.2, exact=True),
+            EstimatorFacts("laplace", 0.0001, exact=True),
+            EstimatorFacts("split", 0.2, exact=True),
         ),
         "epsilon": Fraction(1, 2),
         "tau_min": 7.5,
@@ -79,7 +85,7 @@ def query(name: str, *cells: Cell, **changes: Any) -> ComparedQuery:
     return ComparedQuery(**facts | changes)
 
 
-def standing(name: str, **changes: Any) -> Standing:
+def standing(name: str, **changes: Any) -> LeaderboardRow:
     facts: dict[str, Any] = {
         "candidate": name,
         "kind": "candidate",
@@ -94,7 +100,7 @@ def standing(name: str, **changes: Any) -> Standing:
         "wins": (),
         "worst": (),
     }
-    return Standing(**facts | changes)
+    return LeaderboardRow(**facts | changes)
 
 
 def report_of(names: Sequence[str] = NAMES, **changes: Any) -> CompareReport:

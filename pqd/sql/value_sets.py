@@ -1,0 +1,92 @@
+"""Sets of values of one column, with their algebra: what a condition admits."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Literal
+
+# Numbers are doubles, as in the engine: literals that are one double are one value, and -0 is 0.
+Value = float | str | bool | datetime
+
+
+# The place just below a value (False) or just above it (True); places sort as the values do.
+Cut = tuple[Value, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSet:
+    """What a column may hold: NULL or not, and a union of intervals of values of one type.
+
+    ``null`` says whether NULL is admitted, ``start`` whether values below the first cut are; at
+    each cut (ascending) admission turns over.  So [a, b) is cut below a and below b, the constant
+    a is cut below and above a, and a complement is the same cuts from the other start.  A set of
+    texts is such a union of constants; which order the engine gives to texts does not matter.
+    """
+
+    null: bool
+    start: bool
+    cuts: tuple[Cut, ...] = ()
+
+    @property
+    def single(self) -> object:
+        """The type of the one value that is admitted (None for NULL alone), False if more are."""
+        if self == _NULL:
+            return None
+        values = {value for value, _ in self.cuts}
+        if self.null or len(values) != 1:
+            return False
+        (value,) = values
+        if isinstance(value, bool):
+            # One cut tells which of the two it is.
+            return bool if len(self.cuts) == 1 else False
+        return type(value) if len(self.cuts) == 2 and not self.start else False
+
+
+_ANYTHING = ValueSet(null=True, start=True)
+
+
+_PRESENT = ValueSet(null=False, start=True)
+
+
+_NULL = ValueSet(null=True, start=False)
+
+
+_NOTHING = ValueSet(null=False, start=False)
+
+
+def disjoint(first: ValueSet, second: ValueSet) -> bool:
+    """Say whether no value, nor NULL, is admitted by both."""
+    return _swept("and", (first, second)) == _NOTHING
+
+
+def union(first: ValueSet, second: ValueSet) -> ValueSet:
+    """Return what either admits, or more."""
+    return _swept("or", (first, second))
+
+
+def _swept(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
+    """Return what all (and) or any (or) of ``parts`` admit; anything if types of values mix."""
+    if not _one_type(parts):
+        return _ANYTHING
+    least = len(parts) if how == "and" else 1
+    depth = sum(part.start for part in parts)
+    start = inside = depth >= least
+    turns = sorted(
+        (cut, -1 if (turn % 2 == 0) == part.start else 1)
+        for part in parts
+        for turn, cut in enumerate(part.cuts)
+    )
+    cuts = []
+    for cut, steps in groupby(turns, key=itemgetter(0)):
+        depth += sum(step for _, step in steps)
+        if (depth >= least) != inside:
+            inside = not inside
+            cuts.append(cut)
+    return ValueSet(sum(part.null for part in parts) >= least, start, tuple(cuts))
+
+
+def _one_type(parts: Iterable[ValueSet]) -> bool:
+    """Say whether all cuts are at values of one type, which are in order."""
+    return len({type(value) for part in parts for value, _ in part.cuts}) <= 1
