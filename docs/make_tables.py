@@ -50,7 +50,7 @@ def error_tables(*, rounded: bool) -> Iterator[str]:
     yield ""
     yield (
         "Each cell: LM / EM / INV, the probability of a wrong verdict (Def. 3.2) from the closed "
-        "forms of docs/theory.md, not from trials. An asterisk: q(D) is outside the interval."
+        "forms of docs/theory.md, not from trials.\nAn asterisk: q(D) is outside the interval."
     )
     found: list[tuple[float, float, float]] = []
     for epsilon in EPSILONS:
@@ -80,7 +80,7 @@ def count_summary(found: Sequence[tuple[float, float, float]]) -> Iterator[str]:
     means = " / ".join(f"{statistics.fmean(errors):.4f}" for errors in zip(*found, strict=True))
     yield (
         f"Of the {len(found)} cells INV is above EM in {above}, below LM in {below} and above LM "
-        f"in {worse}. Mean error LM / EM / INV: {means}."
+        f"in {worse}.\nMean error LM / EM / INV: {means}."
     )
 
 
@@ -90,7 +90,7 @@ def budget_tables() -> Iterator[str]:
     yield ""
     yield (
         "Least epsilon at which a verdict with tau = 5 % of the synthetic answer (at least one "
-        "step) errs with at most 5 % on stand-ins made from the synthetic table (`pqd plan`). "
+        "step) errs with at most 5 % on stand-ins made from the synthetic table (`pqd plan`).\n"
         "`none`: no epsilon up to 2^20 will do, the decider is biased there."
     )
     for table in ("census", "taxi"):

@@ -28,7 +28,7 @@ COMMANDS = [
     (page, line.removeprefix("$ ").removeprefix(".venv/bin/"))
     for page in [*PAGES, CI]
     for block in blocks(page, "console")
-    for line in block.splitlines()
+    for line in block.replace("\\\n", "").splitlines()
     if "pqd " in line
 ]
 
