@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pqd
 from deciders import DECIDERS, Histogram, Interval
-from reports.models.plan import PlanEntry
+from reports.models.plan import PlannedQuery
 
 ROOT = Path(__file__).resolve().parent.parent
 TAUS = ("0.2", "0.8", "3.2", "12.8", "51.2")
@@ -101,11 +101,11 @@ def budget_tables() -> Iterator[str]:
         ]
         plan = pqd.plan(ROOT / "samples" / f"{table}_synthetic.parquet", queries, tau="5%")
         for aggregate in ("MEDIAN", "SUM"):
-            entries = [entry for entry in plan.entries if entry.aggregate == aggregate]
+            entries = [entry for entry in plan.queries if entry.aggregate == aggregate]
             yield from budget_table(f"{table}, {aggregate}", entries)
 
 
-def budget_table(title: str, entries: Sequence[PlanEntry]) -> Iterator[str]:
+def budget_table(title: str, entries: Sequence[PlannedQuery]) -> Iterator[str]:
     """One table of needed budgets and the median ratio to the inverse-sensitivity decider."""
     names = [candidate.decider for candidate in entries[0].candidates]
     yield ""

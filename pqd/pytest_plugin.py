@@ -22,7 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from deciders.exact import Number
     from pqd.spec import Spec
-    from reports.models.check import CheckEntry, CheckReport
+    from reports.models.check import CheckReport, CheckResult
 
 _SPEC = "audit.toml"
 
@@ -77,7 +77,7 @@ class Trust:
         decider: str = "auto",
         on_undecided: Literal["fail", "warn", "pass"] = "fail",
         synthetic: str | None = None,
-    ) -> CheckEntry:
+    ) -> CheckResult:
         """Fail unless ``query`` can be trusted on the synthetic table.
 
         Parameters
@@ -92,7 +92,7 @@ class Trust:
 
         Returns
         -------
-        CheckEntry
+        CheckResult
             What held.
 
         Raises
@@ -135,7 +135,7 @@ class Trust:
             line=1,
         )
         alone = replace(self._spec, checks=(asked,), synthetic={name: self._spec.synthetic[name]})
-        return _held(_run(alone).entries[0])
+        return _held(_run(alone).checks[0])
 
     def _table(self, name: str | None) -> str:
         names = list(self._spec.synthetic)
@@ -145,9 +145,9 @@ class Trust:
             raise TypeError(f"synthetic must name one of {', '.join(names)}, not {name!r}")
         return name
 
-    def _entry(self, check: str, synthetic: str) -> CheckEntry:
+    def _entry(self, check: str, synthetic: str) -> CheckResult:
         name = f"{check}@{synthetic}" if len(self._spec.synthetic) > 1 else check
-        entry = next((e for e in self.report.entries if e.id == name), None)
+        entry = next((e for e in self.report.checks if e.id == name), None)
         if entry is None:
             raise TypeError(f"{self._path.name} does not hold {synthetic} to the check {check!r}")
         return entry
@@ -160,7 +160,7 @@ def _run(spec: Spec) -> CheckReport:
     return run_check(spec, SecureNoise())
 
 
-def _held(entry: CheckEntry) -> CheckEntry:
+def _held(entry: CheckResult) -> CheckResult:
     """Return an entry that does not fail the build; skip or warn where it says so."""
     __tracebackhide__ = True
     text = _harmless(f"{entry.id}: {entry.message}")

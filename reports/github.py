@@ -16,7 +16,7 @@ from reports.text.check import (
 from reports.text.escape import inert, visible
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckEntry, CheckReport
+    from reports.models.check import CheckReport, CheckResult
 
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = _DATA | {":": "%3A", ",": "%2C"}
@@ -28,7 +28,7 @@ def annotations(report: "CheckReport", path: str) -> str:
     ``path`` is where the spec lies in the repository.  What passed as decided has no line.
     """
     lines = []
-    for entry in report.entries:
+    for entry in report.checks:
         level = _level(entry)
         if level:
             text = stamped(entry, "\n".join([message_text(entry.message), *advice(entry)]))
@@ -41,7 +41,7 @@ def annotations(report: "CheckReport", path: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _level(entry: "CheckEntry") -> str | None:
+def _level(entry: "CheckResult") -> str | None:
     if entry.gate in {"fail", "error"}:
         return "error"
     return "warning" if entry.gate != "pass" or entry.status == "undecided" else None

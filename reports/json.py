@@ -46,7 +46,7 @@ def check_dict(report: "CheckReport") -> dict[str, Any]:
         "cost": json_values(report.cost),
         "simulated": report.simulated,
         "notes": list(report.notes),
-        "checks": [json_values(entry) for entry in report.entries],
+        "checks": [json_values(check) for check in report.checks],
     }
 
 

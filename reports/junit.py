@@ -11,7 +11,7 @@ from reports.text.check import cost_lines, detail_lines, message_text, remark_li
 from reports.text.escape import visible
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckEntry, CheckReport
+    from reports.models.check import CheckReport, CheckResult
 
 # What XML 1.0 cannot hold, section 2.2, production 2.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -30,7 +30,7 @@ def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     properties = ET.SubElement(suite, "properties")
     for key, value in (("dry", report.dry), ("simulated", report.simulated)):
         ET.SubElement(properties, "property", {"name": key, "value": str(value).lower()})
-    cases = [_case(suite, name, entry) for entry in report.entries]
+    cases = [_case(suite, name, entry) for entry in report.checks]
     counts = {"tests": len(cases)}
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         counts[plural] = sum(case.find(tag) is not None for case in cases)
@@ -46,7 +46,7 @@ def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
 
-def _case(suite: ET.Element, name: str, entry: CheckEntry) -> ET.Element:
+def _case(suite: ET.Element, name: str, entry: CheckResult) -> ET.Element:
     case = ET.SubElement(
         suite,
         "testcase",
@@ -66,7 +66,7 @@ def _case(suite: ET.Element, name: str, entry: CheckEntry) -> ET.Element:
     return case
 
 
-def _tag(entry: CheckEntry) -> str | None:
+def _tag(entry: CheckResult) -> str | None:
     """Return what JUnit calls what became of a check, None where it passed."""
     if entry.gate == "error":
         return "error"

@@ -122,7 +122,7 @@ def _plan(plan: PlanReport) -> _Table:
             (threshold_text(entry.chosen.tau_min), "number"),
             (budget_text(entry.chosen.epsilon_needed), "number"),
         ]
-        for entry in plan.entries
+        for entry in plan.queries
     ]
     titles = ("synthetic answer", "tolerance", "least tau", "epsilon for tau, about")
     return _Table((("budget", ""), ("query", ""), *_numbers(titles)), rows)

@@ -12,7 +12,7 @@ from pqd.batches.batch import BatchMeasurement, BatchProblem, name_of, naming, s
 from pqd.batches.simulation import Chosen, chosen
 from pqd.planning.binding import Prepared
 from pqd.planning.decisions import QueryRequest, measured_on
-from reports.models.release import Rehearsed, ReleasedBatch
+from reports.models.release import ReleasedBatch, SimulatedError
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -91,7 +91,9 @@ class Made:
             mechanism=self.batch.plan.id,
             reason=self.choice.reason,
             classes=classes.size if classes else None,
-            rehearsed=tuple(Rehearsed(n, e * scale) for n, e in self.choice.errors.items()),
+            simulated_errors=tuple(
+                SimulatedError(n, e * scale) for n, e in self.choice.errors.items()
+            ),
             replayed=replayed,
         )
 

@@ -118,11 +118,11 @@ def _stopped(outputs: Sequence[Output], error: PqdError, spec: Path) -> None:
     from reports.models.check import CheckReport, stopped
 
     problems = getattr(error, "problems", None) or [error]
-    entries = tuple(
+    checks = tuple(
         stopped(spec.name, getattr(p, "line", None), getattr(p, "text", str(p)), error.exit_code)
         for p in problems
     )
-    report = CheckReport(spec=spec.name, private="", entries=entries, cost=Cost())
+    report = CheckReport(spec=spec.name, private="", checks=checks, cost=Cost())
     with suppress(PqdError):
         write(outputs, report, spec)
 

@@ -22,7 +22,7 @@ from pqd.planning.decisions import QueryRequest, Question, asks
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, silent
 from pqd.sql.workload_files import as_queries
-from reports.models.audit import AuditReport, Cost, Shared, Verdict
+from reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
 from reports.text.numbers import plain
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         charge.epsilon,
         charge.delta,
         charge.rule,
-        tuple(Shared(g.names, g.epsilon, g.proof()) for g in quote.groups),
+        tuple(CompositionGroup(g.names, g.epsilon, g.proof()) for g in quote.groups),
         unit=unit.column if unit else None,
         max_rows=unit.max_rows if unit else None,
     )

@@ -15,7 +15,7 @@ from pqd.paths import unlinked, usable, write_text
 from reports.text.audit import share_text
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckEntry, CheckReport
+    from reports.models.check import CheckReport, CheckResult
 
 _KIND, _VERSION = "pqd-baseline", 1
 _LEAST_SHOWN = 0.001
@@ -79,13 +79,13 @@ def write_baseline(path: str | Path, report: CheckReport, before: Baseline | Non
     RunError
         If the file cannot be written.
     """
-    decided = {e.id: _kept_of(e) for e in report.entries if e.verdicts}
+    decided = {e.id: _kept_of(e) for e in report.checks if e.verdicts}
     checks = {name: asdict(kept) for name, kept in sorted({**(before or {}), **decided}.items())}
     text = json.dumps({"kind": _KIND, "schema_version": _VERSION, "checks": checks}, indent=2)
     write_text(unlinked(usable(path)), text + "\n")
 
 
-def _kept_of(entry: CheckEntry) -> Kept:
+def _kept_of(entry: CheckResult) -> Kept:
     asked = f"{entry.sql} | {entry.tolerance} | {entry.expect}"
     bad = {v.group or "": _BADNESS[status_of(v, entry.expect)] for v in entry.verdicts}
     return Kept(asked, entry.gate, bad)
@@ -97,11 +97,11 @@ def against(report: CheckReport, before: Baseline, name: str) -> CheckReport:
     Known is what failed there, asked alike, with no verdict worse than it was.  A failure that is
     new gets the probability that noise alone made it.
     """
-    entries = tuple(_compared(entry, before) for entry in report.entries)
-    return replace(report, entries=entries, baseline=name)
+    checks = tuple(_compared(entry, before) for entry in report.checks)
+    return replace(report, checks=checks, baseline=name)
 
 
-def _compared(entry: CheckEntry, before: Baseline) -> CheckEntry:
+def _compared(entry: CheckResult, before: Baseline) -> CheckResult:
     if entry.gate != "fail":
         return entry
     now, was = _kept_of(entry), before.get(entry.id)
@@ -119,7 +119,7 @@ def _compared(entry: CheckEntry, before: Baseline) -> CheckEntry:
     return replace(entry, flip=odds, message=f"{entry.message}; new since the baseline: {noise}")
 
 
-def flip_probability(entry: CheckEntry) -> float | None:
+def flip_probability(entry: CheckResult) -> float | None:
     """Return a bound on the probability that noise alone made this failure, None if unknown.
 
     Each verdict against expectation is, if the truth is as expected, as unlikely as its p-value;

@@ -28,7 +28,7 @@ from pqd.spec.sources import label_of, opened, place_of_ledger, unexpanded
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
 from reports.models.audit import Cost
-from reports.models.check import CheckEntry, CheckReport
+from reports.models.check import CheckReport, CheckResult
 
 if TYPE_CHECKING:
     from deciders import Noise
@@ -269,10 +269,10 @@ class _Run:
         return found
 
     def _report(
-        self, entry: Callable[[_Piece], CheckEntry], cost: Cost, notes: tuple[str, ...] = ()
+        self, entry: Callable[[_Piece], CheckResult], cost: Cost, notes: tuple[str, ...] = ()
     ) -> CheckReport:
         """Return the report, with what ``entry`` makes of each check that is not broken."""
-        entries = [
+        checks = [
             broken(piece.check, piece.id, self._broken[piece.id])
             if piece.id in self._broken
             else entry(piece)
@@ -284,7 +284,7 @@ class _Run:
         return CheckReport(
             spec=self._spec.path.name,
             private=self._private.label,
-            entries=tuple(entries),
+            checks=tuple(checks),
             cost=cost,
             notes=(*dict.fromkeys(remarks), *notes),
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import grouped
-from reports.models.check import CheckEntry, Gate, Status
+from reports.models.check import CheckResult, Gate, Status
 from reports.text.audit import budget_text, p_value_text, proof_sentence, threshold_text
 from reports.text.numbers import epsilon_text
 
@@ -23,7 +23,7 @@ _WORDS = {"trusted": "within tolerance", "not trusted": "outside tolerance"}
 _MOST_NAMED = 5
 
 
-def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckEntry:
+def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
     """Return the entry of a check that was decided: the worst of its verdicts counts."""
     wrong = [v for v in verdicts if status_of(v, check.expect) == "not as expected"]
     unsure = [v for v in verdicts if v.standing == "undecided"]
@@ -57,12 +57,12 @@ def gate_of(check: Check, status: Status) -> Gate:
     return "warn" if gate == "fail" and check.severity == "warn" else gate
 
 
-def broken(check: Check, name: str, error: PqdError) -> CheckEntry:
+def broken(check: Check, name: str, error: PqdError) -> CheckResult:
     """Return the entry of a check that cannot be decided: an error whatever its severity."""
     return _entry(check, name, "broken", "error", str(error), exit_code=error.exit_code)
 
 
-def planned(check: Check, name: str, questions: Sequence[Question], quote: Quote) -> CheckEntry:
+def planned(check: Check, name: str, questions: Sequence[Question], quote: Quote) -> CheckResult:
     """Return the entry of a check that was only planned: its cost by itself, and its worth."""
     drawn = list({id(draw): draw for q in questions for draw in q.draws}.values())
     new = [draw for draw in drawn if quote.new.get(draw.key) is draw]
@@ -122,8 +122,8 @@ def _entry(
     gate: Gate,
     message: str,
     **rest: Any,  # noqa: ANN401 - fields of the entry
-) -> CheckEntry:
-    return CheckEntry(
+) -> CheckResult:
+    return CheckResult(
         id=name,
         line=check.line,
         sql=check.sql,

@@ -14,7 +14,7 @@ from pqd.planning.choose_decider import AUTO
 from pqd.planning.decisions import QueryRequest, asks, examined
 from pqd.planning.table_separation import check_separation
 from pqd.sql.workload_files import as_queries
-from reports.models.plan import PlanEntry, PlanReport
+from reports.models.plan import PlannedQuery, PlanReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,7 +79,7 @@ def run_plan(
         open_ = prepare(tables, asked, terms.facts, examined, unit=unit)
         found, notes, left_out = open_.demand(), open_.notes, open_.left_out
     return PlanReport(
-        tuple(PlanEntry(**question.facts()) for question in found),
+        tuple(PlannedQuery(**question.facts()) for question in found),
         table.label,
         terms.tolerance.text,
         epsilon,

@@ -25,7 +25,7 @@ from reports.text.check import (
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckEntry, CheckReport
+    from reports.models.check import CheckReport, CheckResult
 
 # What the widest screen has room for beside a line that is marked.
 _WIDTH = 72
@@ -78,7 +78,7 @@ def check_context(report: CheckReport, command: str | None) -> dict[str, Any]:
 
 
 def _tally(report: CheckReport) -> list[dict[str, Any]]:
-    counts = Counter(badge(entry) for entry in report.entries)
+    counts = Counter(badge(entry) for entry in report.checks)
     found = [word for word in _NAMES if counts[word]]
     boxes = shares(counts[word] for word in found)
     return [
@@ -87,7 +87,7 @@ def _tally(report: CheckReport) -> list[dict[str, Any]]:
     ]
 
 
-def _row(entry: CheckEntry, curves: Curves) -> dict[str, Any]:
+def _row(entry: CheckResult, curves: Curves) -> dict[str, Any]:
     word, single = badge(entry), entry.verdicts[0] if len(entry.verdicts) == 1 else None
     first, others = message_head(entry.message, _WIDTH)
     return {

@@ -180,7 +180,7 @@ def _together(
     return {
         "question": f"{question_} per group",
         "heat": heat,
-        "answered": f"answered by {listed(sorted({query.release for query in members}))}",
+        "answered": f"answered by {listed(sorted({query.estimator for query in members}))}",
         "marks": sorted({mark for row in rows for mark in row["marks"]}),
     }
 
@@ -206,14 +206,14 @@ def _row(query: ComparedQuery, names: Sequence[str], anchor: str) -> dict[str, A
         "least_sort": "" if query.tau_min is None else repr(float(query.tau_min)),
         "picture": picture,
         "lines": list(_lines(query)),
-        "releases": [
+        "estimators": [
             {
-                "name": release.release,
-                "used": release.release == query.release,
-                "error": share_text(release.error),
-                "exact": "yes" if release.exact else "no",
+                "name": facts.estimator,
+                "used": facts.estimator == query.estimator,
+                "error": share_text(facts.error),
+                "exact": "yes" if facts.exact else "no",
             }
-            for release in query.releases
+            for facts in query.estimators
         ],
         "marks": [
             word
@@ -229,12 +229,12 @@ def _estimate(query: ComparedQuery) -> str:
 
 
 def _lines(query: ComparedQuery) -> list[str]:
-    lines = [f"answered by {query.release}: {visible(query.reason)}"]
+    lines = [f"answered by {query.estimator}: {visible(query.reason)}"]
     if query.estimate is not None:
         known = between_text(query.low, query.high)
         lines.insert(0, f"private answer, as estimated: {_estimate(query)}; {known}")
     if query.tau_min is not None and math.isinf(query.tau_min):
-        lines.append("no tolerance means anything with this release at this epsilon")
+        lines.append("no tolerance means anything with this estimator at this epsilon")
     elif query.tau_min is not None:
         lines.append(f"means something from tau {threshold_text(query.tau_min)} at this epsilon")
     cost = epsilon_text(query.epsilon)

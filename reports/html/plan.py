@@ -14,7 +14,7 @@ from reports.text.headlines import plan_headline
 from reports.text.numbers import epsilon_text, number_text
 
 if TYPE_CHECKING:
-    from reports.models.plan import PlanEntry, PlanReport
+    from reports.models.plan import PlannedQuery, PlanReport
 
 _BADGES = {
     True: ("OK", "yes", "decidable"),
@@ -37,7 +37,7 @@ def plan_context(plan: PlanReport, command: str | None) -> dict[str, Any]:
         "title": title,
         "lead": lead,
         "stamp": "",
-        "tally": _tally(plan.entries) if plan.epsilon is not None else [],
+        "tally": _tally(plan.queries) if plan.epsilon is not None else [],
         "facts": [*facts, ("Epsilon spent", "0")],
         "rows": rows,
         "budgeted": plan.epsilon is not None,
@@ -54,13 +54,13 @@ def plan_context(plan: PlanReport, command: str | None) -> dict[str, Any]:
     }
 
 
-def _tally(entries: Sequence[PlanEntry]) -> list[dict[str, Any]]:
+def _tally(entries: Sequence[PlannedQuery]) -> list[dict[str, Any]]:
     enough = sum(entry.decidable is True for entry in entries)
     return tally_view((("decidable", enough), ("too little", len(entries) - enough)))
 
 
 def _rows(plan: PlanReport, curves: Curves) -> Iterator[dict[str, Any]]:
-    for name, found in groupby(plan.entries, key=lambda entry: entry.block):
+    for name, found in groupby(plan.queries, key=lambda entry: entry.block):
         entries = list(found)
         # Without a budget there is nothing to sort groups by.
         if name is not None and plan.epsilon is not None:
@@ -71,7 +71,7 @@ def _rows(plan: PlanReport, curves: Curves) -> Iterator[dict[str, Any]]:
             yield {**_cells(entry), "question": asked(entry), "block": None, "panel": facts}
 
 
-def _block(entries: Sequence[PlanEntry]) -> dict[str, Any]:
+def _block(entries: Sequence[PlannedQuery]) -> dict[str, Any]:
     rows = [_cells(entry) for entry in entries]
     deciders = ", ".join(sorted({entry.decider for entry in entries}))
     names = ("answer", "tau", "least", "wrong", "needed")
@@ -93,7 +93,7 @@ def _block(entries: Sequence[PlanEntry]) -> dict[str, Any]:
     }
 
 
-def _cells(entry: PlanEntry) -> dict[str, Any]:
+def _cells(entry: PlannedQuery) -> dict[str, Any]:
     badge, kind, standing = _BADGES[entry.decidable]
     chosen = entry.chosen
     wrong = None if chosen.false_no is None else chosen.worst

@@ -95,7 +95,7 @@ def _batch(batch: ReleasedBatch) -> dict[str, Any]:
                 "used": rival.mechanism == batch.mechanism,
                 "error": error_text(rival.error),
             }
-            for rival in sorted(batch.rehearsed, key=lambda rival: rival.error)
+            for rival in sorted(batch.simulated_errors, key=lambda rival: rival.error)
         ],
     }
 

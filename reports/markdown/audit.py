@@ -24,7 +24,7 @@ from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport, QueryFacts, Verdict
-    from reports.models.plan import PlanEntry, PlanReport
+    from reports.models.plan import PlannedQuery, PlanReport
 
 _VERDICTS = (
     ("query", "---"),
@@ -99,9 +99,9 @@ def plan_parts(plan: PlanReport) -> Iterator[str]:
     yield sentence(lead)
     budgeted = plan.epsilon is not None
     columns = (*_PLANNED, *(_BUDGETED if budgeted else ()), *_NEEDED)
-    if single := [entry for entry in plan.entries if entry.block is None]:
+    if single := [entry for entry in plan.queries if entry.block is None]:
         yield table(columns, (_planned(entry, budgeted=budgeted) for entry in single))
-    blocks = (entry for entry in plan.entries if entry.block is not None)
+    blocks = (entry for entry in plan.queries if entry.block is not None)
     for name, found in groupby(blocks, key=lambda entry: entry.block):
         groups = list(found)
         enough = sum(entry.decidable is True for entry in groups)
@@ -109,12 +109,12 @@ def plan_parts(plan: PlanReport) -> Iterator[str]:
         rows = (_planned(entry, budgeted=budgeted) for entry in groups)
         yield folded(f"{code(name or '')}: {told}", [table(columns, rows)])
     yield from left_out(plan.refused)
-    yield folded("Queries", [items(_asked(plan.entries))])
+    yield folded("Queries", [items(_asked(plan.queries))])
     public = f"Planned on {visible(plan.synthetic)} alone: no private table was read."
     yield folded("How to read this", [items([public, *plan.notes])])
 
 
-def _planned(entry: PlanEntry, *, budgeted: bool) -> list[str]:
+def _planned(entry: PlannedQuery, *, budgeted: bool) -> list[str]:
     chosen = entry.chosen
     cells = [
         code(entry.group or entry.id),

@@ -29,7 +29,7 @@ from reports.text.check import (
 from reports.text.escape import visible
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckEntry
+    from reports.models.check import CheckResult
     from reports.models.report import Report
 
 _COLUMNS = (
@@ -77,11 +77,11 @@ def _parts(report: CheckReport) -> Iterator[str]:
     yield folded("How to read this", [items([*HOW_TO_READ, *remark_lines(report)])])
 
 
-def _table(entries: Sequence[CheckEntry]) -> str:
+def _table(entries: Sequence[CheckResult]) -> str:
     return table(_COLUMNS, map(_row, entries))
 
 
-def _row(entry: CheckEntry) -> list[str]:
+def _row(entry: CheckResult) -> list[str]:
     cells = row(entry)
     simulated = " SIMULATED" if any(v.simulated for v in entry.verdicts) else ""
     why = markdown(message_head(entry.message)[0])
@@ -89,7 +89,7 @@ def _row(entry: CheckEntry) -> list[str]:
     return [code(entry.id), f"**{badge(entry)}**{simulated}", why, *amounts]
 
 
-def _details(entry: CheckEntry) -> Iterator[str]:
+def _details(entry: CheckResult) -> Iterator[str]:
     _, others = message_head(entry.message)
     if others:
         yield verbatim(others)

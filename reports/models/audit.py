@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from reports.models.refusals import Refused
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Verdict(QueryFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class CompositionGroup:
     """Questions that no row takes part in two of, charged once; ``proof`` has a line for each."""
 
     ids: tuple[str, ...]
@@ -146,7 +146,7 @@ class Cost:
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     rule: str = "nothing"
-    groups: tuple[Shared, ...] = ()
+    groups: tuple[CompositionGroup, ...] = ()
     ledger: str | None = None
     total: Fraction | None = None
     total_delta: Fraction | None = None

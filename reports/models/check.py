@@ -20,7 +20,7 @@ _LEAST_ERROR = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckEntry:
+class CheckResult:
     """One check of a spec against one synthetic table.
 
     ``id`` is the check's, followed by ``@name`` where there are several synthetic tables; ``line``
@@ -49,9 +49,9 @@ class CheckEntry:
     exit_code: int = 0
 
 
-def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckEntry:
+def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckResult:
     """Return the entry of what stopped a run before any check was decided."""
-    return CheckEntry(
+    return CheckResult(
         id=spec,
         line=line or 1,
         sql="",
@@ -75,7 +75,7 @@ class CheckReport(Rendered):
 
     spec: str
     private: str
-    entries: tuple[CheckEntry, ...]
+    checks: tuple[CheckResult, ...]
     cost: Cost
     dry: bool = False
     baseline: str | None = None
@@ -84,19 +84,19 @@ class CheckReport(Rendered):
     @property
     def exit_code(self) -> int:
         """0 all as it should be, 1 a check failed; that of an error outranks it."""
-        broken = [entry.exit_code for entry in self.entries if entry.gate == "error"]
+        broken = [entry.exit_code for entry in self.checks if entry.gate == "error"]
         if broken:
             return max(_LEAST_ERROR, *broken)
-        return int(any(entry.gate == "fail" for entry in self.entries))
+        return int(any(entry.gate == "fail" for entry in self.checks))
 
     @property
     def simulated(self) -> bool:
         """Whether any verdict comes from seeded noise."""
-        return any(v.simulated for entry in self.entries for v in entry.verdicts)
+        return any(v.simulated for entry in self.checks for v in entry.verdicts)
 
     def count(self, gate: Gate) -> int:
         """Count the checks that passed, warned, failed, and so on."""
-        return sum(entry.gate == gate for entry in self.entries)
+        return sum(entry.gate == gate for entry in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values."""
@@ -112,7 +112,7 @@ class CheckReport(Rendered):
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []
-        for entry in self.entries:
+        for entry in self.checks:
             check = {"check": entry.id, "status": entry.status, "gate": entry.gate}
             check |= {"expect": entry.expect, "message": entry.message}
             rows += [{**check, **asdict(verdict)} for verdict in entry.verdicts] or [check]

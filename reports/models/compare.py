@@ -66,7 +66,7 @@ class EstimatorFacts:
     cost; ``exact`` says that it gives p-values.
     """
 
-    release: str
+    estimator: str
     error: float
     exact: bool
 
@@ -90,9 +90,9 @@ class ComparedQuery:
     where: str | None
     weight: int | float
     tolerance: str
-    release: str
+    estimator: str
     reason: str
-    releases: tuple[EstimatorFacts, ...]
+    estimators: tuple[EstimatorFacts, ...]
     epsilon: Fraction
     tau_min: float | None
     cells: tuple[Cell, ...]
@@ -194,7 +194,7 @@ class CompareReport(Rendered):
                     for name in cell.__slots__
                     if name not in {"alpha", "candidate"}
                 }
-                public = {"id": query.id, "candidate": cell.candidate, "release": query.release}
+                public = {"id": query.id, "candidate": cell.candidate, "estimator": query.estimator}
                 rows.append({**public, **facts, "standing": cell.standing, "weight": query.weight})
         rows += [{"id": each.id, "reason": each.reason} for each in self.refused]
         return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""The ledger as a reader sees it: per table what was spent, when, and for which questions."""
+"""The ledger as a reader sees it: per table what was spent, when, and for which queries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One charge: its time (UTC), what it cost, by which rule, and the ids of its questions.
+    """One charge: its time (UTC), what it cost, by which rule, and the ids of its queries.
 
     ``unit`` is the column whose values were people, None where each row was one.
     """
@@ -32,7 +32,7 @@ class RunFacts:
     epsilon: Fraction
     delta: Fraction
     rule: str
-    questions: tuple[str, ...]
+    queries: tuple[str, ...]
     unit: str | None = None
 
 
@@ -40,7 +40,7 @@ class RunFacts:
 class AccountFacts:
     """One private table, called as when it was first charged; a limit is None where there is none.
 
-    ``answers`` counts the questions that would be replayed at no cost.
+    ``answers`` counts the queries that would be replayed at no cost.
     """
 
     number: int
@@ -112,8 +112,8 @@ def _lines(account: AccountFacts) -> Iterator[str]:
     asked = "question" if account.answers == 1 else "questions"
     yield f"{account.answers} {asked} answered, replayed at no cost when asked again"
     for run in account.runs:
-        names = ", ".join(visible(name) for name in run.questions[:_MOST_NAMED])
-        more = len(run.questions) - _MOST_NAMED
+        names = ", ".join(visible(name) for name in run.queries[:_MOST_NAMED])
+        more = len(run.queries) - _MOST_NAMED
         names += f" and {more} more" if more > 0 else ""
         moment = run.time[:16].replace("T", " ")
         whom = f", per {visible(run.unit)}" if run.unit else ""

@@ -37,7 +37,7 @@ _NARROW = 72
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanEntry(QueryFacts):
+class PlannedQuery(QueryFacts):
     """One query of a plan; ``decider`` is the one that ``auto`` takes."""
 
 
@@ -48,7 +48,7 @@ class PlanReport(Rendered, Plotted):
     ``price`` is what an audit of all queries would cost, None without a budget.
     """
 
-    entries: tuple[PlanEntry, ...]
+    queries: tuple[PlannedQuery, ...]
     synthetic: str
     tolerance: str
     epsilon: Fraction | None
@@ -59,16 +59,14 @@ class PlanReport(Rendered, Plotted):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
-        values = json_values(self)
-        values["queries"] = values.pop("entries")
-        return {"schema_version": SCHEMA_VERSION, "kind": "plan", **values}
+        return {"schema_version": SCHEMA_VERSION, "kind": "plan", **json_values(self)}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per query and candidate; a query not planned has but a reason."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []
-        for entry in self.entries:
+        for entry in self.queries:
             public = {"id": entry.id, "q_synthetic": entry.q_synthetic, "tau": entry.tau}
             for candidate in entry.candidates:
                 facts = {k: v for k, v in json_values(candidate).items() if k != "curve"}
@@ -77,7 +75,7 @@ class PlanReport(Rendered, Plotted):
         return pd.DataFrame(rows)
 
     def _plotted(self) -> tuple[QueryFacts, ...]:
-        return self.entries
+        return self.queries
 
     def __str__(self) -> str:
         """Return the terminal plan as plain text, 80 columns wide."""
@@ -94,7 +92,7 @@ class TerminalPlan:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield one block per query, then the summary."""
         unicode = options.encoding.lower().startswith("utf")
-        for entry in self._plan.entries:
+        for entry in self._plan.queries:
             yield from wrapped(_head(entry), console, options.max_width)
             text = question(entry.aggregate, entry.attribute, entry.p, entry.where)
             yield from indented(Text(text), console, options.max_width)
@@ -116,7 +114,7 @@ class TerminalPlan:
             yield from wrapped(sentence, console, options.max_width)
 
 
-def _head(entry: PlanEntry) -> Text:
+def _head(entry: PlannedQuery) -> Text:
     if entry.decidable is None:
         return Text.assemble((visible(entry.id), "bold"))
     if entry.decidable:
@@ -129,7 +127,7 @@ def _head(entry: PlanEntry) -> Text:
     )
 
 
-def _line(entry: PlanEntry, candidate: CandidateFacts) -> Text:
+def _line(entry: PlannedQuery, candidate: CandidateFacts) -> Text:
     """Return one candidate in words, where a table has no room."""
     taken = candidate.decider == entry.decider
     parts = [f"{'>' if taken else ' '} {candidate.decider}: "]
@@ -141,7 +139,7 @@ def _line(entry: PlanEntry, candidate: CandidateFacts) -> Text:
     return Text("".join(parts), style="bold" if taken else "")
 
 
-def _table(entry: PlanEntry, *, with_budget: bool) -> Table:
+def _table(entry: PlannedQuery, *, with_budget: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("     decider", no_wrap=True)
     titles = ["least tau", "false no", "false yes"] if with_budget else []
@@ -158,10 +156,10 @@ def _table(entry: PlanEntry, *, with_budget: bool) -> Table:
 
 
 def _summary(plan: PlanReport) -> Iterator[Text]:
-    count = len(plan.entries)
+    count = len(plan.queries)
     level = number_text(float(plan.alpha) * 100, 3)
     if plan.epsilon is not None:
-        enough = sum(entry.decidable is True for entry in plan.entries)
+        enough = sum(entry.decidable is True for entry in plan.queries)
         total = epsilon_text(plan.epsilon * count if plan.price is None else plan.price)
         yield Text(
             f"{enough} of {count} decidable at epsilon {epsilon_text(plan.epsilon)} each "

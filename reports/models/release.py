@@ -45,7 +45,7 @@ class ReleasedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class SimulatedError:
     """A mechanism and its mean absolute error on the synthetic table, in the queries' unit."""
 
     mechanism: str
@@ -57,7 +57,7 @@ class ReleasedBatch:
     """Queries that were answered together: how, why so, and at which budget.
 
     ``classes`` is how many kinds of rows the mechanism tells apart, None where it counts query by
-    query; ``rehearsed`` are the mechanisms
+    query; ``simulated_errors`` are those of the mechanisms
     that could have answered, from public data.  ``replayed``: asked and paid for before.
     """
 
@@ -67,13 +67,13 @@ class ReleasedBatch:
     mechanism: str
     reason: str
     classes: int | None
-    rehearsed: tuple[Rehearsed, ...]
+    simulated_errors: tuple[SimulatedError, ...]
     replayed: bool = False
 
     @property
     def error(self) -> float:
         """The mean absolute error of the mechanism taken, on the synthetic table."""
-        return next(r.error for r in self.rehearsed if r.mechanism == self.mechanism)
+        return next(r.error for r in self.simulated_errors if r.mechanism == self.mechanism)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
     from reports.models.audit import Verdict
-    from reports.models.check import CheckEntry, CheckReport
+    from reports.models.check import CheckReport, CheckResult
 
 _INDENT = " " * 6
 _BADGES = {"PASS": "bold green", "FAIL": "bold red", "ERROR": "bold red", PLANNED: "dim"}
@@ -50,7 +50,7 @@ class TerminalCheck:
         if self._report.simulated:
             yield from wrapped(Text(SIMULATED, style="bold yellow"), console, options.max_width)
             yield Text()
-        for entry in self._report.entries:
+        for entry in self._report.checks:
             yield from _Block(entry, console, options, verbose=self._verbose).lines()
             yield Text()
         for line in _summary(self._report):
@@ -64,7 +64,7 @@ class _Block:
     """One check on one terminal."""
 
     def __init__(
-        self, entry: CheckEntry, console: Console, options: ConsoleOptions, *, verbose: bool
+        self, entry: CheckResult, console: Console, options: ConsoleOptions, *, verbose: bool
     ) -> None:
         self._entry, self._console, self._options = entry, console, options
         self._width = max(20, options.max_width - len(_INDENT))

@@ -18,7 +18,7 @@ from reports.text.numbers import epsilon_text, number_text
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
-    from reports.models.check import CheckEntry, CheckReport
+    from reports.models.check import CheckReport, CheckResult
 
 # Worst first, which is how a reader wants them.
 BADGES = {"error": "ERROR", "fail": "FAIL", "warn": "WARN", "known": "KNOWN", "pass": "PASS"}
@@ -46,20 +46,20 @@ HOW_TO_READ = (
 )
 
 
-def badge(entry: CheckEntry) -> str:
+def badge(entry: CheckResult) -> str:
     """Return what became of a check in one word."""
     planned = entry.status == "planned" and entry.gate != "error"
     return PLANNED if planned else BADGES[entry.gate]
 
 
-def worst_first(report: CheckReport) -> list[CheckEntry]:
+def worst_first(report: CheckReport) -> list[CheckResult]:
     """Return the checks, errors and failures first, else in the order of the spec."""
-    return sorted(report.entries, key=lambda entry: _WORST_FIRST.index(badge(entry)))
+    return sorted(report.checks, key=lambda entry: _WORST_FIRST.index(badge(entry)))
 
 
 def result(report: CheckReport) -> str:
     """Return what became of the whole in a word; no check at all is no success."""
-    badges = {badge(entry) for entry in report.entries}
+    badges = {badge(entry) for entry in report.checks}
     if "ERROR" in badges:
         return "BROKEN"
     if "FAIL" in badges:
@@ -71,7 +71,7 @@ def result(report: CheckReport) -> str:
 
 def counts_sentence(report: CheckReport) -> str:
     """Return ``3 passed, 1 failed.``."""
-    counts = Counter(badge(entry) for entry in report.entries)
+    counts = Counter(badge(entry) for entry in report.checks)
     parts = [f"{counts[word]} {name}" for word, name in _COUNTED.items() if counts[word]]
     return f"{', '.join(parts) or 'no checks'}."
 
@@ -126,7 +126,7 @@ def message_head(message: str, width: float = math.inf) -> tuple[str, str]:
     return first, others
 
 
-def stamped(entry: CheckEntry, text: str) -> str:
+def stamped(entry: CheckResult, text: str) -> str:
     """Return ``text``, marked if a verdict of the check comes from seeded noise."""
     return f"SIMULATED: {text}" if any(v.simulated for v in entry.verdicts) else text
 
@@ -140,7 +140,7 @@ class Row:
     tolerance: str
 
 
-def row(entry: CheckEntry) -> Row:
+def row(entry: CheckResult) -> Row:
     """Return the cells that a check has beside its message."""
     if len(entry.verdicts) != 1:
         groups = f"{len(entry.verdicts)} groups" if entry.verdicts else ""
@@ -151,7 +151,7 @@ def row(entry: CheckEntry) -> Row:
     return Row(p_cell(verdict.p_value), answer, amount)
 
 
-def detail_lines(entry: CheckEntry, sign: str = "±") -> Iterator[str]:
+def detail_lines(entry: CheckResult, sign: str = "±") -> Iterator[str]:
     """Yield all that is known of a check below its message."""
     place = f"line {entry.line} of the spec"
     # What stopped a run is no check.
@@ -170,14 +170,14 @@ def group_line(verdict: Verdict, sign: str = "±") -> str:
     return "   ".join([headline(verdict)[0], *group_parts(verdict, sign)])
 
 
-def advice(entry: CheckEntry) -> Iterator[str]:
+def advice(entry: CheckResult) -> Iterator[str]:
     """Yield what to do next about a check that is not as it should be, if its message does not."""
     step = _next_step(entry) if entry.gate in {"fail", "warn"} else None
     if step:
         yield f"next: {step} (line {entry.line})"
 
 
-def _next_step(entry: CheckEntry) -> str | None:
+def _next_step(entry: CheckResult) -> str | None:
     if entry.status == "undecided":
         remedy = "give this check a larger epsilon or tau"
         milder = ', or set on_undecided = "warn"' if entry.gate == "fail" else ""
@@ -200,7 +200,7 @@ def _tables(verdicts: Sequence[Verdict], several: str) -> str:
 
 
 def _verdicts(report: CheckReport) -> list[Verdict]:
-    return [verdict for entry in report.entries for verdict in entry.verdicts]
+    return [verdict for entry in report.checks for verdict in entry.verdicts]
 
 
 def cost_lines(report: CheckReport) -> Iterator[str]:

@@ -119,8 +119,8 @@ def query_sentences(query: ComparedQuery) -> Iterator[str]:
     yield question(query.aggregate, query.attribute, query.p, query.where)
     if query.estimate is not None:
         yield f"private answer about {number_text(query.estimate)}{_ends(query.low, query.high)}"
-    yield f"released by {query.release}: {query.reason}"
-    others = ", ".join(f"{r.release} {share_text(r.error)}" for r in query.releases)
+    yield f"released by {query.estimator}: {query.reason}"
+    others = ", ".join(f"{facts.estimator} {share_text(facts.error)}" for facts in query.estimators)
     yield f"wrong on public stand-ins at most: {others}"
     if query.tau_min is not None:
         yield f"means something from tau {threshold_text(query.tau_min)} at this epsilon"

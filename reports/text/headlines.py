@@ -69,14 +69,14 @@ def _left(refused: Sequence[Refused]) -> str:
 
 def plan_headline(plan: PlanReport) -> tuple[str, str]:
     """Return how many queries can be decided, and what a run would cost."""
-    total = len(plan.entries)
+    total = len(plan.queries)
     if not total:
         return "No query was planned", "There is nothing to tell."
     if plan.epsilon is None:
         title = f"What {counted(total, 'question')} would need"
         lead = "Each needs about the epsilon shown for its tolerance to be decided."
         return title, lead + _left(plan.refused)
-    enough = sum(entry.decidable is True for entry in plan.entries)
+    enough = sum(entry.decidable is True for entry in plan.queries)
     each = epsilon_text(plan.epsilon)
     price = epsilon_text(plan.epsilon * total if plan.price is None else plan.price)
     some = "All" if enough == total > 1 else f"{enough:,} of" if enough else "None of"

@@ -32,7 +32,7 @@ PAGES = {
     "audit": html_text(replace(AUDIT, verdicts=(*AUDIT.verdicts, LONG)), COMMAND),
     "audit-groups": html_text(many_groups(200), COMMAND),
     "audit-empty": html_text(audit_of(), COMMAND),
-    "plan": html_text(replace(PLAN, entries=(*PLAN.entries[:5], *PLAN.entries[6:])), COMMAND),
+    "plan": html_text(replace(PLAN, queries=(*PLAN.queries[:5], *PLAN.queries[6:])), COMMAND),
     "check": html_text(BASED, COMMAND),
     "compare": html_text(replace(LARGE, queries=LARGE.queries[:20]), COMMAND),
     "compare-groups": html_text(GROUPED, COMMAND),

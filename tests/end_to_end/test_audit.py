@@ -81,7 +81,7 @@ def test_every_query_of_the_samples_has_a_verdict(report: pqd.AuditReport) -> No
     assert report.cost.rule == "parallel"
     assert sorted(name for group in report.cost.groups for name in group.ids) == sorted(ids)
     found = report.to_dict()
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     assert found["spent_epsilon"] == float(report.spent)
     for verdict in found["verdicts"]:
         check_verdict(verdict)
@@ -138,7 +138,7 @@ def test_json_on_standard_output(table: str, command: Callable[..., Ran]) -> Non
     code, out, err = command(*arguments(table, "--json", "-"))
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     assert [verdict["id"] for verdict in found["verdicts"]] == [f"q{n}" for n in PAIRS[table]]
     for verdict in found["verdicts"]:
         check_verdict(verdict)

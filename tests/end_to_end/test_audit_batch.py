@@ -459,7 +459,7 @@ def test_a_dry_run_a_run_and_a_replay(tmp_path: Path, account: Path) -> None:
     dry = pqd.check(path, dry_run=True)
     assert dry.cost.epsilon == cost
     assert not account.exists()
-    said = {entry.id: entry.message for entry in dry.entries}
+    said = {entry.id: entry.message for entry in dry.checks}
     assert "epsilon 0.48 with its batch" in said["old"]
     assert "by identity_batch" in said["old"]
     assert "epsilon 0.48 with its batch" in said["jobs"]
@@ -468,17 +468,17 @@ def test_a_dry_run_a_run_and_a_replay(tmp_path: Path, account: Path) -> None:
     first = pqd.check(path)
     assert first.cost.epsilon == cost
     assert spent(account) == [cost]
-    assert [len(entry.verdicts) for entry in first.entries] == [1, 3, 1, 1]
-    ways = [entry.verdicts[0].decider for entry in first.entries]
+    assert [len(entry.verdicts) for entry in first.checks] == [1, 3, 1, 1]
+    ways = [entry.verdicts[0].decider for entry in first.checks]
     assert ways[:2] == ["identity_batch"] * 2
     assert not any(way.endswith("_batch") for way in ways[2:])
     assert any("COUNT: 4 queries" in note for note in first.notes)
     again = pqd.check(path)
     assert again.cost.epsilon == 0
-    for one, other in zip(first.entries, again.entries, strict=True):
+    for one, other in zip(first.checks, again.checks, strict=True):
         assert (one.status, one.message) == (other.status, other.message)
         assert all(v.replayed for v in other.verdicts)
-    assert "known already" in pqd.check(path, dry_run=True).entries[0].message
+    assert "known already" in pqd.check(path, dry_run=True).checks[0].message
     assert spent(account) == [cost]
 
 
@@ -491,7 +491,7 @@ def test_a_spec_at_a_large_epsilon_says_the_truth(tmp_path: Path) -> None:
         gaps += [SECRET.age.median() - COPY.age.median()]
         gaps += [(SECRET.age > 20).sum() - (COPY.age > 20).sum()]
         expected = ["as expected" if abs(gap) < 30 else "not as expected" for gap in gaps]
-        assert [entry.status for entry in report.entries] == expected
+        assert [entry.status for entry in report.checks] == expected
 
 
 def test_a_mechanism_is_chosen_where_none_is_named(tmp_path: Path) -> None:
@@ -501,14 +501,14 @@ def test_a_mechanism_is_chosen_where_none_is_named(tmp_path: Path) -> None:
 
 def test_chosen_checks_share_the_whole(tmp_path: Path, account: Path) -> None:
     report = pqd.check(spec(tmp_path), only=["old", "middle"])
-    assert [entry.verdicts[0].epsilon for entry in report.entries] == [Fraction(3, 10)] * 2
+    assert [entry.verdicts[0].epsilon for entry in report.checks] == [Fraction(3, 10)] * 2
     assert spent(account) == [Fraction(3, 5)]
 
 
 def test_a_broken_check_takes_no_share(tmp_path: Path) -> None:
     report = pqd.check(spec(tmp_path, ("MEDIAN(age)", "MEDIAN(aeg)")))
-    assert [entry.gate for entry in report.entries][2] == "error"
-    assert report.entries[0].verdicts[0].epsilon == Fraction(3, 5)
+    assert [entry.gate for entry in report.checks][2] == "error"
+    assert report.checks[0].verdicts[0].epsilon == Fraction(3, 5)
     assert report.cost.epsilon == Fraction(17, 20)
 
 
@@ -574,7 +574,7 @@ def test_reports_of_a_check_do_not_depend_on_the_private_table(tmp_path: Path) -
 
 def test_simulated_checks_are_stamped(tmp_path: Path) -> None:
     report = run_check(read_spec(spec(tmp_path)), SimulatedNoise(3))
-    assert all(v.simulated for entry in report.entries for v in entry.verdicts)
+    assert all(v.simulated for entry in report.checks for v in entry.verdicts)
     assert "SIMULATED" in str(report)
 
 
@@ -582,7 +582,7 @@ def test_terms_are_those_of_the_checks(tmp_path: Path) -> None:
     """A check of its own tolerance and level is judged by these, from the release of all."""
     path = spec(tmp_path, ('id = "old"\n', 'id = "old"\ntau = "500%"\nalpha = 0.2\n'))
     report = run_check(read_spec(path), SimulatedNoise(3))
-    (verdict,) = report.entries[0].verdicts
+    (verdict,) = report.checks[0].verdicts
     assert verdict.tau == 5 * (COPY.age > 40).sum()
     assert verdict.alpha == Fraction(1, 5)
     assert (verdict.outcome, verdict.standing) == ("yes", "trusted")

@@ -73,7 +73,7 @@ def test_the_second_run_costs_nothing_and_says_the_same(name: str, ledger: Path)
     assert first.cost.epsilon > 0
     assert second.cost.epsilon == 0
     assert second.exit_code == first.exit_code
-    for before, after in zip(first.entries, second.entries, strict=True):
+    for before, after in zip(first.checks, second.checks, strict=True):
         assert (before.status, before.message) == (after.status, after.message)
         for old, new in zip(before.verdicts, after.verdicts, strict=True):
             assert new.replayed
@@ -95,7 +95,7 @@ def test_what_a_dry_run_prices_is_what_a_run_costs(command: Command, ledger: Pat
     assert pqd.check(sample("audit")).cost.epsilon == 2
     dry = pqd.check(sample("audit"), dry_run=True)
     assert dry.cost.epsilon == 0
-    assert all("known already" in entry.message for entry in dry.entries)
+    assert all("known already" in entry.message for entry in dry.checks)
 
 
 def test_an_unaffordable_dry_run_says_so(command: Command) -> None:
@@ -294,7 +294,7 @@ def test_a_new_failure_comes_with_the_odds_that_it_is_noise(tmp_path: Path) -> N
     kept["checks"][name] |= {"gate": "pass", "badness": {"": 0}}
     baseline.write_text(json.dumps(kept), encoding="utf-8")
     report = pqd.check(sample("audit-fails"), baseline=baseline)
-    entry = report.entries[0]
+    entry = report.checks[0]
     assert report.exit_code == 1
     assert entry.flip == entry.verdicts[0].p_value
     assert "noise alone does that with probability 0.1 % at most" in entry.message
@@ -340,7 +340,7 @@ def test_several_synthetic_tables_and_expecting_far(tmp_path: Path) -> None:
         ("workly LIKE 'Yes'\"", 'workly LIKE \'Yes\'"\nexpect = "far"\nsynthetic = ["tree"]'),
     )
     report = pqd.check(spec)
-    assert {e.id: e.gate for e in report.entries} == {
+    assert {e.id: e.gate for e in report.checks} == {
         "median-age-of-employed-black-women@tree": "pass",
         "median-age-of-men@tree": "pass",
         "median-age-of-men@copy": "pass",
@@ -427,7 +427,7 @@ def test_a_verdict_without_a_p_value_is_undecided(
     )
     for dry in (True, False):
         report = pqd.check(spec, dry_run=dry)
-        (entry,) = report.entries
+        (entry,) = report.checks
         assert "em_count gives no p-value" in entry.message
         assert "decidable" not in entry.message
     gate = {"fail": "fail", "warn": "warn", "pass": "pass"}[on_undecided]
@@ -460,7 +460,7 @@ def test_one_table_of_a_check_can_be_chosen(tmp_path: Path) -> None:
     )
     spec = edited(tmp_path, "audit-fails", second)
     report = pqd.check(spec, only=["median-age-of-men@copy"])
-    assert [entry.id for entry in report.entries] == ["median-age-of-men@copy"]
+    assert [entry.id for entry in report.checks] == ["median-age-of-men@copy"]
 
 
 ODD_PATHS = ["x" * 300, "a\0b", "loop/x"]

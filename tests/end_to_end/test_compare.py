@@ -117,7 +117,7 @@ def test_the_cost_does_not_grow_with_the_number_of_candidates(
         assert len(report.leaderboard) == count
         costs.add((report.cost.epsilon, report.cost.delta, report.cost.rule, report.cost.groups))
         entered.add(tuple(spent(path)))
-        taken |= {query.release for query in report.queries}
+        taken |= {query.estimator for query in report.queries}
     # Eight questions, of which one is grouped and two others have no row in common.
     assert {cost[0] for cost in costs} == {7 * Fraction(epsilon)}
     assert len(costs) == 1
@@ -130,7 +130,7 @@ def test_the_cost_is_that_of_any_release(release: str, candidates: dict[str, str
     report = compared(few(candidates, 5), release=release)
     assert report.cost.epsilon == Fraction(7, 2)
     assert {query.epsilon for query in report.queries} == {Fraction(1, 2)}
-    assert release in {query.release for query in report.queries}
+    assert release in {query.estimator for query in report.queries}
 
 
 # Replays ------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_without_noise_to_speak_of_all_is_as_pandas_says(
         private = truth(secret, query.id)
         if release == "auto":
             assert query.estimate is not None
-            rough = query.release == "rank_counts"
+            rough = query.estimator == "rank_counts"
         for cell in query.cells:
             synthetic = truth(copies[cell.candidate], query.id)
             gap = private - synthetic
@@ -312,8 +312,8 @@ REPORT = {
     *("simulated", "notes", "candidates", "leaderboard", "better", "tied", "queries"),
 }
 QUERY = {
-    *("id", "sql", "aggregate", "attribute", "p", "where", "weight", "tolerance", "release"),
-    *("reason", "releases", "epsilon", "tau_min", "estimate", "low", "high", "closest", "cells"),
+    *("id", "sql", "aggregate", "attribute", "p", "where", "weight", "tolerance", "estimator"),
+    *("reason", "estimators", "epsilon", "tau_min", "estimate", "low", "high", "closest", "cells"),
     *("block", "group", "counted", "replayed", "simulated"),
 }
 CELL = {
@@ -332,7 +332,7 @@ def test_json_on_standard_output(candidates: dict[str, str], command: Command) -
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert set(found) >= REPORT
-    assert (found["schema_version"], found["kind"]) == (1, "compare")
+    assert (found["schema_version"], found["kind"]) == (2, "compare")
     assert found["spent_epsilon"] == found["cost"]["epsilon"] == 3.5
     assert (found["simulated"], found["tolerance"], found["alpha"]) == (False, "5%", 0.05)
     assert found["candidates"] == {name: f"{name}.parquet" for name in chosen}
@@ -347,7 +347,7 @@ def test_json_on_standard_output(candidates: dict[str, str], command: Command) -
     for query in found["queries"]:
         assert set(query) == QUERY
         assert [cell["candidate"] for cell in query["cells"]] == list(chosen)
-        assert query["release"] in {facts["release"] for facts in query["releases"]}
+        assert query["estimator"] in {facts["estimator"] for facts in query["estimators"]}
         for cell in query["cells"]:
             assert set(cell) == CELL
             assert cell["outcome"] in {"yes", "no"}
@@ -429,8 +429,8 @@ def test_a_named_release(candidates: dict[str, str], command: Command) -> None:
         *arguments(few(candidates, 2), *options, names=("women", "old", "rich"))
     )
     assert (code, err) == (0, "")
-    releases = [query["release"] for query in json.loads(out)["queries"]]
-    assert releases == ["laplace", "exponential", "exponential"]
+    estimators = [query["estimator"] for query in json.loads(out)["queries"]]
+    assert estimators == ["laplace", "exponential", "exponential"]
 
 
 def test_with_baselines(candidates: dict[str, str], command: Command) -> None:
@@ -457,7 +457,7 @@ def test_a_frame_has_a_row_per_query_and_candidate(candidates: dict[str, str]) -
     report = compared(few(candidates, 3))
     frame = report.to_frame()
     assert len(frame) == 27
-    expected = {*(CELL - {"alpha"}), "id", "release", "weight"}
+    expected = {*(CELL - {"alpha"}), "id", "estimator", "weight"}
     assert set(frame.columns) == expected
     assert frame["candidate"].tolist() == list(few(candidates, 3)) * 9
     for standing in report.leaderboard:

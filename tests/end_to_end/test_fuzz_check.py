@@ -136,8 +136,8 @@ def tried(folder: Path, text: str) -> None:
         assert not ledger.exists() or not Ledger(ledger).accounts
     else:
         said = str(report) + report.to_json()
-        broken = [entry for entry in report.entries if entry.gate == "error"]
-        if len(broken) == len(report.entries):
+        broken = [entry for entry in report.checks if entry.gate == "error"]
+        if len(broken) == len(report.checks):
             assert not ledger.exists()
     # What the input itself holds, or declares to be synthetic, is no secret.
     if not declared_public(text):

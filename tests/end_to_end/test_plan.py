@@ -59,7 +59,7 @@ def test_without_epsilon_only_the_needed_budget_is_shown() -> None:
 def test_json_of_a_plan() -> None:
     plan = json.loads(shown(CENSUS, "-q", "SELECT SUM(inctot) FROM D", "--tau", "1%", "--epsilon",
                             "0.5", "--json", "-"))  # fmt: skip
-    assert (plan["kind"], plan["schema_version"], plan["epsilon"]) == ("plan", 1, 0.5)
+    assert (plan["kind"], plan["schema_version"], plan["epsilon"]) == ("plan", 2, 0.5)
     (entry,) = plan["queries"]
     assert {c["decider"] for c in entry["candidates"]} >= {"inv_sum", "lm_sum", "svt_sum"}
     chosen = next(c for c in entry["candidates"] if c["decider"] == entry["decider"])
@@ -82,7 +82,7 @@ def test_a_frame_has_one_row_per_query_and_candidate() -> None:
 
 def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
     """At the epsilon that the plan gives, a true yes is missed with probability about alpha."""
-    entry = pqd.plan(CENSUS, "SELECT MEDIAN(age) FROM D", tau=2).entries[0]
+    entry = pqd.plan(CENSUS, "SELECT MEDIAN(age) FROM D", tau=2).queries[0]
     needed = entry.chosen.epsilon_needed
     assert needed is not None
     private = like(pd.read_parquet(CENSUS))
@@ -98,7 +98,7 @@ def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
 
 def test_a_biased_decider_is_never_decidable() -> None:
     plan = pqd.plan(CENSUS, "SELECT SUM(inctot) FROM D", tau="5%", epsilon=1)
-    svt = next(c for c in plan.entries[0].candidates if c.decider == "svt_sum")
+    svt = next(c for c in plan.queries[0].candidates if c.decider == "svt_sum")
     assert svt.epsilon_needed == math.inf
     assert "none" in str(plan)
 

@@ -129,7 +129,7 @@ def test_a_report_without_any_says_nothing_of_them() -> None:
 @pytest.mark.parametrize("epsilon", [None, 1])
 def test_a_plan_plans_the_others(epsilon: int | None) -> None:
     plan = pqd.plan(table(2), [NONE, ALL, MEAN], tau="5%", epsilon=epsilon)
-    assert [entry.id for entry in plan.entries] == ["q2"]
+    assert [entry.id for entry in plan.queries] == ["q2"]
     assert [each.id for each in plan.refused] == ["q1", "q3"]
     assert plan.to_dict()["refused"][1]["id"] == "q3"
     assert plan.to_frame()["reason"].notna().sum() == 2

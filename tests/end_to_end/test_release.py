@@ -141,7 +141,9 @@ def test_range_sums_have_their_own_mechanism() -> None:
     ]
     assert all(query.deviation is not None for query in report.queries)
     assert any(note.startswith("SUM(pay): ranges is ") for note in report.notes)
-    assert "ranges" in {r.mechanism for r in released(queries=RANGE_SUMS).batches[0].rehearsed}
+    assert "ranges" in {
+        r.mechanism for r in released(queries=RANGE_SUMS).batches[0].simulated_errors
+    }
 
 
 def test_noise_is_as_large_as_the_report_says() -> None:

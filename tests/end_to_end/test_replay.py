@@ -324,7 +324,7 @@ def test_check_and_audit_share_what_is_known(ask: Asking, tmp_path: Path) -> Non
     )
     before = ask.path.read_bytes()
     report = pqd.check(spec, ledger=ask.path)
-    verdicts = [verdict for entry in report.entries for verdict in entry.verdicts]
+    verdicts = [verdict for entry in report.checks for verdict in entry.verdicts]
     assert [(v.replayed, (v.outcome, v.p_value, v.margin)) for v in verdicts] == [
         (True, drawn(first)[0])
     ]

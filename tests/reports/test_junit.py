@@ -9,7 +9,7 @@ from hypothesis import given
 
 import reports.junit
 from reports.junit import junit_text, xml_text
-from reports.models.check import CheckEntry
+from reports.models.check import CheckResult
 from reports.text.check import message_text
 from reports.text.escape import visible
 from tests.support.check_reports import (
@@ -47,7 +47,7 @@ def suite_of(text: str) -> ET.Element:
     return suite
 
 
-def case_of(entry: CheckEntry) -> ET.Element:
+def case_of(entry: CheckResult) -> ET.Element:
     case = suite_of(junit_text(report_of(entry))).find("testcase")
     assert case is not None
     return case
@@ -103,7 +103,7 @@ def test_the_schema_rejects_what_readers_would(before: str, after: str) -> None:
         (KNOWN, "system-out", None),
     ],
 )
-def test_what_became_of_a_check(entry: CheckEntry, tag: str | None, kind: str | None) -> None:
+def test_what_became_of_a_check(entry: CheckResult, tag: str | None, kind: str | None) -> None:
     children = list(case_of(entry))
     assert [child.tag for child in children] == ([tag] if tag else [])
     for child in children:

@@ -77,7 +77,7 @@ def test_marks_can_be_read_on_any_ground() -> None:
 
 def test_a_check_is_a_frame_with_a_row_per_verdict() -> None:
     frame = BASED.to_frame()
-    assert len(frame) == sum(len(entry.verdicts) or 1 for entry in BASED.entries)
+    assert len(frame) == sum(len(entry.verdicts) or 1 for entry in BASED.checks)
     assert list(frame.columns[:5]) == ["check", "status", "gate", "expect", "message"]
     assert set(frame.loc[frame["check"] == "by-sex", "outcome"]) == {"yes", "no"}
     broken = frame.loc[frame["check"] == "capital"].iloc[0]

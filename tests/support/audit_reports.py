@@ -6,8 +6,15 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from math import inf
 
-from reports.models.audit import AuditReport, CandidateFacts, Cost, QueryFacts, Shared, Verdict
-from reports.models.plan import PlanEntry, PlanReport
+from reports.models.audit import (
+    AuditReport,
+    CandidateFacts,
+    CompositionGroup,
+    Cost,
+    QueryFacts,
+    Verdict,
+)
+from reports.models.plan import PlannedQuery, PlanReport
 from tests.support.check_reports import GROUPS, NO, OPEN, YES
 
 
@@ -28,7 +35,7 @@ ENDLESS = (replace(CURVED[0], tau_min=inf, false_no=0.5, false_yes=0.5, epsilon_
 COST = Cost(
     epsilon=Fraction(3, 4),
     rule="sequential",
-    groups=tuple(Shared((name,), Fraction(1, 4)) for name in "abc"),
+    groups=tuple(CompositionGroup((name,), Fraction(1, 4)) for name in "abc"),
     ledger="pqd-ledger.sqlite",
     total=Fraction(5, 4),
     limit=Fraction(2),
@@ -76,14 +83,14 @@ AUDITS = (
 )  # fmt: skip
 
 
-def entry_of(verdict: Verdict) -> PlanEntry:
+def entry_of(verdict: Verdict) -> PlannedQuery:
     """Return what a plan says of a query."""
-    return PlanEntry(**{f.name: getattr(verdict, f.name) for f in fields(QueryFacts)})
+    return PlannedQuery(**{f.name: getattr(verdict, f.name) for f in fields(QueryFacts)})
 
 
 def plan_of(*verdicts: Verdict, epsilon: Fraction | None = Fraction(1, 4)) -> PlanReport:
     return PlanReport(
-        entries=tuple(map(entry_of, verdicts)),
+        queries=tuple(map(entry_of, verdicts)),
         synthetic="copy.csv",
         tolerance="5%",
         epsilon=epsilon,
@@ -106,7 +113,7 @@ def quoting_audit(text: str) -> AuditReport:
         YES, id=text, sql=text, where=text, attribute=text, synthetic=text, reason=text,
         candidates=CURVED,
     )  # fmt: skip
-    shared = Shared((text, "b"), Fraction(1, 4), (text,))
+    shared = CompositionGroup((text, "b"), Fraction(1, 4), (text,))
     return AuditReport(
         verdicts=(verdict, replace(verdict, block=text, group=text)),
         private=text,

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from reports.models.audit import CandidateFacts, Cost, Shared, Verdict
-from reports.models.check import CheckEntry, CheckReport
+from reports.models.audit import CandidateFacts, CompositionGroup, Cost, Verdict
+from reports.models.check import CheckReport, CheckResult
 
 CHOSEN = CandidateFacts("inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, (0.9, 0.1, None))
 POOR = replace(CHOSEN, false_no=0.4)
@@ -40,7 +40,7 @@ GROUPS = tuple(
     for key, outcome in (("Female", "yes"), ("Male", "no"))
 )
 
-PASS = CheckEntry(
+PASS = CheckResult(
     id="rows",
     line=12,
     sql=YES.sql,
@@ -91,14 +91,16 @@ COST = Cost(
     epsilon=Fraction(1, 3),
     rule="parallel",
     groups=(
-        Shared(("a", "b", "c"), Fraction(1, 4), ("no row can satisfy two of them: x = 1, x = 2",)),
-        Shared(("d",), Fraction(1, 12)),
+        CompositionGroup(
+            ("a", "b", "c"), Fraction(1, 4), ("no row can satisfy two of them: x = 1, x = 2",)
+        ),
+        CompositionGroup(("d",), Fraction(1, 12)),
     ),
 )
 
 
-def report_of(*entries: CheckEntry, cost: Cost = COST) -> CheckReport:
-    return CheckReport(spec="audit.toml", private="private.csv", entries=entries, cost=cost)
+def report_of(*checks: CheckResult, cost: Cost = COST) -> CheckReport:
+    return CheckReport(spec="audit.toml", private="private.csv", checks=checks, cost=cost)
 
 
 BASED = replace(report_of(*ALL), baseline="old.json", notes=("Bounds of x from there.",))
@@ -129,17 +131,17 @@ def quoting(text: str) -> CheckReport:
     line = text.replace("\n", " ")
     verdict = replace(NO, id=text, sql=text, where=text, attribute=text, synthetic=text)
     group = replace(verdict, group=text, block=text)
-    entries = (
+    checks = (
         replace(FAIL, id=text, sql=text, tolerance=text, message=line, verdicts=(verdict,)),
         replace(GROUPED, id=text, sql=text, message=line, verdicts=(group, group)),
         replace(BROKEN, id=text, sql=text, message=f"x\nSELECT {text}\n       ^^"),
         replace(PASS, id=text, sql=text, message=line, tolerance=text),
     )
-    shared = Shared((text, "b"), Fraction(1, 4), (text,))
+    shared = CompositionGroup((text, "b"), Fraction(1, 4), (text,))
     return CheckReport(
         spec=text,
         private=text,
-        entries=entries,
+        checks=checks,
         cost=Cost(Fraction(1), groups=(shared,), ledger=f"x{text}", total=Fraction(1), unit=text),
         dry=True,
         baseline=text,

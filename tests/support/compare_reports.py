@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from reports.models.audit import Cost, Shared
+from reports.models.audit import CompositionGroup, Cost
 from reports.models.compare import (
     Cell,
     ComparedQuery,
@@ -85,9 +85,9 @@ def query(place: int, names: tuple[str, ...] = NAMES) -> ComparedQuery:
         where=where,
         weight=1 + place % 2,
         tolerance="5%",
-        release=released,
+        estimator=released,
         reason="errs least on public stand-ins",
-        releases=(
+        estimators=(
             EstimatorFacts("geometric", 0.01, exact=True),
             EstimatorFacts("laplace", 0.02, exact=False),
             EstimatorFacts("each by itself", 0.3, exact=True),
@@ -147,7 +147,7 @@ def report_of(
         cost=Cost(
             epsilon=Fraction(len(queries), 4),
             rule="sequential",
-            groups=tuple(Shared((q.id,), Fraction(1, 4)) for q in queries),
+            groups=tuple(CompositionGroup((q.id,), Fraction(1, 4)) for q in queries),
             ledger="pqd-ledger.sqlite",
             total=Fraction(len(queries), 4) + 2,
             limit=Fraction(30),
@@ -187,7 +187,7 @@ def quoting(text: str) -> CompareReport:
     (cell,) = query(0, ("tree",)).cells
     asked = replace(
         query(0, ("tree",)), id=text, sql=text, where=text, attribute=text, tolerance=text,
-        release=text, reason=text, releases=(EstimatorFacts(text, 0.1, exact=True),) * 2,
+        estimator=text, reason=text, estimators=(EstimatorFacts(text, 0.1, exact=True),) * 2,
         cells=(replace(cell, candidate=name),), closest=(name,), block=text, group=text,
     )  # fmt: skip
     board = replace(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from reports.models.audit import Cost, Shared
-from reports.models.release import Rehearsed, ReleasedBatch, ReleasedQuery, ReleaseReport
+from reports.models.audit import CompositionGroup, Cost
+from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport, SimulatedError
 
 ALPHA = Fraction(1, 20)
 CONDITIONS = (
@@ -92,7 +92,7 @@ def batch(name: str, queries: int, epsilon: Fraction) -> ReleasedBatch:
         reason=f"rehearsed on the synthetic table, it errs least: by {rivals[0][1]:,.6g} on "
         f"average, against {others}",
         classes=None if counts else 23,
-        rehearsed=tuple(Rehearsed(mechanism, error) for mechanism, error in rivals),
+        simulated_errors=tuple(SimulatedError(mechanism, error) for mechanism, error in rivals),
     )
 
 
@@ -111,7 +111,7 @@ def report_of(*queries: ReleasedQuery, simulated: bool = False) -> ReleaseReport
         cost=Cost(
             epsilon=Fraction(1),
             rule="sequential",
-            groups=tuple(Shared((name,), share) for name, share in shares.items()),
+            groups=tuple(CompositionGroup((name,), share) for name, share in shares.items()),
             ledger="pqd-ledger.sqlite",
             total=Fraction(5, 2),
             limit=Fraction(4),
@@ -156,14 +156,15 @@ def quoting(text: str) -> ReleaseReport:
         count(0), id=text, sql=text, where=text, attribute=text, aggregate="SUM", batch=text
     )
     member = replace(total(0), id=text, sql=text, batch=text, block=text, group=text)
-    shared = Shared((text, "b"), Fraction(1, 4), (text,))
+    shared = CompositionGroup((text, "b"), Fraction(1, 4), (text,))
     return replace(
         RELEASE,
         queries=(asked, member),
         batches=(
             replace(
                 batch("COUNT", 2, Fraction(1)),
-                name=text, mechanism=text, reason=text, rehearsed=(Rehearsed(text, 0.5),),
+                name=text, mechanism=text, reason=text,
+                simulated_errors=(SimulatedError(text, 0.5),),
             ),
         ),
         private=text,

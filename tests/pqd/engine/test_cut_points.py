@@ -193,7 +193,7 @@ def test_the_ends_of_an_order_statistic_hold_it_as_it_is(
     sql = "SELECT MEDIAN(x) FROM D"
     report = pqd.compare(private, copies, sql, tau=tau, epsilon=1, columns=facts)
     (query,) = report.queries
-    assert query.release == "rank_counts"
+    assert query.estimator == "rank_counts"
     assert (query.low, query.high) == expected
     centre = query.cells[0].q_synthetic
     assert centre is not None

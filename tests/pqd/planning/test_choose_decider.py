@@ -36,14 +36,14 @@ def table(seed: int, rows: int) -> pd.DataFrame:
 
 def test_auto_errs_least_at_the_tau_asked_for() -> None:
     plan = pqd.plan(table(1, 400), QUERIES, tau="5%", epsilon=0.5)
-    for entry in plan.entries:
+    for entry in plan.queries:
         able = [c.worst for c in entry.candidates if len(c.proves) == 2]
         assert entry.chosen.worst == min(able)
 
 
 def test_without_a_budget_auto_needs_the_least() -> None:
     plan = pqd.plan(table(1, 400), QUERIES, tau="5%")
-    for entry in plan.entries:
+    for entry in plan.queries:
         able = [c for c in entry.candidates if len(c.proves) == 2]
         assert entry.chosen.epsilon_needed == min(c.epsilon_needed or math.inf for c in able)
         assert entry.chosen.tau_min is None
@@ -57,12 +57,12 @@ def test_auto_takes_no_decider_whose_verdict_nothing_proves() -> None:
     """The case of docs/errata.md, 4: on the copy ``em_median`` errs least, on D it errs always."""
     asked: dict[str, Any] = {"columns": {"age": {"bounds": (17, 90)}}, "tau": 0.5, "epsilon": 0.5}
     query = "SELECT MEDIAN(age) FROM D"
-    entry = pqd.plan(TIED_COPY, query, **asked).entries[0]
+    entry = pqd.plan(TIED_COPY, query, **asked).queries[0]
     best = min(entry.candidates, key=lambda candidate: candidate.worst)
     assert best.decider == "em_median"
     assert best.proves == ()
     assert entry.decider == "inv_median"
-    assert pqd.plan(TIED_COPY, query, **{**asked, "epsilon": None}).entries[0].decider[:3] == "inv"
+    assert pqd.plan(TIED_COPY, query, **{**asked, "epsilon": None}).queries[0].decider[:3] == "inv"
     named = pqd.audit(TIE, TIED_COPY, query, decider="em_median", **{**asked, "epsilon": 5})
     (verdict,) = named.verdicts
     assert verdict.outcome == "yes"
@@ -88,7 +88,7 @@ def test_what_cannot_be_proved_is_planned_as_too_little(
     query: str, decider: str, words: str
 ) -> None:
     plan = pqd.plan(table(1, 4000), query, tau="60%", epsilon=5, decider=decider)
-    (entry,) = plan.entries
+    (entry,) = plan.queries
     assert entry.decidable is False
     assert words in str(plan)
     report = pqd.audit(table(2, 4000), table(1, 4000), query, tau="60%", epsilon=5, decider=decider)
@@ -129,7 +129,7 @@ def test_what_shows_its_statistic_decides_and_is_replayed_as_it_was(
 
 def test_ties_go_to_the_smaller_threshold() -> None:
     """Far from every end all errors are 0: then INV's threshold, 10, beats LM's and EM's."""
-    entry = pqd.plan(table(1, 40_000), QUERIES[0], tau="20%", epsilon=0.25).entries[0]
+    entry = pqd.plan(table(1, 40_000), QUERIES[0], tau="20%", epsilon=0.25).queries[0]
     assert entry.decider == "inv_count"
     assert {c.decider for c in entry.candidates if c.worst < 1e-12} >= {"lm_count", "em_count"}
 
@@ -149,7 +149,7 @@ def test_the_choice_sees_public_data_only(decider: str) -> None:
 def test_the_plan_and_the_audit_choose_alike() -> None:
     plan = pqd.plan(table(1, 400), QUERIES, tau="5%", epsilon=0.5)
     report = pqd.audit(table(2, 400), table(1, 400), QUERIES, tau="5%", epsilon=0.5)
-    assert [e.decider for e in plan.entries] == [v.decider for v in report.verdicts]
+    assert [e.decider for e in plan.queries] == [v.decider for v in report.verdicts]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_truncating_deciders_refuse_negative_values() -> None:
     columns = {"income": {"bounds": (-10, 5000)}}
     with pytest.raises(UnanswerableError, match="needs values >= 0"):
         pqd.plan(table(1, 400), QUERIES[1], tau=5, epsilon=1, decider="svt_sum", columns=columns)
-    entry = pqd.plan(table(1, 400), QUERIES[1], tau=5, epsilon=1, columns=columns).entries[0]
+    entry = pqd.plan(table(1, 400), QUERIES[1], tau=5, epsilon=1, columns=columns).queries[0]
     assert {c.decider for c in entry.candidates} == {"inv_sum", "lm_sum"}
 
 
@@ -187,12 +187,12 @@ def test_the_paper_takes_r2t_where_the_largest_value_is_far_below_the_bound() ->
 @pytest.mark.parametrize("epsilon", [0.1, 0.25, 0.5, 0.7, 1, 2, 5])
 def test_equal_errors_never_cost_the_p_value(epsilon: float) -> None:
     """EM's threshold may be a fraction below INV's whole one: no reason to lose the margin."""
-    entry = pqd.plan(table(1, 40_000), QUERIES[0], tau="20%", epsilon=epsilon).entries[0]
+    entry = pqd.plan(table(1, 40_000), QUERIES[0], tau="20%", epsilon=epsilon).queries[0]
     assert entry.decider == "inv_count"
 
 
 @pytest.mark.parametrize(("tau", "epsilon"), [(9.5, 0.25), (2.95, 1), (0.05, 2.95)])
 def test_a_tau_between_whole_numbers_is_judged_by_its_errors(tau: float, epsilon: float) -> None:
-    entry = pqd.plan(table(1, 400), QUERIES[0], tau=tau, epsilon=epsilon).entries[0]
+    entry = pqd.plan(table(1, 400), QUERIES[0], tau=tau, epsilon=epsilon).queries[0]
     assert entry.chosen.worst <= 0.05
     assert entry.decidable

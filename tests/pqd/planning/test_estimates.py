@@ -127,8 +127,8 @@ def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
     assert found.taken == name
     assert isinstance(found.release.estimator, kind)
     assert found.reason == "one release for all candidates, which also bounds their gaps"
-    assert {facts.release for facts in found.facts} == FITTING[operand]
-    assert max(found.errors) == next(f.error for f in found.facts if f.release == name) <= 0.005
+    assert {facts.estimator for facts in found.facts} == FITTING[operand]
+    assert max(found.errors) == next(f.error for f in found.facts if f.estimator == name) <= 0.005
     assert found.release.cost == 2
     assert found.tau_min is not None
     assert found.tau_min < min(found.taus)
@@ -172,8 +172,8 @@ def test_candidates_by_themselves_are_taken_where_they_err_less(operand: str) ->
     for tau in swept:
         options = {"tau": str(tau), "epsilon": epsilon}
         found = contest(f"SELECT {operand} FROM D WHERE y > 3", FRAMES[:1], **options)
-        error = {facts.release: facts.error for facts in found.facts}
-        joint = min(error[f.release] for f in found.facts if f.exact and f.release != "split")
+        error = {facts.estimator: facts.error for facts in found.facts}
+        joint = min(error[f.estimator] for f in found.facts if f.exact and f.estimator != "split")
         if joint <= 0.005:
             assert found.taken != "split"
         elif min(joint, error["split"]) <= 0.05:
@@ -188,7 +188,7 @@ def test_candidates_by_themselves_are_taken_where_they_err_less(operand: str) ->
 
 def test_where_nothing_decides_one_release_is_for_all() -> None:
     found = contest("SELECT COUNT(*) FROM D", tau="2", epsilon="0.1")
-    error = {facts.release: facts.error for facts in found.facts}
+    error = {facts.estimator: facts.error for facts in found.facts}
     assert error["split"] < error["laplace"]
     assert found.taken == "laplace"
     assert found.reason.startswith("nothing decides every candidate at this epsilon; one release")
@@ -207,7 +207,7 @@ def test_without_p_values_is_taken_where_it_is_named_alone() -> None:
         exact = min(facts.error for facts in found.facts if facts.exact)
         other = min(facts.error for facts in found.facts if not facts.exact)
         looked_better |= other <= 0.05 < exact
-        assert found.taken in {facts.release for facts in found.facts if facts.exact}
+        assert found.taken in {facts.estimator for facts in found.facts if facts.exact}
     assert looked_better
     named = contest("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=1, release="exponential")
     assert isinstance(named.release.estimator, ExponentialQuantile)

@@ -223,7 +223,7 @@ def test_the_page_of_a_comparison_says_it_all() -> None:
         "private answer, as estimated: 3,871; between 3,832 and 3,910",
         "no answer, as no row of it matches",
         "at most 1,916,521",
-        "no tolerance means anything with this release",
+        "no tolerance means anything with this estimator",
         "not released",
         "99+",
     ):

@@ -12,7 +12,7 @@ import reports.markdown.markup
 from reports.github import annotations
 from reports.html.document import html_text
 from reports.markdown.check import markdown_text
-from reports.models.check import CheckEntry, CheckReport
+from reports.models.check import CheckReport, CheckResult
 from reports.text.escape import inert, visible
 from tests.support.check_reports import (
     ALL,
@@ -149,7 +149,7 @@ def commands(report: CheckReport, path: str = "audit.toml") -> list[tuple[str, .
         (LENIENT, "warning"),
     ],
 )  # fmt: skip
-def test_a_check_becomes_at_most_one_command(entry: CheckEntry, level: str | None) -> None:
+def test_a_check_becomes_at_most_one_command(entry: CheckResult, level: str | None) -> None:
     *found, summary = commands(report_of(entry))
     assert [command[0] for command in found] == ([level] if level else [])
     assert summary[0] == "notice"

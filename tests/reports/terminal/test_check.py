@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from reports.models.audit import Cost
-from reports.models.check import CheckEntry, CheckReport
+from reports.models.check import CheckReport, CheckResult
 from reports.terminal.audit import rendered_text
 from reports.terminal.check import TerminalCheck
 from reports.text.check import aligned, badge, message_text, result
@@ -42,7 +42,7 @@ from tests.support.check_reports import (
 from tests.support.drawing import examples
 
 
-def shown(*entries: CheckEntry, width: int = 200, verbose: bool = False) -> str:
+def shown(*entries: CheckResult, width: int = 200, verbose: bool = False) -> str:
     return rendered_text(TerminalCheck(report_of(*entries), verbose=verbose), width)
 
 
@@ -55,7 +55,7 @@ def flat(text: str) -> str:
     [(PASS, "PASS"), (FAIL, "FAIL"), (UNDECIDED, "FAIL"), (LENIENT, "PASS"), (UNSURE, "WARN"),
      (WARN, "WARN"), (KNOWN, "KNOWN"), (GROUPED, "FAIL"), (BROKEN, "ERROR"), (PLAN, "PLAN")],
 )  # fmt: skip
-def test_the_badge_stands_before_the_id_and_the_message(entry: CheckEntry, word: str) -> None:
+def test_the_badge_stands_before_the_id_and_the_message(entry: CheckResult, word: str) -> None:
     assert badge(entry) == word
     message = entry.message.partition("\n")[0]
     assert shown(entry).startswith(f"{word:<6}{entry.id}   {message}")
@@ -90,7 +90,7 @@ def test_a_pass_is_short_and_a_failure_says_what_to_do() -> None:
         (BROKEN, "see line 36 of the spec"),
     ],
 )
-def test_what_to_do_next(entry: CheckEntry, words: str) -> None:
+def test_what_to_do_next(entry: CheckResult, words: str) -> None:
     assert words in flat(shown(entry))
 
 

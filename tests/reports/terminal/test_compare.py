@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from reports.models.audit import Cost, Shared
+from reports.models.audit import CompositionGroup, Cost
 from reports.models.compare import (
     Cell,
     ComparedQuery,
@@ -68,9 +68,9 @@ def query(name: str, *cells: Cell, **changes: Any) -> ComparedQuery:
         "where": WHERE,
         "weight": 1,
         "tolerance": "5%",
-        "release": "laplace",
+        "estimator": "laplace",
         "reason": "one release for all 3 candidates, which also bounds their gaps",
-        "releases": (
+        "estimators": (
             EstimatorFacts("laplace", 0.0001, exact=True),
             EstimatorFacts("split", 0.2, exact=True),
         ),
@@ -121,7 +121,7 @@ def report_of(names: Sequence[str] = NAMES, **changes: Any) -> CompareReport:
             epsilon=Fraction(1),
             delta=Fraction(0),
             rule="sequential",
-            groups=tuple(Shared((q.id,), q.epsilon) for q in queries),
+            groups=tuple(CompositionGroup((q.id,), q.epsilon) for q in queries),
         ),
         "notes": ("Bounds of inctot from the synthetic table: 0..500,000 step 1.",),
     }
@@ -305,7 +305,7 @@ def test_hostile_texts_are_made_visible(label: str, verbose: bool) -> None:
     bad = HOSTILE[label]
     queries = (
         query(f"q{bad}", cell("tree"), where=f"a = '{bad}'", attribute=bad, aggregate="SUM"),
-        query("q2", cell("tree"), group=bad, reason=bad, release=bad, tolerance=bad, block=bad),
+        query("q2", cell("tree"), group=bad, reason=bad, estimator=bad, tolerance=bad, block=bad),
     )
     report = report_of(
         ("tree",),

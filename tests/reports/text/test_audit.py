@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from reports.models.audit import AuditReport, CandidateFacts, Cost, Shared, Verdict
+from reports.models.audit import AuditReport, CandidateFacts, CompositionGroup, Cost, Verdict
 from reports.terminal.chart import chart_lines
 from reports.text.audit import (
     estimate_text,
@@ -52,7 +52,7 @@ VERDICT = Verdict(
 
 def report_of(*verdicts: Verdict) -> AuditReport:
     paid = [verdict for verdict in verdicts if verdict.epsilon and not verdict.replayed]
-    groups = tuple(Shared((verdict.id,), verdict.epsilon) for verdict in paid)
+    groups = tuple(CompositionGroup((verdict.id,), verdict.epsilon) for verdict in paid)
     cost = Cost(sum((g.epsilon for g in groups), Fraction(0)), Fraction(0), "sequential", groups)
     notes = ("Bounds of x from there.",)
     return AuditReport(verdicts, "private.csv", "copy.csv", "5%", cost, notes)
