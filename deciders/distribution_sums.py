@@ -1,51 +1,112 @@
-"""Tails of weighted sums of discrete Laplace noise, by Fourier inversion on the whole numbers.
+"""Distributions of sums of discrete Laplace noise: of one weight in closed form, else by Fourier.
 
-A sum of independent terms has as characteristic function the product of theirs, here
-``((1 - a)^2 / (1 - 2 a cos(w t) + a^2))^m`` for m terms of weight w, which is real.  On a circle so
-long that less than 1e-15 of probability wraps around, its inverse transform is the distribution.
 Only p-values and error rates come from here, so doubles cost no privacy.
 """
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deciders.distributions import Floats
+from deciders.distributions import Floats, as_probability, noise_tail
 from deciders.errors import ParameterError
 from deciders.exact import as_float
 
 _LOST = 1e-15
 _LONGEST = 2**20
+# More than what a tail of any size loses by rounding.
+_ROUNDED_UP = 1 + 1e-8
 # Each term of a sum: how much one unit of its noise counts, and how many such terms there are.
 Terms = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoiseSum:
-    """The distribution of a sum: ``chances[x + reach]`` is ``Pr[sum = x]``, ``-reach .. reach``."""
+    """Sum of ``count`` draws of discrete Laplace noise of ``scale``, whatever the table is."""
+
+    count: int
+    scale: Fraction
+
+    def at_least(self, x: int) -> float:
+        """``Pr[sum >= x]``, by symmetry also ``Pr[sum <= -x]``; rounded up by 1e-8."""
+        tail = self._tail(x) if x > 0 else 1 - self._tail(1 - x)
+        return as_probability(tail * _ROUNDED_UP)
+
+    def _tail(self, x: int) -> float:
+        """``Pr[sum >= x]`` for ``x > 0``.
+
+        A sum is the difference of two counts of failures before success number ``count``, where a
+        failure has chance ``a = exp(-1/scale)``.  It is ``>= x`` where the successes before failure
+        x, and those before as many more failures as the second count, are fewer than ``count``
+        together: a sum of positive terms (docs/theory.md, Theorem B2).
+        """
+        if self.count <= 1:
+            return noise_tail(x, self.scale) if self.count else 0.0
+        rate, places = 1 / as_float(self.scale), np.arange(1, self.count)
+        # The chance of j successes before failure x, from that of j - 1.
+        ratios = np.log((places - 1.0 + x) / places) + math.log(-math.expm1(-rate))
+        logs = np.concatenate(([0.0], np.cumsum(ratios))) - x * rate
+        return float(np.exp(logs) @ self._fewer[::-1])
+
+    def inside(self, first: int, beyond: int) -> float:
+        """``Pr[first <= sum < beyond]``, from the side where the tails are small."""
+        if first >= beyond:
+            return 0.0
+        if first > 0:
+            return as_probability(self.at_least(first) - self.at_least(beyond))
+        if beyond <= 0:
+            return self.inside(1 - beyond, 1 - first)
+        return as_probability(1 - self.at_least(beyond) - self.at_least(1 - first))
+
+    @cached_property
+    def _fewer(self) -> Floats:
+        """``Pr[successes <= j]`` for ``j < count``, before as many failures as a count.
+
+        Their generating function is ``((1 - (1 - a) z) / (1 + a - z))^count``, whose logarithmic
+        derivative gives each chance from the two before; ratios, since the first may underflow.
+        """
+        rate = 1 / as_float(self.scale)
+        a, b = math.exp(-rate), -math.expm1(-rate)
+        ratio, logs = 0.0, np.empty(self.count)
+        logs[0] = -self.count * math.log1p(a)
+        for j in range(self.count - 1):
+            before = b * (j - 1) / ratio if ratio else 0.0
+            ratio = ((1 + b * (1 + a)) * j + self.count * a * a - before) / ((1 + a) * (j + 1))
+            logs[j + 1] = logs[j] + (math.log(ratio) if ratio > 0 else -math.inf)
+        chances: Floats = np.minimum(np.cumsum(np.exp(logs)), 1.0)
+        return chances
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedNoiseSum:
+    """Weighted sum of noise: ``chances[x + reach]`` is ``Pr[sum = x]``, ``-reach .. reach``."""
 
     reach: int
     chances: Floats
     tails: Floats
 
     def at_least(self, x: ArrayLike) -> Floats:
-        """Return ``Pr[sum >= x]`` for whole numbers x, never below the truth by over 1e-15."""
+        """``Pr[sum >= x]`` for whole numbers x, never below the truth by over 1e-15."""
         places = np.clip(np.asarray(x, dtype=np.float64) + self.reach, 0, 2 * self.reach + 1)
         return self.tails[places.astype(np.int64)]
 
     @property
     def support(self) -> NDArray[np.int64]:
-        """The values that have a chance."""
+        """Values that have a chance."""
         return np.arange(-self.reach, self.reach + 1)
 
 
 @lru_cache(maxsize=64)
-def noise_sum(terms: Terms, scale: Fraction) -> NoiseSum:
-    """Return the distribution of the sum of ``terms``, each noise of ``scale``.
+def weighted_noise_sum(terms: Terms, scale: Fraction) -> WeightedNoiseSum:
+    """Distribution of the sum of ``terms``, each noise of ``scale``, by Fourier inversion.
+
+    A sum of independent terms has as characteristic function the product of theirs, here
+    ``((1 - a)^2 / (1 - 2 a cos(w t) + a^2))^m`` for m terms of weight w, which is real.  On a
+    circle so long that less than 1e-15 of probability wraps around, its inverse transform is the
+    distribution.
 
     Raises
     ------
@@ -63,11 +124,11 @@ def noise_sum(terms: Terms, scale: Fraction) -> NoiseSum:
     circle = np.fft.irfft(factors, length)
     chances = np.maximum(np.concatenate((circle[-reach:], circle[: reach + 1])), 0.0)
     tails = np.concatenate((np.cumsum(chances[::-1])[::-1], [0.0])) + _LOST
-    return NoiseSum(reach, chances, np.minimum(tails, 1.0))
+    return WeightedNoiseSum(reach, chances, np.minimum(tails, 1.0))
 
 
 def circle_of(terms: Terms, scale: Fraction) -> tuple[int, int]:
-    """Return how far the sum reaches but for 1e-15, and the length of a circle that holds it.
+    """Reach of the sum but for 1e-15 of probability, and length of a circle that holds it.
 
     Raises
     ------
@@ -85,7 +146,7 @@ def circle_of(terms: Terms, scale: Fraction) -> tuple[int, int]:
 
 
 def _reach(terms: Terms, scale: float) -> int:
-    """Return how far the sum reaches but for 1e-15, by Chernoff's bound."""
+    """Reach of the sum but for 1e-15 of probability, by Chernoff's bound."""
     heaviest = max((weight for weight, _ in terms), default=1)
     tilt = 1 / (2 * heaviest * scale)
     a = math.exp(-1 / scale)

@@ -1,4 +1,4 @@
-"""Closed forms of the Laplace and logistic distributions, accurate in both tails."""
+"""Closed forms of the Laplace, discrete Laplace and logistic laws, accurate in both tails."""
 
 import math
 from fractions import Fraction
@@ -17,6 +17,23 @@ def laplace_cdf(x: ArrayLike) -> Floats:
     points = np.asarray(x, dtype=np.float64)
     tail = np.exp(-np.abs(points)) / 2
     return np.where(points < 0, tail, 1 - tail)
+
+
+def noise_tail(steps: Fraction | int, scale: Fraction) -> float:
+    """``Pr[Z >= steps]`` of discrete Laplace noise, ``Pr[Z = z]`` proportional to a^|z|.
+
+    With ``a = exp(-1/scale)`` it is ``a^steps / (1 + a)`` for a whole number of steps >= 1.
+    """
+    first = math.ceil(steps)
+    a = math.exp(-as_float(1 / scale))
+    far = math.exp(-as_float(max(first, 1 - first) / scale)) / (1 + a)
+    return far if first >= 1 else 1 - far
+
+
+def noise_variance(scale: Fraction) -> float:
+    """Variance of discrete Laplace noise, ``2a / (1 - a)^2`` with a = exp(-1/scale)."""
+    rate = as_float(1 / scale)
+    return 2 * math.exp(-rate) / math.expm1(-rate) ** 2
 
 
 def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fraction) -> float:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from deciders.aggregates import answer
-from deciders.distributions import as_probability
+from deciders.distributions import as_probability, noise_tail
 from deciders.errors import ParameterError
 from deciders.estimators.base import Cut, Released, Span, two_sided, whole_span
 from deciders.exact import Number, as_float, budget_of, probability
@@ -14,14 +14,6 @@ from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
 from deciders.noise import Noise, fineness
-
-
-def upper_tail(steps: Cut, scale: Fraction) -> float:
-    """Return ``Pr[Z >= steps]`` for discrete Laplace noise of ``scale``."""
-    first = math.ceil(steps)
-    a = math.exp(-as_float(1 / scale))
-    far = math.exp(-as_float(max(first, 1 - first) / scale)) / (1 + a)
-    return far if first >= 1 else 1 - far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +105,7 @@ class LaplaceEstimate:
         # From the side where the tails are small, so that their difference keeps its digits.
         if true >= high:
             low, high, true = 1 - high, 1 - low, -true
-        return as_probability(upper_tail(low - true, scale) - upper_tail(high - true, scale))
+        return as_probability(noise_tail(low - true, scale) - noise_tail(high - true, scale))
 
     def contains(self, released: Released, span: Span) -> bool:
         """Say whether the noisy answer lies between the cuts."""
@@ -122,19 +114,22 @@ class LaplaceEstimate:
     def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
         """Return ``Pr[Z <= noisy - cut]``: the least answer that is not below is the cut."""
         least = math.ceil(cut) * self.fineness
-        return upper_tail(least - released.numbers[0], self._steps(epsilon))
+        return noise_tail(least - released.numbers[0], self._steps(epsilon))
 
     def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
         """Return ``Pr[Z >= noisy - (cut - 1)]``."""
         most = (math.ceil(cut) - 1) * self.fineness
-        return upper_tail(released.numbers[0] - most, self._steps(epsilon))
+        return noise_tail(released.numbers[0] - most, self._steps(epsilon))
 
     def apart(self, released: Released, span: Span, epsilon: Number) -> float:
         """Return the chance that an answer at an end is released as far outside (Theorem B1)."""
         first, last = (math.ceil(span[0]), math.ceil(span[1]) - 1)
         steps, grid = self._steps(epsilon), self.fineness
         return two_sided(
-            lambda x: upper_tail(x, steps), released.numbers[0], first * grid, last * grid
+            lambda x: noise_tail(x, steps),
+            released.numbers[0],
+            first * grid,
+            last * grid,
         )
 
     def estimate(self, released: Released) -> Fraction:

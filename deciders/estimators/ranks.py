@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from deciders.aggregates import HALF
-from deciders.distribution_sums import NoiseSum, Terms, circle_of, noise_sum
+from deciders.distribution_sums import Terms, WeightedNoiseSum, circle_of, weighted_noise_sum
 from deciders.distributions import as_probability
 from deciders.errors import ParameterError
 from deciders.estimators.base import ByClaims, Cut, Released, Span, by_cuts, whole_span
@@ -77,8 +77,8 @@ class RankCounts(ByClaims, OnLattice):
         bins_under = bisect_left(self.cuts, low) + 1
         bins_over = len(self.cuts) - bisect_right(self.cuts, high) + 1
         between = bisect_left(self.cuts, high) - bisect_right(self.cuts, low) + 1
-        inner = noise_sum(((1, between),), scale)
-        outer = noise_sum(((gain, bins_under), (loss, bins_over)), scale)
+        inner = weighted_noise_sum(((1, between),), scale)
+        outer = weighted_noise_sum(((gain, bins_under), (loss, bins_over)), scale)
         rows, apart = middle + inner.support, gain * under - loss * over
         chances = outer.at_least(-gain * rows - apart) - outer.at_least(loss * rows - apart)
         return as_probability(float(inner.chances @ np.maximum(chances, 0.0)))
@@ -116,8 +116,8 @@ class RankCounts(ByClaims, OnLattice):
         gain, loss = self._weights()
         return (gain, place), (loss, len(self.cuts) + 1 - place)
 
-    def _noise(self, cut: Cut, epsilon: Number) -> NoiseSum:
-        return noise_sum(self._terms(cut), 1 / budget_of(epsilon))
+    def _noise(self, cut: Cut, epsilon: Number) -> WeightedNoiseSum:
+        return weighted_noise_sum(self._terms(cut), 1 / budget_of(epsilon))
 
     def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
         """Return the chance of noise that lifts a surplus of -1 to the one found."""

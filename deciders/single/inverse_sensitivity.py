@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from deciders.distributions import noise_tail
 from deciders.evaluation.effectiveness import Threshold
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
@@ -51,7 +52,7 @@ class InverseSensitivity:
         if answer is not None:
             return float(answer)
         s = int(self.margin(histogram, interval))
-        wrong = _tail(max(s, 1 - s), budget_of(epsilon))
+        wrong = noise_tail(max(s, 1 - s), 1 / budget_of(epsilon))
         return 1 - wrong if s >= 1 else wrong
 
     def decide(
@@ -72,12 +73,8 @@ class InverseSensitivity:
 def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
     """Return what follows from a noisy margin, by post-processing."""
     outcome = noisy >= 1
-    return Decision(outcome, _tail(noisy if outcome else 1 - noisy, epsilon), noisy)
-
-
-def _tail(steps: int, epsilon: Fraction) -> float:
-    """Return ``a^steps / (1 + a)``, the chance of noise of at least ``steps``, a = e^-epsilon."""
-    return math.exp(-as_float(epsilon * steps)) / (1 + math.exp(-as_float(epsilon)))
+    p_value = noise_tail(noisy if outcome else 1 - noisy, 1 / epsilon)
+    return Decision(outcome, p_value, noisy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.linear.queries import Decomposable
 from deciders.batch.linear.signed import Signed
 from deciders.batch.linear.universe import Bits, Rows, Universe, Whole
-from deciders.batch.verdicts import NoiseOf
+from deciders.distribution_sums import NoiseSum
 from deciders.errors import ParameterError
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_batch
@@ -92,7 +92,7 @@ class Plan(Protocol):
         """What a reader should know of it beside its name; public."""
         ...
 
-    def noise(self, epsilon: Fraction) -> tuple[NoiseOf, ...] | None:
+    def noise(self, epsilon: Fraction) -> tuple[NoiseSum, ...] | None:
         """Return how far each answer may be from the exact one, None where it depends on rows."""
         ...
 
@@ -261,7 +261,7 @@ class Planned:
         """Nothing."""
         return
 
-    def noise(self, epsilon: Fraction) -> tuple[NoiseOf, ...] | None:
+    def noise(self, epsilon: Fraction) -> tuple[NoiseSum, ...] | None:
         """Return the noise of each answer where that is all that is wrong with it.
 
         The sides of 0 add up, each taken at the larger scale of both: symmetric noise with one
@@ -273,7 +273,7 @@ class Planned:
         scale = max(side.norm for side in sides) / epsilon
         counts = np.sum([side.draws for side in sides], axis=0).tolist()
         # One of each: a sum's distribution is found when it is first asked for.
-        noise = {count: NoiseOf(count, scale) for count in counts}
+        noise = {count: NoiseSum(count, scale) for count in counts}
         return tuple(noise[count] for count in counts)
 
     def read(self, cells: ContingencyTable) -> Rows:

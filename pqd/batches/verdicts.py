@@ -8,8 +8,16 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from deciders.batch.verdicts import Errors, NoiseOf, accept, decided, rates, reach, threshold
-from deciders.batch.verdicts import Rehearsed as RehearsedErrors
+from deciders.batch.verdicts import (
+    Errors,
+    SimulatedErrors,
+    accept,
+    decided,
+    rates,
+    reach,
+    threshold,
+)
+from deciders.distribution_sums import NoiseSum
 from deciders.errors import ParameterError
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong
 from deciders.single.base import BOTH, NEITHER, Estimate
@@ -68,7 +76,7 @@ class Together(Question):
     def estimated(self, decision: Decision) -> Estimate:
         """Return the released answer, and its interval where the noise is known."""
         (released,) = map(Fraction, decision.released)
-        if not isinstance(self.errors, NoiseOf):
+        if not isinstance(self.errors, NoiseSum):
             return Estimate(released)
         far = reach(self.errors, self.terms.alpha)
         return Estimate(released, released - far, released + far)
@@ -105,7 +113,7 @@ class BatchCandidate(NamedTuple):
     @property
     def proves(self) -> frozenset[bool]:
         """The outcomes that have a p-value: both where the noise is known."""
-        return BOTH if all(isinstance(errors, NoiseOf) for errors in self.errors) else NEITHER
+        return BOTH if all(isinstance(errors, NoiseSum) for errors in self.errors) else NEITHER
 
     @property
     def id(self) -> str:
@@ -197,7 +205,7 @@ def _joint(
     )
 
 
-def _rehearsed(plan: Plan, stage: ErrorSimulation) -> list[RehearsedErrors]:
+def _rehearsed(plan: Plan, stage: ErrorSimulation) -> list[SimulatedErrors]:
     """Return what each answer erred by."""
     drawn = stage.errors(plan, _REHEARSED)
-    return [RehearsedErrors(tuple(column)) for column in drawn.T.tolist()]
+    return [SimulatedErrors(tuple(column)) for column in drawn.T.tolist()]

@@ -14,7 +14,7 @@ import numpy as np
 
 from deciders.batch.linear.laplace import NoisyAnswers
 from deciders.batch.linear.universe import check_upper
-from deciders.batch.verdicts import NoiseOf
+from deciders.distribution_sums import NoiseSum
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_direct
 from pqd.accounting.stored_answers import Batched
@@ -127,9 +127,9 @@ class DirectPlan:
         """It tells no classes of rows apart."""
         return
 
-    def noise(self, epsilon: Fraction) -> tuple[NoiseOf, ...]:
+    def noise(self, epsilon: Fraction) -> tuple[NoiseSum, ...]:
         """Return the noise of each answer: all that is wrong with it."""
-        return (NoiseOf(1, self._noisy.scale(epsilon)),) * len(self.workload.tasks)
+        return (NoiseSum(1, self._noisy.scale(epsilon)),) * len(self.workload.tasks)
 
     def read(self, cells: ContingencyTable) -> Integers:
         """Return the exact answers: not private."""

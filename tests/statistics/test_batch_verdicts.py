@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from deciders import Interval, SimulatedNoise
-from deciders.batch.verdicts import NoiseOf
+from deciders.distribution_sums import NoiseSum
 from pqd.accounting.composition import Charge
 from pqd.accounting.stored_answers import Batched
 from pqd.batches.batch import BatchMeasurement, selection
@@ -80,8 +80,8 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
     found: dict[str, float] = {}
     for question in part.prepared.questions:
         assert isinstance(question, Together)
-        assert isinstance(question.errors, NoiseOf)
-        errors = NoiseOf(question.errors.count, question.errors.scale * factor)
+        assert isinstance(question.errors, NoiseSum)
+        errors = NoiseSum(question.errors.count, question.errors.scale * factor)
         truth = int(exact[batch.places[selection(question.task)]])
         wide = math.ceil(12 * errors.scale * math.sqrt(errors.count))
         claims = {

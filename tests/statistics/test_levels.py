@@ -22,9 +22,8 @@ from deciders import (
     SimulatedNoise,
     for_lattice,
 )
-from deciders.distributions import Floats, laplace_cdf
+from deciders.distributions import Floats, laplace_cdf, noise_tail
 from deciders.estimators import LaplaceEstimate, Released
-from deciders.estimators.laplace import upper_tail
 from deciders.single.inverse_sensitivity import verdict_of
 from deciders.single.sparse_vector import integral
 
@@ -114,9 +113,9 @@ def level_of_answer(name: str, alpha: float, epsilon: str, change: Change = unch
         for true in {*range(ends[0] - 3, ends[0] + 4), *range(ends[1] - 3, ends[1] + 4), 50}:
             at = true * grid
             if interval.contains(true):
-                chance = upper_tail(at - below, steps) + upper_tail(above - at, steps)
+                chance = noise_tail(at - below, steps) + noise_tail(above - at, steps)
             else:
-                chance = upper_tail(low + 1 - at, steps) - upper_tail(high - at, steps)
+                chance = noise_tail(low + 1 - at, steps) - noise_tail(high - at, steps)
             worst = max(worst, chance)
     return worst
 
@@ -323,7 +322,7 @@ def test_a_margin_keeps_its_level(epsilon: str, alpha: float) -> None:
             margin,
             side,
         )
-        assert upper_tail(side * (proved - margin), 1 / budget) <= alpha * SLACK
+        assert noise_tail(side * (proved - margin), 1 / budget) <= alpha * SLACK
 
 
 def test_deciders_say_what_they_can_prove() -> None:

@@ -11,8 +11,7 @@ import numpy as np
 from deciders.batch.base import Release
 from deciders.batch.linear.queries import Decomposable
 from deciders.batch.linear.universe import Rows, level_sets
-from deciders.batch.range_sums.mechanisms import laplace_variance
-from deciders.distributions import Floats
+from deciders.distributions import Floats, noise_variance
 from deciders.exact import Number, budget_of
 from deciders.histogram import Integers
 from deciders.noise import Noise
@@ -49,7 +48,7 @@ class NoisyAnswers:
 
     def deviation(self, epsilon: Number) -> float:
         """Return the standard deviation of each answer."""
-        return math.sqrt(laplace_variance(self.scale(epsilon)))
+        return math.sqrt(noise_variance(self.scale(epsilon)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,5 +86,5 @@ class NoisyClasses:
     def deviations(self, epsilon: Number) -> Floats:
         """Return the standard deviation of each answer."""
         scale = self.norm / budget_of(epsilon)
-        found: Floats = np.sqrt(self.draws * laplace_variance(scale))
+        found: Floats = np.sqrt(self.draws * noise_variance(scale))
         return found

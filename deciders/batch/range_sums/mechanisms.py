@@ -16,8 +16,8 @@ from deciders.batch.range_sums.matrix_mechanism import (
 )
 from deciders.batch.range_sums.truncation import NoTruncation, Truncation
 from deciders.batch.range_sums.workload import RangeSums
-from deciders.distributions import Floats
-from deciders.exact import Number, as_float, budget_of, exact
+from deciders.distributions import Floats, noise_variance
+from deciders.exact import Number, budget_of, exact
 from deciders.histogram import Histogram, Integers
 from deciders.noise import Noise
 
@@ -36,12 +36,6 @@ class BatchAnswers:
     answers: Floats
     deviations: Floats
     thresholds: tuple[int, ...]
-
-
-def laplace_variance(scale: Fraction) -> float:
-    """Return the variance of discrete Laplace noise, ``2a / (1 - a)^2`` with a = exp(-1/scale)."""
-    rate = as_float(1 / scale)
-    return 2 * math.exp(-rate) / math.expm1(-rate) ** 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,7 +132,7 @@ class SingleQueries(BatchMechanism):
         ]
         sums = self.workload.answers(counts, np.array(thresholds))
         drawn = [noise.laplace(q, t / rest) for q, t in zip(sums, thresholds, strict=True)]
-        deviations = [math.sqrt(laplace_variance(t / rest)) for t in thresholds]
+        deviations = [math.sqrt(noise_variance(t / rest)) for t in thresholds]
         return BatchAnswers(
             answers=np.array(drawn, dtype=np.float64),
             deviations=np.array(deviations),
@@ -149,7 +143,7 @@ class SingleQueries(BatchMechanism):
         """Return the variances of the ranges' own noises."""
         rest = self.budgets(epsilon)[1]
         clamped = np.maximum(1, np.minimum(self.workload.tops, threshold))
-        return np.array([laplace_variance(t / rest) for t in clamped.tolist()])
+        return np.array([noise_variance(t / rest) for t in clamped.tolist()])
 
     def untruncated_scale(self, epsilon: Number) -> Fraction:
         """Return the scale for the range with the largest weight."""
@@ -180,14 +174,14 @@ class MatrixMechanism(BatchMechanism):
         measured = [noise.laplace(value, scale) for value in strategy.statistics(counts)]
         return BatchAnswers(
             answers=strategy.answers(np.array(measured, dtype=np.float64)),
-            deviations=np.sqrt(strategy.variances() * laplace_variance(scale)),
+            deviations=np.sqrt(strategy.variances() * noise_variance(scale)),
             thresholds=(threshold,),
         )
 
     def variances(self, threshold: int, epsilon: Number) -> Floats:
         """Return the strategy's variances times that of its noise."""
         strategy = self.strategy(self.workload.weights(threshold))
-        return strategy.variances() * laplace_variance(strategy.norm / self.budgets(epsilon)[1])
+        return strategy.variances() * noise_variance(strategy.norm / self.budgets(epsilon)[1])
 
     def untruncated_scale(self, epsilon: Number) -> Fraction:
         """Return the scale at the strategy's norm when no weight is clamped."""

@@ -15,34 +15,34 @@ import pytest
 from deciders import Decision, Interval
 from deciders.batch.verdicts import (
     Errors,
-    NoiseOf,
-    Rehearsed,
+    SimulatedErrors,
     accept,
     decided,
     rates,
     reach,
     threshold,
 )
+from deciders.distribution_sums import NoiseSum
 from deciders.distributions import Floats
 from deciders.evaluation.effectiveness import ErrorRates
 
 NOISE = [
-    NoiseOf(1, Fraction(3)),
-    NoiseOf(1, Fraction(1, 5)),
-    NoiseOf(2, Fraction(1, 3)),
-    NoiseOf(3, Fraction(1, 50)),
-    NoiseOf(2, Fraction(22, 7)),
-    NoiseOf(5, Fraction(5, 2)),
-    NoiseOf(40, Fraction(1)),
+    NoiseSum(1, Fraction(3)),
+    NoiseSum(1, Fraction(1, 5)),
+    NoiseSum(2, Fraction(1, 3)),
+    NoiseSum(3, Fraction(1, 50)),
+    NoiseSum(2, Fraction(22, 7)),
+    NoiseSum(5, Fraction(5, 2)),
+    NoiseSum(40, Fraction(1)),
     # No draw of these is ever anything but 0.
-    NoiseOf(1, Fraction(1, 10**6)),
-    NoiseOf(4, Fraction(1, 10**6)),
+    NoiseSum(1, Fraction(1, 10**6)),
+    NoiseSum(4, Fraction(1, 10**6)),
 ]
 # What a tail is overstated by at most: its own allowance, and the rounding of the reference.
 MORE, NEAR = 1 + 2e-8, 1.2e-12
 
 
-def named(noise: NoiseOf) -> str:
+def named(noise: NoiseSum) -> str:
     return f"{noise.count} of {noise.scale}"
 
 
@@ -58,14 +58,14 @@ def convolved(count: int, scale: Fraction) -> Floats:
     return found
 
 
-def chances(noise: NoiseOf) -> dict[int, float]:
+def chances(noise: NoiseSum) -> dict[int, float]:
     """Every value of the noise but for 1e-19."""
     found = convolved(noise.count, noise.scale)
     reach = found.size // 2
     return {z - reach: float(p) for z, p in enumerate(found) if p > 1e-22}
 
 
-def tail(noise: NoiseOf, x: int) -> float:
+def tail(noise: NoiseSum, x: int) -> float:
     """``Pr[sum >= x]``, from the characteristic function, for a sum that has no far values.
 
     ``Pr[sum = k]`` is the mean of ``f(t) cos(t k)`` over the angles ``t`` of a circle so long that
@@ -90,7 +90,7 @@ def tail(noise: NoiseOf, x: int) -> float:
 
 
 @pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_tails_are_those_of_the_convolution(noise: NoiseOf) -> None:
+def test_tails_are_those_of_the_convolution(noise: NoiseSum) -> None:
     exact = chances(noise)
     for x in range(-60, 61):
         truth = math.fsum(chance for z, chance in exact.items() if z >= x)
@@ -99,7 +99,7 @@ def test_tails_are_those_of_the_convolution(noise: NoiseOf) -> None:
 
 
 @pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_tails_fall_from_one_to_nothing(noise: NoiseOf) -> None:
+def test_tails_fall_from_one_to_nothing(noise: NoiseSum) -> None:
     most = math.ceil(2000 * noise.scale) + 60
     places = sorted(
         {*range(-40, 41), *(sign * most * k // 7 for k in range(8) for sign in (1, -1))}
@@ -114,10 +114,14 @@ def test_tails_fall_from_one_to_nothing(noise: NoiseOf) -> None:
 
 @pytest.mark.parametrize(
     "noise",
-    [NoiseOf(900, Fraction(1, 2)), NoiseOf(2**16, Fraction(1)), NoiseOf(2**16, Fraction(4))],
+    [
+        NoiseSum(900, Fraction(1, 2)),
+        NoiseSum(2**16, Fraction(1)),
+        NoiseSum(2**16, Fraction(4)),
+    ],
     ids=named,
 )
-def test_tails_of_many_draws_are_never_below_the_truth(noise: NoiseOf) -> None:
+def test_tails_of_many_draws_are_never_below_the_truth(noise: NoiseSum) -> None:
     """Rounding adds up over the draws: it must not take away from a p-value."""
     deviation = float(noise.scale) * math.sqrt(2 * noise.count)
     for far in np.arange(-5, 7.5, 0.5):
@@ -130,15 +134,15 @@ def test_tails_of_many_draws_are_never_below_the_truth(noise: NoiseOf) -> None:
 @pytest.mark.parametrize(
     "noise",
     [
-        NoiseOf(20, Fraction(10**5)),
-        NoiseOf(60, Fraction(10**9, 3)),
-        NoiseOf(300, Fraction(10**6)),
-        NoiseOf(3000, Fraction(10**7)),
-        NoiseOf(2**16, Fraction(10**6)),
+        NoiseSum(20, Fraction(10**5)),
+        NoiseSum(60, Fraction(10**9, 3)),
+        NoiseSum(300, Fraction(10**6)),
+        NoiseSum(3000, Fraction(10**7)),
+        NoiseSum(2**16, Fraction(10**6)),
     ],
     ids=named,
 )
-def test_tails_of_wide_sums_are_next_to_the_truth(noise: NoiseOf) -> None:
+def test_tails_of_wide_sums_are_next_to_the_truth(noise: NoiseSum) -> None:
     deviation = float(noise.scale) * math.sqrt(2 * noise.count)
     for far in np.arange(-3, 6.5, 0.5):
         x = round(far * deviation)
@@ -149,14 +153,14 @@ def test_tails_of_wide_sums_are_next_to_the_truth(noise: NoiseOf) -> None:
 def test_tails_of_two_wide_draws_are_those_of_laplace_noise() -> None:
     """The sum of two Laplace draws of scale 1 is beyond x with ``(2 + x) exp(-x) / 4``."""
     scale = Fraction(2**40)
-    noise = NoiseOf(2, scale)
+    noise = NoiseSum(2, scale)
     for far in (0.1, 1.0, 3.0, 10.0, 20.0):
         truth = (2 + far) * math.exp(-far) / 4
         assert truth * (1 - 1e-9) <= noise.at_least(round(far * scale)) <= truth * MORE + NEAR
 
 
 def test_a_sum_of_no_draws_is_nothing() -> None:
-    none = NoiseOf(0, Fraction(3))
+    none = NoiseSum(0, Fraction(3))
     assert [none.at_least(x) for x in (-1, 0, 1)] == [1, 1, 0]
     assert [none.inside(*ends) for ends in ((0, 1), (-4, 5), (1, 5), (-5, 0))] == [1, 1, 0, 0]
     assert decided(none, 0, Interval(-1, 1)) == Decision(outcome=True, p_value=0.0, released=(0,))
@@ -169,7 +173,7 @@ def test_a_sum_of_no_draws_is_nothing() -> None:
 
 
 @pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_inside_is_what_the_convolution_has_there(noise: NoiseOf) -> None:
+def test_inside_is_what_the_convolution_has_there(noise: NoiseSum) -> None:
     exact = chances(noise)
     ends = (-30, -9, -3, -1, 0, 1, 2, 5, 11, 40)
     for first in ends:
@@ -182,7 +186,7 @@ def test_inside_is_what_the_convolution_has_there(noise: NoiseOf) -> None:
 
 
 def test_inside_keeps_its_digits_where_it_is_small() -> None:
-    noise = NoiseOf(1, Fraction(2))
+    noise = NoiseSum(1, Fraction(2))
     a = math.exp(-0.5)
     assert math.isclose(noise.inside(120, 122), (1 - a) / (1 + a) * (a**120 + a**121), rel_tol=1e-7)
     assert noise.inside(-121, -119) == noise.inside(120, 122)
@@ -200,7 +204,7 @@ INTERVALS = [
 Rule = Callable[[Errors, int, Interval], Decision]
 
 
-def wrong_levels(rule: Rule, noise: NoiseOf, interval: Interval) -> list[tuple[int, float]]:
+def wrong_levels(rule: Rule, noise: NoiseSum, interval: Interval) -> list[tuple[int, float]]:
     """Return where a false claim is made with a p-value up to a level more often than that."""
     exact = chances(noise)
     span = range(math.floor(interval.lower) - 4, math.ceil(interval.upper) + 5)
@@ -225,7 +229,7 @@ def wrong_levels(rule: Rule, noise: NoiseOf, interval: Interval) -> list[tuple[i
 @pytest.mark.parametrize("interval", INTERVALS, ids=str)
 @pytest.mark.parametrize("noise", NOISE, ids=named)
 def test_a_false_claim_has_a_small_p_no_more_often_than_p(
-    noise: NoiseOf, interval: Interval
+    noise: NoiseSum, interval: Interval
 ) -> None:
     assert wrong_levels(decided, noise, interval) == []
 
@@ -235,7 +239,7 @@ def off_by_one(errors: Errors, released: int, interval: Interval) -> Decision:
     low, high = math.floor(interval.lower) + 1, math.ceil(interval.upper)
     if not low <= released < high:
         return decided(errors, released, interval)
-    assert isinstance(errors, NoiseOf)
+    assert isinstance(errors, NoiseSum)
     p = max(errors.at_least(released - low + 2), errors.at_least(high - released + 1))
     return Decision(outcome=True, p_value=p)
 
@@ -245,15 +249,15 @@ def nearer_end(errors: Errors, released: int, interval: Interval) -> Decision:
     low, high = math.floor(interval.lower) + 1, math.ceil(interval.upper)
     if not low <= released < high:
         return decided(errors, released, interval)
-    assert isinstance(errors, NoiseOf)
+    assert isinstance(errors, NoiseSum)
     p = min(errors.at_least(released - low + 1), errors.at_least(high - released))
     return Decision(outcome=True, p_value=p)
 
 
 def fewer_draws(errors: Errors, released: int, interval: Interval) -> Decision:
     """Wrong: as if an answer held one draw, however many it adds up."""
-    assert isinstance(errors, NoiseOf)
-    return decided(NoiseOf(1, errors.scale), released, interval)
+    assert isinstance(errors, NoiseSum)
+    return decided(NoiseSum(1, errors.scale), released, interval)
 
 
 def single_sided(errors: Errors, released: int, interval: Interval) -> Decision:
@@ -265,18 +269,18 @@ def single_sided(errors: Errors, released: int, interval: Interval) -> Decision:
 
 @pytest.mark.parametrize("rule", [off_by_one, nearer_end, fewer_draws, single_sided])
 def test_wrong_p_values_are_caught(rule: Rule) -> None:
-    noise = NoiseOf(5, Fraction(5, 2))
+    noise = NoiseSum(5, Fraction(5, 2))
     assert any(wrong_levels(rule, noise, Interval(10, end)) for end in (12, 40))
 
 
 @pytest.mark.parametrize("interval", INTERVALS, ids=str)
 def test_the_verdict_is_that_of_the_released_answer(interval: Interval) -> None:
-    for errors in (NOISE[0], NOISE[5], Rehearsed((1.0, -2.0))):
+    for errors in (NOISE[0], NOISE[5], SimulatedErrors((1.0, -2.0))):
         for released in range(-20, 40):
             found = decided(errors, released, interval)
             assert found.outcome == interval.contains(released)
             assert found.margin is None
-            assert (found.p_value is None) == isinstance(errors, Rehearsed)
+            assert (found.p_value is None) == isinstance(errors, SimulatedErrors)
 
 
 def test_an_interval_that_holds_no_whole_number_is_sure() -> None:
@@ -301,7 +305,7 @@ def test_a_p_value_tends_to_nothing_with_the_distance() -> None:
 
 @pytest.mark.parametrize("alpha", [0.5, 0.05, "1/30", 0.001, 1e-6])
 @pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_the_reach_covers_as_often_as_it_says(noise: NoiseOf, alpha: float | str) -> None:
+def test_the_reach_covers_as_often_as_it_says(noise: NoiseSum, alpha: float | str) -> None:
     level, far = float(Fraction(alpha)), reach(noise, alpha)
     exact = chances(noise)
     missed = math.fsum(chance for z, chance in exact.items() if abs(z) > far)
@@ -312,7 +316,7 @@ def test_the_reach_covers_as_often_as_it_says(noise: NoiseOf, alpha: float | str
 
 
 def test_the_reach_of_a_wide_sum_covers() -> None:
-    noise = NoiseOf(300, Fraction(10**6))
+    noise = NoiseSum(300, Fraction(10**6))
     assert 0.048 < 2 * tail(noise, reach(noise, 0.05) + 1) <= 0.05
 
 
@@ -322,7 +326,7 @@ TAUS = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(4), Fraction(29, 3
 
 
 @pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_rates_are_those_of_every_value(noise: NoiseOf) -> None:
+def test_rates_are_those_of_every_value(noise: NoiseSum) -> None:
     exact = chances(noise)
     for tau in TAUS:
         at = {
@@ -338,7 +342,7 @@ def test_rates_are_those_of_every_value(noise: NoiseOf) -> None:
 
 @pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-4])
 @pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_the_threshold_is_about_the_least_whole_tau(noise: NoiseOf, alpha: float) -> None:
+def test_the_threshold_is_about_the_least_whole_tau(noise: NoiseSum, alpha: float) -> None:
     exact = chances(noise)
 
     def worst(tau: int) -> float:
@@ -354,16 +358,16 @@ def test_the_threshold_is_about_the_least_whole_tau(noise: NoiseOf, alpha: float
 
 def test_a_wide_threshold_is_found() -> None:
     """For continuous noise of scale s a no at 0 has probability ``exp(-tau / s)``."""
-    found = threshold(NoiseOf(1, Fraction(2**40)), 0.05)
+    found = threshold(NoiseSum(1, Fraction(2**40)), 0.05)
     assert math.isclose(found.tau / 2**40, math.log(20), rel_tol=0.01)
     assert found.tau / 2**40 >= math.log(20) - 1e-9
 
 
-# Rehearsed errors ---------------------------------------------------------------------------------
+# Simulated errors ---------------------------------------------------------------------------------
 
 
 def test_a_rehearsed_chance_is_by_the_rule_of_succession() -> None:
-    errors = Rehearsed((-3.0, -0.4, 0.0, 0.6, 2.5, 7.0))
+    errors = SimulatedErrors((-3.0, -0.4, 0.0, 0.6, 2.5, 7.0))
     for first, beyond, hits in ((0, 1, 2), (-3, 0, 1), (1, 3, 2), (-100, 100, 6), (50, 60, 0)):
         assert errors.inside(first, beyond) == (hits + 1) / 8
     assert rates(errors, Fraction(3)) == ErrorRates(1 - 5 / 8, max(1, 2) / 8)
@@ -371,9 +375,9 @@ def test_a_rehearsed_chance_is_by_the_rule_of_succession() -> None:
 
 
 def test_few_rehearsals_prove_little() -> None:
-    silent = Rehearsed((0.0,) * 20)
+    silent = SimulatedErrors((0.0,) * 20)
     assert threshold(silent, 0.05).tau == 1
     assert threshold(silent, 0.04).tau == math.inf
     assert not threshold(silent, 0.05).exact
-    loud = Rehearsed((1000.0,) * 20)
+    loud = SimulatedErrors((1000.0,) * 20)
     assert 1001 <= threshold(loud, 0.05).tau <= 1006

@@ -21,7 +21,8 @@ from deciders import (
     answer,
     for_lattice,
 )
-from deciders.distribution_sums import Terms, noise_sum
+from deciders.distribution_sums import Terms, weighted_noise_sum
+from deciders.distributions import noise_tail
 from deciders.estimators import (
     Estimator,
     ExponentialQuantile,
@@ -35,7 +36,6 @@ from deciders.estimators import (
     within,
 )
 from deciders.estimators.base import clear_of, whole_span
-from deciders.estimators.laplace import upper_tail
 from deciders.exact import Number
 from deciders.histogram import EMPTY
 
@@ -82,15 +82,15 @@ def test_a_tail_is_the_sum_of_the_chances(scale: Fraction) -> None:
         for steps in (-9, -2, -1, 0, 1, 2, 3, 40, Fraction(1, 2), Fraction(-7, 3), Fraction(9, 4)):
             chances = [(1 - a) / (1 + a) * a ** abs(z) for z in range(-600, 900) if z >= steps]
             expected = float(mpmath.fsum(chances))
-            assert upper_tail(steps, scale) == pytest.approx(expected, rel=1e-13)
+            assert noise_tail(steps, scale) == pytest.approx(expected, rel=1e-13)
 
 
 def test_tails_of_extreme_scales() -> None:
-    assert upper_tail(1, Fraction(1, 10**12)) == 0
-    assert upper_tail(0, Fraction(1, 10**12)) == 1
-    assert upper_tail(0, Fraction(10**12)) == pytest.approx(0.5, rel=1e-11)
-    assert upper_tail(10**40, Fraction(1)) == 0
-    assert upper_tail(-(10**40), Fraction(1)) == 1
+    assert noise_tail(1, Fraction(1, 10**12)) == 0
+    assert noise_tail(0, Fraction(1, 10**12)) == 1
+    assert noise_tail(0, Fraction(10**12)) == pytest.approx(0.5, rel=1e-11)
+    assert noise_tail(10**40, Fraction(1)) == 0
+    assert noise_tail(-(10**40), Fraction(1)) == 1
 
 
 def brute_force(terms: Terms, scale: Fraction) -> tuple[int, list[float]]:
@@ -113,7 +113,7 @@ def brute_force(terms: Terms, scale: Fraction) -> tuple[int, list[float]]:
 )
 @pytest.mark.parametrize("scale", [Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(5, 3)])
 def test_a_sum_of_noises_is_the_convolution(terms: Terms, scale: Fraction) -> None:
-    found = noise_sum(terms, scale)
+    found = weighted_noise_sum(terms, scale)
     reach, tails = brute_force(terms, scale)
     for x in range(-found.reach - 3, found.reach + 4):
         # Beyond the convolution's own reach only 50 scales' worth of chance is left.
@@ -130,26 +130,26 @@ def test_a_sum_of_noises_is_the_convolution(terms: Terms, scale: Fraction) -> No
 
 def test_a_single_noise_has_the_tails_of_the_laplace_estimate() -> None:
     for scale in (Fraction(1, 3), Fraction(10), Fraction(1000)):
-        found = noise_sum(((1, 1),), scale)
+        found = weighted_noise_sum(((1, 1),), scale)
         for x in (-5, 0, 1, 2, 30, math.ceil(20 * scale)):
             assert float(found.at_least(x)) == pytest.approx(
-                upper_tail(x, scale), rel=1e-9, abs=3e-15
+                noise_tail(x, scale), rel=1e-9, abs=3e-15
             )
 
 
 # Regression: 1 - a and the long cumulative sum lose digits (noise_sums.py).
 def test_tails_of_a_long_sum_are_never_below_the_truth() -> None:
     scale = Fraction(5_000)
-    found = noise_sum(((1, 1),), scale)
+    found = weighted_noise_sum(((1, 1),), scale)
     for x in (1, 10, 100, 5_000, 15_000):
-        assert float(found.at_least(x)) >= upper_tail(x, scale) - 1e-15
+        assert float(found.at_least(x)) >= noise_tail(x, scale) - 1e-15
 
 
 def test_a_sum_that_reaches_too_far_is_refused() -> None:
     with pytest.raises(ParameterError, match="fewer digits"):
-        noise_sum(((1, 1),), Fraction(10**6))
+        weighted_noise_sum(((1, 1),), Fraction(10**6))
     with pytest.raises(ParameterError, match="larger epsilon"):
-        noise_sum(((99_991, 1), (9, 1)), Fraction(10))
+        weighted_noise_sum(((99_991, 1), (9, 1)), Fraction(10))
     rank = RankCounts(cuts=(3,), p=Fraction(1, 99_991))
     with pytest.raises(ParameterError, match="reaches too far"):
         rank.below(released(1, 2), 3, "0.1")
@@ -610,8 +610,8 @@ def test_confidence_of_a_laplace_estimate_is_the_least_reach(
     assert high is not None
     assert low + high == 2 * noisy
     reach, scale = int(high) - noisy, signed.scale(epsilon)
-    assert 2 * upper_tail(reach + 1, scale) <= alpha * (1 + 1e-12)
-    assert reach == 0 or 2 * upper_tail(reach, scale) > alpha * (1 - 1e-12)
+    assert 2 * noise_tail(reach + 1, scale) <= alpha * (1 + 1e-12)
+    assert reach == 0 or 2 * noise_tail(reach, scale) > alpha * (1 - 1e-12)
     least, most = COUNTS.confidence(released(noisy), epsilon, alpha)
     assert least is not None
     assert most is not None

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from deciders import Decision, operating_characteristic
-from deciders.batch.verdicts import NoiseOf, accept
+from deciders.batch.verdicts import accept
+from deciders.distribution_sums import NoiseSum
 from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
 from pqd.batches.linear_workload import MECHANISMS
@@ -317,7 +318,7 @@ def test_every_answer_is_judged_by_its_own_noise() -> None:
         found = questions(made(*NESTED, mode=mode))
         scale = (6 if mode == "workload" else 1) / EPSILON
         together = [question for question in found if isinstance(question, Together)]
-        assert [q.errors for q in together] == [NoiseOf(count, scale) for count in draws]
+        assert [q.errors for q in together] == [NoiseSum(count, scale) for count in draws]
 
 
 @pytest.mark.parametrize("mode", ["auto", "workload", "identity"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deciders import Histogram
 from deciders.batch.range_sums.matrix_mechanism import TreeStrategy
-from deciders.batch.range_sums.mechanisms import BatchMechanism, MatrixMechanism, laplace_variance
+from deciders.batch.range_sums.mechanisms import BatchMechanism, MatrixMechanism
 from deciders.batch.range_sums.select import MECHANISMS, best, proposals, ranking
 from deciders.batch.range_sums.truncation import (
     NoTruncation,
@@ -20,6 +20,7 @@ from deciders.batch.range_sums.truncation import (
     Truncation,
 )
 from deciders.batch.range_sums.workload import Buckets, RangeSums
+from deciders.distributions import noise_variance
 from tests.deciders.batch.range_sums.dense import (
     Matrix,
     cells_matrix,
@@ -113,7 +114,7 @@ def test_identity_by_hand() -> None:
     """Prefixes of buckets 2, 5, 9 clamped to 7, epsilon 1: variances 4, 29, 78 times the noise."""
     workload = RangeSums.prefixes(Buckets((2, 5, 9)))
     identity = MECHANISMS["identity"](workload=workload)
-    found = identity.variances(7, "1") / laplace_variance(Fraction(1))
+    found = identity.variances(7, "1") / noise_variance(Fraction(1))
     assert found.tolist() == pytest.approx([4, 29, 78])
     assert MECHANISMS["workload"](workload=workload).untruncated_scale("0.5") == 2 * max(6, 10, 9)
 
@@ -123,7 +124,7 @@ def test_laplace_variance_is_a_sum(scale: Fraction) -> None:
     reach = np.arange(-3_000, 3_001)
     chances = np.exp(-np.abs(reach) / float(scale))
     expected = float((chances / chances.sum()) @ reach.astype(float) ** 2)
-    assert laplace_variance(scale) == pytest.approx(expected)
+    assert noise_variance(scale) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", IDS)
