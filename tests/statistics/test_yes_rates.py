@@ -1,5 +1,6 @@
 """The literal algorithms, run 4,000 times, against the exact acceptance probabilities.
 
+The runs are made many at once by twins that say what the deciders say, on recorded noise exactly.
 The same comparison must reject noise that is 30 % too small or too large: that is its power.
 """
 
@@ -9,10 +10,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deciders import DECIDERS, Decider, Histogram, Interval, Lattice, SimulatedNoise
+from deciders import DECIDERS, Decider, Histogram, Interval, Lattice
 from deciders.exact import budget_of
+from tests.support.vectorised_deciders import (
+    RULES,
+    RecordedDraws,
+    RecordedRun,
+    SimulatedDraws,
+    outcomes,
+)
 
 RUNS = 4_000
+# Runs of a case, and the most draws of a run, for which decider and twin are compared.
+COMPARED, LONGEST = 250, 64
 LIMIT = 4.5
 
 SMALL = Histogram.from_values(np.random.default_rng(7).integers(0, 50, 300).tolist())
@@ -87,25 +97,11 @@ CASES = {
 CASES["QUANTILE"] = CASES["MEDIAN"]
 
 
-class Scaled(SimulatedNoise):
-    """The broken twin: every noise scale is wrong by one factor."""
-
-    def __init__(self, rng: int, factor: Fraction) -> None:
-        super().__init__(rng)
-        self._factor = factor
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        return super().laplace(statistic, scale * self._factor)
-
-    def choose(self, logit: float) -> bool:
-        return super().choose(logit / float(self._factor))
-
-
-def deviation(decider: Decider, case: Case, noise: SimulatedNoise, runs: int = RUNS) -> float:
+def deviation(decider: Decider, case: Case, draws: SimulatedDraws) -> float:
     """Return how many standard errors the simulated yes-rate lies from ``accept``."""
     _, histogram, _, interval, epsilon = case
-    expected = decider.accept(histogram, interval, epsilon)
-    hits = sum(decider.decide(histogram, interval, epsilon, noise).outcome for _ in range(runs))
+    expected, runs = decider.accept(histogram, interval, epsilon), draws.size
+    hits = int(np.count_nonzero(outcomes(decider, histogram, interval, epsilon, draws)))
     spread = math.sqrt(max(expected * (1 - expected), 1 / runs) * runs)
     return abs(hits - runs * expected) / spread
 
@@ -123,7 +119,7 @@ def test_simulated_yes_rate_is_the_formula(decider_id: str) -> None:
     cases = CASES[made.aggregate]
     assert len(cases) == 12
     for seed, case in enumerate(cases):
-        found = deviation(made.on(case[2]), case, SimulatedNoise(seed))
+        found = deviation(made.on(case[2]), case, SimulatedDraws(RUNS, seed))
         assert found < LIMIT, f"{decider_id}, {case[0]}: {found:.1f} standard errors"
 
 
@@ -136,6 +132,27 @@ def test_noise_of_the_wrong_scale_is_rejected(decider_id: str, factor: Fraction)
     cases = [(made.on(case[2]), case, seed) for seed, case in enumerate(CASES[made.aggregate])]
     # What tells most comes first.
     cases.sort(key=lambda each: -telling(each[0], each[1], factor))
-    found = (deviation(decider, case, Scaled(seed, factor), runs) for decider, case, seed in cases)
+    found = (
+        deviation(decider, case, SimulatedDraws(runs, seed, factor))
+        for decider, case, seed in cases
+    )
     # The first case that tells is as good as the worst one: no more are simulated after it.
     assert any(off > LIMIT for off in found), f"{decider_id} with noise {float(factor)} passes"
+
+
+@pytest.mark.parametrize("decider_id", DECIDERS)
+def test_many_runs_at_once_say_what_the_decider_says(decider_id: str) -> None:
+    assert set(RULES) == set(DECIDERS)
+    made = DECIDERS[decider_id]
+    said = set()
+    for seed, (label, histogram, lattice, interval, epsilon) in enumerate(CASES[made.aggregate]):
+        decider = made.on(lattice)
+        tape = np.random.default_rng(seed).laplace(size=(COMPARED, LONGEST))
+        draws = RecordedDraws(tape)
+        found = outcomes(decider, histogram, interval, epsilon, draws)
+        runs = [RecordedRun(row) for row in tape]
+        expected = [decider.decide(histogram, interval, epsilon, run).outcome for run in runs]
+        assert found.tolist() == expected, label
+        assert draws.positions.tolist() == [run.position for run in runs], label
+        said |= set(expected)
+    assert said == {True, False}
