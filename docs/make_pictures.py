@@ -24,7 +24,7 @@ OPENED = {"audit"}
 
 def commands() -> Iterator[tuple[str, list[str]]]:
     """Yield the commands of the guide that write a page with a picture, by its name."""
-    text = (DOCS / "audit-gate-compare.md").read_text(encoding="utf-8")
+    text = (DOCS / "audit-gate-compare.md").read_text(encoding="utf-8").replace("\\\n", "")
     for line in re.findall(r"^\$ (pqd .* --html \S+)$", text, flags=re.MULTILINE):
         words = shlex.split(line)
         name = Path(words[-1]).stem
