@@ -61,11 +61,11 @@ def positive(value: Number, name: str) -> Fraction:
 _LEAST_BUDGET, _MOST_BUDGET = Fraction(1, 10**12), Fraction(10**12)
 
 
-def budget_of(epsilon: Number) -> Fraction:
+def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
     """Return a privacy budget as an exact fraction, 10^-12 to 10^12, else raise ParameterError."""
-    number = positive(epsilon, "epsilon")
+    number = positive(epsilon, name)
     if not _LEAST_BUDGET <= number <= _MOST_BUDGET:
-        raise ParameterError(f"epsilon is {epsilon}; it must lie between 1e-12 and 1e12")
+        raise ParameterError(f"{name} is {epsilon}; it must lie between 1e-12 and 1e12")
     return number
 
 

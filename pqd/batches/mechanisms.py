@@ -8,11 +8,11 @@ from pqd.planning.choose_decider import AUTO
 ALONE, RANGES, WORKLOAD = "alone", "ranges", NoisyAnswers.id
 # What answers queries together, and how else they may share a budget.
 TOGETHER = (WORKLOAD, *MECHANISMS, RANGES)
-MODES = (AUTO, ALONE, *TOGETHER)
+SHARINGS = (AUTO, ALONE, *TOGETHER)
 
 
-def check_mode(mode: str) -> str:
-    """Return the name of a way to share a budget; ParameterError if there is no such way."""
-    if mode not in MODES:
-        raise ParameterError(f"there is no batch {mode!r}; use one of {', '.join(MODES)}")
-    return mode
+def check_sharing(sharing: str) -> str:
+    """Name of a way to share a budget; ParameterError if there is no such way."""
+    if sharing not in SHARINGS:
+        raise ParameterError(f"sharing is {sharing!r}; use one of {', '.join(SHARINGS)}")
+    return sharing

@@ -47,7 +47,9 @@ def shared(parts: Sequence[Beside], sharing: SharedBudget | None) -> list[Part[Q
     """
     waiting = sum(isinstance(q, Waiting) for part, _ in parts for q in part.prepared.questions)
     if waiting and not sharing:
-        raise ParameterError("a query has no epsilon; give it one, or a budget for all to share")
+        raise ParameterError(
+            "a query has no epsilon; give it one, or a total_epsilon for all to share"
+        )
     epsilon = sharing.epsilon if sharing else Fraction(0)
     sharers = [Sharers(part, epsilon / max(1, waiting)) for part, _ in parts]
     number = sum(each.number for each in sharers)

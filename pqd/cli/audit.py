@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from deciders.errors import ParameterError
 from pqd.cli import options
 
 
@@ -20,9 +19,23 @@ def audit(
     tau: options.Tau = None,
     epsilon: Annotated[
         str | None,
+        typer.Option(metavar="EPSILON", help="Privacy budget of each query, such as 0.25."),
+    ] = None,
+    total_epsilon: Annotated[
+        str | None,
         typer.Option(
             metavar="EPSILON",
-            help="Privacy budget per query, such as 0.25; with --batch, of all queries together.",
+            help="Instead of --epsilon: privacy budget of all queries together, such as 1.",
+        ),
+    ] = None,
+    sharing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="How queries share the total: auto (whichever errs least on the synthetic table; "
+            "taken if left out), alone (each by itself), or COUNTs and SUMs together by workload, "
+            "identity, numerical, numerical_two, dyadic, normalization, global_truncation, "
+            "composition or ranges.",
         ),
     ] = None,
     alpha: options.Alpha = "0.05",
@@ -30,16 +43,6 @@ def audit(
     bounds: options.Bounds = None,
     type_: options.Types = None,
     bins: options.Bins = None,
-    batch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="Share EPSILON among all queries: auto (whichever errs least on the synthetic "
-            "table), alone (each by itself), or COUNTs and SUMs together by workload, identity, "
-            "numerical, numerical_two, dyadic, normalization, global_truncation, composition or "
-            "ranges.",
-        ),
-    ] = None,
     unit: options.Unit = None,
     max_rows: options.MaxRows = "1",
     ledger: options.LedgerFile = None,
@@ -52,19 +55,18 @@ def audit(
     """Decide, per query, whether the synthetic answer is within TAU of the private one.
 
     Spends EPSILON per query on the private table, once for queries that no row can take part in
-    two of (GROUP BY, bins). With --batch it spends EPSILON in all, and says how it shared it. What
-    was asked before is replayed from the ledger and costs nothing.
+    two of (GROUP BY, bins). With --total-epsilon it spends that in all, and says how the queries
+    shared it. What was asked before is replayed from the ledger and costs nothing.
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help
-    if not epsilon:
-        raise ParameterError("--epsilon is missing; give it a value such as 0.25 (see pqd plan)")
-    from pqd.parameters import privacy_unit
+    from pqd.parameters import RunBudget, privacy_unit
 
-    if batch is not None:
-        from pqd.batches.mechanisms import check_mode
+    budget = RunBudget.parse(epsilon or None, total_epsilon or None, sharing)
+    if budget.sharing is not None:
+        from pqd.batches.mechanisms import check_sharing
 
-        check_mode(batch)
+        check_sharing(budget.sharing)
     targets = options.targets(json=json, markdown=markdown, html=html)
     targets.check(private, synthetic, *options.named(queries, ledger))
     people = privacy_unit(unit, max_rows)
@@ -85,7 +87,7 @@ def audit(
         types=type_,
         # A page has room for the curves.
         detailed=verbose or html is not None,
-    ).at(options.budget(epsilon))
+    ).at(budget.epsilon)
     asked = options.selected(query, queries, bins, private, synthetic)
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     with progress() as show:
@@ -98,7 +100,7 @@ def audit(
             show,
             accountant=accountant,
             unit=people,
-            batch=batch,
+            sharing=budget.sharing,
         )
     if not targets.takes_stdout:
         from reports.terminal.audit import TerminalReport

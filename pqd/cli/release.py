@@ -30,9 +30,9 @@ def release(
     ] = None,
     query: options.QueryTexts = None,
     queries: options.QueryFile = None,
-    epsilon: Annotated[
+    total_epsilon: Annotated[
         str | None,
-        typer.Option(metavar="EPSILON", help="Privacy budget of all queries together."),
+        typer.Option(metavar="EPSILON", help="Privacy budget of all queries together, such as 1."),
     ] = None,
     mechanism: Annotated[
         str,
@@ -71,23 +71,24 @@ def release(
     Spends EPSILON on the private table in all, however many queries there are. The synthetic table
     says which conditions go together, and which mechanism errs least.
 
-    Example: pqd release private.csv copy.csv --queries queries.sql --epsilon 1
+    Example: pqd release private.csv copy.csv --queries queries.sql --total-epsilon 1
     """
+    from pqd.parameters import total_budget
+
     target = options.new_table(table)
     targets = options.targets(json=json, markdown=markdown, html=html)
     if synthetic is None:
-        stated = query or queries or epsilon or bounds or type_ or bins or unit
+        stated = query or queries or total_epsilon or bounds or type_ or bins or unit
         if Path(private).suffix.lower() != ".toml" or stated:
             raise ParameterError(
                 "the synthetic table is missing; give PRIVATE SYNTHETIC and options, or a spec "
                 "alone, such as pqd release audit.toml, whose [release] says all (queries, "
-                "epsilon, mechanism)"
+                "total_epsilon, mechanism)"
             )
         report = _of_spec(Path(private), targets, ledger, target, fresh=fresh)
     else:
         targets.check(private, synthetic, *options.named(queries, ledger))
-        if not epsilon:
-            raise ParameterError("--epsilon is missing; give it a value such as 1")
+        budget = total_budget(total_epsilon or None)
         if unit is not None:
             from pqd.commands.release import check_unit
 
@@ -100,7 +101,7 @@ def release(
             bounds=bounds,
             types=type_,
             detailed=False,
-        ).at(options.budget(epsilon))
+        ).at(budget)
         asked = options.selected(query, queries, bins, private, synthetic)
         report = _of_tables(private, synthetic, asked, terms, ledger, target, fresh=fresh)
     if not targets.takes_stdout:

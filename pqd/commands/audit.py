@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
 from pqd.accounting.ledger_location import ledger_path
-from pqd.batches.mechanisms import check_mode
+from pqd.batches.mechanisms import check_sharing
 from pqd.batches.shared_budget import SharedBudget, shared
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import LedgerError
 from pqd.execution import Accountant, Outputs, Part, Quote, measure
-from pqd.parameters import Parameters, privacy_unit
+from pqd.parameters import Parameters, RunBudget, privacy_unit
 from pqd.planning.binding import Made, Maker, prepare
 from pqd.planning.budget_split import Beside, waits
 from pqd.planning.choose_decider import AUTO
@@ -42,7 +42,9 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     queries: str | Query | Iterable[str | Query],
     *,
     tau: Number,
-    epsilon: Number,
+    epsilon: Number | None = None,
+    total_epsilon: Number | None = None,
+    sharing: str | None = None,
     alpha: Number = 0.05,
     decider: str = AUTO,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
@@ -50,7 +52,6 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
-    batch: str | None = None,
     detailed: bool = False,
 ) -> AuditReport:
     """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
@@ -65,8 +66,14 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     tau
         The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
         answer.
-    epsilon
-        Privacy budget per query; with ``batch`` that of all queries together.
+    epsilon, total_epsilon
+        Privacy budget of each query, or of all queries together: one of the two.
+    sharing
+        How queries share ``total_epsilon``: ``"alone"`` (each by itself at its share), the id of a
+        mechanism that answers COUNT or SUM queries together (``workload``, ``identity``,
+        ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
+        ``composition``, ``ranges``), or ``"auto"`` (whichever errs least on public data), which is
+        taken if it is left out.
     alpha
         The error probability that the caller accepts: the level of the p-value and of the
         effectiveness thresholds.
@@ -84,12 +91,6 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     unit, max_rows
         A column of the private table: all rows with one value are one person, of whom at most
         ``max_rows`` count (COUNT and SUM count a person once).  By default one row is one person.
-    batch
-        Share ``epsilon`` among all queries: ``"alone"`` (each by itself), the id of a mechanism
-        that answers COUNT or SUM queries together (``workload``, ``identity``, ``numerical``,
-        ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
-        ``composition``, ``ranges``), or ``"auto"``
-        (whichever errs least on public data).
     detailed
         Also give every decider's operating characteristic and needed epsilon; it costs time only.
 
@@ -107,9 +108,10 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         QueryError, TableError, ParameterError, DeciderError before the private table is read;
         LedgerError or BudgetError before anything is spent; RunError if reading breaks.
     """
+    budget = RunBudget.parse(epsilon, total_epsilon, sharing)
     terms = Parameters.parse(
         tau=tau,
-        epsilon=epsilon,
+        epsilon=budget.epsilon,
         alpha=alpha,
         decider=decider,
         columns=columns,
@@ -119,7 +121,14 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     people = privacy_unit(unit, max_rows)
     asked, noise = as_queries(queries), SecureNoise()
     return run(
-        private, synthetic, asked, terms, noise, accountant=accountant, unit=people, batch=batch
+        private,
+        synthetic,
+        asked,
+        terms,
+        noise,
+        accountant=accountant,
+        unit=people,
+        sharing=budget.sharing,
     )
 
 
@@ -133,22 +142,26 @@ def run(  # noqa: PLR0913 - those of an audit, read
     *,
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
-    batch: str | None = None,
+    sharing: str | None = None,
 ) -> AuditReport:
-    """Answer ``queries`` with ``noise``; see ``audit``.  Without a purse no account is kept."""
+    """Verdicts on ``queries`` drawn with ``noise``; see ``audit``.
+
+    With ``sharing`` the epsilon of ``terms`` is that of all queries together.  Without an
+    accountant no account is kept.
+    """
     secret, public = open_table(private, "private"), open_table(synthetic, "synthetic")
     tables = SyntheticTables([public], secret)
     check_separation(tables, accountant)
     progress("Reading the synthetic table")
-    if batch is None:
+    if sharing is None:
         part = part_of(tables, [QueryRequest(q, terms) for q in queries], terms.facts, asks, unit)
     else:
         asked = [QueryRequest(query, terms.wanted) for query in queries]
         waiting = part_of(tables, asked, terms.facts, waits, unit)
         waiting.prepared.demand()
         progress("Weighing what to ask together")
-        sharing = SharedBudget(terms.epsilon, check_mode(batch))
-        (part,) = shared([Beside(waiting, tables.tables[0])], sharing)
+        budget = SharedBudget(terms.epsilon, check_sharing(sharing))
+        (part,) = shared([Beside(waiting, tables.tables[0])], budget)
     part.prepared.demand()
     answers = measure([part], accountant, noise, progress)
     notes = part.prepared.notes if answers.recorded else (*part.prepared.notes, UNRECORDED)

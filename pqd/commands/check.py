@@ -168,7 +168,7 @@ class _Run:
         tables = {name: self._tables(name, accountant) for name in names}
         progress("Reading the synthetic tables")
         found = {name: part for name in names for part in self._part(name, tables[name])}
-        sharing = SharedBudget(*spec.batch) if spec.batch else None
+        sharing = SharedBudget(*spec.shared_budget) if spec.shared_budget else None
         self._parts = dict(zip(found, shared(list(found.values()), sharing), strict=True))
         for part in self._parts.values():
             self._note_refused(part)

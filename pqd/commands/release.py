@@ -18,7 +18,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.execution import Accountant, Outputs, Part, measure
-from pqd.parameters import Parameters
+from pqd.parameters import Parameters, total_budget
 from pqd.planning.choose_decider import AUTO
 from pqd.planning.decisions import QueryRequest
 from pqd.planning.table_separation import check_separation
@@ -49,7 +49,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     synthetic: object,
     queries: str | Query | Iterable[str | Query],
     *,
-    epsilon: Number,
+    total_epsilon: Number,
     mechanism: str = AUTO,
     alpha: Number = 0.05,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
@@ -66,8 +66,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         As for ``pqd.audit``: the synthetic table, and all other arguments, are public.
     queries
         One SQL text, several, or ``pqd.Query`` objects: COUNT(*), COUNT(column), SUM(expression).
-    epsilon
-        The budget of all queries together.
+    total_epsilon
+        Privacy budget of all queries together.
     mechanism
         ``"auto"`` (errs least on the synthetic table), or ``workload``, ``identity``,
         ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
@@ -89,7 +89,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     ReleaseReport
         The answers drawn are ``report.cost.epsilon``-differentially private together: queries that
         sum up one thing are one batch, whose mechanism is differentially private at the share of
-        epsilon that its number of queries is of all; shares add up.
+        the total that its number of queries is of all; shares add up.
 
     Raises
     ------
@@ -99,7 +99,11 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     check_unit(unit)
     # A release has no tolerance; that field of the terms is not used.
     terms = Parameters.parse(
-        tau=1, epsilon=epsilon, alpha=alpha, decider=mechanism, columns=columns
+        tau=1,
+        epsilon=total_budget(total_epsilon),
+        alpha=alpha,
+        decider=mechanism,
+        columns=columns,
     )
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     asked = as_queries(queries)

@@ -39,13 +39,13 @@ def run_publication(
     said = spec.release
     if said is None:
         raise ParameterError(
-            f"{spec.path.name} has no [release]; add [release] with epsilon = 1, "
+            f"{spec.path.name} has no [release]; add [release] with total_epsilon = 1, "
             'queries = "queries.sql"'
         )
     check_unit(spec.unit)
     terms = Parameters.parse(
         tau=1,
-        epsilon=said.epsilon,
+        epsilon=said.total_epsilon,
         alpha=said.alpha,
         decider=said.mechanism,
         columns=spec.columns,

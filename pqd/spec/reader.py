@@ -55,7 +55,7 @@ class Check:
 
     ``tau`` is as written, for ``Parameters.parse``; ``synthetic`` has the names of the tables.
     ``keys`` holds a tuple for each key where several columns are grouped; ``epsilon`` is None where
-    the check shares that of ``[batch]``.
+    the check shares that of ``[shared_budget]``.
     """
 
     id: str
@@ -79,7 +79,7 @@ class ReleaseSpec:
 
     queries: Source
     synthetic: str
-    epsilon: Fraction
+    total_epsilon: Fraction
     mechanism: str
     alpha: Fraction
 
@@ -89,7 +89,7 @@ class Spec:
     """A spec file as read; what is None is not stated.
 
     ``epsilon`` and ``delta`` are the most that the private table may ever spend in its ledger.
-    ``batch`` is the budget that checks share which have none of their own, and how.
+    ``shared_budget`` is what checks without an epsilon share in all, and how they share it.
     """
 
     path: Path
@@ -98,7 +98,7 @@ class Spec:
     ledger: Source | None
     epsilon: Fraction | None
     delta: Fraction
-    batch: tuple[Fraction, str] | None
+    shared_budget: tuple[Fraction, str] | None
     release: ReleaseSpec | None
     unit: str | None
     max_rows: int | None
@@ -152,7 +152,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     private = files.source(tables.one("private"), ("private",))
     ledger = files.source(tables.one("ledger"), ("ledger",))
     budget, privacy = tables.one("budget"), _privacy(tables)
-    columns, batch = _columns(tables), _batch(tables)
+    columns, shared_budget = _columns(tables), _shared_budget(tables)
     publication = _publication(tables, files, tuple(synthetic))
     checks = list(_checks(tables, tuple(synthetic)))
     if tables.problems or private is None:
@@ -171,7 +171,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         ledger=ledger,
         epsilon=budget.get("epsilon"),
         delta=budget.get("delta", Fraction(0)),
-        batch=batch,
+        shared_budget=shared_budget,
         release=publication,
         unit=privacy.get("unit"),
         max_rows=privacy.get("max_rows"),
@@ -234,15 +234,15 @@ def _privacy(tables: Document) -> Values:
     return values
 
 
-def _batch(tables: Document) -> tuple[Fraction, str] | None:
-    """Return the budget that checks share; note one that no check can take part in."""
-    values, defaults = tables.one("batch"), tables.data.get("defaults")
-    if "batch" in tables.data and isinstance(defaults, dict) and "epsilon" in defaults:
-        text = "[defaults] gives every check an epsilon of its own, so none shares that of [batch]"
-        tables.add(("batch",), f"{text}; leave one of them out")
-    if "epsilon" not in values:
+def _shared_budget(tables: Document) -> tuple[Fraction, str] | None:
+    """Budget that checks share; a problem is noted if no check can take part in it."""
+    values, defaults = tables.one("shared_budget"), tables.data.get("defaults")
+    if "shared_budget" in tables.data and isinstance(defaults, dict) and "epsilon" in defaults:
+        text = "[defaults] gives every check an epsilon of its own, so none shares [shared_budget]"
+        tables.add(("shared_budget",), f"{text}; leave one of them out")
+    if "total_epsilon" not in values:
         return None
-    return values["epsilon"], values.get("mechanism", AUTO)
+    return values["total_epsilon"], values.get("sharing", AUTO)
 
 
 def _publication(tables: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
@@ -252,12 +252,12 @@ def _publication(tables: Document, files: _Files, synthetic: tuple[str, ...]) ->
         named = {"synthetic": (values["synthetic"],)}
         _check_synthetic(tables, SECTION["release"].header, ("release",), named, synthetic)
     queries = files.source(values, ("release",), "queries")
-    if queries is None or "epsilon" not in values or not synthetic:
+    if queries is None or "total_epsilon" not in values or not synthetic:
         return None
     return ReleaseSpec(
         queries,
         values.get("synthetic", synthetic[0]),
-        values["epsilon"],
+        values["total_epsilon"],
         values.get("mechanism", AUTO),
         values.get("alpha", exact(DEFAULTS["alpha"])),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deciders import DECIDERS
-from pqd.batches.mechanisms import MODES, TOGETHER
+from pqd.batches.mechanisms import SHARINGS, TOGETHER
 from pqd.planning.choose_decider import AUTO, PAPER
 from pqd.spec.value_types import (
     ALPHA,
@@ -72,17 +72,17 @@ def _path(what: str, example: str) -> Key:
     return Key("path", TEXT, doc, f'path = "{example}"', required=True)
 
 
-_BATCH = (
+_SHARED_BUDGET = (
     Key(
-        "epsilon",
+        "total_epsilon",
         PRICE,
-        "Privacy budget that all checks without one of their own share.",
-        "epsilon = 1",
+        "Privacy budget that all checks without an epsilon of their own share.",
+        "total_epsilon = 1",
         required=True,
     ),
     Key(
-        "mechanism",
-        one_of(*MODES),
+        "sharing",
+        one_of(*SHARINGS),
         "auto (whichever errs least on public data), alone (each check by itself at its share), "
         "or what answers COUNT and SUM checks together.",
         default=AUTO,
@@ -155,11 +155,11 @@ SECTIONS = (
         ),
     ),
     Section(
-        "batch",
-        "[batch]",
+        "shared_budget",
+        "[shared_budget]",
         "One budget for all checks that have none of their own.",
-        _BATCH,
-        example="[batch]",
+        _SHARED_BUDGET,
+        example="[shared_budget]",
     ),
     Section(
         "release",
@@ -167,10 +167,10 @@ SECTIONS = (
         "What `pqd release` answers: COUNT and SUM queries under one budget.",
         (
             Key(
-                "epsilon",
+                "total_epsilon",
                 PRICE,
                 "Privacy budget of all answers together.",
-                "epsilon = 1",
+                "total_epsilon = 1",
                 required=True,
             ),
             Key(
@@ -250,8 +250,8 @@ SECTIONS = (
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs these, from itself or from [defaults].
 SOMEWHERE = ("tau", "epsilon")
-# With [batch] a check needs no epsilon.
-SHARED = {"epsilon": "batch"}
+# With [shared_budget] a check needs no epsilon.
+SHARED = {"epsilon": "shared_budget"}
 DEFAULTS = {key.name: key.default for key in _SHARED if key.default is not None}
 
 

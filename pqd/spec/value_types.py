@@ -119,13 +119,13 @@ TAU = _number(
     _SHARE,
 )
 BUDGET = _number(
-    lambda value, _: budget_of(value),
+    budget_of,
     "a number such as 0.25",
     {"minimum": 1e-12, "maximum": 1e12},
     _ABOVE_ZERO,
 )
 PRICE = _number(
-    lambda value, _: stated_budget(value),
+    stated_budget,
     "a number such as 0.25",
     {"minimum": 1e-12, "maximum": int(MOST_EPSILON)},
     _ABOVE_ZERO,

@@ -71,7 +71,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("audit.toml").write_text(
         '[private]\npath = "private.csv"\n[synthetic.good]\npath = "copy.csv"\n'
         '[synthetic.bad]\npath = "link.csv"\n[defaults]\ntau = 5\nepsilon = 1\n'
-        f'[release]\nqueries = "queries.sql"\nsynthetic = "bad"\nepsilon = 1\n'
+        f'[release]\nqueries = "queries.sql"\nsynthetic = "bad"\ntotal_epsilon = 1\n'
         f'[[check]]\nid = "one"\nsql = "{SQL}"\n',
         encoding="utf-8",
     )
@@ -182,9 +182,11 @@ def test_only_that_they_are_the_same_is_told(folder: Path) -> None:
 COMMANDS: dict[str, list[str]] = {
     "audit": ["audit", "private.csv", "link.csv", *TERMS],
     "audit of a hard link": ["audit", "private.csv", "folder/other.csv", *TERMS],
-    "audit with a batch": ["audit", "private.csv", "link.csv", *TERMS, "--batch", "auto"],
+    "audit with a total": [
+        *("audit", "private.csv", "link.csv", "-q", SQL, "--tau", "5", "--total-epsilon", "1")
+    ],
     "compare": ["compare", "private.csv", "a=copy.csv", "b=link.csv", *TERMS],
-    "release": ["release", "private.csv", "link.csv", "-q", SQL, "--epsilon", "1"],
+    "release": ["release", "private.csv", "link.csv", "-q", SQL, "--total-epsilon", "1"],
     "release of a spec": ["release", "audit.toml"],
     "check": ["check", "audit.toml"],
     "dry run": ["check", "audit.toml", "--dry-run"],
@@ -261,7 +263,7 @@ SWAPPED: dict[str, list[str]] = {
     "audit of a link": ["audit", "copy.csv", "link.csv", *TERMS],
     "audit of Parquet": ["audit", "copy.csv", "same.parquet", *TERMS],
     "compare": ["compare", "copy.csv", "a=private.csv", *TERMS],
-    "release": ["release", "copy.csv", "private.csv", "-q", SQL, "--epsilon", "1"],
+    "release": ["release", "copy.csv", "private.csv", "-q", SQL, "--total-epsilon", "1"],
     "plan": ["plan", "private.csv", *TERMS],
     "plan of a link": ["plan", "link.csv", *TERMS],
     "spec": ["spec", "--init", "copy.csv", "private.csv", "--file", "-"],
@@ -341,7 +343,17 @@ def test_a_limit_beside_the_table_binds_whoever_names_another_ledger(
         [*audit, "--ledger", "mine.sqlite"],
         ["audit", "link.csv", "copy.csv", *TERMS, "--ledger", "mine.sqlite"],
         ["compare", "private.csv", "a=copy.csv", *TERMS, "--ledger", "mine.sqlite"],
-        ["release", "private.csv", "copy.csv", "-q", SQL, "--epsilon", "1", "--ledger", "mine.x"],
+        [
+            "release",
+            "private.csv",
+            "copy.csv",
+            "-q",
+            SQL,
+            "--total-epsilon",
+            "1",
+            "--ledger",
+            "mine.x",
+        ],
     ):
         code, out, err = command(*arguments)
         assert (code, out) == (2, ""), err
@@ -384,7 +396,7 @@ def test_whoever_makes_a_purse_is_bound_too(spent: Path) -> None:
 ASKING: dict[str, list[str]] = {
     "audit": ["audit", "private.csv", "copy.csv", *TERMS[2:]],
     "compare": ["compare", "private.csv", "a=copy.csv", *TERMS[2:]],
-    "release": ["release", "private.csv", "copy.csv", "--epsilon", "1"],
+    "release": ["release", "private.csv", "copy.csv", "--total-epsilon", "1"],
     "plan": ["plan", "private.csv", *TERMS[2:]],
 }
 

@@ -1,4 +1,4 @@
-"""``pqd audit --batch`` and ``[batch]`` of a spec: what they say, cost, refuse and hide."""
+"""``pqd audit --total-epsilon`` and ``[shared_budget]`` of a spec: cost, words, secrets."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ import pqd
 from deciders import SimulatedNoise
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
-from pqd.batches.mechanisms import MODES
+from pqd.batches.mechanisms import SHARINGS
 from pqd.commands.audit import run
 from pqd.commands.check import run_check
 from pqd.errors import BudgetError, ParameterError
@@ -88,7 +88,7 @@ MIXED = [
 
 
 def audited(queries: Any = MIXED, **options: Any) -> AuditReport:
-    given: dict[str, Any] = {"tau": 20, "epsilon": 1, "batch": "identity"} | options
+    given: dict[str, Any] = {"tau": 20, "total_epsilon": 1, "sharing": "identity"} | options
     private, synthetic = given.pop("private", SECRET), given.pop("synthetic", COPY)
     return pqd.audit(private, synthetic, queries, **given)
 
@@ -96,13 +96,13 @@ def audited(queries: Any = MIXED, **options: Any) -> AuditReport:
 def simulated(
     private: object,
     noise: Any,
-    batch: str = "auto",
+    sharing: str = "auto",
     queries: Any = MIXED,
     *,
     detailed: bool = False,
 ) -> AuditReport:
     terms = Parameters.parse(tau=20, epsilon="0.5", alpha=0.05, detailed=detailed)
-    return run(private, COPY, as_queries(queries), terms, noise, batch=batch)
+    return run(private, COPY, as_queries(queries), terms, noise, sharing=sharing)
 
 
 def drawn(report: AuditReport) -> list[tuple[Any, ...]]:
@@ -112,13 +112,13 @@ def drawn(report: AuditReport) -> list[tuple[Any, ...]]:
 # What it says -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch", ["auto", "alone", "workload", "identity", "composition"])
+@pytest.mark.parametrize("sharing", ["auto", "alone", "workload", "identity", "composition"])
 def test_verdicts_at_a_large_epsilon_are_the_truth(
-    batch: str, census: tuple[pd.DataFrame, pd.DataFrame]
+    sharing: str, census: tuple[pd.DataFrame, pd.DataFrame]
 ) -> None:
     private, synthetic = census
-    given = {"private": private, "synthetic": synthetic, "batch": batch, "tau": "3%"}
-    report = audited(list(CENSUS), epsilon=10**7, **given)
+    given = {"private": private, "synthetic": synthetic, "sharing": sharing, "tau": "3%"}
+    report = audited(list(CENSUS), total_epsilon=10**7, **given)
     expected = []
     for rule in CENSUS.values():
         here, there = float(rule(private)), float(rule(synthetic))
@@ -129,28 +129,28 @@ def test_verdicts_at_a_large_epsilon_are_the_truth(
     assert report.spent == 10**7
     # Nothing proves a verdict of composition, however little noise there is.
     open_ = {v.decider for v in report.verdicts if v.standing == "undecided"}
-    assert open_ == ({"composition_batch"} if batch == "composition" else set())
-    if batch in {"workload", "identity"}:
-        ways = [f"{batch}_batch"] * 6 + ["inv_mean"]
+    assert open_ == ({"composition_batch"} if sharing == "composition" else set())
+    if sharing in {"workload", "identity"}:
+        ways = [f"{sharing}_batch"] * 6 + ["inv_mean"]
         assert [v.decider for v in report.verdicts] == ways
         assert all((v.p_value or 0) < 1e-11 for v in report.verdicts)
 
 
-@pytest.mark.parametrize("batch", ["numerical", "normalization", "global_truncation"])
-def test_multiplicative_weights_tell_wide_gaps(batch: str) -> None:
+@pytest.mark.parametrize("sharing", ["numerical", "normalization", "global_truncation"])
+def test_multiplicative_weights_tell_wide_gaps(sharing: str) -> None:
     """They are never exact, so the answers are far off here, or right."""
     # Not the copy itself, which is no private table.
     near, far = COPY.iloc[1:], pd.concat([COPY] * 5, ignore_index=True)
     for private, outcome in ((near, "yes"), (far, "no")):
-        report = audited(NESTED[:3], private=private, batch=batch, tau=150, epsilon=10**6)
+        report = audited(NESTED[:3], private=private, sharing=sharing, tau=150, total_epsilon=10**6)
         assert [v.outcome for v in report.verdicts] == [outcome] * 3
-        assert {v.decider for v in report.verdicts} == {f"{batch}_batch"}
+        assert {v.decider for v in report.verdicts} == {f"{sharing}_batch"}
         assert all(v.p_value is None and v.standing == "undecided" for v in report.verdicts)
 
 
 def test_range_sums_have_a_batch_of_their_own() -> None:
     sums = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 8")]
-    report = audited(sums, batch="ranges", epsilon=10**7)
+    report = audited(sums, sharing="ranges", total_epsilon=10**7)
     pay, copy = SECRET.pay, COPY.pay
     gaps = [pay[pay > 3].sum() - copy[copy > 3].sum(), pay[pay <= 6].sum() - copy[copy <= 6].sum()]
     gaps.append(pay.sum() - copy.sum())
@@ -161,15 +161,15 @@ def test_range_sums_have_a_batch_of_their_own() -> None:
 
 def test_the_command_says_how_it_shared(command: Command, account: Path) -> None:
     queries = [part for sql in list(CENSUS)[:4] for part in ("-q", sql)]
-    asked = ["audit", *map(str, TABLES), *queries, "--tau", "10%", "--epsilon", "0.5"]
-    code, out, err = command(*asked, "--batch", "identity")
+    asked = ["audit", *map(str, TABLES), *queries, "--tau", "10%", "--total-epsilon", "0.5"]
+    code, out, err = command(*asked, "--sharing", "identity")
     assert (code, err) == (0, "")
     words = " ".join(out.split())
     assert "COUNT: 4 queries" in words
     assert "answered together by identity" in words
     assert "identity_batch" in words
     assert spent(account) == [Fraction(1, 2)]
-    code, out, err = command(*asked, "--batch", "identity", "--json", "-")
+    code, out, err = command(*asked, "--sharing", "identity", "--json", "-")
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert report["spent_epsilon"] == 0
@@ -178,7 +178,7 @@ def test_the_command_says_how_it_shared(command: Command, account: Path) -> None
 
 
 def test_the_shape_of_a_verdict_of_a_batch() -> None:
-    report = json.loads(audited(MIXED, epsilon="0.7").to_json())
+    report = json.loads(audited(MIXED, total_epsilon="0.7").to_json())
     assert report["spent_epsilon"] == pytest.approx(0.7)
     assert len(report["verdicts"]) == 9
     for verdict in report["verdicts"][:8]:
@@ -202,7 +202,7 @@ def test_the_shape_of_a_verdict_of_a_batch() -> None:
 
 
 def test_auto_shows_every_query_what_else_could_have_answered() -> None:
-    report = json.loads(audited(MIXED, batch="auto").to_json())
+    report = json.loads(audited(MIXED, sharing="auto").to_json())
     for verdict in report["verdicts"][:8]:
         ways = [candidate["decider"] for candidate in verdict["candidates"]]
         assert verdict["decider"] in ways
@@ -212,12 +212,12 @@ def test_auto_shows_every_query_what_else_could_have_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "detailed"),
+    ("sharing", "detailed"),
     [("auto", True), ("identity", True), ("identity", False), ("numerical", True)],
 )
-def test_every_rendering_takes_them(batch: str, *, detailed: bool) -> None:
+def test_every_rendering_takes_them(sharing: str, *, detailed: bool) -> None:
     queries = [MIXED[0], *MIXED[3:6]]
-    report = simulated(SECRET, SimulatedNoise(5), batch, queries, detailed=detailed)
+    report = simulated(SECRET, SimulatedNoise(5), sharing, queries, detailed=detailed)
     for width in (40, 200):
         assert rendered_text(TerminalReport(report, verbose=True), width)
     for text in (report.to_html("pqd"), report.to_markdown(), report._repr_html_()):
@@ -226,8 +226,8 @@ def test_every_rendering_takes_them(batch: str, *, detailed: bool) -> None:
 
 
 def test_simulated_verdicts_are_stamped() -> None:
-    for batch in ("alone", "identity"):
-        report = simulated(SECRET, SimulatedNoise(1), batch)
+    for sharing in ("alone", "identity"):
+        report = simulated(SECRET, SimulatedNoise(1), sharing)
         assert report.simulated
         assert all(v.simulated for v in report.verdicts)
         for text in (str(report), report.to_html("pqd"), report.to_markdown()):
@@ -238,14 +238,14 @@ def test_simulated_verdicts_are_stamped() -> None:
 # What it costs ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch", ["auto", "alone", "workload"])
-def test_asked_again_it_costs_nothing_and_says_the_same(batch: str, account: Path) -> None:
-    first = audited(batch=batch, epsilon="1/3")
+@pytest.mark.parametrize("sharing", ["auto", "alone", "workload"])
+def test_asked_again_it_costs_nothing_and_says_the_same(sharing: str, account: Path) -> None:
+    first = audited(sharing=sharing, total_epsilon="1/3")
     assert first.spent == Fraction(1, 3)
     assert spent(account) == [Fraction(1, 3)]
     before = account.read_bytes()
-    again = audited(batch=batch, epsilon="1/3")
-    backwards = audited(MIXED[::-1], batch=batch, epsilon="1/3")
+    again = audited(sharing=sharing, total_epsilon="1/3")
+    backwards = audited(MIXED[::-1], sharing=sharing, total_epsilon="1/3")
     for second in (again, backwards):
         assert second.spent == 0
         assert all(v.replayed for v in second.verdicts)
@@ -263,8 +263,8 @@ def test_a_part_of_a_batch_is_another_question(account: Path) -> None:
 
 
 def test_another_tolerance_is_read_from_the_same_release(account: Path) -> None:
-    first = audited(NESTED, tau=20, epsilon=10**6)
-    other = audited(NESTED, tau=1, epsilon=10**6)
+    first = audited(NESTED, tau=20, total_epsilon=10**6)
+    other = audited(NESTED, tau=1, total_epsilon=10**6)
     assert other.spent == 0
     assert all(v.replayed for v in other.verdicts)
     assert [v.outcome for v in first.verdicts] != [v.outcome for v in other.verdicts]
@@ -288,12 +288,12 @@ def test_a_query_twice_in_one_run_is_answered_once() -> None:
 def test_a_budget_that_does_not_reach_is_refused_whole(command: Command, account: Path) -> None:
     with closing(Ledger(account)) as ledger:
         ledger.set_limit(Budget(Fraction(1, 2)))
-    for batch in ("auto", "alone", "identity"):
+    for sharing in ("auto", "alone", "identity"):
         with pytest.raises(BudgetError, match="this run needs epsilon 1"):
-            audited(batch=batch)
+            audited(sharing=sharing)
     queries = ["-q", NESTED[0].replace("D", "x"), "-q", next(iter(CENSUS))]
-    asked = ["audit", *map(str, TABLES), *queries, "--tau", "5%", "--epsilon", "0.6"]
-    code, out, err = command(*asked, "--batch", "workload")
+    asked = ["audit", *map(str, TABLES), *queries, "--tau", "5%", "--total-epsilon", "0.6"]
+    code, out, err = command(*asked, "--sharing", "workload")
     assert (code, out) == (4, "")
     assert "this run needs epsilon 0.6; of 0.5" in err
     assert "Nothing was spent." in err
@@ -305,13 +305,13 @@ def test_what_is_known_already_does_not_make_the_rest_dearer(account: Path) -> N
     rules = ["k IN (4)", "k IN (1)", "k IN (3, 4)", "k IN (1, 2)", "k IN (2, 3)"]
     chain = [f"SELECT COUNT(*) FROM D WHERE {rule}" for rule in rules]
     private, copy = (pd.DataFrame({"k": np.arange(n) % 6}) for n in (300, 360))
-    given: dict[str, Any] = {"tau": 5, "batch": "alone"}
+    given: dict[str, Any] = {"tau": 5, "sharing": "alone"}
     other = account.with_name("other.sqlite")
-    whole = pqd.audit(private, copy, chain, epsilon=1, ledger=other, **given)
+    whole = pqd.audit(private, copy, chain, total_epsilon=1, ledger=other, **given)
     assert whole.spent == 1
     share = whole.verdicts[0].epsilon
     pqd.audit(private, copy, chain[0], tau=5, epsilon=share)
-    rest = pqd.audit(private, copy, chain, epsilon=1, **given)
+    rest = pqd.audit(private, copy, chain, total_epsilon=1, **given)
     assert [v.replayed for v in rest.verdicts] == [True, False, False, False, False]
     assert rest.spent <= 1
 
@@ -322,49 +322,58 @@ def test_what_is_known_already_does_not_make_the_rest_dearer(account: Path) -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--batch", "magic"], "there is no batch 'magic'; use one of auto, alone, workload"),
-        (["--batch", "inv_count"], "there is no batch 'inv_count'"),
-        (["--batch", ""], "there is no batch ''"),
-        (["--batch", "ranges"], "COUNT: the mechanism ranges is"),
+        (["--sharing", "magic"], "sharing is 'magic'; use one of auto, alone, workload"),
+        (["--sharing", "inv_count"], "sharing is 'inv_count'"),
+        (["--sharing", ""], "sharing is ''"),
+        (["--sharing", "ranges"], "COUNT: the mechanism ranges is"),
     ],
 )
 def test_mistakes_at_the_command_line(
     command: Command, account: Path, options: list[str], message: str
 ) -> None:
-    asked = ["audit", *map(str, TABLES), "-q", next(iter(CENSUS)), "--tau", "5%", "--epsilon", "1"]
+    asked = [
+        "audit",
+        *map(str, TABLES),
+        "-q",
+        next(iter(CENSUS)),
+        "--tau",
+        "5%",
+        "--total-epsilon",
+        "1",
+    ]
     code, out, err = command(*asked, *options)
     assert (code, out) == (2, "")
     assert message in err
     assert not account.exists()
 
 
-def test_a_batch_shares_an_epsilon(command: Command, account: Path) -> None:
+def test_only_a_total_is_shared(command: Command, account: Path) -> None:
     asked = ["audit", *map(str, TABLES), "-q", next(iter(CENSUS)), "--tau", "5%"]
-    code, out, err = command(*asked, "--batch", "auto")
+    code, out, err = command(*asked, "--sharing", "auto")
     assert (code, out) == (2, "")
-    assert "--epsilon is missing" in err
+    assert "epsilon is missing" in err
     assert not account.exists()
 
 
 def test_mistakes_in_python_spend_nothing(account: Path) -> None:
     pattern = "SELECT COUNT(*) FROM D WHERE job LIKE '%oo%'"
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"batch": "magic"}, "there is no batch 'magic'"),
-        ({"queries": [*NESTED, pattern], "batch": "ranges"}, "ranges is for SUM"),
-        ({"epsilon": 0}, "greater than 0"),
+        ({"sharing": "magic"}, "sharing is 'magic'"),
+        ({"queries": [*NESTED, pattern], "sharing": "ranges"}, "ranges is for SUM"),
+        ({"total_epsilon": 0}, "greater than 0"),
         ({"tau": "much"}, "much"),
     ]
     for options, message in wrong:
         with pytest.raises(ParameterError, match=message):
             audited(**options)
     assert not account.exists()
-    assert audited([*NESTED, pattern], batch="auto").spent == 1
+    assert audited([*NESTED, pattern], sharing="auto").spent == 1
 
 
 def test_the_help_names_every_way(command: Command) -> None:
     code, out, _ = command("audit", "--help")
     assert code == 0
-    for mode in MODES:
+    for mode in SHARINGS:
         assert mode in out
         assert mode in (pqd.audit.__doc__ or "")
 
@@ -393,18 +402,18 @@ def said(report: AuditReport, *, pages: bool = False) -> tuple[str, ...]:
     return (*told, report.to_html("pqd"), report.to_markdown(), report._repr_html_())
 
 
-SWAPPED = [(batch, "near") for batch in ("auto", "alone", "workload", "identity", "numerical")]
+SWAPPED = [(sharing, "near") for sharing in ("auto", "alone", "workload", "identity", "numerical")]
 
 
-@pytest.mark.parametrize(("batch", "record"), [*SWAPPED, ("identity", "below")])
-def test_reports_do_not_depend_on_the_private_table(batch: str, record: str) -> None:
+@pytest.mark.parametrize(("sharing", "record"), [*SWAPPED, ("identity", "below")])
+def test_reports_do_not_depend_on_the_private_table(sharing: str, record: str) -> None:
     queries = [MIXED[0], *MIXED[3:5]]
     pages = record == "near"
-    expected = said(simulated(SECRET, RECORDS[record](), batch, queries), pages=pages)
+    expected = said(simulated(SECRET, RECORDS[record](), sharing, queries), pages=pages)
     # Some rehearse at every run, which takes a while.
-    names = OTHERS if batch in {"alone", "identity"} else ("many other rows", "extremes")
+    names = OTHERS if sharing in {"alone", "identity"} else ("many other rows", "extremes")
     for name in names:
-        found = said(simulated(OTHERS[name], RECORDS[record](), batch, queries), pages=pages)
+        found = said(simulated(OTHERS[name], RECORDS[record](), sharing, queries), pages=pages)
         assert found == expected, name
 
 
@@ -420,9 +429,9 @@ SPEC = """
 path = "private.parquet"
 [synthetic.copy]
 path = "copy.parquet"
-[batch]
-epsilon = "3/5"
-mechanism = "identity"
+[shared_budget]
+total_epsilon = "3/5"
+sharing = "identity"
 [defaults]
 tau = 30
 [[check]]
@@ -484,7 +493,7 @@ def test_a_dry_run_a_run_and_a_replay(tmp_path: Path, account: Path) -> None:
 
 def test_a_spec_at_a_large_epsilon_says_the_truth(tmp_path: Path) -> None:
     for number, mode in enumerate(("identity", "workload", "alone", "auto")):
-        changes = ('"3/5"', "1000000"), ('mechanism = "identity"', f'mechanism = "{mode}"')
+        changes = ('"3/5"', "1000000"), ('sharing = "identity"', f'sharing = "{mode}"')
         report = pqd.check(spec(tmp_path / str(number), *changes, ('epsilon = "1/4"', "")))
         gaps: list[float] = [(SECRET.age > 40).sum() - (COPY.age > 40).sum()]
         gaps.append(max(abs(SECRET.job.value_counts() - COPY.job.value_counts())))
@@ -495,7 +504,7 @@ def test_a_spec_at_a_large_epsilon_says_the_truth(tmp_path: Path) -> None:
 
 
 def test_a_mechanism_is_chosen_where_none_is_named(tmp_path: Path) -> None:
-    report = pqd.check(spec(tmp_path, ('mechanism = "identity"\n', "")))
+    report = pqd.check(spec(tmp_path, ('sharing = "identity"\n', "")))
     assert report.cost.epsilon == Fraction(17, 20)
 
 
@@ -531,15 +540,15 @@ def test_a_condition_that_no_batch_knows_is_set_aside(command: Command, tmp_path
 
 def test_a_budget_for_all_and_one_for_each_are_refused(tmp_path: Path) -> None:
     path = spec(tmp_path, ("tau = 30", "tau = 30\nepsilon = 1"))
-    line = path.read_text(encoding="utf-8").splitlines().index("[batch]") + 1
+    line = path.read_text(encoding="utf-8").splitlines().index("[shared_budget]") + 1
     with pytest.raises(SpecError, match=r"\[defaults\] gives every check an epsilon") as caught:
         read_spec(path)
     assert f"audit.toml, line {line}: " in str(caught.value)
 
 
-def test_a_missing_epsilon_says_that_a_batch_would_do(tmp_path: Path) -> None:
-    path = spec(tmp_path, ('[batch]\nepsilon = "3/5"\nmechanism = "identity"\n', ""))
-    with pytest.raises(SpecError, match=r"add epsilon = 0.25 .*, or \[batch\] for all") as caught:
+def test_a_missing_epsilon_says_that_a_shared_budget_would_do(tmp_path: Path) -> None:
+    path = spec(tmp_path, ('[shared_budget]\ntotal_epsilon = "3/5"\nsharing = "identity"\n', ""))
+    with pytest.raises(SpecError, match=r"add epsilon = 0.25 .*, or \[shared_budget\]") as caught:
         read_spec(path)
     assert str(caught.value).count("has no epsilon") == 3
 
@@ -547,13 +556,13 @@ def test_a_missing_epsilon_says_that_a_batch_would_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('epsilon = "3/5"\n', "", r"\[batch\] has no epsilon|epsilon"),
+        ('total_epsilon = "3/5"\n', "", r"\[shared_budget\] has no total_epsilon"),
         ('"3/5"', "0", "epsilon"),
-        ('"identity"', '"magic"', "mechanism"),
-        ("mechanism =", "mechanim =", "mechanism"),
+        ('"identity"', '"magic"', "sharing"),
+        ("sharing =", "sharin =", "sharing"),
     ],
 )
-def test_a_wrong_batch_is_refused_with_its_line(
+def test_a_wrong_shared_budget_is_refused_with_its_line(
     tmp_path: Path, before: str, after: str, message: str
 ) -> None:
     path = spec(tmp_path, (before, after))

@@ -100,7 +100,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "epsilon negative": (with_terms("--tau", "5", "--epsilon=-0.1"), "greater than 0"),
     "epsilon nan": (with_terms("--tau", "5", "--epsilon", "nan"), "finite number"),
     "epsilon infinite": (with_terms("--tau", "5", "--epsilon", "inf"), "finite number"),
-    "epsilon missing": (with_terms("--tau", "5"), "--epsilon is missing"),
+    "epsilon missing": (with_terms("--tau", "5"), "epsilon is missing"),
     "alpha 0": (asking(COUNT, "--alpha", "0"), "strictly between 0 and 1"),
     "alpha 1": (asking(COUNT, "--alpha", "1"), "strictly between 0 and 1"),
     "share of a count of 0": (

@@ -59,7 +59,7 @@ COMMANDS: dict[str, list[str]] = {
     "html": ["audit", SECRET, PUBLIC, "-q", ODD, *TERMS, "--html", "-"],
     "plan": ["plan", PUBLIC, "-q", ODD, *TERMS],
     "compare": ["compare", SECRET, f"{STOP}={PUBLIC}", f"{MARK}={PUBLIC}", "-q", ODD, *TERMS],
-    "release": ["release", SECRET, PUBLIC, "-q", ODD, "--epsilon", "1"],
+    "release": ["release", SECRET, PUBLIC, "-q", ODD, "--total-epsilon", "1"],
     "check": ["check", "audit.toml", "--verbose"],
     "dry run": ["check", "audit.toml", "--dry-run"],
     "a query that is none": ["audit", SECRET, PUBLIC, "-q", f"{STOP}\n{MARK}", *TERMS],

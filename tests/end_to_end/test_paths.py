@@ -40,7 +40,7 @@ on_undecided = "pass"
 id = "one"
 sql = "SELECT COUNT(*) FROM D WHERE age > 2"
 [release]
-epsilon = 0.5
+total_epsilon = 0.5
 queries = "{queries}"
 """
 
@@ -69,7 +69,7 @@ TERMS = ["--tau", "5", "--epsilon", "1"]
 TABLES = ["private.csv", "copy.csv"]
 AUDIT = ["audit", *TABLES, "-q", SQL, *TERMS]
 COMPARE = ["compare", "private.csv", "a=copy.csv", "-q", SQL, *TERMS]
-RELEASE = ["release", *TABLES, "-q", SQL, "--epsilon", "1"]
+RELEASE = ["release", *TABLES, "-q", SQL, "--total-epsilon", "1"]
 PLAN = ["plan", "copy.csv", "-q", SQL, "--tau", "5"]
 CHECK = ["check", "audit.toml"]
 # Every place of a path on the command line; X is the path.
@@ -84,7 +84,7 @@ PLACES: dict[str, list[str]] = {
     "compare, private": ["compare", "X", "a=copy.csv", "-q", SQL, *TERMS],
     "compare, synthetic": ["compare", "private.csv", "a=X", "-q", SQL, *TERMS],
     "compare, ledger": [*COMPARE, "--ledger", "X"],
-    "release, private": ["release", "X", "copy.csv", "-q", SQL, "--epsilon", "1"],
+    "release, private": ["release", "X", "copy.csv", "-q", SQL, "--total-epsilon", "1"],
     "release, ledger": [*RELEASE, "--ledger", "X"],
     "release, table": [*RELEASE, "--table", "X.csv"],
     "release, spec": ["release", "X.toml"],
@@ -144,8 +144,8 @@ def test_such_a_path_in_python(bad: str) -> None:
         lambda: pqd.audit(bad, COPY, SQL, **asked),
         lambda: pqd.audit(PRIVATE, COPY, SQL, **asked, ledger=bad),
         lambda: pqd.compare(PRIVATE, {"a": bad}, SQL, **asked),
-        lambda: pqd.release(PRIVATE, COPY, SQL, epsilon=1, ledger=bad),
-        lambda: pqd.release(PRIVATE, COPY, SQL, epsilon=1, table=f"{bad}.csv"),
+        lambda: pqd.release(PRIVATE, COPY, SQL, total_epsilon=1, ledger=bad),
+        lambda: pqd.release(PRIVATE, COPY, SQL, total_epsilon=1, table=f"{bad}.csv"),
         lambda: pqd.plan(bad, SQL, tau=5),
         lambda: pqd.check(bad),
         lambda: pqd.check("audit.toml", ledger=bad),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -65,11 +66,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("batch", [(), ("--batch", "auto"), ("--batch", "workload")])
+@pytest.mark.parametrize(
+    "budget",
+    [
+        ("--epsilon", "1"),
+        ("--total-epsilon", "1"),
+        ("--total-epsilon", "1", "--sharing", "workload"),
+    ],
+)
 def test_an_audit_answers_the_others(
-    batch: tuple[str, ...], folder: Path, command: Command
+    budget: tuple[str, ...], folder: Path, command: Command
 ) -> None:
-    asked = ("private.parquet", "copy.parquet", "--queries", "queries.sql", *TERMS, *batch)
+    asked = ("private.parquet", "copy.parquet", "--queries", "queries.sql", "--tau", "5%", *budget)
     code, out, err = command("audit", *asked, "--json", "report.json", "--markdown", "report.md")
     assert (code, err) == (0, "")
     found = json.loads((folder / "report.json").read_text(encoding="utf-8"))
@@ -161,7 +169,7 @@ def test_a_comparison_compares_the_others(baselines: int | None) -> None:
 
 
 def test_a_release_answers_the_others() -> None:
-    report = pqd.release(table(1), table(2), [NONE, EMPTY, ALL], epsilon=1)
+    report = pqd.release(table(1), table(2), [NONE, EMPTY, ALL], total_epsilon=1)
     assert [query.id for query in report.queries] == ["q1", "q3"]
     assert [each.id for each in report.refused] == ["q2"]
     assert report.to_dict()["refused"][0]["id"] == "q2"
@@ -189,23 +197,22 @@ STOPPING = {
 
 
 @pytest.mark.parametrize("label", STOPPING)
-@pytest.mark.parametrize("batch", [None, "auto"])
-def test_what_is_wrong_with_a_query_stops_the_run(
-    label: str, batch: str | None, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("budget", ["epsilon", "total_epsilon"])
+def test_what_is_wrong_with_a_query_stops_the_run(label: str, budget: str, tmp_path: Path) -> None:
     queries, kind = STOPPING[label]
+    stated: dict[str, Any] = {budget: 1}
     with pytest.raises(kind, match="query q") as found:
-        pqd.audit(table(1), table(2), queries, tau="5%", epsilon=1, batch=batch)
+        pqd.audit(table(1), table(2), queries, tau="5%", **stated)
     assert isinstance(found.value, PqdError)
     assert found.value.exit_code == 2
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
 @pytest.mark.parametrize("expect", ["close", "far"])
-@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
 def test_a_check_that_cannot_be_answered_never_passes(
     expect: str,
-    batch: bool,
+    shared: bool,
     folder: Path,
     command: Command,
 ) -> None:
@@ -215,10 +222,10 @@ def test_a_check_that_cannot_be_answered_never_passes(
         for name, sql in {"none": NONE, "all": ALL, "mean": MEAN, "by-job": BY_JOB}.items()
     )
     tables = '[private]\npath = "private.parquet"\n[synthetic.copy]\npath = "copy.parquet"\n'
-    shared = '[batch]\nepsilon = 2\nmechanism = "alone"\n' if batch else ""
-    text = f"{tables}{shared}{checks}"
+    budget = '[shared_budget]\ntotal_epsilon = 2\nsharing = "alone"\n' if shared else ""
+    text = f"{tables}{budget}{checks}"
     spec = folder / "audit.toml"
-    spec.write_text(text.replace("epsilon = 1\n", "") if batch else text, encoding="utf-8")
+    spec.write_text(text.replace("epsilon = 1\n", "") if shared else text, encoding="utf-8")
     for dry in (["--dry-run"], []):
         code, out, _ = command("check", str(spec), "--output", "json=-", *dry)
         assert code == 2
@@ -231,5 +238,5 @@ def test_a_check_that_cannot_be_answered_never_passes(
         ]
         messages = {entry["id"]: entry["message"] for entry in found["checks"]}
         assert messages["by-job"].startswith("job = cook: tau is 5% of the synthetic answer")
-        assert found["cost"]["epsilon"] == (2 if batch else 1)
+        assert found["cost"]["epsilon"] == (2 if shared else 1)
         assert [i for g in found["cost"]["groups"] for i in g["ids"]] == ["all"]

@@ -58,7 +58,7 @@ COPY, SECRET = table(1), table(2)
 
 
 def released(private: object = SECRET, queries: Any = QUERIES, **options: Any) -> ReleaseReport:
-    given: dict[str, Any] = {"epsilon": 1, "columns": COLUMNS} | options
+    given: dict[str, Any] = {"total_epsilon": 1, "columns": COLUMNS} | options
     return pqd.release(private, COPY, queries, **given)
 
 
@@ -98,7 +98,7 @@ def spent(path: Path) -> list[Fraction]:
 
 @pytest.mark.parametrize("mechanism", ["auto", "workload", "identity", "composition"])
 def test_answers_at_a_large_epsilon_are_the_truth(mechanism: str) -> None:
-    report = released(epsilon=10**6, mechanism=mechanism)
+    report = released(total_epsilon=10**6, mechanism=mechanism)
     assert [query.answer for query in report.queries] == truth(SECRET)
     assert {batch.name: batch.queries for batch in report.batches} == {
         "COUNT": 5,
@@ -110,7 +110,7 @@ def test_answers_at_a_large_epsilon_are_the_truth(mechanism: str) -> None:
 
 @pytest.mark.parametrize("mechanism", ["numerical", "normalization", "global_truncation"])
 def test_answers_of_multiplicative_weights_are_near_the_truth(mechanism: str) -> None:
-    report = released(epsilon=10**6, mechanism=mechanism)
+    report = released(total_epsilon=10**6, mechanism=mechanism)
     for query, exact in zip(report.queries[:7], truth(SECRET), strict=False):
         assert abs(query.answer - exact) < 150, query.id
         assert query.deviation is None
@@ -119,7 +119,7 @@ def test_answers_of_multiplicative_weights_are_near_the_truth(mechanism: str) ->
 @pytest.mark.parametrize("sql", ["SELECT COUNT(*) FROM D", "SELECT SUM(pay) FROM D"])
 @pytest.mark.parametrize("mechanism", ["auto", "numerical", "global_truncation", "composition"])
 def test_a_query_without_a_condition(sql: str, mechanism: str) -> None:
-    (query,) = released(queries=sql, epsilon=10**6, mechanism=mechanism).queries
+    (query,) = released(queries=sql, total_epsilon=10**6, mechanism=mechanism).queries
     exact = len(SECRET) if "COUNT" in sql else SECRET.pay.sum()
     assert abs(query.answer - exact) <= 0.3 * exact
     assert run_release(
@@ -132,7 +132,7 @@ def test_a_query_without_a_condition(sql: str, mechanism: str) -> None:
 
 
 def test_range_sums_have_their_own_mechanism() -> None:
-    report = released(queries=RANGE_SUMS, epsilon=10**6, mechanism="ranges")
+    report = released(queries=RANGE_SUMS, total_epsilon=10**6, mechanism="ranges")
     pay = SECRET.pay
     assert [q.answer for q in report.queries] == [
         pay[pay > 3].sum(),
@@ -194,7 +194,7 @@ def test_the_schema_document_names_every_field() -> None:
 
 
 def test_the_cost_is_the_stated_epsilon_exactly(account: Path) -> None:
-    report = released(epsilon="1/3")
+    report = released(total_epsilon="1/3")
     assert report.cost.epsilon == Fraction(1, 3)
     assert [batch.epsilon for batch in report.batches] == [
         Fraction(1, 3) * n / 8 for n in (5, 2, 1)
@@ -217,7 +217,7 @@ def test_asked_again_it_costs_nothing_and_says_the_same(account: Path) -> None:
 def test_what_else_is_asked_is_paid_for(account: Path) -> None:
     released()
     assert released(fresh=True).cost.epsilon == 1
-    assert released(epsilon="1/2").cost.epsilon == Fraction(1, 2)
+    assert released(total_epsilon="1/2").cost.epsilon == Fraction(1, 2)
     named = released(mechanism="numerical")
     assert named.cost.epsilon == 1
     assert spent(account) == [Fraction(7, 2)]
@@ -265,9 +265,9 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
     "a mechanism": ({"mechanism": "magic"}, ParameterError, "auto, workload, identity, numerical"),
     "a column": ({"queries": "SELECT SUM(pai) FROM D"}, PqdError, "pay"),
     "a person": ({"unit": "job"}, ParameterError, "one row is one person"),
-    "no budget": ({"epsilon": 0}, ParameterError, "greater than 0"),
+    "no budget": ({"total_epsilon": 0}, ParameterError, "greater than 0"),
     "too small a budget": (
-        {"epsilon": "1e-11", "mechanism": "identity"},
+        {"total_epsilon": "1e-11", "mechanism": "identity"},
         ParameterError,
         "COUNT: the noise scale",
     ),
@@ -369,7 +369,7 @@ def test_the_command_answers_and_writes_json(command: Command, tmp_path: Path) -
         "-- id: income\nSELECT SUM(inctot) FROM D WHERE age > 40;\n",
         encoding="utf-8",
     )
-    tables = [str(PRIVATE), str(SYNTHETIC), "--queries", str(queries), "--epsilon", "1"]
+    tables = [str(PRIVATE), str(SYNTHETIC), "--queries", str(queries), "--total-epsilon", "1"]
     code, out, err = command("release", *tables, "--json", str(target))
     assert (code, err) == (0, "")
     assert "Spent epsilon 1 = 2 x 0.5 on census_private.parquet" in " ".join(out.split())
@@ -383,7 +383,7 @@ def test_the_command_answers_and_writes_json(command: Command, tmp_path: Path) -
 
 def test_the_command_writes_a_page_and_a_summary(command: Command, tmp_path: Path) -> None:
     page, summary = tmp_path / "report.html", tmp_path / "report.md"
-    asked = ["-q", "SELECT COUNT(*) FROM D GROUP BY sex", "--epsilon", "1"]
+    asked = ["-q", "SELECT COUNT(*) FROM D GROUP BY sex", "--total-epsilon", "1"]
     targets = ["--html", str(page), "--markdown", str(summary)]
     code, out, err = command("release", str(PRIVATE), str(SYNTHETIC), *asked, *targets)
     assert (code, err) == (0, "")
@@ -404,7 +404,7 @@ def test_the_command_writes_a_page_and_a_summary(command: Command, tmp_path: Pat
 
 
 def test_bins_make_many_queries(command: Command) -> None:
-    options = ["-q", "SELECT COUNT(*) FROM D", "--bins", "age=0:100:10", "--epsilon", "1"]
+    options = ["-q", "SELECT COUNT(*) FROM D", "--bins", "age=0:100:10", "--total-epsilon", "1"]
     code, out, _ = command("release", str(PRIVATE), str(SYNTHETIC), *options, "--json", "-")
     assert code == 0
     assert json.loads(out)["batches"][0]["queries"] == 10
@@ -413,14 +413,26 @@ def test_bins_make_many_queries(command: Command) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-q", "SELECT COUNT(*) FROM D"], "--epsilon is missing"),
-        (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--unit", "age"], "one row is one"),
-        (["-q", "SELECT MEDIAN(age) FROM D", "--epsilon", "1"], "a release answers COUNT"),
-        (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--json", "x.csv"], "like a table"),
-        (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--html", "x.csv"], "like a table"),
-        (["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--markdown", "no/x.md"], "no such"),
+        (["-q", "SELECT COUNT(*) FROM D"], "total_epsilon is missing"),
         (
-            ["-q", "SELECT COUNT(*) FROM D", "--epsilon", "1", "--html", "-", "--json", "-"],
+            ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--unit", "age"],
+            "one row is one",
+        ),
+        (["-q", "SELECT MEDIAN(age) FROM D", "--total-epsilon", "1"], "a release answers COUNT"),
+        (
+            ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--json", "x.csv"],
+            "like a table",
+        ),
+        (
+            ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--html", "x.csv"],
+            "like a table",
+        ),
+        (
+            ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--markdown", "no/x.md"],
+            "no such",
+        ),
+        (
+            ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--html", "-", "--json", "-"],
             "same place",
         ),
     ],

@@ -129,7 +129,7 @@ def test_noise_beyond_what_they_take_it_for_is_caught() -> None:
 
 def test_at_a_large_epsilon_they_are_next_to_the_exact_answer() -> None:
     report = pqd.release(
-        SECRET, COPY, list(QUERIES), epsilon=10**7, mechanism="workload", columns=COLUMNS
+        SECRET, COPY, list(QUERIES), total_epsilon=10**7, mechanism="workload", columns=COLUMNS
     )
     for query, rule in zip(report.queries, QUERIES.values(), strict=True):
         low, high = ends(query)

@@ -23,7 +23,7 @@ epsilon = 3
 [columns.inctot]
 bounds = [0, 500000]
 [release]
-epsilon = 2
+total_epsilon = 2
 queries = "asked.sql"
 """
 ASKED = """
@@ -77,9 +77,9 @@ def test_the_budget_of_the_spec_holds(spec: Path, command: Command) -> None:
 
 
 def test_mechanism_alpha_and_synthetic_of_the_spec(spec: Path, command: Command) -> None:
-    said = 'epsilon = 2\nmechanism = "workload"\nalpha = 0.5\nsynthetic = "flat"'
+    said = 'total_epsilon = 2\nmechanism = "workload"\nalpha = 0.5\nsynthetic = "flat"'
     found = spec.with_name("r.json")
-    assert command("release", edited(spec, "epsilon = 2", said), "--json", str(found))[0] == 0
+    assert command("release", edited(spec, "total_epsilon = 2", said), "--json", str(found))[0] == 0
     report = json.loads(found.read_text())
     assert {batch["mechanism"] for batch in report["batches"]} == {"workload"}
     assert report["alpha"] == 0.5
@@ -89,11 +89,23 @@ def test_mechanism_alpha_and_synthetic_of_the_spec(spec: Path, command: Command)
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("[release]\nepsilon = 2", "[release]", "[release] has no epsilon; add epsilon = 1"),
+        (
+            "[release]\ntotal_epsilon = 2",
+            "[release]",
+            "[release] has no total_epsilon; add total_epsilon = 1",
+        ),
         ('queries = "asked.sql"', "", "[release] has no queries; add queries ="),
-        ("epsilon = 2", 'epsilon = 2\nmechanism = "magic"', 'mechanism is "magic"; use auto,'),
-        ("epsilon = 2", 'epsilon = 2\nsynthetic = "tre"', "did you mean tree?"),
-        ("epsilon = 2", "epsilon = 2\nepsilom = 2", "did you mean epsilon?"),
+        (
+            "total_epsilon = 2",
+            'total_epsilon = 2\nmechanism = "magic"',
+            'mechanism is "magic"; use auto,',
+        ),
+        ("total_epsilon = 2", 'total_epsilon = 2\nsynthetic = "tre"', "did you mean tree?"),
+        (
+            "total_epsilon = 2",
+            "total_epsilon = 2\ntotal_epsilom = 2",
+            "did you mean total_epsilon?",
+        ),
         ('"asked.sql"', '"none.sql"', "there is no such file"),
         ('"asked.sql"', '"${NO_SUCH_NAME}"', "NO_SUCH_NAME is not set"),
         ("[release]", '[privacy]\nunit = "age"\n[release]', "it knows no unit yet"),
@@ -124,11 +136,12 @@ def test_a_spec_of_one_kind_is_not_for_the_other_command(spec: Path, command: Co
     assert "has no [[check]]" in err
     code, _, err = command("release", str(SAMPLES / "audit.toml"))
     assert code == 2
-    assert "audit.toml has no [release]; add [release] with epsilon = 1" in err
+    assert "audit.toml has no [release]; add [release] with total_epsilon = 1" in err
 
 
 @pytest.mark.parametrize(
-    "arguments", [["private.parquet"], ["audit.toml", "--epsilon", "1"], ["audit.toml", "-q", "x"]]
+    "arguments",
+    [["private.parquet"], ["audit.toml", "--total-epsilon", "1"], ["audit.toml", "-q", "x"]],
 )
 def test_a_missing_table_is_asked_for(arguments: list[str], command: Command) -> None:
     code, out, err = command("release", *arguments)
@@ -176,6 +189,8 @@ def test_a_table_that_cannot_be_made_is_refused_before(
 def test_answers_that_say_little_are_called_so(
     epsilon: str, little: bool, spec: Path, command: Command
 ) -> None:
-    code, out, _ = command("release", edited(spec, "epsilon = 2", f"epsilon = {epsilon}"))
+    code, out, _ = command(
+        "release", edited(spec, "total_epsilon = 2", f"total_epsilon = {epsilon}")
+    )
     assert code == 0
     assert ("at this epsilon they say little" in " ".join(out.split())) == little

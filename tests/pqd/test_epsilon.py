@@ -34,11 +34,11 @@ SECRET = COPY.head(30)
 
 ENTRIES: dict[str, Callable[[Any], object]] = {
     "audit": lambda epsilon: pqd.audit(*TABLES, SQL, tau=1, epsilon=epsilon),
-    "batch": lambda epsilon: pqd.audit(*TABLES, SQL, tau=1, epsilon=epsilon, batch="auto"),
+    "shared": lambda epsilon: pqd.audit(*TABLES, SQL, tau=1, total_epsilon=epsilon),
     "compare": lambda epsilon: pqd.compare(
         TABLES[0], {"a": TABLES[1]}, SQL, tau=1, epsilon=epsilon
     ),
-    "release": lambda epsilon: pqd.release(*TABLES, SQL, epsilon=epsilon),
+    "release": lambda epsilon: pqd.release(*TABLES, SQL, total_epsilon=epsilon),
 }
 
 
@@ -54,18 +54,52 @@ def test_without_an_epsilon_nothing_is_read(name: str, epsilon: Any) -> None:
     "words",
     [
         ["audit", *TABLES, "-q", SQL, "--tau", "1"],
-        ["audit", *TABLES, "-q", SQL, "--tau", "1", "--batch", "auto"],
+        ["audit", *TABLES, "-q", SQL, "--tau", "1", "--sharing", "auto"],
+        ["audit", *TABLES, "-q", SQL, "--tau", "1", "--total-epsilon", ""],
         ["compare", TABLES[0], f"a={TABLES[1]}", "-q", SQL, "--tau", "1"],
         ["release", *TABLES, "-q", SQL],
     ],
 )
-@pytest.mark.parametrize("epsilon", [[], ["--epsilon", ""]])
+@pytest.mark.parametrize("empty", [False, True])
 def test_a_command_without_an_epsilon_is_refused(
-    words: list[str], epsilon: list[str], command: Callable[..., tuple[int, str, str]]
+    words: list[str], *, empty: bool, command: Callable[..., tuple[int, str, str]]
 ) -> None:
-    code, out, err = command(*words, *epsilon)
+    option = "--total-epsilon" if words[0] == "release" else "--epsilon"
+    code, out, err = command(*words, *([option, ""] if empty else []))
     assert (code, out) == (2, "")
     assert "epsilon is missing" in err
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "both": ({"epsilon": 1, "total_epsilon": 1}, "epsilon and total_epsilon are both given"),
+    "both, shared": (
+        {"epsilon": 1, "total_epsilon": 1, "sharing": "alone"},
+        "epsilon and total_epsilon are both given",
+    ),
+    "nothing to share": ({"epsilon": 1, "sharing": "auto"}, "sharing is 'auto', but epsilon is"),
+    "sharing alone": ({"sharing": "alone"}, "epsilon is missing"),
+    "neither": ({}, "epsilon is missing"),
+    "no way": ({"total_epsilon": 1, "sharing": "magic"}, "sharing is 'magic'; use one of auto, "),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_budgets_that_contradict_each_other_are_refused(
+    name: str, tmp_path: Path, command: Callable[..., tuple[int, str, str]]
+) -> None:
+    """The library and the command line say the same, before anything is charged."""
+    stated, message = WRONG[name]
+    ledger = tmp_path / "ledger.sqlite"
+    with pytest.raises(ParameterError, match=message) as refused:
+        pqd.audit(SECRET, COPY, SQL, tau=1, ledger=ledger, **stated)
+    assert refused.value.exit_code == 2
+    options = [
+        word for key, value in stated.items() for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
+    code, out, err = command("audit", *TABLES, "-q", SQL, "--tau", "1", *options)
+    assert (code, out) == (2, "")
+    assert err == f"pqd: {refused.value}\n"
+    assert not ledger.exists()
 
 
 def prepared(make: Any) -> Any:
@@ -102,11 +136,11 @@ def test_the_question_itself_refuses_a_budget_of_nothing() -> None:
         replace(question, terms=wanted)
 
 
-@pytest.mark.parametrize("batch", [None, "auto"])
-def test_the_inner_runs_invent_none(batch: str | None) -> None:
+@pytest.mark.parametrize("sharing", [None, "auto"])
+def test_the_inner_runs_invent_none(sharing: str | None) -> None:
     wanted: Any = Criteria.of(tau=1, alpha="0.05")
     with pytest.raises((ParameterError, AttributeError), match=r"epsilon|wanted"):
-        run(SECRET, COPY, as_queries(SQL), wanted, SecureNoise(), batch=batch)
+        run(SECRET, COPY, as_queries(SQL), wanted, SecureNoise(), sharing=sharing)
 
 
 def test_the_inner_comparison_invents_none() -> None:
@@ -139,7 +173,7 @@ tau = 5
 """
 
 
-@pytest.mark.parametrize("more", ["", "[batch]", "[defaults]\nalpha = 0.05"])
+@pytest.mark.parametrize("more", ["", "[shared_budget]", "[defaults]\nalpha = 0.05"])
 def test_a_spec_without_one_is_refused(more: str, tmp_path: Path) -> None:
     path = tmp_path / "audit.toml"
     path.write_text(SPEC.format(more=more))

@@ -86,7 +86,7 @@ def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> Part[Qu
 
 def asked(private: pd.DataFrame, mode: str) -> list[tuple[int, Fraction]]:
     noise = Recording()
-    run(private, COPY, as_queries(QUERIES), terms(), noise, batch=mode)
+    run(private, COPY, as_queries(QUERIES), terms(), noise, sharing=mode)
     return noise.asked
 
 
@@ -175,7 +175,7 @@ def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path)
         terms(),
         SimulatedNoise(8),
         accountant=Accountant(path),
-        batch="identity",
+        sharing="identity",
     )
     part = made("identity")
     with closing(Ledger(path)) as ledger:
@@ -186,7 +186,7 @@ def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path)
     assert verdicts(part, answers(part, stored)) == found
     # Noise is not asked again.
     again = run(
-        SECRET, COPY, asked, terms(), Recording(), accountant=Accountant(path), batch="identity"
+        SECRET, COPY, asked, terms(), Recording(), accountant=Accountant(path), sharing="identity"
     )
     assert [(v.outcome == "yes", v.p_value) for v in again.verdicts] == found
     assert again.spent == 0

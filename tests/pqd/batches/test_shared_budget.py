@@ -18,7 +18,7 @@ from deciders.distribution_sums import NoiseSum
 from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
 from pqd.batches.linear_workload import MECHANISMS
-from pqd.batches.mechanisms import ALONE, MODES, RANGES, TOGETHER, check_mode
+from pqd.batches.mechanisms import ALONE, RANGES, SHARINGS, TOGETHER, check_sharing
 from pqd.batches.shared_budget import SharedBudget, shared
 from pqd.batches.verdicts import Together
 from pqd.commands.audit import part_of
@@ -686,14 +686,14 @@ def test_what_cannot_be_asked_takes_no_share() -> None:
 
 
 def test_the_names_of_the_ways_are_the_same_everywhere() -> None:
-    found = json_schema()["properties"]["batch"]["properties"]["mechanism"]
-    assert tuple(found["enum"]) == MODES == ("auto", ALONE, *TOGETHER)
+    found = json_schema()["properties"]["shared_budget"]["properties"]["sharing"]
+    assert tuple(found["enum"]) == SHARINGS == ("auto", ALONE, *TOGETHER)
     assert ("workload", *MECHANISMS, RANGES) == TOGETHER
-    for mode in MODES:
-        assert check_mode(mode) == mode
+    for mode in SHARINGS:
+        assert check_sharing(mode) == mode
     for wrong in ("", "Auto", "batch", "inv_count"):
         with pytest.raises(ParameterError, match=r"there is no batch .*; use one of auto, alone, "):
-            check_mode(wrong)
+            check_sharing(wrong)
 
 
 def test_without_a_sharing_nothing_changes() -> None:

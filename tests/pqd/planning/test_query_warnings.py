@@ -141,11 +141,13 @@ BASE = ["audit", "private.csv", "copy.csv", "-q", ALL, "--tau", "5"]
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("batch", [[], ["--batch", "alone"]])
+@pytest.mark.parametrize(
+    "budget", [["--epsilon", "20"], ["--total-epsilon", "20", "--sharing", "alone"]]
+)
 def test_the_command_tells_it_on_standard_error(
-    batch: list[str], command: Callable[..., Ran]
+    budget: list[str], command: Callable[..., Ran]
 ) -> None:
-    code, out, err = command(*BASE, "--epsilon", "20", *batch, "--json", "-")
+    code, out, err = command(*BASE, *budget, "--json", "-")
     assert code == 0
     assert err.startswith(f"pqd: {WARNING}epsilon 20 protects hardly anybody")
     assert len(err.splitlines()) == 1
@@ -166,9 +168,9 @@ def test_it_is_told_with_a_refusal_that_it_may_explain() -> None:
     "words",
     [
         [*BASE, "--epsilon", "100.1"],
-        [*BASE, "--epsilon", "1e12", "--batch", "auto"],
+        [*BASE, "--total-epsilon", "1e12"],
         ["compare", "private.csv", "a=copy.csv", "-q", ALL, "--tau", "5", "--epsilon", "101"],
-        ["release", "private.csv", "copy.csv", "-q", ALL, "--epsilon", "1e6"],
+        ["release", "private.csv", "copy.csv", "-q", ALL, "--total-epsilon", "1e6"],
         ["plan", "copy.csv", "-q", ALL, "--tau", "5", "--epsilon", "1e6"],
     ],
 )
@@ -185,13 +187,13 @@ def test_a_budget_that_protects_nobody_is_refused(
     "ask",
     [
         lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, epsilon=epsilon),
-        lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, epsilon=epsilon, batch="auto"),
+        lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, total_epsilon=epsilon),
         lambda epsilon: pqd.compare(PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=epsilon),
         lambda epsilon: pqd.compare(PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=1, baselines=epsilon),
-        lambda epsilon: pqd.release(PRIVATE, COPY, ALL, epsilon=epsilon),
+        lambda epsilon: pqd.release(PRIVATE, COPY, ALL, total_epsilon=epsilon),
         lambda epsilon: pqd.plan(COPY, ALL, tau=5, epsilon=epsilon),
     ],
-    ids=["audit", "batch", "compare", "baselines", "release", "plan"],
+    ids=["audit", "shared", "compare", "baselines", "release", "plan"],
 )
 def test_the_library_refuses_it_too(ask: Callable[[float], object], folder: Path) -> None:
     with pytest.raises(ParameterError, match="at most 100 can be asked for"):

@@ -310,7 +310,7 @@ WRONG: dict[Part, dict[str, str]] = {
     },
     Part("[private]", "{}", 1): {
         "[privat]": 'the table "privat" is unknown; did you mean [private]?',
-        "epsilon = 1\n[private]": "it belongs under [budget] or [batch] or [release] or",
+        "epsilon = 1\n[private]": "it belongs under [budget] or [defaults] or [[check]]",
         "zzz = 1\n[private]": 'the key "zzz" is unknown; use [private]',
         "[private": "close the header, such as [private] or [[check]]",
     },
