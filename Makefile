@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check pytest test-fast fuzz format lock samples tables pictures benchmark clean
+.PHONY: demo test check pytest test-fast fuzz format lock samples tables architecture pictures benchmark clean
 
 demo: $(READY)
 	$(BIN)/pqd audit samples/census_private.parquet samples/census_synthetic.parquet \
@@ -50,6 +50,9 @@ samples: $(READY)
 
 tables: $(READY)
 	$(BIN)/python docs/make_tables.py
+
+architecture: $(READY)
+	$(BIN)/python docs/make_architecture.py
 
 pictures: $(READY)
 	$(BIN)/python docs/make_pictures.py

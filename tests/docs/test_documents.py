@@ -16,6 +16,7 @@ from pqd.spec import json_schema, read_spec
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", "docs/guide.md", "docs/audit-gate-compare.md"]
 CI = "docs/ci.md"
+FILE = r"\b((?:docs|tests|pqd|reports|deciders)/[\w/]+\.(?:md|py))"
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -100,7 +101,7 @@ def test_links_between_documents_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([\w./-]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
-        for target in re.findall(r"`?((?:docs|tests)/[\w/]+\.(?:md|py))", page.read_text("utf-8")):
+        for target in re.findall(FILE, page.read_text("utf-8")):
             assert (ROOT / target).exists(), f"{page.name} names {target}"
 
 
