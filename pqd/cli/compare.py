@@ -32,7 +32,7 @@ def compare(
         ),
     ] = None,
     alpha: options.Alpha = "0.05",
-    release: Annotated[
+    estimator: Annotated[
         str,
         typer.Option(
             metavar="NAME",
@@ -53,17 +53,17 @@ def compare(
             metavar="ID=TAU", help="A tolerance for one query; may be given several times."
         ),
     ] = None,
-    with_baselines: Annotated[
+    with_references: Annotated[
         bool,
         typer.Option(
-            "--with-baselines",
-            help="Also compare independent marginals (see --baseline-epsilon) and the first "
-            "candidate resampled.",
+            "--with-references",
+            help="Also compare two reference tables: independent marginals (see "
+            "--reference-epsilon), and the first candidate resampled.",
         ),
     ] = False,
-    baseline_epsilon: Annotated[
+    reference_epsilon: Annotated[
         str | None,
-        typer.Option(metavar="EPSILON", help="With --with-baselines: what the marginals cost."),
+        typer.Option(metavar="EPSILON", help="With --with-references: what the marginals cost."),
     ] = None,
     bounds: options.Bounds = None,
     type_: options.Types = None,
@@ -88,10 +88,10 @@ def compare(
     """  # noqa: E501 - the example is one line in the help
     if not epsilon:
         raise ParameterError("--epsilon is missing; give it a value such as 0.5")
-    if with_baselines != bool(baseline_epsilon):
+    if with_references != bool(reference_epsilon):
         raise ParameterError(
-            "--with-baselines and --baseline-epsilon go together: say what the independent "
-            "marginals may cost, such as --with-baselines --baseline-epsilon 1"
+            "--with-references and --reference-epsilon go together: say what the independent "
+            "marginals may cost, such as --with-references --reference-epsilon 1"
         )
     from pqd.parameters import privacy_unit
 
@@ -112,7 +112,7 @@ def compare(
     terms = options.terms_of(
         tau=tau,
         alpha=alpha,
-        decider=release,
+        decider=estimator,
         bounds=bounds,
         types=type_,
         detailed=False,
@@ -121,7 +121,7 @@ def compare(
         terms,
         _named(weight or [], "weight", "q1=2", last=True),
         _named(tau_of or [], "tolerance", "q1=5%", last=True),
-        options.budget(baseline_epsilon) if baseline_epsilon else None,
+        options.budget(reference_epsilon) if reference_epsilon else None,
     )
     asked = options.selected(query, queries, bins, private, *found.values())
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)

@@ -54,11 +54,11 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     tau: Number,
     epsilon: Number,
     alpha: Number = 0.05,
-    release: str = AUTO,
+    estimator: str = AUTO,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
     weights: Mapping[str, Number] | None = None,
     tolerances: Mapping[str, Number] | None = None,
-    baselines: Number | None = None,
+    references: Number | None = None,
     ledger: str | Path | None = None,
     fresh: bool = False,
     unit: str | None = None,
@@ -81,16 +81,16 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     alpha
         The error probability that the caller accepts: the level of p-values and intervals, and of
         the leaderboard's bands and pairs, each for all candidates at once.
-    release
-        ``"auto"`` (chosen per query on public data), or the id of a release, which is taken for the
+    estimator
+        ``"auto"`` (chosen per query on public data), or the id of one, which is taken for the
         queries that it fits: ``laplace race_to_the_top sum_and_count rank_counts exponential
         split``.
     columns
         Public facts of columns; what is not stated comes from all candidates together.
     weights, tolerances
         By query id: what a query counts in the leaderboard (1), and a tolerance of its own.
-    baselines
-        Also compare two reference candidates: independent marginals, released at this budget, and
+    references
+        Also compare two reference tables: independent marginals, released at this budget, and
         the first candidate resampled.
     ledger, fresh, unit, max_rows
         As for ``pqd.audit``.
@@ -107,14 +107,14 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         As ``pqd.audit``.
     """
     terms = Parameters.parse(
-        tau=tau, epsilon=epsilon, alpha=alpha, decider=release, columns=columns
+        tau=tau, epsilon=epsilon, alpha=alpha, decider=estimator, columns=columns
     )
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     return run_compare(
         private,
         synthetics,
         as_queries(queries),
-        ComparisonParameters.parse(terms, weights, tolerances, baselines),
+        ComparisonParameters.parse(terms, weights, tolerances, references),
         SecureNoise(),
         accountant=accountant,
         unit=privacy_unit(unit, max_rows),
@@ -137,8 +137,8 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     tables = _opened(synthetics)
     check_separation(SyntheticTables(list(tables.values()), secret), accountant)
     run = _Run(secret, tables, queries, rules, unit, progress)
-    if rules.baselines is not None:
-        run.refer(rules.baselines, accountant, noise)
+    if rules.references is not None:
+        run.refer(rules.references, accountant, noise)
     return run.report(accountant, noise)
 
 
@@ -204,7 +204,7 @@ class _Run:
         if self._unit:
             raise ParameterError(
                 "independent marginals count rows, so that a person with several would be charged "
-                "for each value; compare without the baselines, or without --unit"
+                "for each value; compare without the references, or without --unit"
             )
         first = next(iter(self._tables))
         columns, rows = self._columns()
@@ -241,7 +241,7 @@ class _Run:
             [*(c.query for c in questions), *(query for query, _ in prepared.refused)]
         )
         if self._refused is None:
-            # What the candidates themselves cannot answer is not asked for a baseline's sake: what
+            # What the candidates themselves cannot answer is not asked for a reference's sake: what
             # it costs was not weighed before that was paid for.
             self._refused = {each.id: each for each in prepared.left_out}
         left = tuple(c for c in questions if c.query.id not in self._refused)

@@ -1,4 +1,4 @@
-"""What a comparison is held to beside its tables: terms, weights, tolerances, baselines."""
+"""What a comparison is held to beside its tables: terms, weights, tolerances, references."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Stated = TypeVar("Stated")
 class ComparisonParameters:
     """What is compared beside the tables: terms, and what differs from query to query.
 
-    ``weights`` and ``tolerances`` are by query id; ``baselines`` is the budget of the independent
+    ``weights`` and ``tolerances`` are by query id; ``references`` is the budget of the independent
     marginals, None without reference candidates.
     """
 
     terms: Parameters
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
-    baselines: Fraction | None = None
+    references: Fraction | None = None
 
     @classmethod
     def parse(
@@ -39,18 +39,18 @@ class ComparisonParameters:
         terms: Parameters,
         weights: Mapping[str, Number] | None = None,
         tolerances: Mapping[str, Number] | None = None,
-        baselines: Number | None = None,
+        references: Number | None = None,
     ) -> ComparisonParameters:
         """Read what a caller gave; PqdError names what is wrong."""
         if terms.decider not in {AUTO, *RELEASES}:
             raise DeciderError(
-                f"there is no release {terms.decider!r}; use {AUTO} or {', '.join(RELEASES)}"
+                f"there is no estimator {terms.decider!r}; use {AUTO} or {', '.join(RELEASES)}"
             )
         return cls(
             terms,
             {name: positive(value, f"weight of {name}") for name, value in (weights or {}).items()},
             {name: Tolerance.parse(value) for name, value in (tolerances or {}).items()},
-            None if baselines is None else stated_budget(baselines),
+            None if references is None else stated_budget(references),
         )
 
     def weight(self, query: Query) -> Fraction:

@@ -73,7 +73,7 @@ def columns_of(
     known = {fold_case(name): name for name in schema}
     held = sorted({known[fold_case(name)] for name in names if fold_case(name) in known})
     if not held:
-        raise ParameterError("the baselines are made of the columns that queries name: none does")
+        raise ParameterError("the references are made of the columns that queries name: none does")
     first = tables.engine.loaded()
     return tuple(_column(tables, schema, first, name) for name in held), first
 
@@ -90,7 +90,7 @@ def _column(tables: SyntheticTables, schema: Schema, first: pd.DataFrame, name: 
     if not number:
         raise ParameterError(
             f'the independent marginals cannot hold "{name}": it has more than {most:,} values; '
-            "compare without the baselines"
+            "compare without the references"
         )
     column = quote_identifier(name)
     cells: list[Sequence[Any]] = [(None,)]

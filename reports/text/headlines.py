@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reports.models.release import ReleaseReport
 
 STANDINGS = ("trusted", "not trusted", "undecided")
-KINDS = {"marginals": "baseline: independent marginals", "bootstrap": "baseline: resampled rows"}
+KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:

@@ -125,12 +125,12 @@ def test_the_cost_does_not_grow_with_the_number_of_candidates(
     assert {"laplace", "sum_and_count", "rank_counts", "split"} <= taken
 
 
-@pytest.mark.parametrize("release", ["laplace", "race_to_the_top", "exponential", "split"])
-def test_the_cost_is_that_of_any_release(release: str, candidates: dict[str, str]) -> None:
-    report = compared(few(candidates, 5), release=release)
+@pytest.mark.parametrize("estimator", ["laplace", "race_to_the_top", "exponential", "split"])
+def test_the_cost_is_that_of_any_estimator(estimator: str, candidates: dict[str, str]) -> None:
+    report = compared(few(candidates, 5), estimator=estimator)
     assert report.cost.epsilon == Fraction(7, 2)
     assert {query.epsilon for query in report.queries} == {Fraction(1, 2)}
-    assert release in {query.estimator for query in report.queries}
+    assert estimator in {query.estimator for query in report.queries}
 
 
 # Replays ------------------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def test_a_candidate_that_comes_later_costs_nothing_for_counts(
     candidates: dict[str, str], account: Path
 ) -> None:
     names = ("women", "widowed", "kinds", "each")
-    first = compared(few(candidates, 3), *names, release="laplace")
-    second = compared(candidates, *names, release="laplace", tau="2%")
+    first = compared(few(candidates, 3), *names, estimator="laplace")
+    second = compared(candidates, *names, estimator="laplace", tau="2%")
     assert first.cost.epsilon == 2
     assert second.cost.epsilon == 0
     for old, new in zip(first.queries, second.queries, strict=True):
@@ -176,7 +176,7 @@ def test_a_candidate_that_comes_later_costs_nothing_for_counts(
     # Nor for a sum whose bounds are stated.
     bounds = {"inctot": {"bounds": (0, 500_000)}}
     for count, cost in ((2, Fraction(1, 2)), (9, 0)):
-        report = compared(few(candidates, count), "income", release="laplace", columns=bounds)
+        report = compared(few(candidates, count), "income", estimator="laplace", columns=bounds)
         assert report.cost.epsilon == cost
 
 
@@ -227,20 +227,20 @@ def truth(table: pd.DataFrame, name: str) -> float:
     }[name]()
 
 
-@pytest.mark.parametrize("release", ["auto", "split"])
+@pytest.mark.parametrize("estimator", ["auto", "split"])
 def test_without_noise_to_speak_of_all_is_as_pandas_says(
-    release: str, candidates: dict[str, str]
+    estimator: str, candidates: dict[str, str]
 ) -> None:
     secret = pd.read_parquet(PRIVATE)
     copies = {name: pd.read_parquet(path) for name, path in candidates.items()}
     # Else private values beyond the candidates' own would count as their ends.
     bounds = {"inctot": {"bounds": (0, 500_000)}}
     # An interval at 95 % would miss the true gap in one run of twenty.
-    report = compared(candidates, epsilon=100_000, alpha=1e-9, release=release, columns=bounds)
+    report = compared(candidates, epsilon=100_000, alpha=1e-9, estimator=estimator, columns=bounds)
     right = dict.fromkeys(candidates, 0)
     for query in report.queries:
         private = truth(secret, query.id)
-        if release == "auto":
+        if estimator == "auto":
             assert query.estimate is not None
             rough = query.estimator == "rank_counts"
         for cell in query.cells:
@@ -252,7 +252,7 @@ def test_without_noise_to_speak_of_all_is_as_pandas_says(
             assert cell.outcome == ("yes" if within else "no"), (query.id, cell.candidate)
             assert cell.standing == ("trusted" if within else "not trusted")
             right[cell.candidate] += within
-            if release == "auto":
+            if estimator == "auto":
                 assert cell.gap is not None
                 assert cell.gap_low is not None
                 assert cell.gap_high is not None
@@ -424,7 +424,7 @@ def test_options_of_single_queries(candidates: dict[str, str], command: Command)
 
 
 def test_a_named_release(candidates: dict[str, str], command: Command) -> None:
-    options = ("--release", "exponential", "--json", "-")
+    options = ("--estimator", "exponential", "--json", "-")
     code, out, err = command(
         *arguments(few(candidates, 2), *options, names=("women", "old", "rich"))
     )
@@ -433,8 +433,8 @@ def test_a_named_release(candidates: dict[str, str], command: Command) -> None:
     assert estimators == ["laplace", "exponential", "exponential"]
 
 
-def test_with_baselines(candidates: dict[str, str], command: Command) -> None:
-    options = ("--with-baselines", "--baseline-epsilon", "10", "--json", "-")
+def test_with_references(candidates: dict[str, str], command: Command) -> None:
+    options = ("--with-references", "--reference-epsilon", "10", "--json", "-")
     code, out, err = command(*arguments(few(candidates, 2), *options))
     assert (code, err) == (0, "")
     found = json.loads(out)
@@ -524,7 +524,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 TERMS = ("--tau", "5", "--epsilon", "1")
-BASELINES = ("--with-baselines", "--baseline-epsilon", "1")
+REFERENCES = ("--with-references", "--reference-epsilon", "1")
 GOOD = ("a=a.csv", "b=b.csv")
 PAID = ("-q", "SELECT SUM(pay) FROM D", *TERMS)
 
@@ -544,7 +544,7 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         2,
     ),
     "a name that is taken": (
-        ["private.csv", f"{MARGINALS}=a.csv", "-q", SQL, *TERMS, *BASELINES],
+        ["private.csv", f"{MARGINALS}=a.csv", "-q", SQL, *TERMS, *REFERENCES],
         "cannot be called",
         2,
     ),
@@ -562,8 +562,12 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         "no query",
         5,
     ),
-    "an unknown release": (on("--release", "best"), "there is no release 'best'; use auto or", 2),
-    "a decider for a release": (on("--release", "inv_count"), "there is no release", 2),
+    "an unknown estimator": (
+        on("--estimator", "best"),
+        "there is no estimator 'best'; use auto or",
+        2,
+    ),
+    "a decider for an estimator": (on("--estimator", "inv_count"), "there is no estimator", 2),
     "a weight of no query": (on("--weight", "q9=2"), "a weight is given for 'q9'", 2),
     "a tolerance of no query": (on("--tau-of", "q9=2"), "a tolerance is given for 'q9'", 2),
     "a weight of 0": (on("--weight", "q1=0"), "weight of q1", 2),
@@ -573,15 +577,15 @@ CASES: dict[str, tuple[list[str], str, int]] = {
     "one weight twice": (on("--weight", "q1=2", "--weight", "q1=3"), "two weights are called", 2),
     "a tolerance of words": (on("--tau-of", "q1=much"), "tau is", 2),
     "a tolerance of 0": (on("--tau-of", "q1=0"), "greater than 0", 2),
-    "a baseline for nothing": (
-        on("--with-baselines", "--baseline-epsilon", "0"),
+    "a reference for nothing": (
+        on("--with-references", "--reference-epsilon", "0"),
         "greater than 0",
         2,
     ),
-    "a baseline without a budget": (on("--with-baselines"), "go together", 2),
-    "a budget for no baseline": (on("--baseline-epsilon", "1"), "go together", 2),
-    "a baseline of words": (
-        on("--with-baselines", "--baseline-epsilon", "some"),
+    "a reference without a budget": (on("--with-references"), "go together", 2),
+    "a budget for no reference": (on("--reference-epsilon", "1"), "go together", 2),
+    "a reference of words": (
+        on("--with-references", "--reference-epsilon", "some"),
         "finite number",
         2,
     ),
@@ -612,7 +616,7 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         "the synthetic table b has no rows",
         2,
     ),
-    "a unit with baselines": (on("--unit", "pay", *BASELINES), "without the baselines", 2),
+    "a unit with references": (on("--unit", "pay", *REFERENCES), "without the references", 2),
     "bad SQL": (
         ["private.csv", *GOOD, "-q", "SELECT", *TERMS],
         "nothing stands between SELECT and FROM",

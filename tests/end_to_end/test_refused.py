@@ -145,9 +145,9 @@ def test_a_plan_plans_the_others(epsilon: int | None) -> None:
         assert "q3: no synthetic row matches" in " ".join(text.split())
 
 
-@pytest.mark.parametrize("baselines", [None, 1])
-def test_a_comparison_compares_the_others(baselines: int | None) -> None:
-    """A share of 0 is one unit there; the mean of no row is left out, also for a baseline."""
+@pytest.mark.parametrize("references", [None, 1])
+def test_a_comparison_compares_the_others(references: int | None) -> None:
+    """A share of 0 is one unit there; the mean of no row is left out, also for a reference."""
     frames = {"a": table(2).drop(columns="void"), "b": table(3).drop(columns="void")}
     private = table(1).drop(columns="void")
     report = pqd.compare(
@@ -157,11 +157,11 @@ def test_a_comparison_compares_the_others(baselines: int | None) -> None:
         tau="5%",
         epsilon=1,
         weights={"q3": 2},
-        baselines=baselines,
+        references=references,
     )
     assert [query.id for query in report.queries] == ["q1", "q2"]
     assert [each.id for each in report.refused] == ["q3"]
-    assert report.cost.epsilon == 2 + (baselines or 0)
+    assert report.cost.epsilon == 2 + (references or 0)
     assert report.to_dict()["refused"][0]["id"] == "q3"
     assert report.to_frame()["id"].tolist()[-1] == "q3"
     for text in (html_text(report), notebook_html(report), report.to_markdown(), str(report)):

@@ -83,11 +83,11 @@ RECORDS: dict[str, Callable[[], Recorded]] = {
 
 
 def rules(
-    release: str = "auto", baselines: int | None = None, **options: Any
+    estimator: str = "auto", references: int | None = None, **options: Any
 ) -> ComparisonParameters:
     given: dict[str, Any] = {"tau": "20%", "epsilon": "0.5", "alpha": "0.05"} | options
-    terms = Parameters.parse(decider=release, **given)
-    return ComparisonParameters.parse(terms, {"q1": 2}, {"q2": "1.5"}, baselines)
+    terms = Parameters.parse(decider=estimator, **given)
+    return ComparisonParameters.parse(terms, {"q1": 2}, {"q2": "1.5"}, references)
 
 
 def said(report: CompareReport) -> tuple[str, ...]:
@@ -115,17 +115,17 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("release", "record"), CASES)
-def test_reports_do_not_depend_on_the_private_table(release: str, record: str) -> None:
-    expected = said(compared(PRIVATE["a neighbour"], RECORDS[record](), rules(release)))
+@pytest.mark.parametrize(("estimator", "record"), CASES)
+def test_reports_do_not_depend_on_the_private_table(estimator: str, record: str) -> None:
+    expected = said(compared(PRIVATE["a neighbour"], RECORDS[record](), rules(estimator)))
     for name in ("many other rows", "no rows", "extremes"):
-        found = said(compared(PRIVATE[name], RECORDS[record](), rules(release)))
+        found = said(compared(PRIVATE[name], RECORDS[record](), rules(estimator)))
         assert found == expected, name
 
 
-def test_reports_with_baselines_do_not_depend_on_the_private_table() -> None:
+def test_reports_with_references_do_not_depend_on_the_private_table() -> None:
     reports = {
-        name: said(compared(PRIVATE[name], RECORDS["near"](), rules(baselines=1)))
+        name: said(compared(PRIVATE[name], RECORDS["near"](), rules(references=1)))
         for name in ("a neighbour", "many other rows", "no rows", "texts for numbers")
     }
     assert "independent marginals" in reports["a neighbour"][0]
@@ -151,11 +151,11 @@ def test_without_noise_the_same_tables_do_differ() -> None:
     # The checks above would be worth nothing if these tables looked alike to every release.
     assert reports["a neighbour"] != reports["many other rows"]
     assert len(set(reports.values())) >= 3
-    with_baselines = {
-        said(compared(PRIVATE[name], Absent(), rules(baselines=1), SHORT))
+    with_references = {
+        said(compared(PRIVATE[name], Absent(), rules(references=1), SHORT))
         for name in ("a neighbour", "many other rows")
     }
-    assert len(with_baselines) == 2
+    assert len(with_references) == 2
 
 
 def test_a_record_reaches_the_report() -> None:
@@ -196,7 +196,7 @@ def test_reports_with_a_ledger_do_not_depend_on_the_private_table(tmp_path: Path
                 compared(
                     PRIVATE[name],
                     RECORDS["near"](),
-                    rules(baselines=1),
+                    rules(references=1),
                     SHORT,
                     accountant=accountant,
                 )
@@ -246,7 +246,7 @@ def test_progress_does_not_depend_on_the_private_table() -> None:
         ) -> None:
             steps.append((stage, done, total))
 
-        stated = rules(baselines=1)
+        stated = rules(references=1)
         run_compare(table, CANDIDATES, as_queries(SHORT), stated, RECORDS["near"](), note)
         told.append(steps)
     assert all(steps == told[0] for steps in told)

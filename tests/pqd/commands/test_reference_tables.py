@@ -315,7 +315,7 @@ def compared(
     ledger: Path | None = None,
     **options: Any,
 ) -> CompareReport:
-    asked_for: dict[str, Any] = {"tau": "10%", "epsilon": 1, "baselines": 2} | options
+    asked_for: dict[str, Any] = {"tau": "10%", "epsilon": 1, "references": 2} | options
     return pqd.compare(PRIVATE, synthetics, queries, ledger=ledger, **asked_for)
 
 
@@ -352,7 +352,7 @@ def test_two_more_candidates_and_what_they_cost(account: Path) -> None:
 
 def test_the_budget_is_for_all_columns_together() -> None:
     queries = ["SELECT COUNT(*) FROM D WHERE age > 40 AND job <> 'cook' AND pay > 3 AND works"]
-    report = compared({"a": FIRST}, queries, baselines="1/3")
+    report = compared({"a": FIRST}, queries, references="1/3")
     assert report.cost.epsilon == Fraction(4, 3)
     marginal = [group for group in report.cost.groups if "marginal of" in group.ids[0]]
     # A column each, whose groups are disjoint.
@@ -382,7 +382,7 @@ def test_the_marginals_do_not_know_the_private_rows() -> None:
         "SELECT COUNT(*) FROM D WHERE x = 1 AND y = 0",
         tau=200,
         epsilon=1,
-        baselines=10,
+        references=10,
     )
     (query,) = report.queries
     assert query.cell("a").outcome == "yes"
@@ -406,8 +406,8 @@ def test_names_of_references_are_taken(names: tuple[str, str], account: Path) ->
 
 def test_the_privacy_unit_is_refused(account: Path) -> None:
     frame = PRIVATE.assign(person=np.arange(len(PRIVATE)) // 3)
-    with pytest.raises(ParameterError, match="compare without the baselines, or without --unit"):
-        pqd.compare(frame, {"a": FIRST}, SQL, tau=5, epsilon=1, unit="person", baselines=1)
+    with pytest.raises(ParameterError, match="compare without the references, or without --unit"):
+        pqd.compare(frame, {"a": FIRST}, SQL, tau=5, epsilon=1, unit="person", references=1)
     assert spent(account) == []
 
 
@@ -418,7 +418,7 @@ def test_both_stages_are_refused_together(limit: str, account: Path) -> None:
     with pytest.raises(BudgetError, match="Nothing was spent"):
         compared({"a": FIRST})
     assert spent(account) == []
-    assert compared({"a": FIRST}, baselines=None, epsilon=limit).cost.epsilon == Fraction(limit)
+    assert compared({"a": FIRST}, references=None, epsilon=limit).cost.epsilon == Fraction(limit)
 
 
 def test_what_is_enough_for_both_stages_is_enough(account: Path) -> None:
@@ -468,7 +468,7 @@ def test_a_reference_that_does_not_fit_is_not_paid_for(label: str, account: Path
     make, sql, options = UNFIT[label]
     frames = make()
     private = frames.pop("private")
-    asked_for: dict[str, Any] = {"tau": "10%", "epsilon": 1, "baselines": 1} | options
+    asked_for: dict[str, Any] = {"tau": "10%", "epsilon": 1, "references": 1} | options
     try:
         report = pqd.compare(private, frames, sql, **asked_for)
     except PqdError:
@@ -486,7 +486,7 @@ def test_queries_without_a_column_have_no_references(account: Path) -> None:
 def test_facts_about_an_expression_go_with_references() -> None:
     facts = {"age * 2": {"bounds": (0, 200)}}
     sql = "SELECT SUM(age * 2) FROM D"
-    assert compared({"a": FIRST}, sql, columns=facts, baselines=None).cost.epsilon == 1
+    assert compared({"a": FIRST}, sql, columns=facts, references=None).cost.epsilon == 1
     # The sum is replayed.
     assert compared({"a": FIRST}, sql, columns=facts).cost.epsilon == 2
 
@@ -496,8 +496,8 @@ def test_the_command_tells_the_same(command: Callable[..., Ran], tmp_path: Path)
     for path, frame in zip(files, (PRIVATE, FIRST, SECOND), strict=True):
         frame.to_csv(path, index=False)
     tables = [str(files[0]), f"a={files[1]}", f"b={files[2]}"]
-    terms = ["-q", SQL, "--tau", "10%", "--epsilon", "1", "--with-baselines"]
-    code, out, err = command("compare", *tables, *terms, "--baseline-epsilon", "1/2")
+    terms = ["-q", SQL, "--tau", "10%", "--epsilon", "1", "--with-references"]
+    code, out, err = command("compare", *tables, *terms, "--reference-epsilon", "1/2")
     assert (code, err) == (0, "")
     words = " ".join(out.split())
     assert "Spent epsilon 1.5" in words

@@ -151,20 +151,22 @@ def test_a_step_of_the_copy_moves_no_private_value(decider: str, tau: str, outco
     assert report.verdicts[0].outcome == outcome
 
 
-@pytest.mark.parametrize("release", ["rank_counts", "split", "exponential"])
-def test_a_comparison_is_not_bound_by_its_candidates(release: str) -> None:
+@pytest.mark.parametrize("estimator", ["rank_counts", "split", "exponential"])
+def test_a_comparison_is_not_bound_by_its_candidates(estimator: str) -> None:
     sql = "SELECT MEDIAN(x) FROM D"
-    report = pqd.compare(BEYOND, {"a": COPY, "b": SEVENS}, sql, tau=3, epsilon=1, release=release)
+    report = pqd.compare(
+        BEYOND, {"a": COPY, "b": SEVENS}, sql, tau=3, epsilon=1, estimator=estimator
+    )
     assert [cell.outcome for cell in report.queries[0].cells] == ["no", "no"]
 
 
-@pytest.mark.parametrize("release", ["rank_counts", "split"])
-def test_ends_between_two_values_of_the_candidates_are_told_apart(release: str) -> None:
+@pytest.mark.parametrize("estimator", ["rank_counts", "split"])
+def test_ends_between_two_values_of_the_candidates_are_told_apart(estimator: str) -> None:
     """7.45 lies in (6.7, 7.5) around 7.1, not in (6.6, 7.4) around 7."""
     private = pd.DataFrame({"x": [7.45] * 400})
     copies = {"a": pd.DataFrame({"x": [7.0] * 400}), "b": pd.DataFrame({"x": [7.1] * 400})}
     sql = "SELECT MEDIAN(x) FROM D"
-    report = pqd.compare(private, copies, sql, tau="0.4", epsilon=1, release=release)
+    report = pqd.compare(private, copies, sql, tau="0.4", epsilon=1, estimator=estimator)
     assert [cell.outcome for cell in report.queries[0].cells] == ["no", "yes"]
     assert all((cell.p_value or 0) < 1e-9 for cell in report.queries[0].cells)
 

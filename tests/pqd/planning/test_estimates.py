@@ -57,10 +57,10 @@ FRAMES = [table(1), table(2, 3), table(3, 6)]
 
 
 def rules_of(
-    tau: str = "5%", epsilon: str = "1", release: str = "auto", columns: Columns | None = None
+    tau: str = "5%", epsilon: str = "1", estimator: str = "auto", columns: Columns | None = None
 ) -> ComparisonParameters:
     terms = Parameters.parse(
-        tau=tau, epsilon=epsilon, alpha="0.05", decider=release, columns=columns
+        tau=tau, epsilon=epsilon, alpha="0.05", decider=estimator, columns=columns
     )
     return ComparisonParameters.parse(terms)
 
@@ -135,11 +135,11 @@ def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
 
 
 @pytest.mark.parametrize("operand", TAKEN)
-@pytest.mark.parametrize("release", RELEASES)
-def test_a_named_release_is_taken_where_it_fits(operand: str, release: str) -> None:
-    found = contest(f"SELECT {operand} FROM D", release=release, tau="10%", epsilon="2")
-    if release in FITTING[operand]:
-        assert (found.taken, found.reason) == (release, "named by the caller")
+@pytest.mark.parametrize("estimator", RELEASES)
+def test_a_named_estimator_is_taken_where_it_fits(operand: str, estimator: str) -> None:
+    found = contest(f"SELECT {operand} FROM D", estimator=estimator, tau="10%", epsilon="2")
+    if estimator in FITTING[operand]:
+        assert (found.taken, found.reason) == (estimator, "named by the caller")
     else:
         assert found.taken == TAKEN[operand][0]
         assert found.reason != "named by the caller"
@@ -147,13 +147,15 @@ def test_a_named_release_is_taken_where_it_fits(operand: str, release: str) -> N
 
 def test_a_named_release_leaves_the_other_queries_to_auto() -> None:
     queries = ["SELECT MEDIAN(x) FROM D", "SELECT COUNT(*) FROM D", "SELECT SUM(x) FROM D"]
-    found = contests(queries, release="exponential", tau="10%", epsilon="2")
+    found = contests(queries, estimator="exponential", tau="10%", epsilon="2")
     assert [c.taken for c in found] == ["exponential", "laplace", "laplace"]
 
 
 def test_an_unknown_release_is_refused() -> None:
-    with pytest.raises(DeciderError, match="no release 'inv_count'; use auto or laplace, race_to"):
-        contest("SELECT COUNT(*) FROM D", release="inv_count")
+    with pytest.raises(
+        DeciderError, match="no estimator 'inv_count'; use auto or laplace, race_to"
+    ):
+        contest("SELECT COUNT(*) FROM D", estimator="inv_count")
 
 
 # Tolerances from where nothing decides to where all do.
@@ -209,7 +211,7 @@ def test_without_p_values_is_taken_where_it_is_named_alone() -> None:
         looked_better |= other <= 0.05 < exact
         assert found.taken in {facts.estimator for facts in found.facts if facts.exact}
     assert looked_better
-    named = contest("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=1, release="exponential")
+    named = contest("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=1, estimator="exponential")
     assert isinstance(named.release.estimator, ExponentialQuantile)
 
 
@@ -228,13 +230,13 @@ def test_the_choice_does_not_depend_on_the_order_of_candidates(sql: str) -> None
 
 def test_identical_intervals_are_asked_once() -> None:
     frames = [FRAMES[0], FRAMES[1], FRAMES[0], FRAMES[0]]
-    found = contest("SELECT COUNT(*) FROM D WHERE y > 3", frames, release="split")
+    found = contest("SELECT COUNT(*) FROM D WHERE y > 3", frames, estimator="split")
     estimator = found.release.estimator
     assert isinstance(estimator, SplitMargins)
     assert len(estimator.intervals) == 2
     assert estimator.share(1) == Fraction(1, 2)
     assert found.release.cost == 1
-    report = compared("SELECT COUNT(*) FROM D WHERE y > 3", frames, release="split")
+    report = compared("SELECT COUNT(*) FROM D WHERE y > 3", frames, estimator="split")
     (query,) = report.queries
     assert len({(c.outcome, c.p_value, c.margin) for c in query.cells}) == 2
     assert query.cells[0].margin == query.cells[2].margin == query.cells[3].margin
@@ -259,7 +261,7 @@ ZERO: Columns = {"x": {"bounds": (0, 0)}}
 @pytest.mark.parametrize("frames", [1, 3])
 def test_settled_intervals_cost_nothing(frames: int) -> None:
     """Within these bounds every sum is 0, whatever the table."""
-    asked: dict[str, Any] = {"tau": "1", "columns": ZERO, "release": "split"}
+    asked: dict[str, Any] = {"tau": "1", "columns": ZERO, "estimator": "split"}
     found = contest("SELECT SUM(x) FROM D", FRAMES[:frames], **asked)
     assert found.release.settled
     assert found.release.cost == 0
@@ -284,10 +286,10 @@ LOW = FRAMES[0].assign(x=FRAMES[0]["x"] // 2)
 
 
 @pytest.mark.parametrize("operand", ["MEDIAN(x)", "AVG(x)", "QUANTILE(x, 0.25)"])
-@pytest.mark.parametrize(("release", "tau"), [("auto", "5%"), ("auto", "2"), ("split", "5%")])
-def test_a_candidate_without_an_answer_is_a_no(operand: str, release: str, tau: str) -> None:
+@pytest.mark.parametrize(("estimator", "tau"), [("auto", "5%"), ("auto", "2"), ("split", "5%")])
+def test_a_candidate_without_an_answer_is_a_no(operand: str, estimator: str, tau: str) -> None:
     sql = f"SELECT {operand} FROM D WHERE x > 60"
-    options = {"tau": tau, "release": release}
+    options = {"tau": tau, "estimator": estimator}
     for frames in ([FRAMES[0], LOW], [LOW, FRAMES[0], LOW]):
         found = contest(sql, frames, **options)
         lack = [frame is LOW for frame in frames]
@@ -304,27 +306,27 @@ def test_a_candidate_without_an_answer_is_a_no(operand: str, release: str, tau: 
                 assert cell.candidate not in query.closest
         alone = contest(sql, [FRAMES[0]], **options)
         assert found.release.cost == alone.release.cost == 1
-        if release == "split":
+        if estimator == "split":
             assert isinstance(found.release.estimator, SplitMargins)
             assert len(found.release.estimator.intervals) == 1
 
 
 @pytest.mark.parametrize("operand", ["COUNT(*)", "SUM(x)", "COUNT(DISTINCT x)"])
-@pytest.mark.parametrize("release", ["auto", "split"])
-def test_a_share_of_0_is_the_very_answer(operand: str, release: str) -> None:
+@pytest.mark.parametrize("estimator", ["auto", "split"])
+def test_a_share_of_0_is_the_very_answer(operand: str, estimator: str) -> None:
     sql, frames = f"SELECT {operand} FROM D WHERE x > 60", [LOW, FRAMES[0]]
-    found = contest(sql, frames, release=release)
+    found = contest(sql, frames, estimator=estimator)
     assert found.answers[0] == 0
     assert found.taus[0] == found.scale
     assert found.release.cost == 1
     for private in (FRAMES[0], LOW):
-        (query,) = compared(sql, frames, private, release=release).queries
+        (query,) = compared(sql, frames, private, estimator=estimator).queries
         cell, other = query.cells
         assert cell.outcome == ("no" if private is FRAMES[0] else "yes")
         assert (cell.q_synthetic, cell.tau, cell.lower, cell.upper) == (0, 1, -1, 1)
         assert other.outcome == ("yes" if private is FRAMES[0] else "no")
     # An amount as tolerance is one around 0, too.
-    (query,) = compared(sql, frames, LOW, release=release, tau="40").queries
+    (query,) = compared(sql, frames, LOW, estimator=estimator, tau="40").queries
     assert query.cells[0].outcome == "yes"
     assert query.cells[0].tau == 40
 
@@ -337,15 +339,15 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("label", REFUSED)
-@pytest.mark.parametrize("release", ["auto", "split"])
+@pytest.mark.parametrize("estimator", ["auto", "split"])
 def test_where_no_candidate_can_be_within_it_is_refused_as_in_an_audit(
-    label: str, release: str
+    label: str, estimator: str
 ) -> None:
     sql, tau = REFUSED[label]
     with pytest.raises(PqdError) as audited:
         pqd.audit(like(FRAMES[0]), FRAMES[0], sql, tau=tau, epsilon=1)
     with pytest.raises(PqdError) as found:
-        compared(sql, FRAMES, tau=tau, release=release)
+        compared(sql, FRAMES, tau=tau, estimator=estimator)
     assert str(found.value) == str(audited.value)
     assert type(found.value) is type(audited.value)
     assert isinstance(found.value, UnanswerableError)
@@ -356,7 +358,7 @@ def test_where_no_candidate_can_be_within_it_is_refused_as_in_an_audit(
 
 def test_the_key_of_a_count_does_not_depend_on_candidates() -> None:
     sql = "SELECT COUNT(*) FROM D WHERE y > 3"
-    options = {"release": "laplace"}
+    options = {"estimator": "laplace"}
     keys = {
         contest(sql, frames, **options).release.key
         for frames in (FRAMES, FRAMES[:1], FRAMES[::-1], [LOW])
@@ -367,7 +369,7 @@ def test_the_key_of_a_count_does_not_depend_on_candidates() -> None:
     for other in (
         contest(sql, epsilon="2", **options),
         contest("SELECT COUNT(*) FROM D WHERE y > 4", **options),
-        contest(sql, release="split"),
+        contest(sql, estimator="split"),
     ):
         assert other.release.key not in keys
 

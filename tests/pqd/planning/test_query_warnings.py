@@ -189,11 +189,13 @@ def test_a_budget_that_protects_nobody_is_refused(
         lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, epsilon=epsilon),
         lambda epsilon: pqd.audit(PRIVATE, COPY, ALL, tau=5, total_epsilon=epsilon),
         lambda epsilon: pqd.compare(PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=epsilon),
-        lambda epsilon: pqd.compare(PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=1, baselines=epsilon),
+        lambda epsilon: pqd.compare(
+            PRIVATE, {"a": COPY}, ALL, tau=5, epsilon=1, references=epsilon
+        ),
         lambda epsilon: pqd.release(PRIVATE, COPY, ALL, total_epsilon=epsilon),
         lambda epsilon: pqd.plan(COPY, ALL, tau=5, epsilon=epsilon),
     ],
-    ids=["audit", "shared", "compare", "baselines", "release", "plan"],
+    ids=["audit", "shared", "compare", "references", "release", "plan"],
 )
 def test_the_library_refuses_it_too(ask: Callable[[float], object], folder: Path) -> None:
     with pytest.raises(ParameterError, match="at most 100 can be asked for"):

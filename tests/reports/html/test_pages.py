@@ -219,7 +219,7 @@ def test_the_page_of_a_comparison_says_it_all() -> None:
         "tree comes first, but not for certain",
         "It cannot be told apart from copula at this epsilon.",
         "gan and marginals cannot be told apart at this epsilon.",
-        "baseline: independent marginals",
+        "reference: independent marginals",
         "private answer, as estimated: 3,871; between 3,832 and 3,910",
         "no answer, as no row of it matches",
         "at most 1,916,521",

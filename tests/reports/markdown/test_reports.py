@@ -95,7 +95,7 @@ def test_a_comparison_has_the_leaderboard_first_and_the_table_folded() -> None:
     assert first.startswith("## pqd compare: tree comes first, but not for certain\n")
     assert first.count("\n|") == 2 + 5
     assert "gan and marginals cannot be told apart at this epsilon" in first
-    assert "baseline: independent marginals" in first
+    assert "reference: independent marginals" in first
     assert rest.startswith("\n<summary>Every query on every candidate</summary>")
     assert rest.count("| <code>q") >= 60
 
