@@ -26,15 +26,15 @@ from numpy.typing import NDArray
 
 from benchmarks.seeds import NO, UNDECIDED, YES, Estimate
 from deciders import SimulatedNoise
-from deciders.batch.base import Mechanism
 from deciders.batch.budget import Budget
-from deciders.batch.linear.clipped_composition import Composition
+from deciders.batch.linear.clipped_composition import ClippedComposition
 from deciders.batch.linear.conditions import Intervals, Ranges
-from deciders.batch.linear.dyadic import RangeMechanism
+from deciders.batch.linear.dyadic import DyadicMechanism
+from deciders.batch.linear.mechanism import LinearMechanism
 from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.queries import Decomposable, doubling
+from deciders.batch.linear.queries import NumericalQueries, doubling
 from deciders.batch.linear.signed import Signed
 from deciders.batch.linear.unit_queries import Thresholded
 from deciders.batch.linear.universe import Bits, Rows, Whole
@@ -71,7 +71,7 @@ class Problem:
     title: str
     rows: Rows
     truth: Floats
-    mechanisms: dict[str, Mechanism]
+    mechanisms: dict[str, LinearMechanism]
     unit: float = 1.0
 
     def boxes(self, epsilon: str, seeds: int) -> Iterator[tuple[str, list[Box]]]:
@@ -81,8 +81,9 @@ class Problem:
             runs = []
             for seed in range(seeds):
                 start = time.process_time()
-                answers = mechanism.release(self.rows, epsilon, SimulatedNoise(seed)).answers
+                output = mechanism.release(self.rows, epsilon, SimulatedNoise(seed))
                 seconds = time.process_time() - start
+                answers = np.array(output.answers)
                 errors = np.abs(answers * self.unit - self.truth)
                 runs.append(box(errors, float((answers == 0).mean()), seconds))
             yield name, runs
@@ -94,18 +95,18 @@ def box(errors: Floats, zeros: float, seconds: float) -> Box:
     return Box(float(errors.max()), upper, median, lower, zeros, seconds)
 
 
-def truth_of(queries: Decomposable, rows: Rows) -> Floats:
+def truth_of(queries: NumericalQueries, rows: Rows) -> Floats:
     """Return ``w(D)``, exactly but for the last conversion."""
     thresholds = doubling(1, int(queries.limits.max()))
     return queries.table_tails(rows, thresholds)[1][:, -1].astype(np.float64)
 
 
 def general(
-    queries: Decomposable, weights: MultiplicativeWeights, base: int = 1
-) -> dict[str, Mechanism]:
+    queries: NumericalQueries, weights: MultiplicativeWeights, base: int = 1
+) -> dict[str, LinearMechanism]:
     """Return the mechanisms that every figure compares."""
     return {
-        "composition": Composition(queries=queries, base=base),
+        "clipped_composition": ClippedComposition(queries=queries, base=base),
         "normalization": Normalization(queries=queries, weights=weights),
         "global_truncation": GlobalTruncation(queries=queries, weights=weights, base=base),
         "numerical": Numerical(queries=queries, weights=weights, base=base),
@@ -113,12 +114,12 @@ def general(
     }
 
 
-def adult_table(data: Path, column: str, upper: int) -> tuple[Decomposable, Rows]:
+def adult_table(data: Path, column: str, upper: int) -> tuple[NumericalQueries, Rows]:
     """Return age ranges up to 11 years times one or two education levels."""
     table = pd.read_parquet(data / "adult_private.parquet")
     conditions = Ranges((Intervals.up_to(100, 11), Intervals.up_to(16, 2)))
     classes = ((table["age"] - 1) * 16 + table["education-num"] - 1).to_numpy()
-    return Decomposable(conditions, Bits(1600, upper)), Rows(classes, table[column].to_numpy())
+    return NumericalQueries(conditions, Bits(1600, upper)), Rows(classes, table[column].to_numpy())
 
 
 def adult(data: Path, column: str, upper: int, weights: MultiplicativeWeights) -> Problem:
@@ -137,9 +138,9 @@ def bank(data: Path, weights: MultiplicativeWeights) -> Problem:
     housing, loan = (table["housing"] == "yes").astype(int), (table["loan"] == "yes").astype(int)
     classes = ((table["age"] - 1) * 4 + housing * 2 + loan).to_numpy()
     balance = table["balance"].to_numpy()
-    up, down = (Decomposable(conditions, Bits(400, 2**bits)) for bits in (17, 13))
+    up, down = (NumericalQueries(conditions, Bits(400, 2**bits)) for bits in (17, 13))
     sides = general(up, weights), general(down, weights)
-    signed: dict[str, Mechanism] = {
+    signed: dict[str, LinearMechanism] = {
         name: Signed(positive=sides[0][name], negative=sides[1][name]) for name in sides[0]
     }
     truth = truth_of(up, Rows(classes, balance)) - truth_of(down, Rows(classes, -balance))
@@ -153,7 +154,7 @@ def transfusion(data: Path, longest: int, weights: MultiplicativeWeights) -> Pro
     unit = 2**-20
     frequency, months = np.arange(1, 51)[:, None], np.arange(1, longest + 1)
     universe = Whole(50, (months * 2**20) // frequency)
-    queries = Decomposable(Ranges((Intervals.up_to(50, 50),)), universe)
+    queries = NumericalQueries(Ranges((Intervals.up_to(50, 50),)), universe)
     rows = Rows(table["Frequency"].to_numpy() - 1, table["Time"].to_numpy() - 1)
     return Problem(
         f"Transfusion, {queries.size:,} queries, universe {50 * longest:,} (time up to {longest})",
@@ -168,9 +169,9 @@ def bank_ranges(data: Path, weights: MultiplicativeWeights) -> Problem:
     """Return Figure 6: age ranges only, positive balances only."""
     table = pd.read_parquet(data / "bank_private.parquet")
     table = table[table["balance"] > 0]
-    queries = Decomposable(Ranges((Intervals.up_to(100, 11),)), Bits(100, 2**17))
+    queries = NumericalQueries(Ranges((Intervals.up_to(100, 11),)), Bits(100, 2**17))
     rows = Rows(table["age"].to_numpy() - 1, table["balance"].to_numpy())
-    mechanisms = general(queries, weights) | {"ranges": RangeMechanism(queries=queries)}
+    mechanisms = general(queries, weights) | {"ranges": DyadicMechanism(queries=queries)}
     title = f"Bank, positive balances, {queries.size:,} age ranges"
     return Problem(title, rows, truth_of(queries, rows), mechanisms)
 
@@ -195,7 +196,7 @@ def tpch(lineitem: Path, weights: MultiplicativeWeights) -> Problem:
         Intervals(11, centres - 1, centres + 1),
         Intervals(50, tens, tens),
     )
-    queries = Decomposable(Ranges(axes), Bits(84 * 11 * 50, 10_500))
+    queries = NumericalQueries(Ranges(axes), Bits(84 * 11 * 50, 10_500))
     classes = ((month * 11 + discount) * 50 + quantity).to_numpy()
     rows = Rows(classes, np.floor(price * discount / 100).astype(np.int64).to_numpy())
     title = (
@@ -212,8 +213,8 @@ def below(less: float, more: float) -> float:
 PMW = ("normalization", "global_truncation", "numerical")
 COMMON: tuple[Claim, ...] = (
     (
-        "composition has the largest maximum error",
-        lambda of: below(max(of(name).largest for name in PMW), of("composition").largest),
+        "clipped_composition has the largest maximum error",
+        lambda of: below(max(of(name).largest for name in PMW), of("clipped_composition").largest),
     ),
     (
         "numerical has a smaller median error than normalization and global truncation",
@@ -223,14 +224,14 @@ COMMON: tuple[Claim, ...] = (
 SMALLEST: Claim = (
     "numerical has the smallest median error of all",
     lambda of: below(
-        of("numerical").median, min(of(name).median for name in ("composition", *PMW[:2]))
+        of("numerical").median, min(of(name).median for name in ("clipped_composition", *PMW[:2]))
     ),
 )
 ADULT: tuple[Claim, ...] = (
     *COMMON,
     (
-        "composition has the largest median error",
-        lambda of: below(max(of(name).median for name in PMW), of("composition").median),
+        "clipped_composition has the largest median error",
+        lambda of: below(max(of(name).median for name in PMW), of("clipped_composition").median),
     ),
     (
         "normalization has the narrower box (75 % over 25 %)",
@@ -250,8 +251,8 @@ SLIGHTLY: Claim = (
 SKEWED: tuple[Claim, ...] = (
     *COMMON,
     (
-        "composition has a much smaller median error than normalization (by half)",
-        lambda of: below(of("composition").median, of("normalization").median / 2),
+        "clipped_composition has a much smaller median error than normalization (by half)",
+        lambda of: below(of("clipped_composition").median, of("normalization").median / 2),
     ),
 )
 FREQUENT: tuple[Claim, ...] = (
@@ -283,8 +284,10 @@ STRUCTURED: tuple[Claim, ...] = (
 BENCHMARK: tuple[Claim, ...] = (
     *COMMON,
     (
-        "composition has a smaller median error than normalization and global truncation",
-        lambda of: below(of("composition").median, min(of(name).median for name in PMW[:2])),
+        "clipped_composition has a smaller median error than normalization and global truncation",
+        lambda of: below(
+            of("clipped_composition").median, min(of(name).median for name in PMW[:2])
+        ),
     ),
     SMALLEST,
 )
@@ -340,7 +343,7 @@ def growth(data: Path, weights: MultiplicativeWeights, seeds: int) -> None:
     print("\n| median error, time up to | 200 | 400 | 800 | 800 / 200 |")
     print("| --- | --- | --- | --- | --- |")
     grown = {}
-    for name in ("composition", *PMW):
+    for name in ("clipped_composition", *PMW):
         medians = [[one.median for one in boxes["1", name]] for boxes in found]
         grown[name] = [last / first for first, last in zip(medians[0], medians[2], strict=True)]
         shown = " | ".join(str(Estimate.of(values)) for values in (*medians, grown[name]))
@@ -362,9 +365,9 @@ def by_rounds(data: Path, replays: int, seeds: int) -> None:
         mechanism = Numerical(queries=queries, weights=weights)
         # At the last there is no noise to speak of.
         for epsilon in ("1", "1000", "1000000"):
-            runs = [mechanism.release(rows, epsilon, SimulatedNoise(seed)) for seed in range(seeds)]
+            runs = [mechanism.fit(rows, epsilon, SimulatedNoise(seed)) for seed in range(seeds)]
             alphas = Estimate.of(float(run.alpha or 0) for run in runs)
-            zeros = Estimate.of(float((np.asarray(run.thresholds) == 0).mean()) for run in runs)
+            zeros = Estimate.of(float((run.thresholds == 0).mean()) for run in runs)
             print(f"| {rounds} | {epsilon} | {alphas} | {zeros} |", flush=True)
 
 

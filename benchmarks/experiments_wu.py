@@ -32,7 +32,7 @@ from deciders.batch.range_sums.greedy_h import greedy_hierarchy, quantised
 from deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
 from deciders.batch.range_sums.matrix_mechanism import TreeStrategy
 from deciders.batch.range_sums.mechanisms import (
-    BatchMechanism,
+    RangeSumMechanism,
     SingleQueries,
     TruncationAware,
     TruncationIndependent,
@@ -158,12 +158,12 @@ class PublishedAware(TruncationAware):
 
 
 @cache
-def configurations(epsilon: str) -> dict[Key, tuple[BatchMechanism, Fraction]]:
+def configurations(epsilon: str) -> dict[Key, tuple[RangeSumMechanism, Fraction]]:
     """Return every mechanism with its budget."""
-    found: dict[Key, tuple[BatchMechanism, Fraction]] = {}
+    found: dict[Key, tuple[RangeSumMechanism, Fraction]] = {}
     for name, workload in WORKLOADS.items():
         for truncation in TRUNCATIONS:
-            kinds: dict[str, type[BatchMechanism]] = {
+            kinds: dict[str, type[RangeSumMechanism]] = {
                 **MECHANISMS,
                 "sqm*": SingleQueries,
                 "timm*": PublishedIndependent,

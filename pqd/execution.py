@@ -20,7 +20,6 @@ from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, fitting
 from pqd.accounting.composition import Charge, price
 from pqd.accounting.disjoint_groups import Cost, Group, grouped
 from pqd.accounting.ledger import Ledger
-from pqd.accounting.stored_answers import Answer, Batched
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import LedgerError, RunError
 from pqd.exception_barrier import sealed
@@ -29,6 +28,8 @@ from pqd.progress import Progress, silent
 
 if TYPE_CHECKING:
     from deciders import Histogram, Noise
+    from deciders.batch.base import BatchOutput
+    from pqd.accounting.stored_answers import Answer
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.tables import Table
@@ -113,10 +114,10 @@ class Outputs:
             raise TypeError(question.id)
         return found
 
-    def batched(self, question: Measurement) -> Batched:
+    def batched(self, question: Measurement) -> BatchOutput:
         """Return the answers of a batch."""
         found = self.drawn[question.key]
-        if not isinstance(found, Batched):
+        if isinstance(found, Decision | Released):
             raise TypeError(question.id)
         return found
 

@@ -1,53 +1,68 @@
-"""What a mechanism for a batch of numerical queries releases."""
+"""Mechanisms that answer a batch of queries, and the private output that leaves them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from fractions import Fraction
+from typing import Protocol, Self, TypeVar
 
-import numpy as np
-
-from deciders.batch.linear.universe import Rows
-from deciders.distributions import Floats
-from deciders.errors import ParameterError
+from deciders.distribution_sums import NoiseSum
 from deciders.exact import Number
-from deciders.histogram import Integers
 from deciders.noise import Noise
 
+Table_contra = TypeVar("Table_contra", contravariant=True)
+NoiseLaw = tuple[NoiseSum, ...]
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Release:
-    """The private output of one mechanism, in units; all that leaves it about the table.
 
-    ``thresholds`` is where each query was truncated, ``distribution`` the weight of every cell of
-    the universe, ``alpha`` the error of the linear queries; None where a mechanism has none.
+@dataclass(frozen=True, slots=True)
+class BatchOutput:
+    """Private output of one batch, in units of what is summed up: all that leaves a mechanism.
+
+    ``answers`` has one per query.  ``thresholds`` are where the sums were truncated: one, or one
+    per query, or both again for the negative side.  ``deviations`` are those of each answer's
+    noise, given the thresholds.  None where the mechanism has none.
     """
 
-    answers: Floats
-    thresholds: Integers | None = None
-    distribution: Floats | None = None
-    alpha: float | None = None
+    answers: tuple[float, ...]
+    thresholds: tuple[int, ...] | None = None
+    deviations: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        answers: Iterable[float],
+        thresholds: Iterable[int] | None = None,
+        deviations: Iterable[float] | None = None,
+    ) -> Self:
+        """Output of numbers of any type, arrays among them."""
+        return cls(
+            tuple(map(float, answers)),
+            None if thresholds is None else tuple(map(int, thresholds)),
+            None if deviations is None else tuple(map(float, deviations)),
+        )
 
 
-class Mechanism(Protocol):
-    """One way to answer a batch, as a frozen value.
+class BatchMechanism(Protocol[Table_contra]):
+    """One way to answer a batch, as a frozen value; it reads rows, a histogram or answers.
 
-    Conformers: Normalization, GlobalTruncation, Composition, Numerical, NumericalInTwoSteps,
-    RangeMechanism, WithinRadius, Signed.
+    Conformers that read the exact answers: NoisyAnswers; rows (``LinearMechanism``): NoisyClasses,
+    ClippedComposition, Numerical, NumericalInTwoSteps, Normalization, GlobalTruncation,
+    DyadicMechanism, Signed; a histogram (``RangeSumMechanism``): SingleQueries, IdentityMechanism,
+    WorkloadMechanism, TruncationIndependent, TruncationAware.
     """
 
-    id: ClassVar[str]
-
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
-        """Return one (epsilon, delta)-DP release (guarantee and source in each conformer)."""
+    @property
+    def id(self) -> str:
+        """Public name, part of every ledger key."""
         ...
 
+    def release(self, table: Table_contra, /, epsilon: Number, noise: Noise) -> BatchOutput:
+        """One epsilon-DP output (guarantee and source in each conformer)."""
+        ...
 
-def sampled(released: Release, rng: np.random.Generator, rows: int) -> Integers:
-    """Return ``rows`` cells of the universe, drawn from the released distribution.
+    def noise_law(self, epsilon: Number) -> NoiseLaw | None:
+        """Law of each answer's error, None where that depends on the rows."""
+        ...
 
-    A private synthetic table, by post-processing.  In a universe of binary digits its cells are
-    digits, not rows.
-    """
-    if released.distribution is None:
-        raise ParameterError("this mechanism releases no distribution to sample from")
-    chances = released.distribution / released.distribution.sum()
-    return rng.choice(chances.size, rows, p=chances)
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Bound on the scale of all noise that ``release`` draws, in units; public."""
+        ...

@@ -10,12 +10,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.accounting.composition import Charge
-from pqd.accounting.stored_answers import Answer, decode
+from pqd.accounting.stored_answers import decode
 from pqd.errors import BudgetError
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.accounting.hash_chain import Body
+    from pqd.accounting.stored_answers import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from deciders import Interval, Lattice
-from deciders.batch.linear.universe import Bits, Whole
 from deciders.exact import exact
 
 if TYPE_CHECKING:
     from deciders import Decider
-    from deciders.batch.base import Mechanism
+    from deciders.batch.linear.mechanism import LinearMechanism
     from deciders.batch.linear.universe import Universe
-    from deciders.batch.range_sums.mechanisms import BatchMechanism
+    from deciders.batch.range_sums.mechanisms import RangeSumMechanism
     from deciders.estimators import Estimator, SplitMargins
 
 Names = tuple[str, ...]
@@ -60,7 +59,7 @@ BATCHES: Mapping[str, Names] = {
     "workload": ("most", "top"),
     "identity": (),
     "dyadic": ("base",),
-    "composition": ("base",),
+    "clipped_composition": ("base",),
     "numerical": ("base", "size_share", "alpha_share"),
     "numerical_two": ("base", "size_share", "alpha_share"),
     "normalization": ("size_share",),
@@ -74,7 +73,6 @@ TRUNCATIONS: Mapping[str, Names] = {
     "svt": ("start", "growth", "kept", "share"),
     "recursive": ("start", "rate", "offset", "share"),
 }
-_UNIVERSES = {Whole: "levels", Bits: "digits"}
 
 
 def digest(facts: Mapping[str, Any]) -> str:
@@ -119,14 +117,14 @@ def of_direct(plan: object) -> dict[str, Any]:
     return _named(plan, BATCHES)
 
 
-def of_batch(mechanism: Mechanism, universe: Universe) -> dict[str, Any]:
+def of_batch(mechanism: LinearMechanism, universe: Universe) -> dict[str, Any]:
     """Return what the answers to a batch are a function of, beside its queries and epsilon."""
-    found = {**_named(mechanism, BATCHES), "universe": _UNIVERSES[type(universe)]}
+    found = {**_named(mechanism, BATCHES), "universe": universe.id}
     weights = getattr(mechanism, "weights", None)
     return found if weights is None else {**found, "weights": _fields(weights, WEIGHTS)}
 
 
-def of_range_sums(mechanism: BatchMechanism) -> dict[str, Any]:
+def of_range_sums(mechanism: RangeSumMechanism) -> dict[str, Any]:
     """Return what the answers to range sums are a function of, beside the lattice and epsilon."""
     workload = mechanism.workload
     return {

@@ -22,7 +22,7 @@ from pqd.sql.predicate import canonical
 
 if TYPE_CHECKING:
     from deciders import Noise
-    from pqd.accounting.stored_answers import Batched
+    from deciders.batch.base import BatchOutput
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.scan_plan import Statistic
     from pqd.engine.tables import Table
@@ -93,7 +93,7 @@ class BatchMeasurement(Measurement):
         """Return what is asked of the cells, as ``Measurement.mechanism`` says."""
         return {"kind": "batch", **self.plan.parameters()}
 
-    def draw(self, histogram: ContingencyTable, noise: Noise) -> Batched:
+    def draw(self, histogram: ContingencyTable, noise: Noise) -> BatchOutput:
         """Release, ``epsilon``-DP in the rows that the cells count."""
         return self.plan.release(self.plan.read(histogram), self.epsilon, noise)
 

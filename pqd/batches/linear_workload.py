@@ -6,55 +6,51 @@ in which classes of rows they select (pqd/batches/row_classes.py), so they are d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deciders.batch.linear.clipped_composition import Composition
+from deciders.batch.linear.clipped_composition import ClippedComposition
 from deciders.batch.linear.conditions import Ranges, Subsets
-from deciders.batch.linear.dyadic import RangeMechanism
+from deciders.batch.linear.dyadic import DyadicMechanism
 from deciders.batch.linear.laplace import NoisyClasses
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.queries import Decomposable
+from deciders.batch.linear.queries import NumericalQueries
 from deciders.batch.linear.signed import Signed
 from deciders.batch.linear.universe import Bits, Rows, Universe, Whole
-from deciders.distribution_sums import NoiseSum
 from deciders.errors import ParameterError
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_batch
-from pqd.accounting.stored_answers import Batched
 
 if TYPE_CHECKING:
     from deciders import Lattice, Noise
-    from deciders.batch.base import Mechanism
+    from deciders.batch.base import BatchOutput, NoiseLaw
+    from deciders.batch.linear.mechanism import LinearMechanism
     from pqd.batches.row_classes import RowClasses
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.histograms import Integers
 
-Maker = Callable[[Decomposable], "Mechanism"]
+Maker = Callable[[NumericalQueries], "LinearMechanism"]
 # Those that tell classes of rows apart.
 MECHANISMS: dict[str, Maker] = {
     NoisyClasses.id: lambda queries: NoisyClasses(queries=queries),
     Numerical.id: lambda queries: Numerical(queries=queries),
     Normalization.id: lambda queries: Normalization(queries=queries),
     GlobalTruncation.id: lambda queries: GlobalTruncation(queries=queries),
-    Composition.id: lambda queries: Composition(queries=queries),
+    ClippedComposition.id: lambda queries: ClippedComposition(queries=queries),
     NumericalInTwoSteps.id: lambda queries: NumericalInTwoSteps(queries=queries),
-    RangeMechanism.id: lambda queries: RangeMechanism(queries=queries),
+    DyadicMechanism.id: lambda queries: DyadicMechanism(queries=queries),
 }
-# Composition draws for every query by itself, and these two once for each query or class.
+# Clipped composition draws for every query by itself, and these two once for each query or class.
 _MOST_COMPOSED, MOST_DRAWN = 300, 10_000
-# Dyadic intervals over the classes have at most so many layers.
-_MOST_LAYERS = 20
 _LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22
-# Multiplicative weights and what goes with them draw at no scale beyond this over epsilon.
-_WIDEST = 2**20
-# Their selections allow for rounding by 1/1024, which holds while a noisy size is below 2^42.
+# Selections of multiplicative weights allow for rounding by 1/1024, which holds while a noisy size
+# is below 2^42.
 _IN_DOUBLES = {Numerical.id, NumericalInTwoSteps.id, Normalization.id, GlobalTruncation.id}
 _LEAST_IN_DOUBLES = Fraction(1, 2**26)
 _ONE = Whole(1, np.ones((1, 1), np.int64))
@@ -92,7 +88,7 @@ class Plan(Protocol):
         """What a reader should know of it beside its name; public."""
         ...
 
-    def noise(self, epsilon: Fraction) -> tuple[NoiseSum, ...] | None:
+    def noise(self, epsilon: Fraction) -> NoiseLaw | None:
         """Return how far each answer may be from the exact one, None where it depends on rows."""
         ...
 
@@ -100,7 +96,7 @@ class Plan(Protocol):
         """Return the rows as the mechanism sees them: one row is one row there, or none."""
         ...
 
-    def release(self, rows: Any, epsilon: Fraction, noise: Noise) -> Batched:  # noqa: ANN401
+    def release(self, rows: Any, epsilon: Fraction, noise: Noise) -> BatchOutput:  # noqa: ANN401
         """Return answers that are epsilon-DP in ``rows``."""
         ...
 
@@ -124,7 +120,7 @@ class LinearWorkload:
             return 1
         return max(abs(self.lattice.lower_units), abs(self.lattice.upper_units), 1)
 
-    def queries(self, sign: int = 1) -> Decomposable:
+    def queries(self, sign: int = 1) -> NumericalQueries:
         """Return the queries about ``g``, or about ``-g`` where that is positive.
 
         Raises
@@ -132,9 +128,9 @@ class LinearWorkload:
         ParameterError
             If the universe does not fit.
         """
-        return Decomposable(Subsets(self.classes.matrix), self._universe(sign))
+        return NumericalQueries(Subsets(self.classes.matrix), self._universe(sign))
 
-    def ranges(self, sign: int = 1) -> Decomposable:
+    def ranges(self, sign: int = 1) -> NumericalQueries:
         """Return the same as intervals of one column.
 
         Raises
@@ -148,7 +144,7 @@ class LinearWorkload:
                 "the mechanism dyadic is for queries that each select one range of one and the "
                 "same column, compared with constants; name another one, or auto"
             )
-        return Decomposable(Ranges((intervals,)), self._universe(sign))
+        return NumericalQueries(Ranges((intervals,)), self._universe(sign))
 
     def _universe(self, sign: int) -> Universe:
         classes, lattice = self.classes.size, self.lattice
@@ -191,7 +187,7 @@ class Planned:
     """A mechanism for numerical queries on a problem."""
 
     problem: LinearWorkload
-    mechanism: Mechanism
+    sides: tuple[LinearMechanism, ...]
 
     @classmethod
     def of(cls, name: str, problem: LinearWorkload, epsilon: Fraction) -> Planned:
@@ -202,20 +198,26 @@ class Planned:
         ParameterError
             If the problem does not fit, or epsilon is too small for any noise.
         """
-        # Here, in public: how wide the noise is may depend on the table, and must not be refused.
-        widest = 4 * max(len(problem.classes.matrix), _MOST_LAYERS) * problem.top
-        check_scale(max(_WIDEST, widest) / epsilon)
         make = MECHANISMS[name]
-        asked = problem.ranges if name == RangeMechanism.id else problem.queries
+        asked = problem.ranges if name == DyadicMechanism.id else problem.queries
         if name in _IN_DOUBLES and epsilon < _LEAST_IN_DOUBLES:
             raise ParameterError(
                 f"{name} compares numbers in doubles, which at epsilon {float(epsilon):.1e} are "
                 "too coarse; use a larger epsilon, or workload or identity"
             )
-        if problem.signed:
-            sides = (make(asked(sign)) for sign in (1, -1))
-            return cls(problem, Signed(positive=next(sides), negative=next(sides)))
-        return cls(problem, make(asked()))
+        signs = (1, -1) if problem.signed else (1,)
+        plan = cls(problem, tuple(make(asked(sign)) for sign in signs))
+        # Here, in public: how wide the noise is may depend on the table, and must not be refused.
+        check_scale(plan.mechanism.largest_scale(epsilon))
+        return plan
+
+    @cached_property
+    def mechanism(self) -> LinearMechanism:
+        """The mechanism of both sides of 0, or of the only one."""
+        if len(self.sides) == 1:
+            return self.sides[0]
+        positive, negative = self.sides
+        return Signed(positive=positive, negative=negative)
 
     @property
     def classes(self) -> RowClasses:
@@ -225,7 +227,7 @@ class Planned:
     @property
     def runs(self) -> int:
         """How often it is rehearsed: more often for few queries, and where that takes no time."""
-        drawn = self.id in {NoisyClasses.id, Composition.id}
+        drawn = self.id in {NoisyClasses.id, ClippedComposition.id}
         return max(8, 64 // len(self.problem.classes.matrix)) if drawn else 3
 
     @property
@@ -236,24 +238,19 @@ class Planned:
         """
         queries, classes = self.problem.classes.matrix.shape
         layered = 4 * classes * self.problem.top.bit_length()
-        drawn = {NoisyClasses.id: classes, RangeMechanism.id: layered}
+        drawn = {NoisyClasses.id: classes, DyadicMechanism.id: layered}
         few = drawn.get(self.id, 0) <= MOST_DRAWN
-        composed = self.id == Composition.id and queries > _MOST_COMPOSED
+        composed = self.id == ClippedComposition.id and queries > _MOST_COMPOSED
         return few and not composed and self.id != NumericalInTwoSteps.id
-
-    @property
-    def _sides(self) -> tuple[Mechanism, ...]:
-        found = self.mechanism
-        return (found.positive, found.negative) if isinstance(found, Signed) else (found,)
 
     @property
     def id(self) -> str:
         """The name of the mechanism; the same on both sides of 0."""
-        return self._sides[0].id
+        return self.mechanism.id
 
     def parameters(self) -> Mapping[str, Any]:
         """Return the mechanism by its id, and its parameters on each side of 0."""
-        sides = [of_batch(side, _universe_of(side)) for side in self._sides]
+        sides = [of_batch(side, _universe_of(side)) for side in self.sides]
         return {"id": self.id, "sides": sides}
 
     @property
@@ -261,51 +258,20 @@ class Planned:
         """Nothing."""
         return
 
-    def noise(self, epsilon: Fraction) -> tuple[NoiseSum, ...] | None:
-        """Return the noise of each answer where that is all that is wrong with it.
-
-        The sides of 0 add up, each taken at the larger scale of both: symmetric noise with one
-        peak reaches farther with every part that does, so tails stay upper bounds.
-        """
-        sides = [side for side in self._sides if isinstance(side, NoisyClasses)]
-        if not sides:
-            return None
-        scale = max(side.norm for side in sides) / epsilon
-        counts = np.sum([side.draws for side in sides], axis=0).tolist()
-        # One of each: a sum's distribution is found when it is first asked for.
-        noise = {count: NoiseSum(count, scale) for count in counts}
-        return tuple(noise[count] for count in counts)
+    def noise(self, epsilon: Fraction) -> NoiseLaw | None:
+        """Return the noise of each answer where that is all that is wrong with it."""
+        return self.mechanism.noise_law(epsilon)
 
     def read(self, cells: ContingencyTable) -> Rows:
         """Return the rows: each that ``cells`` count is one, or none."""
         return self.problem.rows(cells)
 
-    def release(self, rows: Rows, epsilon: Fraction, noise: Noise) -> Batched:
+    def release(self, rows: Rows, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers."""
-        released = self.mechanism.release(rows, epsilon, noise)
-        found = None if released.thresholds is None else tuple(map(int, released.thresholds))
-        return Batched(tuple(map(float, released.answers)), found, self._deviations(found, epsilon))
-
-    def _deviations(
-        self, thresholds: tuple[int, ...] | None, epsilon: Fraction
-    ) -> tuple[float, ...] | None:
-        """Return the standard deviations of the noise, None where it is not added to answers.
-
-        Composition adds Laplace noise of scale ``2 tau / share``; sides of 0 are independent.
-        """
-        sides = [m for m in self._sides if isinstance(m, NoisyClasses)]
-        if sides:
-            squares = sum(side.deviations(epsilon) ** 2 for side in sides)
-            return tuple(np.sqrt(squares).tolist())
-        if self.id != Composition.id or thresholds is None:
-            return None
-        queries = len(self.problem.classes.matrix)
-        per_unit = math.sqrt(2) * float(2 * queries / epsilon)
-        bounds = np.array(thresholds, np.float64).reshape(-1, queries)
-        return tuple((per_unit * np.sqrt((bounds**2).sum(axis=0))).tolist())
+        return self.mechanism.release(rows, epsilon, noise)
 
 
 def _universe_of(mechanism: Any) -> Universe:  # noqa: ANN401 - any of the mechanisms
     """Return what rows become: all of them ask decomposable queries."""
-    queries: Decomposable = mechanism.queries
+    queries: NumericalQueries = mechanism.queries
     return queries.universe

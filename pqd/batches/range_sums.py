@@ -15,13 +15,13 @@ import numpy as np
 import sqlglot
 from sqlglot import exp
 
+from deciders.batch.base import BatchOutput
 from deciders.batch.range_sums.select import best
 from deciders.batch.range_sums.workload import Buckets, RangeSums
 from deciders.errors import ParameterError
 from deciders.histogram import Histogram
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_range_sums
-from pqd.accounting.stored_answers import Batched
 from pqd.batches.mechanisms import RANGES
 from pqd.engine.bitmaps import selections
 from pqd.engine.duckdb import DuckDBEngine
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deciders import Lattice, Noise
-    from deciders.batch.range_sums.mechanisms import BatchMechanism
+    from deciders.batch.range_sums.mechanisms import RangeSumMechanism
     from deciders.distributions import Floats
     from deciders.histogram import Integers
     from pqd.batches.row_classes import Booleans
@@ -56,7 +56,7 @@ class RangePlan:
     """The best of Wu's mechanisms for one batch, judged by expected errors on public data."""
 
     lattice: Lattice
-    mechanism: BatchMechanism
+    mechanism: RangeSumMechanism
 
     @property
     def id(self) -> str:
@@ -107,18 +107,15 @@ class RangePlan:
         values = self.lattice.units_at(cells.places[held])
         return Histogram.weighted(values, cells.counts[held])
 
-    def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> Batched:
+    def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers: a row is one value of the histogram.
 
         A deviation is that of the noise and, at most, what buckets add: post-processing.
         """
         found = self.mechanism.release(rows, epsilon, noise)
         added = self._overstated() * np.abs(found.answers)
-        return Batched(
-            tuple(map(float, found.answers)),
-            tuple(map(int, found.thresholds)),
-            tuple(map(float, np.hypot(found.deviations, added))),
-        )
+        deviations = np.hypot(found.deviations or 0.0, added)
+        return BatchOutput.of(found.answers, found.thresholds, deviations)
 
     def _overstated(self) -> Floats:
         """Return, per range, the largest share of an answer that is due to its buckets.

@@ -20,8 +20,8 @@ from reports.text.numbers import number_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from deciders.batch.base import BatchOutput
     from deciders.distributions import Floats
-    from pqd.accounting.stored_answers import Batched
     from pqd.batches.answers import Made
     from pqd.batches.row_classes import Booleans
     from pqd.engine.contingency import ContingencyTable
@@ -105,7 +105,7 @@ def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Intege
     return kinds.reshape(-1), first, counts
 
 
-def _linear(one: Made, rows: ContingencyTable, first: Integers, found: Batched) -> Linear:
+def _linear(one: Made, rows: ContingencyTable, first: Integers, found: BatchOutput) -> Linear:
     """Return a batch and its answers, over kinds of rows of which each ``first`` is one."""
     batch, places = one.batch, rows.places[first]
     words = [word[first] for word in rows.words.T]

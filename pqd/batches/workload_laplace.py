@@ -14,10 +14,8 @@ import numpy as np
 
 from deciders.batch.linear.laplace import NoisyAnswers
 from deciders.batch.linear.universe import check_upper
-from deciders.distribution_sums import NoiseSum
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_direct
-from pqd.accounting.stored_answers import Batched
 from pqd.batches.linear_workload import MOST_DRAWN
 from pqd.batches.workload_sensitivity import most_met
 from pqd.engine.bitmaps import selections
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deciders import Lattice, Noise
+    from deciders.batch.base import BatchOutput, NoiseLaw
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.histograms import Integers
     from pqd.engine.scan_plan import ScanPlan
@@ -91,7 +90,7 @@ class DirectPlan:
             top = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
             check_upper(top)
         plan = cls(workload, most_met([task.predicate for task in workload.tasks]), top)
-        check_scale(plan._noisy.norm / epsilon)
+        check_scale(plan._mechanism.largest_scale(epsilon))
         return plan
 
     @property
@@ -100,8 +99,8 @@ class DirectPlan:
         return NoisyAnswers.id
 
     @property
-    def _noisy(self) -> NoisyAnswers:
-        return NoisyAnswers(self.most * self.top)
+    def _mechanism(self) -> NoisyAnswers:
+        return NoisyAnswers(len(self.workload.tasks), self.most * self.top)
 
     @property
     def quick(self) -> bool:
@@ -127,16 +126,14 @@ class DirectPlan:
         """It tells no classes of rows apart."""
         return
 
-    def noise(self, epsilon: Fraction) -> tuple[NoiseSum, ...]:
+    def noise(self, epsilon: Fraction) -> NoiseLaw:
         """Return the noise of each answer: all that is wrong with it."""
-        return (NoiseSum(1, self._noisy.scale(epsilon)),) * len(self.workload.tasks)
+        return self._mechanism.noise_law(epsilon)
 
     def read(self, cells: ContingencyTable) -> Integers:
         """Return the exact answers: not private."""
         return answers(self.workload, cells, self.most)
 
-    def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> Batched:
+    def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers."""
-        drawn = self._noisy.release(rows.tolist(), epsilon, noise)
-        deviation = self._noisy.deviation(epsilon)
-        return Batched(tuple(map(float, drawn)), None, (deviation,) * len(drawn))
+        return self._mechanism.release(rows.tolist(), epsilon, noise)

@@ -39,7 +39,7 @@ def release(
         typer.Option(
             metavar="NAME",
             help="auto (errs least on the synthetic table), or workload, identity, numerical, "
-            "numerical_two, dyadic, normalization, global_truncation, composition, ranges.",
+            "numerical_two, dyadic, normalization, global_truncation, clipped_composition, ranges.",
         ),
     ] = "auto",
     alpha: Annotated[

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from deciders import Noise
+    from deciders.batch.base import BatchOutput
     from deciders.exact import Number
-    from pqd.accounting.stored_answers import Batched
     from pqd.batches.batch import BatchMeasurement
     from pqd.engine.tables import Table
     from pqd.sql.query import Query
@@ -288,7 +288,7 @@ def _ends(one: Made, released: int, reach: int | None) -> tuple[int, int] | None
     return max(low, floor), max(high, floor)
 
 
-def _thresholds(found: Batched, place: int, queries: int) -> tuple[int | None, int | None]:
+def _thresholds(found: BatchOutput, place: int, queries: int) -> tuple[int | None, int | None]:
     """Return where the negative and the positive side of a query were truncated, in units."""
     every = found.thresholds
     if every is None:

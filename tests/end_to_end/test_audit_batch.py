@@ -112,7 +112,9 @@ def drawn(report: AuditReport) -> list[tuple[Any, ...]]:
 # What it says -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sharing", ["auto", "alone", "workload", "identity", "composition"])
+@pytest.mark.parametrize(
+    "sharing", ["auto", "alone", "workload", "identity", "clipped_composition"]
+)
 def test_verdicts_at_a_large_epsilon_are_the_truth(
     sharing: str, census: tuple[pd.DataFrame, pd.DataFrame]
 ) -> None:
@@ -127,9 +129,9 @@ def test_verdicts_at_a_large_epsilon_are_the_truth(
     assert set(expected) == {"yes", "no"}
     assert [v.outcome for v in report.verdicts] == expected
     assert report.spent == 10**7
-    # Nothing proves a verdict of composition, however little noise there is.
+    # Nothing proves a verdict of clipped_composition, however little noise there is.
     open_ = {v.decider for v in report.verdicts if v.standing == "undecided"}
-    assert open_ == ({"composition_batch"} if sharing == "composition" else set())
+    assert open_ == ({"clipped_composition_batch"} if sharing == "clipped_composition" else set())
     if sharing in {"workload", "identity"}:
         ways = [f"{sharing}_batch"] * 6 + ["inv_mean"]
         assert [v.decider for v in report.verdicts] == ways

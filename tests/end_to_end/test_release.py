@@ -96,7 +96,7 @@ def spent(path: Path) -> list[Fraction]:
 # What it says -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", ["auto", "workload", "identity", "composition"])
+@pytest.mark.parametrize("mechanism", ["auto", "workload", "identity", "clipped_composition"])
 def test_answers_at_a_large_epsilon_are_the_truth(mechanism: str) -> None:
     report = released(total_epsilon=10**6, mechanism=mechanism)
     assert [query.answer for query in report.queries] == truth(SECRET)
@@ -117,7 +117,9 @@ def test_answers_of_multiplicative_weights_are_near_the_truth(mechanism: str) ->
 
 
 @pytest.mark.parametrize("sql", ["SELECT COUNT(*) FROM D", "SELECT SUM(pay) FROM D"])
-@pytest.mark.parametrize("mechanism", ["auto", "numerical", "global_truncation", "composition"])
+@pytest.mark.parametrize(
+    "mechanism", ["auto", "numerical", "global_truncation", "clipped_composition"]
+)
 def test_a_query_without_a_condition(sql: str, mechanism: str) -> None:
     (query,) = released(queries=sql, total_epsilon=10**6, mechanism=mechanism).queries
     exact = len(SECRET) if "COUNT" in sql else SECRET.pay.sum()
@@ -314,7 +316,7 @@ def said(report: ReleaseReport) -> tuple[str, ...]:
 @pytest.mark.parametrize("record", RECORDS)
 @pytest.mark.parametrize(
     "mechanism",
-    ["auto", "workload", "identity", "numerical", "normalization", "composition"],
+    ["auto", "workload", "identity", "numerical", "normalization", "clipped_composition"],
 )
 def test_reports_do_not_depend_on_the_private_table(mechanism: str, record: str) -> None:
     expected = said(simulated(SECRET, RECORDS[record](), mechanism))
@@ -348,7 +350,7 @@ def test_reports_with_a_ledger_do_not_depend_on_the_private_table(tmp_path: Path
 
 def test_without_noise_the_same_tables_do_differ() -> None:
     tables = (SECRET, OTHERS["many other rows"], OTHERS["no rows"])
-    for mechanism in ("auto", "numerical", "composition"):
+    for mechanism in ("auto", "numerical", "clipped_composition"):
         assert len({said(simulated(t, Absent(), mechanism)) for t in tables}) == 3
 
 

@@ -165,7 +165,7 @@ def test_no_count_and_no_sum_of_pay_is_below_zero() -> None:
 
 
 def test_answers_that_are_not_only_noisy_have_none() -> None:
-    for mechanism in ("numerical", "normalization", "global_truncation", "composition"):
+    for mechanism in ("numerical", "normalization", "global_truncation", "clipped_composition"):
         report = released(SimulatedNoise(1), mechanism)
         assert all(query.low is None and query.high is None for query in report.queries)
     sums = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6")]

@@ -9,7 +9,7 @@ import pytest
 
 from deciders.batch.linear.conditions import Subsets
 from deciders.batch.linear.laplace import NoisyClasses
-from deciders.batch.linear.queries import Decomposable
+from deciders.batch.linear.queries import NumericalQueries
 from deciders.batch.linear.universe import Bits, Rows, Universe, Whole
 
 EPSILON = Fraction(1, 3)
@@ -68,20 +68,20 @@ def worst_loss(plan: NoisyClasses) -> Fraction:
 
 @pytest.mark.parametrize("universe", UNIVERSES)
 def test_no_row_costs_more_than_epsilon(universe: Universe) -> None:
-    loss = worst_loss(NoisyClasses(queries=Decomposable(Subsets(MATRIX), universe)))
+    loss = worst_loss(NoisyClasses(queries=NumericalQueries(Subsets(MATRIX), universe)))
     assert 0 < loss <= EPSILON
 
 
 def test_a_wrong_norm_is_caught() -> None:
-    assert worst_loss(Quieter(queries=Decomposable(Subsets(MATRIX), UNIVERSES[0]))) > EPSILON
+    assert worst_loss(Quieter(queries=NumericalQueries(Subsets(MATRIX), UNIVERSES[0]))) > EPSILON
 
 
 def test_answers_without_noise_are_exact() -> None:
     rng = np.random.default_rng(4)
     for universe in UNIVERSES:
-        queries = Decomposable(Subsets(MATRIX), universe)
+        queries = NumericalQueries(Subsets(MATRIX), universe)
         table = Rows(rng.integers(0, 4, 50), rng.integers(0, 7, 50))
         worth = universe.values(table)
         expected = [int(worth[line[table.classes]].sum()) for line in MATRIX]
         released = NoisyClasses(queries=queries).release(table, EPSILON, Recording())
-        assert released.answers.tolist() == expected
+        assert list(released.answers) == expected

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from deciders import Histogram
 from deciders.batch.range_sums.matrix_mechanism import AnswersStrategy, Strategy, TreeStrategy
 from deciders.batch.range_sums.mechanisms import (
-    BatchMechanism,
     IdentityMechanism,
+    RangeSumMechanism,
     SingleQueries,
     TruncationAware,
     TruncationIndependent,
@@ -173,7 +173,7 @@ def loss_of_calls(
     return sum((Fraction(abs(x - y)) / scale for (x, scale), (y, _) in pairs), Fraction(0))
 
 
-def loss(mechanism: BatchMechanism, here: Histogram, there: Histogram, epsilon: str) -> float:
+def loss(mechanism: RangeSumMechanism, here: Histogram, there: Histogram, epsilon: str) -> float:
     """The most that thresholds and answers together give away."""
     workload, truncation = mechanism.workload, mechanism.truncation
     buckets = workload.buckets
@@ -196,7 +196,7 @@ def loss(mechanism: BatchMechanism, here: Histogram, there: Histogram, epsilon: 
     return sum(found)
 
 
-def worst(mechanism: BatchMechanism, rows: list[int], epsilon: str = EPSILON) -> float:
+def worst(mechanism: RangeSumMechanism, rows: list[int], epsilon: str = EPSILON) -> float:
     """The largest loss between a table and all its neighbours."""
     here = Histogram.from_values(rows)
     lattice = range(mechanism.workload.buckets.top + 2)
@@ -336,7 +336,7 @@ class AsPrinted(SingleQueries):
     """Algorithms 2 and 3 as printed: the whole budget for each range."""
 
     def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
-        return BatchMechanism.budgets(self, epsilon)
+        return RangeSumMechanism.budgets(self, epsilon)
 
 
 class FreshThreshold(SparseVectorTruncation):
@@ -404,7 +404,7 @@ class RowsAbove(RecursiveTruncation):
 
 MANY = RangeSums(Buckets((1, 2, 3, 4)), tuple((0, 4) for _ in range(4)))
 EVEN = RangeSums.prefixes(Buckets(tuple(range(1, 65))))
-TWINS: list[tuple[str, BatchMechanism, BatchMechanism]] = [
+TWINS: list[tuple[str, RangeSumMechanism, RangeSumMechanism]] = [
     ("WORKLOAD with its row norm", WorkloadByRows(workload=MANY), WorkloadMechanism(workload=MANY)),
     (
         "TIMM with the norm of A",
@@ -428,8 +428,8 @@ TWINS: list[tuple[str, BatchMechanism, BatchMechanism]] = [
 @pytest.mark.parametrize(("name", "broken", "healthy"), TWINS, ids=[name for name, _, _ in TWINS])
 def test_a_broken_twin_is_caught(
     name: str,
-    broken: BatchMechanism,
-    healthy: BatchMechanism,
+    broken: RangeSumMechanism,
+    healthy: RangeSumMechanism,
     record_property: Callable[[str, object], None],
 ) -> None:
     rows = [1, 3, 8, 8]

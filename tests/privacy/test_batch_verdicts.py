@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 from deciders import SimulatedNoise
+from deciders.batch.base import BatchOutput
 from deciders.batch.linear.laplace import NoisyAnswers, NoisyClasses
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
-from pqd.accounting.stored_answers import Batched, decode, encode
+from pqd.accounting.stored_answers import decode, encode
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.shared_budget import SharedBudget, shared
 from pqd.batches.verdicts import Together
@@ -125,7 +126,7 @@ def test_a_whole_budget_for_each_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
     """Wrong: each batch is charged at its share and drawn at the budget of all."""
     release = DirectPlan.release
 
-    def whole(self: DirectPlan, rows: Any, epsilon: Fraction, noise: Any) -> Batched:
+    def whole(self: DirectPlan, rows: Any, epsilon: Fraction, noise: Any) -> BatchOutput:
         del epsilon
         return release(self, rows, EPSILON, noise)
 
@@ -141,7 +142,7 @@ def verdicts(part: Part[Question], drawn: Outputs) -> list[tuple[bool, float | N
     return [(decision.outcome, decision.p_value) for decision in found]
 
 
-def answers(part: Part[Question], released: dict[str, Batched]) -> Outputs:
+def answers(part: Part[Question], released: dict[str, BatchOutput]) -> Outputs:
     """Return these as if they had been drawn."""
     del part
     return Outputs(released, Quote({}, (), Charge(), {}))
@@ -159,7 +160,7 @@ def test_verdicts_are_a_function_of_the_release(mode: str) -> None:
     part = made(mode)
     drawn = measure([part], None, SimulatedNoise(4))
     stored = {batch.key: decode(encode(drawn.batched(batch))) for batch in batches(part)}
-    assert all(isinstance(one, Batched) for one in stored.values())
+    assert all(isinstance(one, BatchOutput) for one in stored.values())
     for other in (part, made(mode, SECRET.iloc[:0]), made(mode, table(9, 900).assign(job="spy"))):
         assert [batch.key for batch in batches(other)] == list(stored)
         assert verdicts(other, Outputs(stored, drawn.quote)) == verdicts(part, drawn)
@@ -180,7 +181,7 @@ def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path)
     part = made("identity")
     with closing(Ledger(path)) as ledger:
         (account,) = ledger.accounts
-        stored = {key: a for key, a in account.answers.items() if isinstance(a, Batched)}
+        stored = {key: a for key, a in account.answers.items() if isinstance(a, BatchOutput)}
     assert len(stored) == 3
     found = [(v.outcome == "yes", v.p_value) for v in first.verdicts]
     assert verdicts(part, answers(part, stored)) == found

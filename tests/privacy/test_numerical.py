@@ -8,7 +8,7 @@ Broken twins must be caught by the same checks.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
@@ -16,20 +16,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciders.batch.base import Mechanism, Release
+from deciders.batch.base import BatchOutput
 from deciders.batch.budget import Budget
 from deciders.batch.linear import normalization, numerical
-from deciders.batch.linear.clipped_composition import Composition
+from deciders.batch.linear.clipped_composition import ClippedComposition
 from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
-from deciders.batch.linear.dyadic import RangeMechanism
+from deciders.batch.linear.dyadic import DyadicMechanism
+from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism, LinearMechanism
 from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.queries import Decomposable, Explicit, NumericalQueries
+from deciders.batch.linear.private_bound import private_radius
+from deciders.batch.linear.queries import NumericalQueries
 from deciders.batch.linear.signed import Signed
 from deciders.batch.linear.unit_queries import Queries
 from deciders.batch.linear.universe import Bits, Rows, Universe, Whole, level_sets
-from deciders.batch.private_bound import private_radius
 from deciders.distributions import Floats
 from deciders.exact import Number
 from deciders.histogram import Integers
@@ -103,20 +104,26 @@ def rows_of(pairs: Sequence[tuple[int, int]]) -> Rows:
     return Rows(table[:, 0], table[:, 1])
 
 
-def same(first: Release, second: Release) -> bool:
-    parts = zip(
-        (first.answers, first.thresholds, first.distribution, first.alpha),
-        (second.answers, second.thresholds, second.distribution, second.alpha),
-        strict=True,
-    )
-    return all(np.array_equal(np.asarray(one), np.asarray(other)) for one, other in parts)
+def everything(
+    mechanism: LinearMechanism, rows: Rows, epsilon: str, noise: Noise, delta: str = "0"
+) -> BatchOutput | DistributionFit:
+    """All that a mechanism knows after its noise: the distribution too, where there is one."""
+    if isinstance(mechanism, DistributionMechanism):
+        return mechanism.fit(rows, epsilon, noise, delta)
+    return mechanism.release(rows, epsilon, noise, delta)
+
+
+def same(first: BatchOutput | DistributionFit, second: BatchOutput | DistributionFit) -> bool:
+    parts = [[getattr(one, field.name) for field in fields(one)] for one in (first, second)]
+    pairs = zip(*parts, strict=True)
+    return all(np.array_equal(np.asarray(one), np.asarray(other)) for one, other in pairs)
 
 
 Pair = tuple[Rows, Rows]
 
 
 def spent(
-    mechanism: Mechanism,
+    mechanism: LinearMechanism,
     pairs: Sequence[Pair],
     epsilon: str,
     delta: str = "0",
@@ -133,16 +140,16 @@ def spent(
     for first, second in pairs:
         for _ in range(trials):
             here = Transcript(rng)
-            released = mechanism.release(first, epsilon, here, delta)
+            released = everything(mechanism, first, epsilon, here, delta)
             there = here.rewound()
-            if not same(released, mechanism.release(second, epsilon, there, delta)):
+            if not same(released, everything(mechanism, second, epsilon, there, delta)):
                 return math.inf
             found = losses(here, there)
             worst = [max(pair) for pair in zip_longest(worst, found, fillvalue=0.0)]
     return sum(worst)
 
 
-def lost(mechanism: Mechanism, pair: Pair, epsilon: str, trials: int = 60) -> float:
+def lost(mechanism: LinearMechanism, pair: Pair, epsilon: str, trials: int = 60) -> float:
     """What any one outcome loses: for a mechanism whose calls hang on earlier outcomes."""
     return max(spent(mechanism, [pair], epsilon, trials=1, seed=seed) for seed in range(trials))
 
@@ -162,7 +169,7 @@ def neighbours(rng: np.random.Generator, classes: int, top: int) -> Iterator[Pai
 LINE = Ranges((Intervals.up_to(3, 3),))
 ONE = Subsets(np.ones((1, 1), bool))
 ONES = np.array([[1]])
-Build = Callable[[NumericalQueries], Mechanism]
+Build = Callable[[NumericalQueries], LinearMechanism]
 
 PMW: dict[str, Build] = {
     "normalization": lambda q: Normalization(queries=q, weights=WEIGHTS),
@@ -180,14 +187,15 @@ UNIVERSES: dict[str, Universe] = {
 @pytest.mark.parametrize("build", PMW.values(), ids=PMW.keys())
 def test_multiplicative_weights_lose_at_most_epsilon(build: Build, universe: Universe) -> None:
     pairs = list(neighbours(np.random.default_rng(1), 3, 20))
-    mechanism = build(Decomposable(LINE, universe))
+    mechanism = build(NumericalQueries(LINE, universe))
     for epsilon in ("0.3", "2"):
         assert spent(mechanism, pairs, epsilon, trials=3) <= float(epsilon) + TOLERANCE
 
 
-def test_explicit_queries_lose_at_most_epsilon() -> None:
+def test_random_queries_lose_at_most_epsilon() -> None:
     rng = np.random.default_rng(2)
-    queries = Explicit.of(rng.integers(0, 9, (4, 3)))
+    worth = Whole(3, rng.integers(1, 9, (3, 1)))
+    queries = NumericalQueries(Subsets(rng.random((4, 3)) < 0.5), worth)
     pairs = list(neighbours(rng, 3, 1))
     for build in PMW.values():
         assert spent(build(queries), pairs, "1", trials=3) <= 1 + TOLERANCE
@@ -195,7 +203,7 @@ def test_explicit_queries_lose_at_most_epsilon() -> None:
 
 def test_approximate_budgets_are_shared_by_advanced_composition() -> None:
     """Every piece of a round loses at most its share, the rest adds up."""
-    queries = Decomposable(LINE, Bits(3, 15))
+    queries = NumericalQueries(LINE, Bits(3, 15))
     mechanism = Numerical(queries=queries, weights=MultiplicativeWeights(rounds=40, replays=0))
     pairs = list(neighbours(np.random.default_rng(4), 3, 15))[:8]
     share = Budget(Fraction(85, 100), Fraction(1, 10**6)).share(80)
@@ -207,7 +215,9 @@ def test_approximate_budgets_are_shared_by_advanced_composition() -> None:
 
 
 # Two queries that err to different sides on a row of both: that row moves their errors apart.
-TIGHT = Decomposable(Subsets(np.array([[1, *[0] * 9], [1, 1, *[0] * 8]], bool)), Whole(10, ONES))
+TIGHT = NumericalQueries(
+    Subsets(np.array([[1, *[0] * 9], [1, 1, *[0] * 8]], bool)), Whole(10, ONES)
+)
 TIGHT_PAIRS = [
     (rows_of([(1, 0)] * rows), rows_of([(1, 0)] * rows + [(0, 0)])) for rows in (100, 400)
 ]
@@ -220,24 +230,26 @@ def test_the_whole_budget_is_used() -> None:
 
 def test_clipped_sums_and_ranges_use_exactly_epsilon() -> None:
     pair = rows_of([(0, 16)] * 3), rows_of([(0, 16)] * 4)
-    line = RangeMechanism(queries=Decomposable(Ranges((Intervals.up_to(4, 4),)), Bits(4, 16)))
+    line = DyadicMechanism(queries=NumericalQueries(Ranges((Intervals.up_to(4, 4),)), Bits(4, 16)))
     assert spent(line, [pair], "1") == pytest.approx(1)
     share = Budget(Fraction(1), Fraction(1, 10**9)).share(6)
     assert spent(line, [pair], "1", "1e-9") == pytest.approx(6 * float(share))
-    assert lost(Composition(queries=Decomposable(ONE, Bits(1, 16))), pair, "3") == pytest.approx(3)
+    assert lost(
+        ClippedComposition(queries=NumericalQueries(ONE, Bits(1, 16))), pair, "3"
+    ) == pytest.approx(3)
 
 
 @pytest.mark.parametrize("universe", UNIVERSES.values(), ids=UNIVERSES.keys())
 def test_ranges_and_composition_lose_at_most_epsilon(universe: Universe) -> None:
     pairs = list(neighbours(np.random.default_rng(5), 3, 20))
-    queries = Decomposable(LINE, universe)
+    queries = NumericalQueries(LINE, universe)
     for pair in pairs:
-        assert spent(RangeMechanism(queries=queries), [pair], "1", trials=1) <= 1 + TOLERANCE
-        assert lost(Composition(queries=queries), pair, "1", trials=4) <= 1 + TOLERANCE
+        assert spent(DyadicMechanism(queries=queries), [pair], "1", trials=1) <= 1 + TOLERANCE
+        assert lost(ClippedComposition(queries=queries), pair, "1", trials=4) <= 1 + TOLERANCE
 
 
 # Class 2 is worth up to 16, and no query asks for it: thresholds end at 4.
-UNASKED = Decomposable(
+UNASKED = NumericalQueries(
     Ranges((Intervals(3, np.array([0]), np.array([1])),)),
     Whole(3, np.array([[0, 1, 2], [0, 2, 4], [0, 8, 16]])),
 )
@@ -246,14 +258,14 @@ UNASKED_PAIRS = [(rows_of([]), rows_of([(c, level)])) for c in range(3) for leve
 
 def test_rows_that_no_range_asks_for_move_nothing() -> None:
     """Weights differ by class: outside the ranges ``g`` may be above every threshold."""
-    mechanism = RangeMechanism(queries=UNASKED)
+    mechanism = DyadicMechanism(queries=UNASKED)
     for pair in UNASKED_PAIRS[:6]:
         assert spent(mechanism, [pair], "1", trials=1) <= 1 + TOLERANCE
     assert spent(mechanism, UNASKED_PAIRS[6:], "1", trials=1) == 0
 
 
 def test_the_two_signs_do_not_add_up() -> None:
-    side = RangeMechanism(queries=Decomposable(LINE, Bits(3, 16)))
+    side = DyadicMechanism(queries=NumericalQueries(LINE, Bits(3, 16)))
     signed = Signed(positive=side, negative=side)
     for value in (16, -16, 5, -1, 0):
         pair = rows_of([(0, 3), (1, -3)]), rows_of([(0, 3), (1, -3), (2, value)])
@@ -311,7 +323,7 @@ def test_global_truncation_pays_for_its_radius(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(normalization, "private_radius", fixed)
     pairs = list(neighbours(np.random.default_rng(7), 3, 20))
     for universe in UNIVERSES.values():
-        mechanism = GlobalTruncation(queries=Decomposable(LINE, universe), weights=WEIGHTS)
+        mechanism = GlobalTruncation(queries=NumericalQueries(LINE, universe), weights=WEIGHTS)
         found = spent(mechanism, pairs, "1", trials=3)
         assert set(paid) == {Fraction(1, 10)}
         assert found + 0.1 <= 1 + TOLERANCE
@@ -346,22 +358,22 @@ class NoGroup(Bits):
         return 1
 
 
-class WholeBudgetForEachQuery(Composition):
-    """Composition that forgets the number of queries."""
+class WholeBudgetForEachQuery(ClippedComposition):
+    """ClippedComposition that forgets the number of queries."""
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
         each = Fraction(epsilon) * self.queries.size
-        return Composition.release(self, rows, each, noise, delta)
+        return ClippedComposition.release(self, rows, each, noise, delta)
 
 
-class BothPassesAtWhole(RangeMechanism):
+class BothPassesAtWhole(DyadicMechanism):
     """Counts at epsilon, and sums at epsilon again."""
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
-        return RangeMechanism.release(self, rows, 2 * Fraction(epsilon), noise, delta)
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
+        return DyadicMechanism.release(self, rows, 2 * Fraction(epsilon), noise, delta)
 
 
-class EveryClass(RangeMechanism):
+class EveryClass(DyadicMechanism):
     """Counts and sums of all classes, asked for or not."""
 
     def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
@@ -373,8 +385,8 @@ DEEP = [
     (rows_of([]), rows_of([(0, 15)])),
     (rows_of([(0, 1)] * 40), rows_of([(0, 1)] * 40 + [(0, 15)])),
 ]
-DEEP_QUERIES = Decomposable(ONE, Bits(1, 15))
-TWINS: dict[str, tuple[Mechanism, Mechanism, list[Pair]]] = {
+DEEP_QUERIES = NumericalQueries(ONE, Bits(1, 15))
+TWINS: dict[str, tuple[LinearMechanism, LinearMechanism, list[Pair]]] = {
     "per-round budget not halved": (
         Numerical(queries=TIGHT, weights=RoundsNotHalved(rounds=3, replays=1)),
         Numerical(queries=TIGHT, weights=WEIGHTS),
@@ -386,23 +398,23 @@ TWINS: dict[str, tuple[Mechanism, Mechanism, list[Pair]]] = {
         TIGHT_PAIRS,
     ),
     "reduced universe without group privacy": (
-        Numerical(queries=Decomposable(ONE, NoGroup(1, 15)), weights=WEIGHTS),
+        Numerical(queries=NumericalQueries(ONE, NoGroup(1, 15)), weights=WEIGHTS),
         Numerical(queries=DEEP_QUERIES, weights=WEIGHTS),
         DEEP,
     ),
     "composition without splitting by |Q|": (
-        WholeBudgetForEachQuery(queries=Decomposable(LINE, Bits(3, 15))),
-        Composition(queries=Decomposable(LINE, Bits(3, 15))),
+        WholeBudgetForEachQuery(queries=NumericalQueries(LINE, Bits(3, 15))),
+        ClippedComposition(queries=NumericalQueries(LINE, Bits(3, 15))),
         DEEP[:1],
     ),
     "both dyadic passes at full budget": (
-        BothPassesAtWhole(queries=Decomposable(LINE, Bits(3, 15))),
-        RangeMechanism(queries=Decomposable(LINE, Bits(3, 15))),
+        BothPassesAtWhole(queries=NumericalQueries(LINE, Bits(3, 15))),
+        DyadicMechanism(queries=NumericalQueries(LINE, Bits(3, 15))),
         DEEP[:1],
     ),
     "dyadic intervals outside the queries": (
         EveryClass(queries=UNASKED),
-        RangeMechanism(queries=UNASKED),
+        DyadicMechanism(queries=UNASKED),
         UNASKED_PAIRS[-1:],
     ),
 }
@@ -411,7 +423,7 @@ TWINS: dict[str, tuple[Mechanism, Mechanism, list[Pair]]] = {
 @pytest.mark.parametrize("name", TWINS)
 def test_broken_twins_are_caught(name: str, record_property: Callable[..., None]) -> None:
     broken, right, pairs = TWINS[name]
-    one_by_one = isinstance(right, Composition)
+    one_by_one = isinstance(right, ClippedComposition)
     for mechanism, caught in ((right, False), (broken, True)):
         found = (
             max(lost(mechanism, pair, "1") for pair in pairs)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deciders import Histogram, SimulatedNoise
-from deciders.batch.range_sums.mechanisms import BatchMechanism
+from deciders.batch.range_sums.mechanisms import RangeSumMechanism
 from deciders.batch.range_sums.select import MECHANISMS
 from deciders.batch.range_sums.truncation import (
     NoTruncation,
@@ -41,7 +41,7 @@ class Scaled(SimulatedNoise):
         return super().laplace(statistic, scale * self._factor)
 
 
-def off(mechanism: BatchMechanism, noise: SimulatedNoise) -> float:
+def off(mechanism: RangeSumMechanism, noise: SimulatedNoise) -> float:
     """How many standard errors the mean squared error lies from what is expected, at most."""
     workload = mechanism.workload
     truth = workload.answers(workload.buckets.counts(TABLE)).astype(np.float64)
@@ -75,6 +75,7 @@ def test_deviations_are_those_of_the_answers() -> None:
         for _ in range(RUNS):
             released = mechanism.release(TABLE, "0.8", noise)
             sums = WORKLOAD.answers(counts, np.array(released.thresholds)).astype(np.float64)
+            assert released.deviations is not None
             standard.append((released.answers - sums) / released.deviations)
         z = np.array(standard)
         assert np.abs(z.mean(axis=0)).max() < LIMIT / np.sqrt(RUNS), name

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 from deciders import Interval, SimulatedNoise
+from deciders.batch.base import BatchOutput
 from deciders.distribution_sums import NoiseSum
 from pqd.accounting.composition import Charge
-from pqd.accounting.stored_answers import Batched
 from pqd.batches.batch import BatchMeasurement, selection
 from pqd.batches.shared_budget import SharedBudget, shared
 from pqd.batches.verdicts import Together
@@ -104,7 +104,7 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
     return found
 
 
-def answers(batch: BatchMeasurement, released: Batched) -> Outputs:
+def answers(batch: BatchMeasurement, released: BatchOutput) -> Outputs:
     return Outputs({batch.key: released}, Quote({}, (), Charge(), {}))
 
 

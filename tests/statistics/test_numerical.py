@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from deciders import SimulatedNoise
-from deciders.batch.linear.clipped_composition import Composition, bar
+from deciders.batch.linear.clipped_composition import ClippedComposition, bar
 from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
-from deciders.batch.linear.dyadic import RangeMechanism
+from deciders.batch.linear.dyadic import DyadicMechanism
 from deciders.batch.linear.multiplicative_weights import (
     MultiplicativeWeights,
     noisy_error,
@@ -21,10 +21,10 @@ from deciders.batch.linear.multiplicative_weights import (
 )
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.queries import Decomposable, doubling
+from deciders.batch.linear.private_bound import private_radius
+from deciders.batch.linear.queries import NumericalQueries, doubling
 from deciders.batch.linear.unit_queries import Capped, Thresholded
 from deciders.batch.linear.universe import Bits, Rows, Whole
-from deciders.batch.private_bound import private_radius
 from deciders.distributions import Floats
 from deciders.histogram import Integers
 
@@ -34,7 +34,7 @@ LINE = Ranges((Intervals.up_to(8, 8),))
 CLASSES = RNG.integers(0, 8, 4000)
 VALUES = np.where(CLASSES == 7, RNG.integers(0, 1024, 4000), RNG.integers(0, 9, 4000))
 TABLE = Rows(CLASSES, VALUES)
-QUERIES = Decomposable(LINE, Whole.up_to(8, 1023))
+QUERIES = NumericalQueries(LINE, Whole.up_to(8, 1023))
 THRESHOLDS = doubling(1, 1023)
 ABOVE, SUMS = QUERIES.table_tails(TABLE, THRESHOLDS)
 TRUTH = SUMS[:, -1].astype(np.float64)
@@ -57,9 +57,7 @@ def test_theorem_3_2_holds_whenever_alpha_covers_the_errors() -> None:
     mechanism = Numerical(queries=QUERIES, weights=weights)
     covered = 0
     for seed in range(16):
-        released = mechanism.release(TABLE, 40, SimulatedNoise(seed))
-        assert released.thresholds is not None
-        assert released.distribution is not None
+        released = mechanism.fit(TABLE, 40, SimulatedNoise(seed))
         assert released.alpha is not None
         family = Thresholded(QUERIES, THRESHOLDS)
         errors = family.answers(QUERIES.counts(TABLE)) - family.answers(released.distribution)
@@ -91,7 +89,7 @@ def test_thresholds_follow_the_query_where_normalization_does_not() -> None:
 
 def test_errors_of_multiplicative_weights_keep_the_bound_of_mwem() -> None:
     """Hardt, Ligett and McSherry 2012, Theorem 2.2, at the budget left for the rounds."""
-    queries = Decomposable(LINE, Whole.up_to(8, 15))
+    queries = NumericalQueries(LINE, Whole.up_to(8, 15))
     rows = Rows(CLASSES, np.minimum(VALUES, 15))
     family, counts = Capped(queries, queries.limits), queries.counts(rows)
     for rounds in (5, 20):
@@ -99,8 +97,7 @@ def test_errors_of_multiplicative_weights_keep_the_bound_of_mwem() -> None:
         bound = 2 * 4000 * math.sqrt(math.log(counts.size) / rounds)
         bound += 10 * rounds * math.log(queries.size) / 0.95
         for seed in range(10):
-            released = mechanism.release(rows, 1, SimulatedNoise(seed))
-            assert released.distribution is not None
+            released = mechanism.fit(rows, 1, SimulatedNoise(seed))
             errors = family.answers(counts) - family.answers(released.distribution)
             assert np.abs(errors).max() <= bound
 
@@ -108,29 +105,29 @@ def test_errors_of_multiplicative_weights_keep_the_bound_of_mwem() -> None:
 def test_alpha_of_the_ranges_covers_the_noise() -> None:
     """What follows from it holds for all queries at once in 95 of 100 runs."""
 
-    def failures(mechanism: RangeMechanism) -> int:
+    def failures(mechanism: DyadicMechanism) -> int:
         found = 0
         for seed in range(60):
             thresholds = mechanism.release(TABLE, 2, SimulatedNoise(seed)).thresholds
             assert thresholds is not None
-            found += bool(np.any(thresholds > np.maximum(1, 2 * LARGEST)))
+            found += bool(np.any(np.array(thresholds) > np.maximum(1, 2 * LARGEST)))
         return found
 
-    class Timid(RangeMechanism):
+    class Timid(DyadicMechanism):
         def _alpha(self, nodes: Integers, width: int, scale: Fraction) -> Floats:
-            return 0 * RangeMechanism._alpha(self, nodes, width, scale)
+            return 0 * DyadicMechanism._alpha(self, nodes, width, scale)
 
-    assert failures(RangeMechanism(queries=QUERIES)) <= 5
+    assert failures(DyadicMechanism(queries=QUERIES)) <= 5
     assert failures(Timid(queries=QUERIES)) > 30
 
 
 def test_ranges_err_as_their_thresholds_and_dyadic_intervals_say() -> None:
     """At most the rows cut off, and the noise: all within a few scales of each query's own."""
-    mechanism = RangeMechanism(queries=QUERIES)
+    mechanism = DyadicMechanism(queries=QUERIES)
     for seed in range(10):
         released = mechanism.release(TABLE, 2, SimulatedNoise(seed))
         assert released.thresholds is not None
-        cut = ABOVE[np.arange(TRUTH.size), places_of(released.thresholds)] * LARGEST
+        cut = ABOVE[np.arange(TRUTH.size), places_of(np.array(released.thresholds))] * LARGEST
         noise = 25 * math.sqrt(2 * 4 * 11) * np.maximum(1, released.thresholds)
         assert np.all(np.abs(released.answers - TRUTH) <= cut + noise)
 
@@ -138,14 +135,18 @@ def test_ranges_err_as_their_thresholds_and_dyadic_intervals_say() -> None:
 @pytest.mark.parametrize("factor", [RIGHT, *WRONG])
 def test_scales(factor: float) -> None:
     """Mean absolute noise of the size, of alpha, of a clipped sum and of a dyadic leaf."""
-    noise, queries = SimulatedNoise(9), Decomposable(LINE, Bits(8, 1023))
+    noise, queries = SimulatedNoise(9), NumericalQueries(LINE, Bits(8, 1023))
     family = Thresholded(queries, doubling(1, queries.peak))
     counts = queries.counts(TABLE)
     nothing = np.zeros(counts.size)
     alpha = float(np.abs(family.answers(counts)).max())
-    leaf = RangeMechanism(queries=Decomposable(Ranges((Intervals.up_to(1, 1),)), Whole.up_to(1, 1)))
+    leaf = DyadicMechanism(
+        queries=NumericalQueries(Ranges((Intervals.up_to(1, 1),)), Whole.up_to(1, 1))
+    )
     full = Rows(np.zeros(5000, np.int64), np.ones(5000, np.int64))
-    clipped = Composition(queries=Decomposable(Subsets(np.ones((1, 1), bool)), Whole.up_to(1, 1)))
+    clipped = ClippedComposition(
+        queries=NumericalQueries(Subsets(np.ones((1, 1), bool)), Whole.up_to(1, 1))
+    )
     draws: list[tuple[Callable[[], float], float]] = [
         (lambda: noisy_size(counts, 10, Fraction(1), noise) - counts.sum(), 10),
         (lambda: noisy_error(family, counts, nothing, Fraction(1), noise) - alpha, 10),
@@ -169,12 +170,12 @@ def test_a_radius_is_at_most_twice_the_largest_value_but_rarely() -> None:
 
 def test_a_clipping_point_is_at_most_twice_the_largest_value_but_rarely() -> None:
     """With as few rows for a bar as the noise is worth it was beyond in 63 % of the runs."""
-    queries = Decomposable(Subsets(np.ones((400, 1), bool)), Bits(1, 2**16))
+    queries = NumericalQueries(Subsets(np.ones((400, 1), bool)), Bits(1, 2**16))
     values = np.array([5] * 40_000 + [300] * 30_000)
-    mechanism = Composition(queries=queries)
+    mechanism = ClippedComposition(queries=queries)
     released = mechanism.release(Rows(np.zeros_like(values), values), 1, SimulatedNoise(6))
-    points = released.thresholds
-    assert points is not None
+    assert released.thresholds is not None
+    points = np.array(released.thresholds)
     assert (points > 600).mean() <= 0.05 + 4.5 * math.sqrt(0.05 / 400)
     # Half of a share of 1/400 for five steps: noise of scale 4,000.
     beyond = np.array([(values > point).sum() for point in points])

@@ -81,7 +81,7 @@ def batch(name: str, queries: int, epsilon: Fraction) -> ReleasedBatch:
     """Return a batch of counts, or of sums, with all that could have answered it."""
     counts = name == "COUNT"
     rivals = (("workload", 12.4), ("identity", 31.25), ("numerical", 77.0)) if counts else (
-        ("composition", 30_112.0), ("global_truncation", 61_000.5), ("workload", 402_117.0),
+        ("clipped_composition", 30_112.0), ("global_truncation", 61_000.5), ("workload", 402_117.0),
     )  # fmt: skip
     others = ", ".join(f"{mechanism} {error:,.6g}" for mechanism, error in rivals[1:])
     return ReleasedBatch(

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
-from deciders.batch.base import Release
+from deciders.batch.base import BatchOutput
 from deciders.batch.budget import Budget
 from deciders.batch.linear.queries import NumericalQueries, doubling
 from deciders.batch.linear.universe import Rows
-from deciders.exact import Number, as_float
+from deciders.exact import Number, as_float, budget_of
 from deciders.histogram import Integers
 from deciders.noise import Noise, check_scale, noisy_value
 
@@ -20,7 +18,7 @@ _FAILURE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Composition:
+class ClippedComposition:
     """The mechanism of Huang, Liang and Yi (2021) for each of the queries (Qiu 2022, section 1).
 
     With half of a query's share a clipping point is searched for among ``0, base, 2 base, ...`` by
@@ -41,12 +39,12 @@ class Composition:
     queries: NumericalQueries
     base: int = 1
 
-    id: ClassVar[str] = "composition"
+    id: ClassVar[str] = "clipped_composition"
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
-        """Return answers and clipping points."""
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
+        """Answers, clipping points, and deviations of the noise at those."""
         share = Budget.of(epsilon, delta).share(self.queries.size)
-        thresholds = doubling(self.base, int(self.queries.limits.max()))
+        thresholds = self._thresholds
         check_scale(2 * int(thresholds[-1]) / share)
         above, capped = self.queries.table_tails(rows, thresholds)
         places = [_clip(counts, share / 2, noise) for counts in above]
@@ -54,7 +52,23 @@ class Composition:
             _clipped_sum(int(sums[place]), int(thresholds[place]), share / 2, noise)
             for sums, place in zip(capped, places, strict=True)
         ]
-        return Release(np.array(answers), thresholds[places])
+        # Laplace noise of scale ``2 tau / share``.
+        deviations = math.sqrt(2) * as_float(2 / share) * thresholds[places]
+        return BatchOutput.of(answers, thresholds[places], deviations)
+
+    def noise_law(self, epsilon: Number) -> None:
+        """Nothing: clipping takes away what depends on the rows."""
+        return
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Bound on the scales of the search and of a sum clipped at the uppermost threshold."""
+        thresholds = self._thresholds
+        widest = max(int(thresholds[-1]), (thresholds.size - 1).bit_length())
+        return 2 * widest * self.queries.size / budget_of(epsilon)
+
+    @property
+    def _thresholds(self) -> Integers:
+        return doubling(self.base, int(self.queries.limits.max()))
 
 
 def bar(steps: int, scale: Fraction) -> int:

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.base import Release
+from deciders.batch.base import BatchOutput
 from deciders.batch.budget import Budget
 from deciders.batch.linear.conditions import Intervals, Ranges
 from deciders.batch.linear.numerical import first_few
-from deciders.batch.linear.queries import Decomposable, doubling
+from deciders.batch.linear.queries import NumericalQueries, doubling
 from deciders.batch.linear.universe import Rows, level_sets
 from deciders.distributions import Floats
 from deciders.errors import ParameterError
-from deciders.exact import Number, as_float
+from deciders.exact import Number, as_float, budget_of
 from deciders.histogram import Integers
 from deciders.noise import Noise, noisy_value
 
@@ -58,7 +58,7 @@ def summed(leaves: Integers) -> list[Integers]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RangeMechanism:
+class DyadicMechanism:
     """Section 4.2 (Qiu 2022) for intervals of one attribute.
 
     Rows that some query selects, with ``g > 0``, fall into level sets ``D_i``, ``tau_(i-1) < g <=
@@ -76,7 +76,7 @@ class RangeMechanism:
     layers`` mechanisms of ``Budget.share`` each.
     """
 
-    queries: Decomposable
+    queries: NumericalQueries
     base: int = 1
 
     id: ClassVar[str] = "dyadic"
@@ -91,7 +91,7 @@ class RangeMechanism:
             raise ParameterError("the range mechanism needs intervals of one attribute; use Ranges")
         return conditions.axes[0]
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
         """Return answers and thresholds."""
         axis = self._axis()
         thresholds = doubling(self.base, int(self.queries.limits.max()))
@@ -112,7 +112,17 @@ class RangeMechanism:
         alpha = self._alpha(np.array([len(nodes) for nodes in cover]), thresholds.size, scale)
         places = first_few(above, alpha)
         answers = capped[np.arange(places.size), places]
-        return Release(answers, np.minimum(thresholds[places], self.queries.limits))
+        return BatchOutput.of(answers, np.minimum(thresholds[places], self.queries.limits))
+
+    def noise_law(self, epsilon: Number) -> None:
+        """Nothing: thresholds cut rows off."""
+        return
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Bound on the scale of the sums of the uppermost level set."""
+        layers = (self._axis().length - 1).bit_length() + 1
+        top = int(doubling(self.base, int(self.queries.limits.max()))[-1])
+        return 2 * layers * top / budget_of(epsilon)
 
     def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
         """Return rows and sums by class and level set, of the classes that a query selects."""

@@ -8,47 +8,53 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.base import Release
-from deciders.batch.linear.queries import Decomposable
+from deciders.batch.base import BatchOutput, NoiseLaw
+from deciders.batch.linear.queries import NumericalQueries
 from deciders.batch.linear.universe import Rows, level_sets
-from deciders.distributions import Floats, noise_variance
+from deciders.distribution_sums import NoiseSum
+from deciders.distributions import noise_variance
 from deciders.exact import Number, budget_of
 from deciders.histogram import Integers
 from deciders.noise import Noise
 
 
-def _totals(queries: Decomposable, rows: Rows) -> Integers:
-    """Return the exact sum of ``g`` in each class."""
+def _totals(queries: NumericalQueries, rows: Rows) -> Integers:
+    """Exact sum of ``g`` in each class: not private."""
     top = max(1, int(queries.universe.tops.max()))
-    found: Integers = level_sets(rows, queries.universe, np.array([top]))[1][:, 0]
-    return found
+    totals: Integers = level_sets(rows, queries.universe, np.array([top]))[1][:, 0]
+    return totals
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyAnswers:
     """WORKLOAD (Wu 2019, Algorithm 6) for any queries: noise on each answer.
 
-    Guarantee: epsilon-DP (Dwork et al. 2006) where one row, added or removed, moves the answers,
-    which are whole numbers, by at most ``norm`` in all: each has discrete Laplace noise of scale
-    ``norm / epsilon``.
+    Guarantee: epsilon-DP (Dwork et al. 2006) where one row, added or removed, moves the answers to
+    ``queries`` queries, which are whole numbers, by at most ``norm`` in all: each has discrete
+    Laplace noise of scale ``norm / epsilon``.
     """
 
+    queries: int
     norm: int
 
     id: ClassVar[str] = "workload"
 
     def scale(self, epsilon: Number) -> Fraction:
-        """Return the scale of the noise."""
+        """Scale of the noise."""
         return self.norm / budget_of(epsilon)
 
-    def release(self, answers: Sequence[int], epsilon: Number, noise: Noise) -> list[int]:
-        """Return the answers, each with noise."""
-        scale = self.scale(epsilon)
-        return [noise.laplace(answer, scale) for answer in answers]
+    largest_scale = scale
 
-    def deviation(self, epsilon: Number) -> float:
-        """Return the standard deviation of each answer."""
-        return math.sqrt(noise_variance(self.scale(epsilon)))
+    def release(self, answers: Sequence[int], epsilon: Number, noise: Noise) -> BatchOutput:
+        """Answers, each with noise."""
+        scale = self.scale(epsilon)
+        deviation = math.sqrt(noise_variance(scale))
+        noisy = [noise.laplace(answer, scale) for answer in answers]
+        return BatchOutput.of(noisy, deviations=[deviation] * len(noisy))
+
+    def noise_law(self, epsilon: Number) -> NoiseLaw:
+        """One draw for each answer."""
+        return (NoiseSum(1, self.scale(epsilon)),) * self.queries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,31 +66,36 @@ class NoisyClasses:
     ``norm / epsilon``.  The rest is post-processing.
     """
 
-    queries: Decomposable
+    queries: NumericalQueries
 
     id: ClassVar[str] = "identity"
 
     @property
     def norm(self) -> int:
-        """What one row changes the sums by in all, at most; at least 1."""
+        """Change of all sums together by one row, at most; at least 1."""
         return max(1, int(self.queries.universe.tops.max()))
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
-        """Return sums of the noisy classes."""
-        scale = self.norm / budget_of(epsilon)
-        drawn = [noise.laplace(value, scale) for value in _totals(self.queries, rows).tolist()]
-        sums = self.queries.conditions.sums(np.array(drawn, np.float64)[:, None])
-        return Release(sums[:, 0])
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Scale of the noise."""
+        return self.norm / budget_of(epsilon)
+
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
+        """Sums of the noisy classes; pure, whatever delta is."""
+        scale = self.largest_scale(epsilon)
+        noisy = [noise.laplace(value, scale) for value in _totals(self.queries, rows).tolist()]
+        sums = self.queries.conditions.sums(np.array(noisy, np.float64)[:, None])
+        deviations = np.sqrt(self._draws * noise_variance(scale))
+        return BatchOutput.of(sums[:, 0], deviations=deviations)
+
+    def noise_law(self, epsilon: Number) -> NoiseLaw:
+        """One draw for each class that an answer adds up."""
+        scale, draws = self.largest_scale(epsilon), self._draws.tolist()
+        # One of each: a sum's tails are found when they are first asked for.
+        laws = {number: NoiseSum(number, scale) for number in draws}
+        return tuple(laws[number] for number in draws)
 
     @property
-    def draws(self) -> Integers:
-        """How many draws of noise each answer holds: one for each class that it adds up."""
+    def _draws(self) -> Integers:
         conditions = self.queries.conditions
-        found: Integers = conditions.sums(np.ones((conditions.classes, 1), np.int64))[:, 0]
-        return found
-
-    def deviations(self, epsilon: Number) -> Floats:
-        """Return the standard deviation of each answer."""
-        scale = self.norm / budget_of(epsilon)
-        found: Floats = np.sqrt(self.draws * noise_variance(scale))
-        return found
+        draws: Integers = conditions.sums(np.ones((conditions.classes, 1), np.int64))[:, 0]
+        return draws

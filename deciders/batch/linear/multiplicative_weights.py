@@ -17,6 +17,7 @@ from deciders.noise import Noise, noisy_value
 # True answers are sums of whole numbers, rounded once or twice (2^-53 of at most 2^31 rows each
 # time); estimates are the same doubles on neighbouring tables.  Sensitivities are widened by this.
 SLACK = Fraction(1, 1024)
+_STEPS = SLACK.denominator
 
 
 def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) -> int:
@@ -39,9 +40,13 @@ def noisy_error(
     1/1024, in which the maximum of doubles has sensitivity ``1024 s + 1``.
     """
     error = float(np.abs(queries.answers(counts) - queries.answers(weights)).max())
-    steps = SLACK.denominator
-    scale = (steps * queries.sensitivity + 1) / epsilon
-    return max(0, noise.laplace(math.floor(error * steps), scale)) / steps
+    scale = error_scale(queries.sensitivity, epsilon)
+    return max(0, noise.laplace(math.floor(error * _STEPS), scale)) / _STEPS
+
+
+def error_scale(sensitivity: int, epsilon: Fraction) -> Fraction:
+    """Noise scale of ``noisy_error``, in steps of 1/1024."""
+    return (_STEPS * sensitivity + 1) / epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,10 @@ class MultiplicativeWeights:
 
     rounds: int = 10
     replays: int = 10
+
+    def largest_scale(self, sensitivity: int, epsilon: Fraction) -> Fraction:
+        """Bound on the scale of the measurements, at any delta."""
+        return 2 * self.rounds * sensitivity / epsilon
 
     def fit(
         self, queries: Queries, counts: Integers, size: int, budget: Budget, noise: Noise

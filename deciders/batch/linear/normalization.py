@@ -6,20 +6,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.base import Release
 from deciders.batch.budget import Budget
+from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
 from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
+from deciders.batch.linear.private_bound import private_radius, radius_scale
 from deciders.batch.linear.queries import NumericalQueries
 from deciders.batch.linear.unit_queries import Capped
 from deciders.batch.linear.universe import Rows
-from deciders.batch.private_bound import private_radius
-from deciders.exact import Number
+from deciders.exact import Number, budget_of
 from deciders.histogram import Integers
 from deciders.noise import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Normalization:
+class Normalization(DistributionMechanism):
     """Multiplicative weights on ``w / Delta_w``, scaled back (Qiu 2022, section 1).
 
     Guarantee: (epsilon, delta)-DP: ``size_share`` of epsilon for n, the rest for the weights.
@@ -31,10 +31,16 @@ class Normalization:
 
     id: ClassVar[str] = "normalization"
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+    def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Return answers, the divisors as thresholds, and the distribution."""
         divisors = np.maximum(self.queries.limits, 1)
         return self._answers(self.queries, divisors, rows, Budget.of(epsilon, delta), noise)
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Bound on the scales of n and of the weights."""
+        budget, group = budget_of(epsilon), self.queries.group
+        for_size = budget * self.size_share
+        return max(group / for_size, self.weights.largest_scale(group, budget - for_size))
 
     def _answers(
         self,
@@ -43,13 +49,13 @@ class Normalization:
         rows: Rows,
         budget: Budget,
         noise: Noise,
-    ) -> Release:
+    ) -> DistributionFit:
         counts, linear = queries.counts(rows), Capped(queries, divisors)
         for_size = budget.epsilon * self.size_share
         size = noisy_size(counts, queries.group, for_size, noise)
         rest = Budget(budget.epsilon - for_size, budget.delta)
         weights = self.weights.fit(linear, counts, size, rest, noise)
-        return Release(linear.answers(weights) * divisors, divisors, weights)
+        return DistributionFit(linear.answers(weights) * divisors, divisors, weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +71,7 @@ class GlobalTruncation(Normalization):
 
     id: ClassVar[str] = "global_truncation"
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
+    def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Return answers, the radius as threshold of each query, and the distribution."""
         budget = Budget.of(epsilon, delta)
         for_radius = budget.epsilon * self.radius_share
@@ -75,3 +81,9 @@ class GlobalTruncation(Normalization):
         rest = Budget(budget.epsilon - for_radius, budget.delta)
         truncated = self.queries.truncated(radius)
         return self._answers(truncated, np.full(truncated.size, radius), rows, rest, noise)
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Bound on the scales of the radius, of n and of the weights."""
+        budget = budget_of(epsilon)
+        for_radius = budget * self.radius_share
+        return max(radius_scale(for_radius), Normalization.largest_scale(self, budget - for_radius))

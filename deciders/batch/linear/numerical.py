@@ -6,18 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.base import Release
 from deciders.batch.budget import Budget
 from deciders.batch.linear.conditions import Numbers
+from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
 from deciders.batch.linear.multiplicative_weights import (
     MultiplicativeWeights,
+    error_scale,
     noisy_error,
     noisy_size,
 )
 from deciders.batch.linear.queries import NumericalQueries, doubling
 from deciders.batch.linear.unit_queries import Capped, Thresholded
 from deciders.batch.linear.universe import Rows
-from deciders.exact import Number
+from deciders.exact import Number, budget_of
 from deciders.histogram import Integers
 from deciders.noise import Noise
 
@@ -35,7 +36,7 @@ def first_few(above: Numbers, alpha: Numbers | float) -> Integers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numerical:
+class Numerical(DistributionMechanism):
     """Algorithm 2 (Qiu 2022, section 3.3): one distribution for thresholds and answers.
 
     Multiplicative weights on all ``c_{w,tau} = 1[w > tau]`` and ``l_{w,tau} = min(w / tau, 1)``,
@@ -57,8 +58,8 @@ class Numerical:
 
     id: ClassVar[str] = "numerical"
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
-        """Return answers, thresholds, the distribution and alpha."""
+    def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
+        """Answers, thresholds, the distribution and alpha."""
         budget = Budget.of(epsilon, delta)
         size, counts = self._counted(rows, budget, noise)
         thresholds = doubling(self.base, self.queries.peak)
@@ -71,7 +72,18 @@ class Numerical:
         places = first_few(above, alpha)
         answers = capped[np.arange(places.size), places]
         used = np.minimum(thresholds[places], self.queries.limits)
-        return Release(answers, used, weights, alpha)
+        return DistributionFit(answers, used, weights, alpha)
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Bound on the scales of n, of alpha and of the weights."""
+        budget, group = budget_of(epsilon), self.queries.group
+        for_alpha = budget * self.alpha_share
+        left = budget * (1 - self.size_share) - for_alpha
+        return max(
+            group / (budget * self.size_share),
+            error_scale(group, for_alpha),
+            self.weights.largest_scale(group, left),
+        )
 
     def _counted(self, rows: Rows, budget: Budget, noise: Noise) -> tuple[int, Integers]:
         counts = self.queries.counts(rows)
@@ -92,8 +104,8 @@ class NumericalInTwoSteps(Numerical):
 
     id: ClassVar[str] = "numerical_two"
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
-        """Return answers, thresholds, the second distribution and alpha."""
+    def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
+        """Answers, thresholds, the second distribution and alpha."""
         budget = Budget.of(epsilon, delta)
         size, counts = self._counted(rows, budget, noise)
         half = Budget(budget.epsilon * (1 - self.size_share) / 2, budget.delta / 2)
@@ -109,4 +121,15 @@ class NumericalInTwoSteps(Numerical):
         linear = Capped(self.queries, np.maximum(found, 1))
         second = self.weights.fit(linear, counts, size, half, noise)
         answers = linear.answers(second) * found
-        return Release(answers, np.minimum(found, self.queries.limits), second, alpha)
+        return DistributionFit(answers, np.minimum(found, self.queries.limits), second, alpha)
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Bound on the scales of n, of alpha and of both weights."""
+        budget, group = budget_of(epsilon), self.queries.group
+        half = budget * (1 - self.size_share) / 2
+        for_alpha = half * self.alpha_share
+        return max(
+            group / (budget * self.size_share),
+            error_scale(group, for_alpha),
+            self.weights.largest_scale(group, half - for_alpha),
+        )

@@ -1,7 +1,6 @@
 """Batches of numerical queries ``w``: what a row contributes, in whole units, summed over rows."""
 
 from dataclasses import dataclass
-from typing import Protocol, Self
 
 import numpy as np
 
@@ -21,61 +20,8 @@ def doubling(base: int, peak: int) -> Integers:
     return np.array(found)
 
 
-class NumericalQueries(Protocol):
-    """A batch of queries ``w(D) = sum of w(t)``, ``w >= 0``.  Conformers: Decomposable, Explicit.
-
-    ``tails(vector, thresholds)`` gives, for every query and threshold, the mass of ``vector`` where
-    ``w > tau`` and the sum of ``min(w, tau)``: all that is ever asked of a query.  Whole numbers
-    give whole numbers, without rounding.
-    """
-
-    @property
-    def size(self) -> int:
-        """How many queries there are."""
-        ...
-
-    @property
-    def limits(self) -> Integers:
-        """``Delta_w``: what one row may contribute to each query."""
-        ...
-
-    @property
-    def peak(self) -> int:
-        """The largest that a cell is worth to any query."""
-        ...
-
-    @property
-    def group(self) -> int:
-        """How many cells one row counts in, at most."""
-        ...
-
-    def counts(self, rows: Rows) -> Integers:
-        """Return how often each cell of the universe occurs."""
-        ...
-
-    def maxima(self, rows: Rows) -> Integers:
-        """Return the largest ``w(t)`` over the queries, of every row."""
-        ...
-
-    def tails(self, vector: Numbers, thresholds: Integers) -> tuple[Numbers, Numbers]:
-        """Return mass above and capped sums on the universe, both (size, thresholds)."""
-        ...
-
-    def table_tails(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
-        """Return the same of the rows themselves; the last threshold must be the largest ``w``."""
-        ...
-
-    def row(self, place: int) -> Integers:
-        """Return ``w`` of one query, of every cell."""
-        ...
-
-    def truncated(self, bound: int) -> Self:
-        """Return the queries ``min(w, bound)``, for the same rows."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Decomposable:
+class NumericalQueries:
     """``w(t) = f_w(class of t) g(t)`` with conditions ``f_w`` (definition 4.1, case b)."""
 
     conditions: Conditions
@@ -144,9 +90,9 @@ class Decomposable:
         selected = self.conditions.row(place)[:, None]
         return np.where(selected, self.universe.weights, 0).reshape(-1)
 
-    def truncated(self, bound: int) -> "Decomposable":
+    def truncated(self, bound: int) -> "NumericalQueries":
         """Return the queries of ``min(g, bound)``."""
-        return Decomposable(self.conditions, self.universe.truncated(bound))
+        return NumericalQueries(self.conditions, self.universe.truncated(bound))
 
 
 def _upto(table: Numbers, ends: Integers) -> tuple[Numbers, Numbers]:
@@ -154,91 +100,3 @@ def _upto(table: Numbers, ends: Integers) -> tuple[Numbers, Numbers]:
     prefix = np.zeros((table.shape[0], table.shape[1] + 1), table.dtype)
     np.cumsum(table, axis=1, out=prefix[:, 1:])
     return np.take_along_axis(prefix, ends, axis=1), prefix[:, -1:]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Explicit:
-    """Any queries, sparse: query q is ``values`` at ``places``, ``starts[q] .. starts[q + 1] - 1``.
-
-    A row's class is its cell, and its level counts for nothing.
-    """
-
-    cells: int
-    starts: Integers
-    places: Integers
-    values: Integers
-
-    def __post_init__(self) -> None:
-        """Raise ParameterError for a query that is negative somewhere."""
-        if self.values.size and self.values.min() < 0:
-            raise ParameterError("queries must be >= 0; split them by sign (deciders/batch/signed)")
-
-    @classmethod
-    def of(cls, matrix: Integers) -> "Explicit":
-        """Return the queries that are the rows of a dense matrix (queries, cells)."""
-        queries, places = np.nonzero(matrix)
-        starts = np.searchsorted(queries, np.arange(matrix.shape[0] + 1))
-        return cls(matrix.shape[1], starts, places, matrix[queries, places])
-
-    @property
-    def size(self) -> int:
-        """How many queries there are."""
-        return self.starts.size - 1
-
-    @property
-    def limits(self) -> Integers:
-        """``Delta_w``."""
-        found = np.zeros(self.size, np.int64)
-        np.maximum.at(found, np.repeat(np.arange(self.size), np.diff(self.starts)), self.values)
-        return found
-
-    @property
-    def peak(self) -> int:
-        """The largest value."""
-        return int(self.values.max(initial=1))
-
-    @property
-    def group(self) -> int:
-        """One row is one cell."""
-        return 1
-
-    def _cells(self, rows: Rows) -> Integers:
-        return np.clip(rows.classes, 0, self.cells - 1)
-
-    def counts(self, rows: Rows) -> Integers:
-        """Return how many rows lie in each cell."""
-        return np.bincount(self._cells(rows), minlength=self.cells)
-
-    def maxima(self, rows: Rows) -> Integers:
-        """Return the largest ``w(t)``, of every row."""
-        found = np.zeros(self.cells, np.int64)
-        np.maximum.at(found, self.places, self.values)
-        return found[self._cells(rows)]
-
-    def tails(self, vector: Numbers, thresholds: Integers) -> tuple[Numbers, Numbers]:
-        """Return mass above and capped sums, one threshold after the other."""
-        held = vector[self.places]
-        above = [self._sums(held * (self.values > bound)) for bound in thresholds]
-        capped = [self._sums(held * np.minimum(self.values, bound)) for bound in thresholds]
-        return np.stack(above, axis=1), np.stack(capped, axis=1)
-
-    def _sums(self, terms: Numbers) -> Numbers:
-        prefix = np.zeros(terms.size + 1, terms.dtype)
-        np.cumsum(terms, out=prefix[1:])
-        sums: Numbers = prefix[self.starts[1:]] - prefix[self.starts[:-1]]
-        return sums
-
-    def table_tails(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
-        """Return mass above and capped sums of the rows."""
-        return self.tails(self.counts(rows), thresholds)
-
-    def row(self, place: int) -> Integers:
-        """Return ``w`` of one query, of every cell."""
-        found = np.zeros(self.cells, np.int64)
-        entries = slice(self.starts[place], self.starts[place + 1])
-        found[self.places[entries]] = self.values[entries]
-        return found
-
-    def truncated(self, bound: int) -> "Explicit":
-        """Return the queries ``min(w, bound)``."""
-        return Explicit(self.cells, self.starts, self.places, np.minimum(self.values, bound))

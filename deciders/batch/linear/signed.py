@@ -1,22 +1,15 @@
-"""Real numbers: queries of either sign, and values without a known bound (Qiu 2022, section 5)."""
+"""Values of either sign: one mechanism for each side of 0 (Qiu 2022, section 5)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.base import Mechanism, Release
-from deciders.batch.budget import Budget
-from deciders.batch.linear.conditions import Numbers
-from deciders.batch.linear.normalization import Normalization
-from deciders.batch.linear.numerical import Numerical
-from deciders.batch.linear.queries import Explicit
+from deciders.batch.base import BatchOutput, NoiseLaw
+from deciders.batch.linear.mechanism import LinearMechanism
 from deciders.batch.linear.universe import Rows
-from deciders.batch.private_bound import private_radius
-from deciders.distributions import Floats
+from deciders.distribution_sums import NoiseSum
 from deciders.exact import Number
-from deciders.histogram import Integers
 from deciders.noise import Noise
 
 
@@ -32,68 +25,45 @@ class Signed:
     It would not hold for a replaced row, which may change sides.
     """
 
-    positive: Mechanism
-    negative: Mechanism
+    positive: LinearMechanism
+    negative: LinearMechanism
 
-    id: ClassVar[str] = "signed"
+    @property
+    def id(self) -> str:
+        """Name of the mechanism; the same on both sides."""
+        return self.positive.id
 
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
-        """Return differences; thresholds and distributions of the positive side come first."""
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
+        """Differences; thresholds of the positive side come first."""
         sides = []
         for mechanism, sign in ((self.positive, 1), (self.negative, -1)):
             levels = sign * rows.levels
             side = Rows(rows.classes[levels > 0], levels[levels > 0])
             sides.append(mechanism.release(side, epsilon, noise, delta))
         plus, minus = sides
-        return Release(
-            plus.answers - minus.answers,
-            _joined(plus.thresholds, minus.thresholds),
-            _joined(plus.distribution, minus.distribution),
-        )
+        thresholds = deviations = None
+        if plus.thresholds is not None and minus.thresholds is not None:
+            thresholds = plus.thresholds + minus.thresholds
+        if plus.deviations is not None and minus.deviations is not None:
+            deviations = np.hypot(plus.deviations, minus.deviations)
+        return BatchOutput.of(np.subtract(plus.answers, minus.answers), thresholds, deviations)
 
+    def noise_law(self, epsilon: Number) -> NoiseLaw | None:
+        """Draws of both sides together, each taken at the larger scale of both.
 
-def _joined(first: Numbers | None, second: Numbers | None) -> Numbers | None:
-    return None if first is None or second is None else np.concatenate((first, second))
+        Symmetric noise with one peak reaches farther with every part that does, so tails stay
+        upper bounds.
+        """
+        plus, minus = (side.noise_law(epsilon) for side in (self.positive, self.negative))
+        if plus is None or minus is None:
+            return None
+        pairs = [
+            (one.count + other.count, max(one.scale, other.scale))
+            for one, other in zip(plus, minus, strict=True)
+        ]
+        laws = {pair: NoiseSum(*pair) for pair in pairs}
+        return tuple(laws[pair] for pair in pairs)
 
-
-def halves(matrix: Integers) -> Explicit:
-    """Return ``w+`` of all queries (rows of a dense matrix), then ``w-``: one batch.
-
-    For queries that differ in where they are negative.  A row may count on both sides, so they
-    share one mechanism and its budget, whose error grows with the logarithm of their number.
-    """
-    return Explicit.of(np.concatenate((np.maximum(matrix, 0), np.maximum(-matrix, 0))))
-
-
-def differences(released: Release) -> Floats:
-    """Return the answers ``w+ - w-`` from those to ``halves``."""
-    plus, minus = np.split(released.answers, 2)
-    return plus - minus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WithinRadius:
-    """Any mechanism after a global truncation at a private radius, for an upper bound far off.
-
-    ``mechanism.queries`` may have an upper bound as wide as 2^32 units: the universe is built
-    only once the radius is known, with ``1 + log2(radius)`` levels.
-
-    Guarantee: (epsilon, delta)-DP: ``radius_share`` of epsilon for the radius, the rest for the
-    mechanism, on queries that the radius, already released, makes public.
-    """
-
-    mechanism: Numerical | Normalization
-    base: int = 1
-    radius_share: Fraction = Fraction(1, 10)
-
-    id: ClassVar[str] = "within_radius"
-
-    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> Release:
-        """Return what the mechanism releases on the truncated queries."""
-        budget = Budget.of(epsilon, delta)
-        for_radius = budget.epsilon * self.radius_share
-        queries = self.mechanism.queries
-        upper = int(queries.limits.max())
-        radius = private_radius(queries.maxima(rows), self.base, upper, for_radius, noise)
-        inner = replace(self.mechanism, queries=queries.truncated(radius))
-        return inner.release(rows, budget.epsilon - for_radius, noise, budget.delta)
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Larger scale of both sides."""
+        return max(side.largest_scale(epsilon) for side in (self.positive, self.negative))

@@ -6,7 +6,7 @@ allocated before a table is counted, and a universe that does not fit is refused
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -34,7 +34,10 @@ class Universe(Protocol):
     """What rows become as cells.  Conformers: Whole, Bits.
 
     A cell is a class and a level, the level the fastest; ``weights`` ascend along the levels.
+    ``id`` is part of ledger keys.
     """
+
+    id: ClassVar[str]
 
     @property
     def classes(self) -> int:
@@ -78,6 +81,8 @@ class Whole:
 
     classes: int
     weights: Integers
+
+    id: ClassVar[str] = "levels"
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless the weights ascend from 0 or above."""
@@ -140,6 +145,8 @@ class Bits:
 
     classes: int
     upper: int
+
+    id: ClassVar[str] = "digits"
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an upper bound below 1 or beyond 2^32."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from deciders.batch.base import BatchOutput
 from deciders.batch.range_sums.matrix_mechanism import (
     AnswersStrategy,
     CountsStrategy,
@@ -24,26 +25,14 @@ from deciders.noise import Noise
 _NO_TRUNCATION = NoTruncation()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchAnswers:
-    """The private output: an answer to each range, in lattice units, and what is known of it.
-
-    ``thresholds`` is one number, or one for each range where each chose its own.  Given those, an
-    answer is an unbiased estimate of the *truncated* sum with standard ``deviation``; by how much
-    truncation lowers the sum is not known.
-    """
-
-    answers: Floats
-    deviations: Floats
-    thresholds: tuple[int, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BatchMechanism(ABC):
-    """One mechanism for one workload, as a frozen value.
+class RangeSumMechanism(ABC):
+    """One mechanism for one workload, as a frozen value; a ``BatchMechanism`` of histograms.
 
-    Conformers: SingleQueries, IdentityMechanism, WorkloadMechanism, TruncationIndependent,
-    TruncationAware.  Values are taken to be >= 0.
+    Subclasses: SingleQueries, IdentityMechanism, WorkloadMechanism, TruncationIndependent,
+    TruncationAware.  Values are taken to be >= 0.  Given its thresholds (one, or one per range
+    where each chose its own) an answer is an unbiased estimate of the *truncated* sum with its
+    standard deviation; by how much truncation lowers the sum is not known.
     """
 
     workload: RangeSums
@@ -58,8 +47,12 @@ class BatchMechanism(ABC):
         return spent, budget - spent
 
     @abstractmethod
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchAnswers:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers (guarantee and source in each conformer)."""
+
+    def noise_law(self, epsilon: Number) -> None:
+        """Nothing: how much truncation and buckets take away depends on the rows."""
+        return
 
     @abstractmethod
     def variances(self, threshold: int, epsilon: Number) -> Floats:
@@ -102,7 +95,7 @@ class BatchMechanism(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SingleQueries(BatchMechanism):
+class SingleQueries(RangeSumMechanism):
     """SQM (Wu 2019, Algorithms 1-3): every range by itself, with a threshold t of its own.
 
     The sum with weights clamped to t, plus noise of scale ``min(t, top) / eps``, ``top`` the
@@ -117,11 +110,11 @@ class SingleQueries(BatchMechanism):
 
     def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
         """Return the budgets of one range."""
-        spent, rest = BatchMechanism.budgets(self, epsilon)
+        spent, rest = RangeSumMechanism.budgets(self, epsilon)
         ranges = len(self.workload.ranges)
         return spent / ranges, rest / ranges
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchAnswers:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers."""
         spent, rest = self.budgets(epsilon)
         buckets = self.workload.buckets
@@ -133,11 +126,7 @@ class SingleQueries(BatchMechanism):
         sums = self.workload.answers(counts, np.array(thresholds))
         drawn = [noise.laplace(q, t / rest) for q, t in zip(sums, thresholds, strict=True)]
         deviations = [math.sqrt(noise_variance(t / rest)) for t in thresholds]
-        return BatchAnswers(
-            answers=np.array(drawn, dtype=np.float64),
-            deviations=np.array(deviations),
-            thresholds=tuple(thresholds),
-        )
+        return BatchOutput.of(drawn, thresholds, deviations)
 
     def variances(self, threshold: int, epsilon: Number) -> Floats:
         """Return the variances of the ranges' own noises."""
@@ -151,7 +140,7 @@ class SingleQueries(BatchMechanism):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MatrixMechanism(BatchMechanism):
+class MatrixMechanism(RangeSumMechanism):
     """Mix-in of the batch query mode (Wu 2019, Algorithm 9): one threshold, then one strategy.
 
     Guarantee: epsilon-DP by sequential composition: ``rho epsilon`` for the threshold, the rest
@@ -163,7 +152,7 @@ class MatrixMechanism(BatchMechanism):
     def strategy(self, weights: Integers) -> Strategy:
         """Return what is measured when rows count by ``weights``, the diagonal of T."""
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchAnswers:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers."""
         spent, rest = self.budgets(epsilon)
         buckets = self.workload.buckets
@@ -172,11 +161,9 @@ class MatrixMechanism(BatchMechanism):
         strategy = self.strategy(self.workload.weights(threshold))
         scale = strategy.norm / rest
         measured = [noise.laplace(value, scale) for value in strategy.statistics(counts)]
-        return BatchAnswers(
-            answers=strategy.answers(np.array(measured, dtype=np.float64)),
-            deviations=np.sqrt(strategy.variances() * noise_variance(scale)),
-            thresholds=(threshold,),
-        )
+        answers = strategy.answers(np.array(measured, dtype=np.float64))
+        deviations = np.sqrt(strategy.variances() * noise_variance(scale))
+        return BatchOutput.of(answers, (threshold,), deviations)
 
     def variances(self, threshold: int, epsilon: Number) -> Floats:
         """Return the strategy's variances times that of its noise."""

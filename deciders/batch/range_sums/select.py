@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from deciders.batch.range_sums.mechanisms import (
-    BatchMechanism,
     IdentityMechanism,
+    RangeSumMechanism,
     SingleQueries,
     TruncationAware,
     TruncationIndependent,
@@ -28,7 +28,7 @@ from deciders.histogram import Histogram
 # The paper's ratio, in hundredths, is the least between two rungs; more only where rungs were many.
 _RATIO, _RUNGS = 120, 32
 
-MECHANISMS: dict[str, type[BatchMechanism]] = {
+MECHANISMS: dict[str, type[RangeSumMechanism]] = {
     kind.id: kind
     for kind in (
         SingleQueries,
@@ -44,7 +44,7 @@ class Ranked(NamedTuple):
     """A mechanism and its expected total squared error."""
 
     error: float
-    mechanism: BatchMechanism
+    mechanism: RangeSumMechanism
 
 
 def proposals(buckets: Buckets, public: Histogram) -> tuple[Truncation, ...]:
@@ -101,6 +101,6 @@ def ranking(
     return sorted(found, key=lambda ranked: ranked.error)
 
 
-def best(workload: RangeSums, public: Histogram, epsilon: Number) -> BatchMechanism:
+def best(workload: RangeSums, public: Histogram, epsilon: Number) -> RangeSumMechanism:
     """Return the mechanism and truncation with the least expected error on ``public``."""
     return ranking(workload, public, epsilon)[0].mechanism

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from deciders import Decision, Lattice, SimulatedNoise
+from deciders.batch.base import BatchOutput
 from deciders.batch.linear.universe import Bits, Whole
 from deciders.estimators import Released
-from pqd.accounting.stored_answers import Batched, decode, encode
+from pqd.accounting.stored_answers import decode, encode
 from pqd.batches import row_classes as classes_module
 from pqd.batches.linear_workload import MECHANISMS, LinearWorkload, Planned
 from pqd.batches.row_classes import RowClasses, packed, unpacked
@@ -251,7 +252,7 @@ def test_a_universe_that_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("lattice", [Lattice(0, 20), Lattice(5, 25, 5), Lattice(-10, 10)])
-@pytest.mark.parametrize("name", ["identity", "composition"])
+@pytest.mark.parametrize("name", ["identity", "clipped_composition"])
 def test_plans_at_a_large_epsilon_give_the_truth(name: str, lattice: Lattice) -> None:
     frame = table(3)
     sums = [f"SELECT SUM(pay) FROM D WHERE {c}" for c in list(CONDITIONS)[:4]]
@@ -343,8 +344,8 @@ def test_the_points_of_a_rehearsal_follow_the_laws_of_the_noise() -> None:
 
 def test_answers_of_a_batch_survive_the_ledger() -> None:
     for kept in (
-        Batched((1.5, -2.0), (3, 4), (0.1, 1e300)),
-        Batched((1 / 3,)),
+        BatchOutput((1.5, -2.0), (3, 4), (0.1, 1e300)),
+        BatchOutput((1 / 3,)),
         Released((4,)),
         Decision(outcome=True, p_value=0.1, margin=4),
     ):

@@ -221,7 +221,9 @@ def test_the_whole_costs_what_is_shared(name: str, mode: str) -> None:
     assert spent == (0 if free else EPSILON) or (name == "two copies" and mode != ALONE)
 
 
-@pytest.mark.parametrize("mode", ["numerical", "normalization", "global_truncation", "composition"])
+@pytest.mark.parametrize(
+    "mode", ["numerical", "normalization", "global_truncation", "clipped_composition"]
+)
 def test_every_mechanism_costs_its_share(mode: str) -> None:
     parts = made(*NESTED[:2], MEANS[0], mode=mode)
     assert [q.choice.taken.decider.id for q in questions(parts)] == [

@@ -1,5 +1,6 @@
 """The mechanisms against literal transcriptions, and without noise against the truth."""
 
+import importlib
 import math
 from fractions import Fraction
 from typing import Any
@@ -8,25 +9,26 @@ import mpmath
 import numpy as np
 import pytest
 
-from deciders import ParameterError, SecureNoise, SimulatedNoise
-from deciders.batch.base import Mechanism, Release, sampled
+from deciders import Noise, ParameterError, SecureNoise, SimulatedNoise
+from deciders.batch.base import BatchOutput
 from deciders.batch.budget import Budget
 from deciders.batch.exponential_mechanism import chosen
-from deciders.batch.linear.clipped_composition import Composition, bar
+from deciders.batch.linear.clipped_composition import ClippedComposition, bar
 from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
-from deciders.batch.linear.dyadic import RangeMechanism, noise_bound
+from deciders.batch.linear.dyadic import DyadicMechanism, noise_bound
+from deciders.batch.linear.mechanism import DistributionMechanism, LinearMechanism
 from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps, first_few
-from deciders.batch.linear.queries import Decomposable, Explicit, doubling
-from deciders.batch.linear.signed import Signed, WithinRadius, differences, halves
+from deciders.batch.linear.private_bound import private_radius
+from deciders.batch.linear.queries import NumericalQueries, doubling
+from deciders.batch.linear.signed import Signed
 from deciders.batch.linear.unit_queries import Capped, Thresholded
 from deciders.batch.linear.universe import Bits, Rows, Whole
-from deciders.batch.private_bound import private_radius
 
 RNG = np.random.default_rng(11)
 LINE = Ranges((Intervals.up_to(6, 6),))
-REDUCED = Decomposable(LINE, Bits(6, 20))
+REDUCED = NumericalQueries(LINE, Bits(6, 20))
 TABLE = Rows(RNG.integers(0, 6, 300), np.minimum(RNG.geometric(0.3, 300), 12))
 
 
@@ -41,6 +43,22 @@ class Silent:
 
     def choose(self, logit: float) -> bool:
         return logit >= 0
+
+
+class Widest:
+    """Simulated noise that keeps the widest scale asked of it."""
+
+    simulated = True
+
+    def __init__(self, seed: int) -> None:
+        self._noise, self.scale = SimulatedNoise(seed), Fraction(0)
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        self.scale = max(self.scale, scale)
+        return self._noise.laplace(statistic, scale)
+
+    def choose(self, logit: float) -> bool:
+        return self._noise.choose(logit)
 
 
 def truth(queries: Any, rows: Rows) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -160,7 +178,7 @@ def literal_mwem(
 
 @pytest.mark.parametrize("replays", [0, 3])
 def test_multiplicative_weights_are_those_of_mwem(replays: int) -> None:
-    queries = Decomposable(LINE, Bits(6, 20))
+    queries = NumericalQueries(LINE, Bits(6, 20))
     family = Thresholded(queries, doubling(1, queries.peak))
     counts = queries.counts(TABLE)
     size = int(counts.sum())
@@ -171,7 +189,7 @@ def test_multiplicative_weights_are_those_of_mwem(replays: int) -> None:
 
 
 def test_with_rounds_and_budget_enough_every_answer_comes_out() -> None:
-    queries = Decomposable(LINE, Whole.up_to(6, 12))
+    queries = NumericalQueries(LINE, Whole.up_to(6, 12))
     counts = queries.counts(TABLE)
     for family in (Thresholded(queries, doubling(1, 12)), Capped(queries, queries.limits)):
         errors = []
@@ -183,62 +201,80 @@ def test_with_rounds_and_budget_enough_every_answer_comes_out() -> None:
         assert errors[1] < min(3, errors[0] / 3)
 
 
-def mechanisms(rounds: int) -> list[Mechanism]:
+def mechanisms(rounds: int) -> list[LinearMechanism]:
     long = MultiplicativeWeights(rounds=rounds)
-    explicit = Explicit.of(np.array([REDUCED.conditions.row(i) * 7 for i in range(REDUCED.size)]))
+    sevens = NumericalQueries(LINE, Whole(6, np.array([[7]])))
     return [
         Normalization(queries=REDUCED, weights=long),
         GlobalTruncation(queries=REDUCED, weights=long),
-        Composition(queries=REDUCED),
+        ClippedComposition(queries=REDUCED),
         Numerical(queries=REDUCED, weights=long),
         NumericalInTwoSteps(queries=REDUCED, weights=long),
-        Numerical(queries=explicit, weights=long),
-        NumericalInTwoSteps(queries=Decomposable(LINE, Whole.up_to(6, 20)), weights=long),
-        RangeMechanism(queries=REDUCED),
-        WithinRadius(mechanism=Numerical(queries=REDUCED, weights=long)),
+        Numerical(queries=sevens, weights=long),
+        NumericalInTwoSteps(queries=NumericalQueries(LINE, Whole.up_to(6, 20)), weights=long),
+        DyadicMechanism(queries=REDUCED),
     ]
 
 
-def queries_of(mechanism: Any) -> Any:
-    return mechanism.queries if hasattr(mechanism, "queries") else mechanism.mechanism.queries
-
-
 @pytest.mark.parametrize("mechanism", mechanisms(80), ids=lambda m: m.id)
-def test_a_huge_budget_gives_the_truth(mechanism: Mechanism) -> None:
+def test_a_huge_budget_gives_the_truth(mechanism: Any) -> None:
     released = mechanism.release(TABLE, 10**7, SimulatedNoise(3))
-    expected = truth(queries_of(mechanism), TABLE)
+    expected = truth(mechanism.queries, TABLE)
     assert np.abs(released.answers - expected).max() < 0.03 * expected.max()
     if released.thresholds is not None:
-        assert np.all(released.thresholds <= np.maximum(1, queries_of(mechanism).limits))
+        assert np.all(released.thresholds <= np.maximum(1, mechanism.queries.limits))
 
 
 @pytest.mark.parametrize("mechanism", mechanisms(10), ids=lambda m: m.id)
-def test_no_rows_and_few_answers_are_finite(mechanism: Mechanism) -> None:
+def test_no_rows_and_few_answers_are_finite(mechanism: Any) -> None:
     nobody = Rows(np.empty(0, np.int64), np.empty(0, np.int64))
     for rows, epsilon in ((nobody, "0.01"), (nobody, "1"), (TABLE, "0.001")):
         released = mechanism.release(rows, epsilon, SimulatedNoise(4))
         assert np.all(np.isfinite(released.answers))
-        if released.distribution is not None:
-            assert np.all(released.distribution >= 0)
-            assert released.distribution.sum() > 0
+        if isinstance(mechanism, DistributionMechanism):
+            fit = mechanism.fit(rows, epsilon, SimulatedNoise(4))
+            assert np.all(fit.distribution >= 0)
+            assert fit.distribution.sum() > 0
+            assert released == BatchOutput.of(fit.answers, fit.thresholds)
+
+
+@pytest.mark.parametrize("mechanism", mechanisms(10), ids=lambda m: m.id)
+def test_the_largest_scale_bounds_all_noise_but_not_by_far(
+    mechanism: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values of 20 in every row reach the uppermost threshold; noise is drawn at its true scale."""
+    for name in ("clipped_composition", "dyadic", "multiplicative_weights"):
+        module = importlib.import_module(f"deciders.batch.linear.{name}")
+        monkeypatch.setattr(module, "noisy_value", coarse)
+    table = Rows(np.repeat(np.arange(6), 900), np.full(5400, 20))
+    for epsilon in (Fraction(1, 10**6), Fraction(1), Fraction(900)):
+        for delta in (0, "1e-6"):
+            noise = Widest(5)
+            mechanism.release(table, epsilon, noise, delta)
+            assert noise.scale <= mechanism.largest_scale(epsilon)
+            # With little noise nothing is truncated, and the bound is nearly reached.
+            if epsilon > 1 and not delta:
+                assert noise.scale >= mechanism.largest_scale(epsilon) / 2
+
+
+def coarse(statistic: Fraction, scale: Fraction, noise: Noise) -> Fraction:
+    return Fraction(noise.laplace(math.floor(statistic), scale))
 
 
 def test_ids() -> None:
     assert {mechanism.id for mechanism in mechanisms(1)} == {
         "normalization",
         "global_truncation",
-        "composition",
+        "clipped_composition",
         "numerical",
         "numerical_two",
         "dyadic",
-        "within_radius",
     }
 
 
 def test_thresholds_without_noise_leave_at_most_alpha_above() -> None:
-    released = Numerical(queries=REDUCED).release(TABLE, 10**6, Silent())
+    released = Numerical(queries=REDUCED).fit(TABLE, 10**6, Silent())
     assert released.alpha is not None
-    assert released.thresholds is not None
     above = REDUCED.table_tails(TABLE, doubling(1, 20))[0]
     kept = doubling(1, 20).searchsorted(released.thresholds)
     bits_above = REDUCED.tails(REDUCED.counts(TABLE), doubling(1, 16))[0]
@@ -252,27 +288,25 @@ def test_ranges_without_noise_are_the_truth_where_nothing_is_cut() -> None:
     """The dyadic sums are those of the level sets, whatever the length of the attribute."""
     for length in (1, 5, 6, 16):
         axis = Intervals.up_to(length, length)
-        queries = Decomposable(Ranges((axis,)), Bits(length, 4096))
+        queries = NumericalQueries(Ranges((axis,)), Bits(length, 4096))
         rows = Rows(RNG.integers(0, length, 900), RNG.integers(0, 4097, 900))
-        released = RangeMechanism(queries=queries).release(rows, 10**9, Silent())
+        released = DyadicMechanism(queries=queries).release(rows, 10**9, Silent())
         assert released.answers == pytest.approx(truth(queries, rows))
 
 
 def test_ranges_clip_where_few_rows_lie_above() -> None:
     axis = Intervals(4, np.array([0]), np.array([3]))
-    queries = Decomposable(Ranges((axis,)), Bits(4, 2**20))
+    queries = NumericalQueries(Ranges((axis,)), Bits(4, 2**20))
     rows = Rows(np.zeros(5001, np.int64), np.array([3] * 5000 + [2**20]))
-    released = RangeMechanism(queries=queries).release(rows, 1, Silent())
-    assert released.thresholds is not None
-    assert released.thresholds.tolist() == [4]
-    assert released.answers.tolist() == [15_000 + 4]
+    released = DyadicMechanism(queries=queries).release(rows, 1, Silent())
+    assert released == BatchOutput((15_000 + 4,), (4,))
 
 
 def test_ranges_need_one_attribute() -> None:
     flag = Intervals.up_to(2, 1)
     for conditions in (Ranges((flag, flag)), Subsets(np.ones((1, 4), bool))):
         with pytest.raises(ParameterError, match="intervals of one attribute"):
-            RangeMechanism(queries=Decomposable(conditions, Bits(4, 8)))
+            DyadicMechanism(queries=NumericalQueries(conditions, Bits(4, 8)))
 
 
 def test_noise_bound_holds_and_is_not_loose() -> None:
@@ -286,15 +320,14 @@ def test_noise_bound_holds_and_is_not_loose() -> None:
 
 def test_composition_clips_what_its_search_can_see() -> None:
     """Half a share of 1/2 for four steps among 12 thresholds: noise of scale 16."""
-    queries = Decomposable(Subsets(np.ones((2, 1), bool)), Bits(1, 1000))
+    queries = NumericalQueries(Subsets(np.ones((2, 1), bool)), Bits(1, 1000))
     few = bar(4, Fraction(16))
     assert few == math.ceil(16 * math.log(40)) == 60
     for large, clipped in ((few, 8), (few + 1, 1024)):
         rows = Rows(np.zeros(400 + large, np.int64), np.array([5] * 400 + [1000] * large))
-        released = Composition(queries=queries).release(rows, 1, Silent())
-        assert released.thresholds is not None
-        assert released.thresholds.tolist() == [clipped, clipped]
-        assert released.answers.tolist() == [2000 + large * min(1000, clipped)] * 2
+        released = ClippedComposition(queries=queries).release(rows, 1, Silent())
+        assert released.thresholds == (clipped, clipped)
+        assert released.answers == (2000 + large * min(1000, clipped),) * 2
 
 
 @pytest.mark.parametrize("steps", [1, 4, 6])
@@ -315,16 +348,9 @@ def test_the_radius_covers_nearly_all() -> None:
     assert private_radius(values[:0], 5, 600, Fraction(1), Silent()) == 5
 
 
-def test_without_an_upper_bound_the_universe_is_that_of_the_radius() -> None:
-    queries = Decomposable(LINE, Bits(6, 2**32))
-    released = WithinRadius(mechanism=Numerical(queries=queries)).release(TABLE, 5, Silent())
-    assert released.distribution is not None
-    assert released.distribution.size <= 6 * 5
-
-
 def test_signs() -> None:
     signed = Rows(TABLE.classes, np.where(TABLE.classes % 2, -TABLE.levels, TABLE.levels))
-    side = Composition(queries=REDUCED)
+    side = ClippedComposition(queries=REDUCED)
     mechanism = Signed(positive=side, negative=side)
     released = mechanism.release(signed, 10**6, Silent())
     one = [
@@ -333,21 +359,9 @@ def test_signs() -> None:
     ]
     assert released.answers == pytest.approx(one)
     assert released.thresholds is not None
-    assert released.thresholds.size == 2 * REDUCED.size
-    matrix = RNG.integers(-9, 9, (5, 6))
-    both = Composition(queries=halves(matrix)).release(TABLE, 10**6, Silent())
-    counts = np.bincount(TABLE.classes, minlength=6)
-    assert differences(both) == pytest.approx(matrix @ counts)
-
-
-def test_a_synthetic_table_follows_the_distribution() -> None:
-    weights = np.array([1.0, 0.0, 3.0])
-    cells = sampled(Release(np.zeros(1), distribution=weights), np.random.default_rng(1), 4000)
-    assert np.bincount(cells, minlength=3) / 4000 == pytest.approx([0.25, 0, 0.75], abs=0.03)
-    with pytest.raises(ParameterError, match="no distribution"):
-        sampled(Release(np.zeros(1)), np.random.default_rng(1), 5)
+    assert len(released.thresholds) == 2 * REDUCED.size
 
 
 def test_secure_noise_serves_as_well() -> None:
     released = Numerical(queries=REDUCED).release(TABLE, 2, SecureNoise(), "1e-6")
-    assert released.answers.size == REDUCED.size
+    assert len(released.answers) == REDUCED.size

@@ -13,12 +13,9 @@ from deciders import ParameterError
 from deciders.batch.linear.conditions import Conditions, Intervals, Ranges, Subsets
 from deciders.batch.linear.dyadic import dyadic, summed
 from deciders.batch.linear.queries import (
-    Decomposable,
-    Explicit,
     NumericalQueries,
     doubling,
 )
-from deciders.batch.linear.signed import halves
 from deciders.batch.linear.unit_queries import Capped, Thresholded
 from deciders.batch.linear.universe import Bits, Rows, Universe, Whole, level_sets
 
@@ -46,11 +43,7 @@ def universes() -> Iterator[tuple[str, Universe]]:
 def batches() -> Iterator[tuple[str, NumericalQueries]]:
     for first, conditions_ in conditions():
         for second, universe in universes():
-            yield f"{first}, {second}", Decomposable(conditions_, universe)
-    matrix = RNG.integers(0, 40, (8, 12)) * (RNG.random((8, 12)) < 0.5)
-    matrix[3] = 0
-    yield "explicit", Explicit.of(matrix)
-    yield "explicit, truncated", Explicit.of(matrix).truncated(5)
+            yield f"{first}, {second}", NumericalQueries(conditions_, universe)
 
 
 BATCHES = dict(batches())
@@ -163,7 +156,7 @@ def test_numbers_of_the_paper() -> None:
     nobody = Rows(np.empty(0, np.int64), np.empty(0, np.int64))
     assert Bits(1600, 4396).counts(nobody).size == 20_800
     thresholds = doubling(1, 4096)
-    adult = Decomposable(Ranges((age, Intervals.up_to(16, 2))), Bits(1600, 4396))
+    adult = NumericalQueries(Ranges((age, Intervals.up_to(16, 2))), Bits(1600, 4396))
     assert Thresholded(adult, thresholds).answers(adult.counts(nobody)).size == 2 * 13 * 32_395
     assert Bits(128, 2**32).weights.size == 33
 
@@ -196,7 +189,7 @@ def test_dyadic_intervals_make_up_every_interval() -> None:
 def test_a_universe_that_does_not_fit_is_refused_by_its_size() -> None:
     with pytest.raises(ParameterError, match=r"160,000,000 cells \(1,600 classes x 100,000 levels"):
         Whole.up_to(1600, 99_999)
-    wide = Decomposable(Subsets(np.ones((1, 2**23), bool)), Bits(2**23, 2**32))
+    wide = NumericalQueries(Subsets(np.ones((1, 2**23), bool)), Bits(2**23, 2**32))
     with pytest.raises(ParameterError, match=r"276,824,064 cells"):
         wide.counts(TABLE)
 
@@ -211,19 +204,10 @@ def test_a_universe_that_does_not_fit_is_refused_by_its_size() -> None:
         lambda: Whole(3, np.ones((2, 2), np.int64)),
         lambda: Intervals(3, np.array([0]), np.array([3])),
         lambda: Intervals(3, np.array([2]), np.array([1])),
-        lambda: Explicit.of(np.array([[1, -1]])),
-        lambda: Decomposable(Subsets(np.ones((1, 2), bool)), Bits(3, 4)),
+        lambda: NumericalQueries(Subsets(np.ones((1, 2), bool)), Bits(3, 4)),
         lambda: doubling(0, 4),
     ],
 )
 def test_what_makes_no_sense_is_refused(refused: Any) -> None:
     with pytest.raises(ParameterError):
         refused()
-
-
-def test_halves_add_up() -> None:
-    matrix = RNG.integers(-9, 9, (5, 12))
-    both = halves(matrix)
-    dense = np.array([both.row(place) for place in range(10)])
-    assert (dense[:5] - dense[5:]).tolist() == matrix.tolist()
-    assert not np.any(dense[:5] * dense[5:])

@@ -24,7 +24,7 @@ def private_radius(values: Integers, base: int, upper: int, epsilon: Fraction, n
     stops but with probability 0.05: the radius is then at most twice the largest value.
     """
     histogram = Histogram.from_values(values)
-    scale = 2 / epsilon
+    scale = radius_scale(epsilon)
     bar = math.ceil(2 * as_float(scale) * -math.log(_FAILURE))
     noisy_bar = noise.laplace(bar, scale)
     for threshold in doubling(base, upper)[1:-1].tolist():
@@ -32,3 +32,8 @@ def private_radius(values: Integers, base: int, upper: int, epsilon: Fraction, n
         if noise.laplace(beyond, scale) <= noisy_bar:
             return int(threshold)
     return upper
+
+
+def radius_scale(epsilon: Fraction) -> Fraction:
+    """Noise scale of ``private_radius``."""
+    return 2 / epsilon

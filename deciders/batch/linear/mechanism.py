@@ -1,0 +1,59 @@
+"""Mechanisms for a batch of numerical queries, and those of them that release a distribution."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+from deciders.batch.base import BatchMechanism, BatchOutput
+from deciders.batch.linear.universe import Rows
+from deciders.distributions import Floats
+from deciders.exact import Number
+from deciders.histogram import Integers
+from deciders.noise import Noise
+
+
+class LinearMechanism(BatchMechanism[Rows], Protocol):
+    """A batch mechanism that reads rows, pure or approximate.
+
+    Conformers: NoisyClasses, ClippedComposition, Numerical, NumericalInTwoSteps, Normalization,
+    GlobalTruncation, RangeMechanism, Signed.
+    """
+
+    def release(
+        self, table: Rows, /, epsilon: Number, noise: Noise, delta: Number = 0
+    ) -> BatchOutput:
+        """One (epsilon, delta)-DP output."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistributionFit:
+    """A private distribution on the universe and the answers on it.
+
+    ``answers`` and ``thresholds`` are (queries,), ``distribution`` the weight of each cell;
+    ``alpha`` is the error of the linear queries, None where it is not measured.
+    """
+
+    answers: Floats
+    thresholds: Integers
+    distribution: Floats
+    alpha: float | None = None
+
+
+class DistributionMechanism(ABC):
+    """Mix-in of the mechanisms that answer on a private distribution."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
+        """One (epsilon, delta)-DP distribution, with the answers on it."""
+
+    def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
+        """Answers and thresholds of one fit: post-processing."""
+        fit = self.fit(rows, epsilon, noise, delta)
+        return BatchOutput.of(fit.answers, fit.thresholds)
+
+    def noise_law(self, epsilon: Number) -> None:
+        """Nothing: errors of a distribution depend on the rows."""
+        return
