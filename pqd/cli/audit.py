@@ -35,7 +35,7 @@ def audit(
             help="How queries share the total: auto (whichever errs least on the synthetic table; "
             "taken if left out), alone (each by itself), or COUNTs and SUMs together by workload, "
             "identity, numerical, numerical_two, dyadic, normalization, global_truncation, "
-            "composition or ranges.",
+            "clipped_composition or ranges.",
         ),
     ] = None,
     alpha: options.Alpha = "0.05",

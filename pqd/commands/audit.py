@@ -72,8 +72,8 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         How queries share ``total_epsilon``: ``"alone"`` (each by itself at its share), the id of a
         mechanism that answers COUNT or SUM queries together (``workload``, ``identity``,
         ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
-        ``composition``, ``ranges``), or ``"auto"`` (whichever errs least on public data), which is
-        taken if it is left out.
+        ``clipped_composition``, ``ranges``), or ``"auto"`` (whichever errs least on public data),
+        which is taken if it is left out.
     alpha
         The error probability that the caller accepts: the level of the p-value and of the
         effectiveness thresholds.

@@ -71,7 +71,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     mechanism
         ``"auto"`` (errs least on the synthetic table), or ``workload``, ``identity``,
         ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
-        ``global_truncation``, ``composition``, ``ranges``.
+        ``global_truncation``, ``clipped_composition``, ``ranges``.
     alpha
         One minus the level of the intervals ``low .. high`` of single answers.
     columns
