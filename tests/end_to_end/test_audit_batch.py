@@ -25,7 +25,6 @@ from pqd.sql.workload_files import as_queries
 from reports import AuditReport
 from reports.terminal.audit import TerminalReport, rendered_text
 from tests.end_to_end.test_release import spent
-from tests.support.noises import Absent, Recorded
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 
@@ -380,50 +379,6 @@ def test_the_help_names_every_way(command: Command) -> None:
         assert mode in (pqd.audit.__doc__ or "")
 
 
-# What it hides ------------------------------------------------------------------------------------
-
-
-RECORDS: dict[str, Callable[[], Recorded]] = {
-    "near": lambda: Recorded([300, 2, 119, -3, 130, 250, 1, 0, 55], answer=True),
-    "below": lambda: Recorded([-(2**40)], answer=False),
-}
-OTHERS = {
-    "many other rows": table(9, 2000).assign(job="spy", pay=7),
-    "no rows": SECRET.iloc[:0],
-    "nothing but NULL": SECRET.astype(object).where(np.zeros(SECRET.shape, dtype=bool), None),
-    "texts for numbers": SECRET.assign(age="zebra-canary", pay="?", job=7),
-    "extremes": SECRET.assign(age=np.inf, pay=1e308),
-}
-
-
-def said(report: AuditReport, *, pages: bool = False) -> tuple[str, ...]:
-    verbose = rendered_text(TerminalReport(report, verbose=True), 60)
-    told = (str(report), report.to_json(), verbose, report.to_frame().to_csv())
-    if not pages:
-        return told
-    return (*told, report.to_html("pqd"), report.to_markdown(), report._repr_html_())
-
-
-SWAPPED = [(sharing, "near") for sharing in ("auto", "alone", "workload", "identity", "numerical")]
-
-
-@pytest.mark.parametrize(("sharing", "record"), [*SWAPPED, ("identity", "below")])
-def test_reports_do_not_depend_on_the_private_table(sharing: str, record: str) -> None:
-    queries = [MIXED[0], *MIXED[3:5]]
-    pages = record == "near"
-    expected = said(simulated(SECRET, RECORDS[record](), sharing, queries), pages=pages)
-    # Some rehearse at every run, which takes a while.
-    names = OTHERS if sharing in {"alone", "identity"} else ("many other rows", "extremes")
-    for name in names:
-        found = said(simulated(OTHERS[name], RECORDS[record](), sharing, queries), pages=pages)
-        assert found == expected, name
-
-
-def test_without_noise_the_same_tables_do_differ() -> None:
-    tables = (SECRET, OTHERS["many other rows"], OTHERS["no rows"])
-    assert len({said(simulated(table, Absent(), "identity")) for table in tables}) == 3
-
-
 # Specs --------------------------------------------------------------------------------------------
 
 SPEC = """
@@ -571,16 +526,6 @@ def test_a_wrong_shared_budget_is_refused_with_its_line(
     with pytest.raises(SpecError, match=message) as caught:
         read_spec(path)
     assert all(5 <= (problem.line or 0) <= 8 for problem in caught.value.problems)
-
-
-def test_reports_of_a_check_do_not_depend_on_the_private_table(tmp_path: Path) -> None:
-    told = set()
-    for number, private in enumerate((SECRET, OTHERS["many other rows"], OTHERS["no rows"])):
-        path = spec(tmp_path / str(number), private=private)
-        ledger = path.with_name("ledger.sqlite")
-        report = run_check(read_spec(path), RECORDS["near"](), ledger=ledger, detailed=True)
-        told.add((str(report), report.to_json(), report.to_html("pqd"), report.to_markdown()))
-    assert len(told) == 1
 
 
 def test_simulated_checks_are_stamped(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """Public preparation that hundreds of runs share, computed once in each process of the tests.
 
-Nothing is lost by that: both functions are pure, and what is remembered is found by the content of
+Nothing is lost by that: the functions are pure, and what is remembered is found by the content of
 every argument, the object included.  A run that let a private value into its preparation would
 ask with other content, and get another result, as it does without this.
 """
 
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import wraps
@@ -13,17 +14,36 @@ from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
-import deciders.evaluation.effectiveness
-from deciders.evaluation.effectiveness import decidable
+from deciders import Histogram
+from deciders.evaluation.effectiveness import (
+    decidable,
+    error_rates,
+    needed_epsilon,
+    operating_characteristic,
+    searched_threshold,
+)
 from pqd.batches.simulation import ErrorSimulation
+from pqd.planning import budget_split, choose_decider, estimates
+
+# They take the functions by name, and are loaded before any is replaced.
+PLANNING = budget_split, choose_decider, estimates
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def remembered(
-    function: Callable[P, R], content: Callable[..., object] = lambda *args: args
-) -> Callable[P, R]:
+def by_content(value: object) -> object:
+    """Return what tells a histogram from others; it also holds what it has computed so far."""
+    if isinstance(value, Histogram):
+        return Histogram, value.values.tobytes(), value.counts.tobytes()
+    return value
+
+
+def each(*arguments: object) -> object:
+    return [by_content(value) for value in arguments]
+
+
+def remembered(function: Callable[P, R], content: Callable[..., object] = each) -> Callable[P, R]:
     """Return ``function`` with a memory of its results, by the ``content`` of its arguments.
 
     What cannot be pickled is not kept.
@@ -43,21 +63,35 @@ def remembered(
     return found
 
 
-def staged(stage: ErrorSimulation, *rest: object) -> object:
-    """Return a stage without what it has read already, which follows from the cells."""
-    return stage._cells, stage._epsilon, stage._truth, stage.size, rest
+def simulated(simulation: ErrorSimulation, *rest: object) -> object:
+    """Return a simulation without what it has read already, which follows from the counts."""
+    return simulation._cells, simulation._epsilon, simulation._truth, simulation.size, rest
 
 
-ONCE = remembered(decidable), remembered(ErrorSimulation.errors, staged)
+ERRORS = remembered(ErrorSimulation.errors, simulated)
+EVALUATED: dict[str, Any] = {
+    function.__name__: remembered(function)
+    for function in (
+        decidable,
+        error_rates,
+        needed_epsilon,
+        operating_characteristic,
+        searched_threshold,
+    )
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def public_preparation() -> Iterator[None]:
-    """Remember whether an interval is decidable, and what a rehearsal errs by.
+    """Remember how deciders err on public stand-ins, and how a simulated mechanism does.
 
     For the folders whose conftest has this fixture: no test in them changes a decider.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deciders.evaluation.effectiveness, "decidable", ONCE[0])
-        patch.setattr(ErrorSimulation, "errors", ONCE[1])
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] in {"deciders", "pqd"}:
+                for attribute, function in EVALUATED.items():
+                    if vars(module).get(attribute) is function.__wrapped__:
+                        patch.setattr(module, attribute, function)
+        patch.setattr(ErrorSimulation, "errors", ERRORS)
         yield

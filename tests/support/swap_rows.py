@@ -1,0 +1,308 @@
+"""The swaps that are tested: a command on one workload, its tables, noises and renderings."""
+
+from typing import Any
+
+from deciders import DECIDERS
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.sql.grouping import Bins
+from pqd.sql.query import Query
+from tests.support.private_tables import (
+    AGE_TABLES,
+    AGES,
+    CANARY,
+    OTHER_PAY,
+    PAY,
+    PAY_FILES,
+    PAY_TABLES,
+    PERSON_TABLES,
+    PERSONS,
+    WORKER_TABLES,
+    WORKERS,
+    csv_of,
+    named,
+)
+from tests.support.swaps import (
+    EVERY,
+    RECORDS,
+    SCREEN,
+    Swap,
+    audit,
+    check,
+    compare,
+    from_file,
+    release,
+    twice,
+)
+
+NEAR, BOTH, ALL = (
+    dict.fromkeys(names, SCREEN) for names in (["near"], ["near", "far below"], RECORDS)
+)
+NEIGHBOUR, MANY, NONE = "a neighbour", "many other rows", "no rows"
+NULL, TEXTS, EXTREMES = "nothing but NULL", "texts for numbers", "extremes"
+
+# Pay and jobs -------------------------------------------------------------------------------------
+
+WHERE = "age > 25 AND job <> 'nurse' AND YEAR(born) = 1990"
+OPERANDS = {
+    "COUNT": "COUNT(*)",
+    "COUNT DISTINCT": "COUNT(DISTINCT job)",
+    "SUM": "SUM(pay)",
+    "AVG": "AVG(age)",
+    "MEDIAN": "MEDIAN(age)",
+    "QUANTILE": "QUANTILE(age, 0.25)",
+}
+AGGREGATES = [f"SELECT {operand} FROM D WHERE {WHERE}" for operand in OPERANDS.values()]
+BOUNDED = {"age": {"bounds": (0, 99)}}
+LONG = " * ".join(["LENGTH(job)"] * 6)
+CONDITIONS = ["job <> 'x'", f"{LONG} > 0", "job ILIKE 'X%' OR age * age * age > 1e300"]
+SPEC = """
+[private]
+path = "private.parquet"
+[synthetic.copy]
+path = "copy.parquet"
+[defaults]
+tau = 1.5
+epsilon = 0.5
+[columns.age]
+bounds = [0, 99]
+[[check]]
+id = "count"
+sql = "SELECT COUNT(*) FROM D WHERE age > 25"
+[[check]]
+id = "by-job"
+sql = "SELECT job, COUNT(*) FROM D GROUP BY job"
+[[check]]
+id = "middle"
+sql = "SELECT MEDIAN(age) FROM D"
+"""
+SWAPS: dict[str, Swap] = {
+    f"audit by {decider}": Swap(
+        audit(PAY, f"SELECT {OPERANDS[made.aggregate]} FROM D WHERE {WHERE}", decider=decider),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, TEXTS, EXTREMES),
+        BOTH,
+        differing=[NEIGHBOUR, MANY, NONE] if decider == "inv_count" else (),
+    )
+    for decider, made in DECIDERS.items()
+}
+SWAPS |= {
+    "audit of every aggregate": Swap(audit(PAY, AGGREGATES, columns=BOUNDED), PAY_TABLES),
+    "audit in detail": Swap(
+        audit(PAY, AGGREGATES, columns=BOUNDED, detailed=True),
+        PAY_TABLES,
+        {"near": EVERY, "far below": EVERY},
+        differing=[NEIGHBOUR, MANY],
+    ),
+    "audit of files": Swap(from_file(audit(PAY, AGGREGATES)), PAY_FILES),
+    "audit of two": Swap(
+        audit(PAY, ["SELECT COUNT(*) FROM D", "SELECT SUM(pay) FROM D"]), PAY_TABLES
+    ),
+    **{
+        f"audit of frames where {where}": Swap(
+            audit(AGES, ["SELECT SUM(age) FROM D", f"SELECT COUNT(*) FROM D WHERE {where}"]),
+            AGE_TABLES,
+        )
+        for where in CONDITIONS
+    },
+    "check": Swap(
+        check(PAY, SPEC),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, EXTREMES),
+        {"near": EVERY},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+}
+
+# Groups, bins and privacy units -------------------------------------------------------------------
+
+STATED = Query("SELECT COUNT(*) FROM D GROUP BY job", id="stated", keys=(("cook",), (CANARY[:0],)))
+BINNED = Bins.parse('"capital-gain"=0:10:2.5').of(
+    Query("SELECT COUNT(*) FROM D WHERE job <> 'nurse'", id="bins")
+)
+GROUPS = [
+    "SELECT COUNT(*) FROM D GROUP BY job",
+    "SELECT COUNT(DISTINCT age) FROM D WHERE age > 45 GROUP BY retired, job",
+    "SELECT SUM(age) FROM D WHERE age > 45 GROUP BY age",
+    'SELECT MEDIAN("capital-gain") FROM D GROUP BY retired',
+]
+NEITHER = [
+    "SELECT COUNT(*) FROM D WHERE job <> 'nurse'",
+    'SELECT SUM("capital-gain") FROM D',
+    "SELECT AVG(age) FROM D WHERE retired",
+    "SELECT QUANTILE(age, 0.25) FROM D",
+    "SELECT COUNT(DISTINCT pid) FROM D",
+]
+GAIN = {"capital-gain": {"bounds": (0, 10), "step": "0.25"}}
+FACTS = {"age": {"bounds": (0, 99)}, **GAIN}
+PEOPLE, OF_THREE, BY_AGE = PrivacyUnit("pid"), PrivacyUnit("PID", 3), PrivacyUnit("age", 2)
+UNITS: dict[str, tuple[Any, Any, PrivacyUnit | None]] = {
+    "groups, rows": (GROUPS, FACTS, None),
+    "groups, people of three rows": (GROUPS, FACTS, OF_THREE),
+    "bins, rows": ([*BINNED, STATED], GAIN, None),
+    "bins, people": ([*BINNED, STATED], GAIN, PEOPLE),
+    "neither, people of three rows": (NEITHER, FACTS, OF_THREE),
+    "neither, ages": (NEITHER, FACTS, BY_AGE),
+}
+SWAPS |= {
+    f"audit of {name}": Swap(
+        audit(PERSONS, queries, columns=facts, options={"unit": unit}),
+        PERSON_TABLES,
+        BOTH if name == "groups, people of three rows" else NEAR,
+        differing=[NEIGHBOUR, MANY, NONE],
+        secrets=(CANARY, "77777"),
+    )
+    for name, (queries, facts, unit) in UNITS.items()
+}
+SWAPS |= {
+    f"audit of files, {name}": Swap(
+        from_file(audit(PERSONS, [*GROUPS[:2], *BINNED], columns=FACTS, options={"unit": unit})),
+        csv_of(PERSON_TABLES),
+    )
+    for name, unit in {"rows": None, "people of three rows": OF_THREE}.items()
+}
+
+# Batches and releases -----------------------------------------------------------------------------
+
+MIXED = [
+    *(f"SELECT COUNT(*) FROM D WHERE age > {age}" for age in (10, 20, 30)),
+    "SELECT COUNT(*) FROM D GROUP BY job",
+    "SELECT SUM(pay) FROM D",
+    "SELECT SUM(pay) FROM D WHERE age > 30 AND job = 'cook'",
+    "SELECT MEDIAN(age) FROM D",
+]
+BATCHES = ["auto", "alone", "workload", "identity", "numerical"]
+BATCH_SPEC = """
+[private]
+path = "private.parquet"
+[synthetic.copy]
+path = "copy.parquet"
+[shared_budget]
+total_epsilon = "3/5"
+sharing = "identity"
+[defaults]
+tau = 30
+[[check]]
+id = "old"
+sql = "SELECT COUNT(*) FROM D WHERE age > 40"
+[[check]]
+id = "jobs"
+sql = "SELECT job, COUNT(*) FROM D GROUP BY job"
+[[check]]
+id = "middle"
+sql = "SELECT MEDIAN(age) FROM D"
+[[check]]
+id = "own"
+sql = "SELECT COUNT(*) FROM D WHERE age > 20"
+epsilon = "1/4"
+"""
+RELEASED = [
+    "SELECT COUNT(*) FROM D WHERE age > 30",
+    "SELECT COUNT(*) FROM D GROUP BY job",
+    "SELECT COUNT(pay) FROM D WHERE job <> 'nurse'",
+    "SELECT SUM(pay) FROM D",
+    "SELECT SUM(pay) FROM D WHERE age > 30 AND job = 'cook'",
+    "SELECT SUM(debt) FROM D WHERE age > 30",
+]
+RANGE_SUMS = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 9")]
+DEBT = {"debt": {"bounds": (-50, 50)}}
+OTHERS = "as many other rows"
+# Those that have pages; of the others the text is compared.
+PAGED = ("auto", "workload", "numerical", "clipped_composition")
+SWAPS |= {
+    f"audit of a batch, {batch}": Swap(
+        audit(WORKERS, [MIXED[0], *MIXED[3:5]], tau=20, options={"sharing": batch}),
+        WORKER_TABLES
+        if batch in {"alone", "identity"}
+        else named(WORKER_TABLES, OTHERS, MANY, EXTREMES),
+        {"near": EVERY, "far below": SCREEN} if batch == "identity" else {"near": EVERY},
+        differing=[OTHERS, MANY, NONE] if batch == "identity" else (),
+    )
+    for batch in BATCHES
+}
+SWAPS |= {
+    "check of a batch": Swap(
+        check(WORKERS, BATCH_SPEC), named(WORKER_TABLES, OTHERS, MANY, NONE), {"near": EVERY}
+    ),
+    **{
+        f"release, {mechanism}": Swap(
+            release(RELEASED, mechanism, columns=DEBT),
+            WORKER_TABLES,
+            dict.fromkeys(RECORDS, EVERY if mechanism in PAGED else SCREEN),
+            differing=[OTHERS, MANY, NONE] if mechanism in PAGED else (),
+        )
+        for mechanism in (*PAGED, "identity", "normalization")
+    },
+    "release of range sums": Swap(release(RANGE_SUMS, "ranges"), WORKER_TABLES, ALL),
+    "release with a ledger": Swap(
+        twice(lambda account: release(RELEASED, columns=DEBT, options={"accountant": account})),
+        named(WORKER_TABLES, OTHERS, MANY),
+    ),
+}
+
+# Comparisons --------------------------------------------------------------------------------------
+
+CANDIDATES = {"first": PAY, "second": OTHER_PAY}
+COMPARED = [
+    *AGGREGATES,
+    "SELECT COUNT(*) FROM D GROUP BY job",
+    "SELECT SUM(age) FROM D WHERE age > 25 GROUP BY job",
+]
+SHORT = [AGGREGATES[0], AGGREGATES[1], AGGREGATES[2], AGGREGATES[4]]
+ESTIMATORS = {
+    "auto": {"near": EVERY, "far below": EVERY},
+    "split": {"far above": EVERY},
+    "exponential": {"near": EVERY},
+    "race_to_the_top": {"far above": EVERY},
+}
+SWAPS |= {
+    f"comparison by {estimator}": Swap(
+        compare(CANDIDATES, COMPARED, estimator=estimator),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, EXTREMES),
+        records,
+    )
+    for estimator, records in ESTIMATORS.items()
+}
+SWAPS |= {
+    f"comparison with tau {tau} and epsilon {epsilon}": Swap(
+        compare(CANDIDATES, COMPARED, tau=tau, epsilon=epsilon, columns=BOUNDED),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NULL, "long text"),
+        {"near": EVERY},
+    )
+    for tau, epsilon in [("1%", "50"), ("90%", "0.01"), ("3", "0.5")]
+}
+COMPARED_FILES = ("lines of other lengths", "open quote", "no text", "zero byte")
+SWAPS |= {
+    "comparison": Swap(
+        compare(CANDIDATES, SHORT),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, EXTREMES),
+        dict.fromkeys(RECORDS, SCREEN),
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "comparison with references": Swap(
+        compare(CANDIDATES, COMPARED, references=1),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, TEXTS),
+        {"near": EVERY},
+    ),
+    "comparison with references, short": Swap(
+        compare(CANDIDATES, SHORT, references=1),
+        named(PAY_TABLES, NEIGHBOUR, MANY),
+        differing=[NEIGHBOUR, MANY],
+    ),
+    "comparison of files": Swap(
+        from_file(compare(CANDIDATES, COMPARED)),
+        named(PAY_FILES, NEIGHBOUR, NONE, *COMPARED_FILES),
+        {"near": EVERY},
+    ),
+    "comparison with a ledger": Swap(
+        twice(
+            lambda account: compare(
+                CANDIDATES, SHORT, references=1, options={"accountant": account}
+            )
+        ),
+        named(PAY_TABLES, NEIGHBOUR, MANY),
+        {"near": EVERY},
+    ),
+    "comparison per person": Swap(
+        compare(CANDIDATES, SHORT, options={"unit": PrivacyUnit("born", 2)}),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE),
+        {"near": EVERY},
+    ),
+}

@@ -1,0 +1,187 @@
+"""Swaps of the private table: one command on one workload, tables, one recorded noise.
+
+Noise is a record of what it gave, so whatever still differs between two tables did not come
+through it.  ``tests/support/swap_rows.py`` holds the rows: a command, a workload, a table or a
+rendering more is one row more.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+from pqd.commands.audit import run
+from pqd.commands.check import run_check
+from pqd.commands.compare import run_compare
+from pqd.commands.comparison_parameters import ComparisonParameters
+from pqd.commands.release import run_release
+from pqd.execution import Accountant
+from pqd.parameters import Parameters
+from pqd.spec import read_spec
+from pqd.sql.workload_files import as_queries
+from reports.models.audit import AuditReport
+from reports.models.compare import CompareReport
+from reports.models.release import ReleaseReport
+from reports.terminal.audit import TerminalReport, rendered_text
+from reports.terminal.compare import TerminalCompare
+from reports.terminal.release import TerminalRelease
+from tests.support.noises import Recorded
+from tests.support.private_tables import CANARY, WORKERS
+
+Progress = Callable[..., None]
+Run = Callable[[Any, Any, Progress], Any]
+Making = Callable[[], Any]
+
+# A new one per run, since it goes on through what was recorded.
+RECORDS: dict[str, Making] = {
+    "near": lambda: Recorded([4, 2, 19, -3, 130, 7, 1, 0, 55], answer=True),
+    "far below": lambda: Recorded([-(2**40)], answer=False),
+    "far above": lambda: Recorded([2**40, 2**35 + 1], answer=True),
+}
+
+# Commands: each returns its run on a workload -----------------------------------------------------
+
+
+def audit(synthetic: object, queries: Any, *, options: Any = None, **parameters: Any) -> Run:
+    """Return an audit with ``options`` of the run and ``parameters`` as a user states them."""
+    given: dict[str, Any] = {"tau": "1.5", "epsilon": "0.5", "alpha": "0.05"} | parameters
+
+    def audited(private: Any, noise: Any, progress: Progress) -> Any:
+        asked, stated = as_queries(queries), Parameters.parse(**given)
+        return run(private, synthetic, asked, stated, noise, progress, **(options or {}))
+
+    return audited
+
+
+def compare(
+    candidates: Mapping[str, object],
+    queries: Any,
+    *,
+    estimator: str = "auto",
+    references: int | None = None,
+    options: Any = None,
+    **parameters: Any,
+) -> Run:
+    """Return a comparison of ``candidates``; two queries have weights and tolerances of theirs."""
+    given: dict[str, Any] = {"tau": "20%", "epsilon": "0.5", "alpha": "0.05"} | parameters
+
+    def compared(private: Any, noise: Any, progress: Progress) -> Any:
+        asked, stated = as_queries(queries), Parameters.parse(decider=estimator, **given)
+        rules = ComparisonParameters.parse(stated, {"q1": 2}, {"q2": "1.5"}, references)
+        return run_compare(private, candidates, asked, rules, noise, progress, **(options or {}))
+
+    return compared
+
+
+def release(
+    queries: Any, mechanism: str = "auto", *, options: Any = None, **parameters: Any
+) -> Run:
+    """Return a release of answers on the workers."""
+    given: dict[str, Any] = {"tau": 1, "epsilon": "0.5", "alpha": 0.05} | parameters
+
+    def released(private: Any, noise: Any, progress: Progress) -> Any:
+        asked, stated = as_queries(queries), Parameters.parse(decider=mechanism, **given)
+        return run_release(private, WORKERS, asked, stated, noise, progress, **(options or {}))
+
+    return released
+
+
+def check(synthetic: pd.DataFrame, text: str) -> Run:
+    """Return a check of a spec that names ``private.parquet`` and ``copy.parquet``."""
+
+    def checked(private: pd.DataFrame, noise: Any, progress: Progress) -> Any:
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            private.to_parquet(folder / "private.parquet")
+            synthetic.to_parquet(folder / "copy.parquet")
+            (folder / "audit.toml").write_text(text, encoding="utf-8")
+            spec, ledger = read_spec(folder / "audit.toml"), folder / "ledger.sqlite"
+            return run_check(spec, noise, ledger=ledger, detailed=True, progress=progress)
+
+    return checked
+
+
+def from_file(inner: Run) -> Run:
+    """Return ``inner`` for private tables that are the bytes of a CSV file."""
+
+    def filed(private: bytes, noise: Any, progress: Progress) -> Any:
+        with TemporaryDirectory() as name:
+            path = Path(name) / "private.csv"
+            path.write_bytes(private)
+            return inner(path, noise, progress)
+
+    return filed
+
+
+def twice(inner: Callable[[Accountant], Run]) -> Run:
+    """Return two runs on one ledger, of which the second replays what the first drew."""
+
+    def both(private: Any, noise: Any, progress: Progress) -> Any:
+        with TemporaryDirectory() as name:
+            accountant = Accountant(Path(name) / "ledger.sqlite")
+            return [inner(accountant)(private, noise, progress) for _ in range(2)]
+
+    return both
+
+
+# Renderings ---------------------------------------------------------------------------------------
+
+
+def _verbose(report: Any) -> str:
+    """What the terminal shows in full, 60 columns wide; of a check, what it always shows."""
+    match report:
+        case AuditReport():
+            return rendered_text(TerminalReport(report, verbose=True), 60)
+        case CompareReport():
+            return rendered_text(TerminalCompare(report, verbose=True), 60)
+        case ReleaseReport():
+            return rendered_text(TerminalRelease(report), 60)
+    return str(report)
+
+
+RENDERINGS: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "verbose": _verbose,
+    "json": lambda report: str(report.to_json()),
+    "frame": lambda report: str(report.to_frame().to_csv()),
+    "html": lambda report: str(report.to_html("pqd")),
+    "markdown": lambda report: str(report.to_markdown()),
+    "notebook": lambda report: str(report._repr_html_()),
+}
+PAGES = ("html", "markdown", "notebook")
+SCREEN = ("text", "verbose", "json", "frame")
+EVERY = (*SCREEN, *PAGES)
+
+
+@dataclass(frozen=True)
+class Swap:
+    """A run and the private tables between which not one byte may differ.
+
+    ``records`` are the noises, each with the renderings that are compared.  ``differing`` tables
+    must differ in each of them without noise: else it would be worth nothing that they do not.
+    """
+
+    run: Run
+    tables: Mapping[str, Any]
+    records: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"near": SCREEN})
+    differing: Sequence[str] = ()
+    secrets: Sequence[str] = (CANARY,)
+
+    def said(self, table: str, noise: Any, renderings: Sequence[str]) -> dict[str, str]:
+        """Return what a run says, by rendering, and the steps that it tells of."""
+        steps: list[str] = []
+
+        def progress(stage: str, done: int = 0, total: int = 0) -> None:
+            steps.append(f"{stage} {done} {total}")
+
+        found = self.run(self.tables[table], noise, progress)
+        reports = found if isinstance(found, list) else [found]
+        told = {
+            f"{name} {number}": RENDERINGS[name](report)
+            for number, report in enumerate(reports)
+            for name in renderings
+        }
+        return told | {"progress": "\n".join(steps)}
