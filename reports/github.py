@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from reports.terminal.audit import SIMULATED
+from reports.text.audit import SIMULATED
 from reports.text.check import (
     advice,
     badge,

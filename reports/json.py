@@ -1,4 +1,6 @@
-"""The JSON rendering; its shape is docs/report-schema.md, its version ``schema_version``."""
+"""JSON rendering: its shape is docs/report-schema.md, its version ``schema_version``."""
+
+from __future__ import annotations
 
 import json
 import math
@@ -6,59 +8,36 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reports.models.audit import SCHEMA_VERSION, AuditReport
 from reports.text.numbers import plain
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckReport
-    from reports.models.compare import CompareReport
-    from reports.models.release import ReleaseReport
+    from reports.models.report import Report
+
+SCHEMA_VERSION = 2
 
 
-def report_dict(report: AuditReport) -> dict[str, Any]:
-    """Return ``report`` as JSON values."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "audit",
-        "private": report.private,
-        "synthetic": report.synthetic,
-        "tolerance": report.tolerance,
-        "spent_epsilon": plain(report.spent),
-        "cost": json_values(report.cost),
-        "simulated": report.simulated,
-        "notes": list(report.notes),
-        "verdicts": [json_values(verdict) for verdict in report.verdicts],
-        "refused": json_values(report.refused),
-    }
-
-
-def check_dict(report: "CheckReport") -> dict[str, Any]:
-    """Return what came of a spec as JSON values."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "check",
-        "spec": report.spec,
-        "private": report.private,
-        "exit_code": report.exit_code,
-        "dry": report.dry,
-        "baseline": report.baseline,
-        "spent_epsilon": 0 if report.dry else plain(report.cost.epsilon),
-        "cost": json_values(report.cost),
-        "simulated": report.simulated,
-        "notes": list(report.notes),
-        "checks": [json_values(check) for check in report.checks],
-    }
-
-
-def json_text(values: dict[str, Any]) -> str:
-    """Return ``values`` as indented JSON text that ends in a newline."""
+def json_text(report: Report) -> str:
+    """Report as indented JSON text that ends in a newline."""
+    values = report_values(report)
     return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def report_values(report: Report) -> dict[str, Any]:
+    """Report of any kind as JSON values."""
+    return {"schema_version": SCHEMA_VERSION, "kind": report.kind, **json_values(report)}
+
+
 def json_values(value: Any) -> Any:  # noqa: ANN401 - walks any tree of dataclasses
-    """Return ``value`` as JSON values: fractions as numbers, an infinite one as a string."""
+    """Value as JSON has it: fractions as numbers, an infinite one as a string.
+
+    A dataclass has its fields and, before them, what its ``computed()`` gives.
+    """
     if is_dataclass(value):
-        return {field.name: json_values(getattr(value, field.name)) for field in fields(value)}
+        computed = value.computed() if hasattr(value, "computed") else {}
+        stated = {field.name: getattr(value, field.name) for field in fields(value)}
+        return json_values({**computed, **stated})
+    if isinstance(value, dict):
+        return {name: json_values(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [json_values(part) for part in value]
     if isinstance(value, Fraction):
@@ -66,29 +45,3 @@ def json_values(value: Any) -> Any:  # noqa: ANN401 - walks any tree of dataclas
     if isinstance(value, float) and math.isinf(value):
         return "infinite"
     return value
-
-
-def compare_dict(report: "CompareReport") -> dict[str, Any]:
-    """Return ``report`` as JSON values."""
-    values = json_values(report)
-    for query, given in zip(values["queries"], report.queries, strict=True):
-        for cell, of in zip(query["cells"], given.cells, strict=True):
-            cell["standing"] = of.standing
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "compare",
-        "spent_epsilon": plain(report.cost.epsilon),
-        "simulated": report.simulated,
-        "tied": [list(names) for names in report.tied],
-        **values,
-    }
-
-
-def release_dict(report: "ReleaseReport") -> dict[str, Any]:
-    """Return ``report`` as JSON values."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "release",
-        "spent_epsilon": plain(report.cost.epsilon),
-        **json_values(report),
-    }

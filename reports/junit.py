@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from reports.terminal.audit import SIMULATED
+from reports.text.audit import SIMULATED
 from reports.text.check import cost_lines, detail_lines, message_text, remark_lines, stamped
 from reports.text.escape import visible
 

@@ -33,7 +33,7 @@ from pqd.accounting.hash_chain import Body, Chain, Entry, linked
 from pqd.accounting.stored_answers import encode
 from pqd.errors import LedgerError
 from pqd.interrupts import heed
-from reports.models.ledger import AccountFacts, LedgerFacts, RunFacts
+from reports.models.ledger import AccountFacts, LedgerReport, RunFacts
 
 if TYPE_CHECKING:
     from pqd.accounting.composition import Charge
@@ -258,7 +258,7 @@ class Ledger:
         lines = ({"hash": e.hash, "entry": e.text} for e in self.entries)
         return "".join(json.dumps(line) + "\n" for line in ({"hash": self._chain.start}, *lines))
 
-    def statement(self) -> LedgerFacts:
+    def statement(self) -> LedgerReport:
         """Return what a reader may see of the ledger."""
         tables = tuple(
             AccountFacts(
@@ -280,7 +280,7 @@ class Ledger:
             for account in self.accounts
         )
         limit = self._books.limit
-        return LedgerFacts(
+        return LedgerReport(
             self.path.name, self.head, len(self.entries), tables, limit.epsilon, limit.delta
         )
 

@@ -23,8 +23,7 @@ from pqd.planning.budget_split import Beside, One, Sharers, alone, distinct
 from pqd.planning.choose_decider import AUTO
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
-from reports.text.audit import share_text
-from reports.text.numbers import epsilon_text
+from reports.text.numbers import epsilon_text, share_text
 
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import Measure, Statistic

@@ -103,7 +103,7 @@ def audit(
             sharing=budget.sharing,
         )
     if not targets.takes_stdout:
-        from reports.terminal.audit import TerminalReport
+        from reports.terminal import TerminalReport
 
         options.show(TerminalReport(report, verbose=verbose))
     # Last, so that a verdict is seen even where this fails.

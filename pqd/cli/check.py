@@ -87,9 +87,9 @@ def check(
             detailed=outputs.has_page(targets),
         )
     if not outputs.takes_stdout(targets):
-        from reports.terminal.check import TerminalCheck
+        from reports.terminal import TerminalReport
 
-        options.show(TerminalCheck(report, verbose=verbose))
+        options.show(TerminalReport(report, verbose=verbose))
     if update_baseline and baseline is not None:
         from pqd.commands.baseline import read_baseline, write_baseline
 

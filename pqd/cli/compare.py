@@ -130,9 +130,9 @@ def compare(
             private, found, asked, rules, noise, show, accountant=accountant, unit=people
         )
     if not targets.takes_stdout:
-        from reports.terminal.compare import TerminalCompare
+        from reports.terminal import TerminalReport
 
-        options.show(TerminalCompare(report, verbose=verbose))
+        options.show(TerminalReport(report, verbose=verbose))
     # Last, so that a verdict is seen even where this fails.
     targets.write(report)
 

@@ -38,15 +38,15 @@ def show(
 
     Example: pqd ledger show private.csv
     """
-    from reports.models.ledger import TerminalLedger, ledger_json
+    from reports.terminal import TerminalReport
 
     options.check_target(json, str(place))
     ledger = _opened(place)
-    facts = ledger.statement()
+    report = ledger.statement()
     if json != "-":
-        options.show(TerminalLedger(facts))
+        options.show(TerminalReport(report))
     if json:
-        options.write(ledger_json(facts), json)
+        options.write(report.to_json(), json)
 
 
 @app.command()

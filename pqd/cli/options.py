@@ -240,12 +240,8 @@ def rendered(kind: str, report: AnyReport) -> str:
     if kind == "json":
         return report.to_json()
     if kind == "markdown":
-        from reports.markdown.check import markdown_text
-
-        return markdown_text(report)
-    from reports.html.document import html_text
-
-    return html_text(report, command_line())
+        return report.to_markdown()
+    return report.to_html(command_line())
 
 
 def command_line() -> str:

@@ -92,9 +92,7 @@ def _write(output: Output, report: CheckReport, spec: Path, *, aside: bool) -> N
         # Beside a rendering on standard output; the runner reads both streams.
         command_to_runner(commands(report, shown_path(spec)), aside=aside)
         if summary := os.environ.get(_SUMMARY_VARIABLE):
-            from reports.markdown.check import markdown_text
-
-            options.write(markdown_text(report), summary, append=True)
+            options.write(report.to_markdown(), summary, append=True)
     elif output.kind == "junit":
         from reports.junit import junit_text
 

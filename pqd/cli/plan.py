@@ -62,8 +62,8 @@ def plan(
         asked = options.selected(query, queries, bins, synthetic)
         report = run_plan(synthetic, asked, terms, people)
     if not targets.takes_stdout:
-        from reports.models.plan import TerminalPlan
+        from reports.terminal import TerminalReport
 
-        options.show(TerminalPlan(report, verbose=verbose))
+        options.show(TerminalReport(report, verbose=verbose))
     # Last, so that a plan is seen even where this fails.
     targets.write(report)

@@ -105,9 +105,9 @@ def release(
         asked = options.selected(query, queries, bins, private, synthetic)
         report = _of_tables(private, synthetic, asked, terms, ledger, target, fresh=fresh)
     if not targets.takes_stdout:
-        from reports.terminal.release import TerminalRelease
+        from reports.terminal import TerminalReport
 
-        options.show(TerminalRelease(report))
+        options.show(TerminalReport(report))
     # Last, so that an answer is seen even where this fails.
     targets.write(report)
 

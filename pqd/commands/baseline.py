@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pqd.commands.gates import status_of
 from pqd.errors import BaselineError
 from pqd.paths import unlinked, usable, write_text
-from reports.text.audit import share_text
+from reports.text.numbers import share_text
 
 if TYPE_CHECKING:
     from reports.models.check import CheckReport, CheckResult

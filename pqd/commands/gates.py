@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import grouped
 from reports.models.check import CheckResult, Gate, Status
-from reports.text.audit import budget_text, p_value_text, proof_sentence, threshold_text
-from reports.text.numbers import epsilon_text
+from reports.text.numbers import budget_text, epsilon_text, p_value_text, threshold_text
+from reports.text.query import proof_sentence
 
 if TYPE_CHECKING:
     from pqd.errors import PqdError

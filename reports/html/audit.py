@@ -1,29 +1,32 @@
-"""What the page of an audit is given."""
+"""Page of an audit: what its template shows."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from reports.html.budget import budget
 from reports.html.curves import Curves
+from reports.html.page import page
 from reports.html.query import asked, block, panel, tally_view, verdict_cells
-from reports.models.refusals import refused_lines
-from reports.terminal.audit import SIMULATED, remarks
-from reports.text.audit import cost_sentences
-from reports.text.escape import visible
-from reports.text.headlines import audit_headline, tally
+from reports.text.audit import SIMULATED, audit_costs, headline, remarks
 from reports.text.numbers import epsilon_text
+from reports.text.refusals import refused_lines
+from reports.text.words import tally
 
 if TYPE_CHECKING:
-    from reports.models.audit import AuditReport, Cost
+    from reports.models.audit import AuditReport
 
 
-def audit_context(report: AuditReport, command: str | None) -> dict[str, Any]:
-    """Return the context of ``audit.html.j2``."""
-    title, lead = audit_headline(report)
+def render(report: AuditReport, command: str | None) -> str:
+    """Page of ``audit.html.j2``."""
+    return page("audit.html.j2", **_context(report, command))
+
+
+def _context(report: AuditReport, command: str | None) -> dict[str, Any]:
+    title, lead = headline(report)
     curves = Curves()
     rows = _rows(report, curves)
-    tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
     return {
         "kind": "audit",
         "title": title,
@@ -39,12 +42,12 @@ def audit_context(report: AuditReport, command: str | None) -> dict[str, Any]:
         "rows": rows,
         "people": any(v.margin is not None and v.counted == "people" for v in report.verdicts),
         "drawings": curves.drawings(),
-        "cost": list(cost_sentences(report.cost, tables)),
+        "cost": list(audit_costs(report)),
         "budget": budget(report.cost),
         "command": command,
         "replays": report.cost.ledger is not None,
         "refused": list(refused_lines(report.refused)),
-        "remarks": [text.plain for text in remarks(report.verdicts, report.notes)],
+        "remarks": list(remarks(report.verdicts, report.notes)),
     }
 
 
@@ -65,17 +68,3 @@ def _rows(report: AuditReport, curves: Curves) -> list[dict[str, Any]]:
             for verdict in verdicts
         ]
     return rows
-
-
-def budget(cost: Cost) -> dict[str, Any] | None:
-    """Return how much of a limit is used up, in per cent of it; None without a limit."""
-    if not cost.limit or cost.total is None:
-        return None
-    used = min(float(cost.total / cost.limit), 1.0)
-    now = min(float(cost.epsilon / cost.limit), used)
-    return {
-        "before": round(100 * (used - now), 2),
-        "now": round(100 * now, 2),
-        "total": epsilon_text(cost.total),
-        "limit": epsilon_text(cost.limit),
-    }

@@ -1,15 +1,16 @@
-"""What the page of a check is given."""
+"""Page of a check: what its template shows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from reports.html.audit import budget
+from reports.html.budget import budget
 from reports.html.curves import Curves
+from reports.html.page import page
 from reports.html.pictures import shares
 from reports.html.query import asked, block, panel, verdict_cells
-from reports.terminal.audit import SIMULATED
+from reports.text.audit import SIMULATED
 from reports.text.check import (
     HOW_TO_READ,
     advice,
@@ -47,8 +48,12 @@ _NAMES = {
 }
 
 
-def check_context(report: CheckReport, command: str | None) -> dict[str, Any]:
-    """Return the context of ``check.html.j2``."""
+def render(report: CheckReport, command: str | None) -> str:
+    """Page of ``check.html.j2``."""
+    return page("check.html.j2", **_context(report, command))
+
+
+def _context(report: CheckReport, command: str | None) -> dict[str, Any]:
     curves = Curves()
     word = result(report)
     rows = [_row(entry, curves) for entry in worst_first(report)]

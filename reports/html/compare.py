@@ -1,4 +1,4 @@
-"""What the page of a comparison is given."""
+"""Page of a comparison: what its template shows."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from reports.html.audit import budget
+from reports.html.budget import budget
+from reports.html.page import page
 from reports.html.pictures import EstimatePicture, band, estimate_picture
 from reports.html.pictures import Scale as Share
 from reports.html.query import WORDS
-from reports.models.refusals import refused_lines
-from reports.terminal.audit import SIMULATED
-from reports.text.audit import cost_sentences, p_cell, question, share_text, threshold_text
-from reports.text.compare import listed, percent, rank_text
+from reports.text.audit import SIMULATED
+from reports.text.compare import KINDS, headline, rank_text
+from reports.text.cost import cost_sentences
 from reports.text.escape import visible
-from reports.text.headlines import (
-    KINDS,
-    STANDINGS,
-    between_text,
-    compare_headline,
-    counted,
-    gap_text,
+from reports.text.numbers import (
+    epsilon_text,
+    number_text,
+    p_cell,
+    percent,
+    share_text,
+    threshold_text,
 )
-from reports.text.numbers import epsilon_text, number_text
+from reports.text.query import question
+from reports.text.refusals import refused_lines
+from reports.text.words import STANDINGS, between_text, counted, gap_text, listed
 
 if TYPE_CHECKING:
     from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
@@ -34,9 +36,13 @@ _SYMBOLS = {"trusted": "✓", "not trusted": "✗", "undecided": "?"}
 _WHOLE = Share(0.0, 1.0)
 
 
-def compare_context(report: CompareReport, command: str | None) -> dict[str, Any]:
-    """Return the context of ``compare.html.j2``."""
-    title, lead = compare_headline(report)
+def render(report: CompareReport, command: str | None) -> str:
+    """Page of ``compare.html.j2``."""
+    return page("compare.html.j2", **_context(report, command))
+
+
+def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
+    title, lead = headline(report)
     anchors = _anchors(report.queries)
     names = [standing.candidate for standing in report.leaderboard]
     tables = f"{visible(report.private)}, compared with {len(report.candidates)} synthetic tables"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reports.text.audit import share_text
+from reports.text.numbers import share_text
 
 if TYPE_CHECKING:
     from reports.models.audit import CandidateFacts, QueryFacts

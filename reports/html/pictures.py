@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reports.text.audit import threshold_text
-from reports.text.numbers import number_text
+from reports.text.numbers import number_text, threshold_text
 
 if TYPE_CHECKING:
     from reports.models.compare import Cell, ComparedQuery

@@ -1,4 +1,4 @@
-"""What the page of a plan is given."""
+"""Page of a plan: what its template shows."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from reports.html.curves import Curves
+from reports.html.page import page
 from reports.html.query import asked, blocked, panel, tally_view
-from reports.models.refusals import refused_lines
-from reports.text.audit import budget_text, share_text, threshold_text
-from reports.text.headlines import plan_headline
-from reports.text.numbers import epsilon_text, number_text
+from reports.text.numbers import (
+    budget_text,
+    epsilon_text,
+    number_text,
+    share_text,
+    threshold_text,
+)
+from reports.text.plan import headline
+from reports.text.refusals import refused_lines
 
 if TYPE_CHECKING:
     from reports.models.plan import PlannedQuery, PlanReport
@@ -23,9 +29,13 @@ _BADGES = {
 }
 
 
-def plan_context(plan: PlanReport, command: str | None) -> dict[str, Any]:
-    """Return the context of ``plan.html.j2``."""
-    title, lead = plan_headline(plan)
+def render(plan: PlanReport, command: str | None) -> str:
+    """Page of ``plan.html.j2``."""
+    return page("plan.html.j2", **_context(plan, command))
+
+
+def _context(plan: PlanReport, command: str | None) -> dict[str, Any]:
+    title, lead = headline(plan)
     curves = Curves()
     rows = list(_rows(plan, curves))
     facts = [("Synthetic table", plan.synthetic), ("Tolerance", plan.tolerance)]

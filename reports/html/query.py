@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from reports.html.pictures import interval_picture, shares
 from reports.models.audit import Verdict
-from reports.terminal.audit import marks
-from reports.text.audit import (
-    budget_text,
-    headline,
-    p_cell,
+from reports.text.numbers import budget_text, number_text, p_cell, share_text, threshold_text
+from reports.text.query import (
+    marks,
     question,
     sentences,
-    share_text,
-    threshold_text,
     tolerance,
+    verdict_words,
     worth_sentence,
 )
-from reports.text.headlines import tally, worst_first
-from reports.text.numbers import number_text
+from reports.text.words import tally, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +84,7 @@ def asked(facts: QueryFacts) -> str:
 
 def verdict_cells(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict's badge and numbers, and what a column is sorted by."""
-    badge, words = headline(verdict)
+    badge, words = verdict_words(verdict)
     p, margin = verdict.p_value, verdict.margin
     return {
         "badge": badge,

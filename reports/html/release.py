@@ -1,22 +1,23 @@
-"""What the page of a release is given."""
+"""Page of a release: what its template shows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports.html.audit import budget
+from reports.html.budget import budget
+from reports.html.page import page
 from reports.html.pictures import Scale, band
-from reports.models.refusals import refused_lines
-from reports.terminal.release import SIMULATED
-from reports.text.audit import cost_sentences
-from reports.text.headlines import counted, gap_text, release_headline
+from reports.text.cost import cost_sentences
 from reports.text.numbers import epsilon_text, number_text
+from reports.text.refusals import refused_lines
 from reports.text.release import (
+    SIMULATED,
     asked,
     classes_text,
     difference,
     error_text,
+    headline,
     how_to_read,
     interval_text,
     level_text,
@@ -26,6 +27,7 @@ from reports.text.release import (
     tables_text,
     truncation_text,
 )
+from reports.text.words import counted, gap_text
 
 if TYPE_CHECKING:
     from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
@@ -36,9 +38,13 @@ _FEW = 12
 _FAR = 4.0
 
 
-def release_context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
-    """Return the context of ``release.html.j2``."""
-    title, lead = release_headline(report)
+def render(report: ReleaseReport, command: str | None) -> str:
+    """Page of ``release.html.j2``."""
+    return page("release.html.j2", **_context(report, command))
+
+
+def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
+    title, lead = headline(report)
     return {
         "kind": "release",
         "title": title,

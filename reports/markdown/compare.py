@@ -7,20 +7,22 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
-from reports.terminal.audit import SIMULATED
-from reports.text.audit import cost_sentences, question
+from reports.text.audit import SIMULATED
 from reports.text.compare import (
+    KINDS,
     SYMBOLS,
     cell_sign,
+    headline,
     how_to_read,
     named_sentence,
-    percent,
     query_sentences,
     rank_text,
     tie_sentences,
 )
+from reports.text.cost import cost_sentences
 from reports.text.escape import visible
-from reports.text.headlines import KINDS, compare_headline
+from reports.text.numbers import percent
+from reports.text.query import question
 
 if TYPE_CHECKING:
     from reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
@@ -36,21 +38,21 @@ _BOARD = (
 )
 
 
-def compare_parts(report: CompareReport) -> Iterator[str]:
-    """Yield the parts of a comparison."""
-    title, lead = compare_headline(report)
+def render(report: CompareReport) -> Iterator[str]:
+    """Parts of a comparison."""
+    title, lead = headline(report)
     yield f"## pqd compare: {markdown(title)}"
     if report.simulated:
         yield f"**{SIMULATED}**"
     yield sentence(lead)
     if report.leaderboard:
-        yield table(_BOARD, map(_standing, report.leaderboard))
+        yield table(_BOARD, map(_row, report.leaderboard))
     if told := list(tie_sentences(report)):
         yield items(told)
     yield from left_out(report.refused)
     if report.queries:
         yield folded("Every query on every candidate", _heat(report))
-        yield folded("Queries", [items(_asked(report.queries))])
+        yield folded("Queries", [items(_query_lines(report.queries))])
     if told := list(named_sentence(report)):
         yield folded("Where each is closest, and where it is farthest off", [items(told)])
     tables = f"{visible(report.private)}, compared with {len(report.candidates)} synthetic tables"
@@ -58,28 +60,28 @@ def compare_parts(report: CompareReport) -> Iterator[str]:
     yield folded("How to read this", [items([*how_to_read(report), *report.notes])])
 
 
-def _standing(standing: LeaderboardRow) -> list[str]:
-    kind = f" ({KINDS[standing.kind]})" if standing.kind in KINDS else ""
+def _row(row: LeaderboardRow) -> list[str]:
+    kind = f" ({KINDS[row.kind]})" if row.kind in KINDS else ""
     return [
-        rank_text(standing),
-        f"{code(standing.candidate)}{kind}",
-        f"**{markdown(percent(standing.share))}**",
-        markdown(f"{percent(standing.low)} to {percent(standing.high)}"),
-        str(standing.trusted),
-        str(standing.not_trusted),
-        str(standing.undecided),
+        rank_text(row),
+        f"{code(row.candidate)}{kind}",
+        f"**{markdown(percent(row.share))}**",
+        markdown(f"{percent(row.low)} to {percent(row.high)}"),
+        str(row.trusted),
+        str(row.not_trusted),
+        str(row.undecided),
     ]
 
 
 def _heat(report: CompareReport) -> Iterator[str]:
-    names = [standing.candidate for standing in report.leaderboard]
+    names = [row.candidate for row in report.leaderboard]
     columns = [("query", "---"), *((code(name), ":---:") for name in names)]
     single = [query for query in report.queries if query.block is None]
     if single:
         yield table(columns, (_signs(query, names) for query in single))
     blocks = (query for query in report.queries if query.block is not None)
-    for name, found in groupby(blocks, key=lambda query: query.block):
-        groups = list(found)
+    for name, members in groupby(blocks, key=lambda query: query.block):
+        groups = list(members)
         rows = [_signs(query, names) for query in groups]
         yield folded(f"{code(name or '')}: {len(groups)} groups", [table(columns, rows)])
 
@@ -90,11 +92,11 @@ def _signs(query: ComparedQuery, names: Sequence[str]) -> list[str]:
     return [code(query.group or query.id), *signs]
 
 
-def _asked(queries: Sequence[ComparedQuery]) -> Iterator[str]:
-    for name, found in groupby(queries, key=lambda query: query.block):
-        for query in found:
+def _query_lines(queries: Sequence[ComparedQuery]) -> Iterator[str]:
+    for name, members in groupby(queries, key=lambda query: query.block):
+        for query in members:
             if name is not None:
-                asked = question(query.aggregate, query.attribute, query.p, None)
-                yield f"{name}: {asked} per group"
+                text = question(query.aggregate, query.attribute, query.p, None)
+                yield f"{name}: {text} per group"
                 break
             yield f"{query.id}: {'; '.join(query_sentences(query))}"

@@ -7,15 +7,15 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
-from reports.terminal.release import SIMULATED
-from reports.text.audit import cost_sentences
-from reports.text.headlines import counted, gap_text, release_headline
+from reports.text.cost import cost_sentences
 from reports.text.numbers import epsilon_text, number_text
 from reports.text.release import (
+    SIMULATED,
     asked,
     batch_sentence,
     difference,
     error_text,
+    headline,
     how_to_read,
     interval_text,
     level_text,
@@ -23,11 +23,12 @@ from reports.text.release import (
     tables_text,
     truncation_text,
 )
+from reports.text.words import counted, gap_text
 
 if TYPE_CHECKING:
     from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
 
-_Entry = TypeVar("_Entry")
+_Row = TypeVar("_Row")
 # As many answers are seen at once.
 _SHOWN = 20
 # A comment holds 65,536 characters: so much of them for all answers, and for their queries.
@@ -41,9 +42,9 @@ _BATCHES = (
 )
 
 
-def release_parts(report: ReleaseReport) -> Iterator[str]:
-    """Yield the parts of a release."""
-    title, lead = release_headline(report)
+def render(report: ReleaseReport) -> Iterator[str]:
+    """Parts of a release."""
+    title, lead = headline(report)
     yield f"## pqd release: {markdown(title)}"
     if report.simulated:
         yield f"**{SIMULATED}**"
@@ -136,7 +137,7 @@ def _asked(query: ReleasedQuery) -> str:
     return f"{query.id if query.block is None else query.block}: {asked(query)}"
 
 
-def _fitting(rows: Iterable[tuple[_Entry, list[str]]]) -> list[tuple[_Entry, list[str]]]:
+def _fitting(rows: Iterable[tuple[_Row, list[str]]]) -> list[tuple[_Row, list[str]]]:
     """Return as many of the rows, from the first on, as there is room for."""
     found, room = [], _ROOM
     for entry, cells in rows:

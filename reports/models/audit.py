@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from reports.models.report import Plotted, Rendered
+from reports.models.report import Plotted, Report
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from reports.models.refusals import Refused
-
-SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +154,13 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport(Rendered, Plotted):
+class AuditReport(Report, Plotted):
     """Verdicts of one audit; ``notes`` are public remarks, ``tolerance`` is tau as it was given.
 
     ``refused`` are the queries that the synthetic table gives nothing to hold against.
     """
+
+    kind: ClassVar[str] = "audit"
 
     verdicts: tuple[Verdict, ...]
     private: str
@@ -180,11 +180,9 @@ class AuditReport(Rendered, Plotted):
         """Whether any verdict comes from seeded noise."""
         return any(verdict.simulated for verdict in self.verdicts)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON values."""
-        from reports.json import report_dict  # noqa: PLC0415 - renderings import the model
-
-        return report_dict(self)
+    def computed(self) -> dict[str, Any]:
+        """What the run spent, and whether noise was seeded."""
+        return {"spent_epsilon": self.spent, "simulated": self.simulated}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per query, without the candidates; one not asked has no outcome."""
@@ -197,9 +195,3 @@ class AuditReport(Rendered, Plotted):
 
     def _plotted(self) -> tuple[QueryFacts, ...]:
         return self.verdicts
-
-    def __str__(self) -> str:
-        """Return the terminal report as plain text, 80 columns wide."""
-        from reports.terminal.audit import report_text  # noqa: PLC0415 - renderings import the model
-
-        return report_text(self)

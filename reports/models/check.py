@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from reports.models.audit import Verdict
-from reports.models.report import Rendered
+from reports.models.report import Report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,11 +67,13 @@ def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckReport(Rendered):
+class CheckReport(Report):
     """What came of a spec; ``dry`` if nothing was decided and nothing spent.
 
     ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline compared with.
     """
+
+    kind: ClassVar[str] = "check"
 
     spec: str
     private: str
@@ -98,11 +100,10 @@ class CheckReport(Rendered):
         """Count the checks that passed, warned, failed, and so on."""
         return sum(entry.gate == gate for entry in self.checks)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON values."""
-        from reports.json import check_dict  # noqa: PLC0415 - renderings import the model
-
-        return check_dict(self)
+    def computed(self) -> dict[str, Any]:
+        """Exit code, what the run spent, and whether noise was seeded."""
+        spent = 0 if self.dry else self.cost.epsilon
+        return {"exit_code": self.exit_code, "spent_epsilon": spent, "simulated": self.simulated}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per verdict, without the candidates, each with its check.
@@ -120,10 +121,3 @@ class CheckReport(Rendered):
         names += [field.name for field in fields(Verdict) if field.name != "candidates"]
         frame = pd.DataFrame(rows).reindex(columns=names)
         return frame.astype({"epsilon": float, "alpha": float})
-
-    def __str__(self) -> str:
-        """Return the terminal report as plain text, 80 columns wide."""
-        from reports.terminal.audit import rendered_text  # noqa: PLC0415
-        from reports.terminal.check import TerminalCheck  # noqa: PLC0415 - the same
-
-        return rendered_text(TerminalCheck(self), 80)

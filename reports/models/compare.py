@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from reports.models.report import Rendered
+from reports.models.report import Report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +51,10 @@ class Cell:
         if self.p_value is None or self.p_value > self.alpha:
             return "undecided"
         return "trusted" if self.outcome == "yes" else "not trusted"
+
+    def computed(self) -> dict[str, Any]:
+        """Values that JSON holds beside the fields."""
+        return {"standing": self.standing}
 
     @property
     def strain(self) -> float | None:
@@ -137,13 +141,15 @@ class LeaderboardRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareReport(Rendered):
+class CompareReport(Report):
     """What one release per query says of every candidate.
 
     ``leaderboard`` is ordered by share; ``better`` holds each pair (a, b) for which it is
     established, for all pairs at once with probability at least 1 - alpha, that a is within
     tolerance on more of the weight of the queries than b.  ``candidates`` names the file of each.
     """
+
+    kind: ClassVar[str] = "compare"
 
     queries: tuple[ComparedQuery, ...]
     leaderboard: tuple[LeaderboardRow, ...]
@@ -176,11 +182,10 @@ class CompareReport(Rendered):
                 runs.append(tuple(run))
         return tuple(runs)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON values."""
-        from reports.json import compare_dict  # noqa: PLC0415 - renderings import the model
-
-        return compare_dict(self)
+    def computed(self) -> dict[str, Any]:
+        """What the run spent, whether noise was seeded, and the ties of the leaderboard."""
+        spent = self.cost.epsilon
+        return {"spent_epsilon": spent, "simulated": self.simulated, "tied": self.tied}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per query and candidate; a query not asked has but a reason."""
@@ -198,10 +203,3 @@ class CompareReport(Rendered):
                 rows.append({**public, **facts, "standing": cell.standing, "weight": query.weight})
         rows += [{"id": each.id, "reason": each.reason} for each in self.refused]
         return pd.DataFrame(rows)
-
-    def __str__(self) -> str:
-        """Return the terminal report as plain text, 80 columns wide."""
-        from reports.terminal.audit import rendered_text  # noqa: PLC0415
-        from reports.terminal.compare import TerminalCompare  # noqa: PLC0415 - the same
-
-        return rendered_text(TerminalCompare(self), 80)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from reports.models.report import Rendered
+from reports.models.report import Report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,8 +77,10 @@ class ReleasedBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseReport(Rendered):
+class ReleaseReport(Report):
     """Private answers to a workload: all that leaves a release about the private table."""
+
+    kind: ClassVar[str] = "release"
 
     queries: tuple[ReleasedQuery, ...]
     batches: tuple[ReleasedBatch, ...]
@@ -91,11 +93,9 @@ class ReleaseReport(Rendered):
     notes: tuple[str, ...] = ()
     refused: tuple[Refused, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON values."""
-        from reports.json import release_dict  # noqa: PLC0415 - renderings import the model
-
-        return release_dict(self)
+    def computed(self) -> dict[str, Any]:
+        """What the run spent."""
+        return {"spent_epsilon": self.cost.epsilon}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per query; one not asked has a reason and no answer."""
@@ -106,10 +106,3 @@ class ReleaseReport(Rendered):
         rows += [asdict(each) for each in self.refused]
         columns = [*names, *(["reason"] if self.refused else [])]
         return pd.DataFrame(rows, columns=columns).assign(simulated=self.simulated)
-
-    def __str__(self) -> str:
-        """Return the terminal report as plain text, 80 columns wide."""
-        from reports.terminal.audit import rendered_text  # noqa: PLC0415
-        from reports.terminal.release import TerminalRelease  # noqa: PLC0415 - the same
-
-        return rendered_text(TerminalRelease(self), 80)

@@ -1,58 +1,98 @@
-"""What every report can be turned into; the renderings are imported when they are asked for."""
+"""Base of every report: a frozen dataclass that any format can show.
+
+A report of kind ``audit`` is rendered by the file ``audit.py`` in each format's folder
+(``reports/html/audit.py``), imported when it is needed.  A new kind of report adds files of its
+name and edits none.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from reports.models.audit import AuditReport, QueryFacts
-    from reports.models.check import CheckReport
-    from reports.models.compare import CompareReport
-    from reports.models.plan import PlanReport
-    from reports.models.release import ReleaseReport
+    from reports.models.audit import QueryFacts
 
-    Report: TypeAlias = AuditReport | CheckReport | CompareReport | PlanReport | ReleaseReport
+# Where each format's function lives; models import none of them before it is used.
+_HOMES = {
+    "html_text": "reports.html",
+    "json_text": "reports.json",
+    "markdown_text": "reports.markdown",
+    "notebook_html": "reports.notebook",
+    "plot": "reports.plots",
+    "report_values": "reports.json",
+    "terminal_text": "reports.terminal",
+}
 
 
-class Rendered(ABC):
-    """Mix-in of the reports of audit, plan, check, compare and release."""
+def _home(function: str) -> Callable[..., Any]:
+    return cast("Callable[..., Any]", getattr(import_module(_HOMES[function]), function))
+
+
+def renderer(package: str, report: Report) -> Callable[..., Any]:
+    """Function ``render`` of the file of the report's kind in the package of a format.
+
+    Raises
+    ------
+    NotImplementedError
+        Reports of that kind have no such rendering.
+    """
+    home = f"{package}.{report.kind}"
+    try:
+        module = import_module(home)
+    except ModuleNotFoundError as error:
+        if error.name != home:
+            raise
+        form = package.rpartition(".")[2]
+        raise NotImplementedError(
+            f"a report of kind {report.kind!r} has no {form} rendering: there is no {home}"
+        ) from None
+    return cast("Callable[..., Any]", module.render)
+
+
+class Report(ABC):
+    """Base of the reports of audit, check, compare, plan and release, and of a ledger's.
+
+    ``kind`` names the report in JSON, and its file in every format's folder.
+    """
 
     __slots__ = ()
+    kind: ClassVar[str]
 
-    @abstractmethod
+    def computed(self) -> dict[str, Any]:
+        """Values that JSON holds beside the fields."""
+        return {}
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON values."""
+        """Report as plain JSON values (docs/report-schema.md)."""
+        return cast("dict[str, Any]", _home("report_values")(self))
 
     def to_json(self) -> str:
-        """Return the report as JSON text (docs/report-schema.md)."""
-        from reports.json import json_text  # noqa: PLC0415 - renderings import the models
-
-        return json_text(self.to_dict())
+        """Report as JSON text (docs/report-schema.md)."""
+        return cast("str", _home("json_text")(self))
 
     def to_html(self, command: str | None = None) -> str:
-        """Return the report as a page of HTML that needs no other file.
+        """Report as a page of HTML that needs no other file.
 
         ``command`` is the command that makes it again, to be shown.
         """
-        from reports.html.document import html_text  # noqa: PLC0415 - the same
-
-        return html_text(cast("Report", self), command)
+        return cast("str", _home("html_text")(self, command))
 
     def to_markdown(self) -> str:
-        """Return the report as GitHub-flavoured Markdown, small enough for a comment."""
-        from reports.markdown.check import markdown_text  # noqa: PLC0415 - the same
-
-        return markdown_text(cast("Report", self))
+        """Report as GitHub-flavoured Markdown, small enough for a comment."""
+        return cast("str", _home("markdown_text")(self))
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from reports.notebook import notebook_html  # noqa: PLC0415 - the same
+        """Report as a notebook shows it."""
+        return cast("str", _home("notebook_html")(self))
 
-        return notebook_html(cast("Report", self))
+    def __str__(self) -> str:
+        """Report as plain text for a terminal of 80 columns."""
+        return cast("str", _home("terminal_text")(self))
 
 
 class Plotted(ABC):
@@ -62,7 +102,7 @@ class Plotted(ABC):
 
     @abstractmethod
     def _plotted(self) -> Sequence[QueryFacts]:
-        """Return the queries that have curves."""
+        """Queries that have curves."""
 
     def plot_operating_characteristic(
         self,
@@ -90,6 +130,4 @@ class Plotted(ABC):
         ParameterError
             There is no such query, or the report was made without ``detailed=True``.
         """
-        from reports.plots import plot  # noqa: PLC0415 - a heavy import that only plots need
-
-        return plot(self._plotted(), id, ax)
+        return cast("Axes", _home("plot")(self._plotted(), id, ax))

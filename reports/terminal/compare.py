@@ -1,101 +1,94 @@
-"""The terminal rendering of ``pqd compare``: leaderboard first, then a line per query."""
+"""Terminal rendering of ``pqd compare``: leaderboard first, then a line per query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.audit import SIMULATED, indented, left_out, wrapped
-from reports.text.audit import cost_sentences, question
+from reports.terminal.blocks import left_out
+from reports.terminal.layout import NARROW
+from reports.text.audit import SIMULATED
 from reports.text.compare import (
     SYMBOLS,
     cell_sentence,
     cell_sign,
     column_names,
+    compare_costs,
     how_to_read,
     named_sentence,
-    percent,
     query_sentences,
     rank_text,
     share_words,
     tie_sentences,
 )
 from reports.text.escape import visible
+from reports.text.numbers import percent
+from reports.text.query import question
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.console import RenderResult
 
     from reports.models.compare import ComparedQuery, CompareReport
+    from reports.terminal.layout import Screen
     from reports.text.compare import Columns
 
 _STYLES = {"trusted": "bold green", "not trusted": "bold red", "undecided": "bold yellow"}
-# Below this width a table would cut its numbers off.
-_NARROW = 72
 _BAR = 16
 
 
-class TerminalCompare:
-    """A rich renderable of a comparison; ``verbose`` tells every query in full."""
-
-    def __init__(self, report: CompareReport, *, verbose: bool = False) -> None:
-        """Keep the report."""
-        self._report, self._verbose = report, verbose
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the leaderboard, the queries, the summary."""
-        report, width = self._report, options.max_width
-        unicode = options.encoding.lower().startswith("utf")
-        if report.simulated:
-            yield from wrapped(Text(SIMULATED, style="bold yellow"), console, width)
-            yield Text()
-        yield from self._board(console, width, unicode=unicode)
+def render(report: CompareReport, screen: Screen, *, verbose: bool) -> RenderResult:
+    """Lines of a comparison; ``verbose`` tells every query in full."""
+    if report.simulated:
+        yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
-        if self._verbose:
-            for query in report.queries:
-                yield from _full(query, console, width, "±" if unicode else "+-")
-        else:
-            yield from _lines(report, console, width, unicode=unicode)
-        yield Text()
-        for line in left_out(report.refused):
-            yield from wrapped(line, console, width)
-        tables = f"{visible(report.private)}, whatever the number of candidates"
-        for sentence in (*_costs(report, tables), *how_to_read(report, unicode=unicode)):
-            yield from wrapped(Text(visible(sentence)), console, width)
-        for note in report.notes:
-            yield from wrapped(Text(visible(note)), console, width)
+    yield from _board(report, screen)
+    yield Text()
+    if verbose:
+        for query in report.queries:
+            yield from _full(query, screen)
+    else:
+        yield from _lines(report, screen)
+    yield Text()
+    yield from screen.paragraphs(left_out(report.refused))
+    tables = f"{visible(report.private)}, whatever the number of candidates"
+    told = (*compare_costs(report, tables), *how_to_read(report, unicode=screen.unicode))
+    yield from screen.paragraphs(map(visible, (*told, *report.notes)))
 
-    def _board(self, console: Console, width: int, *, unicode: bool) -> RenderResult:
-        report = self._report
-        if width < _NARROW:
-            for standing in report.leaderboard:
-                head = Text(visible(standing.candidate), style="bold")
-                yield from wrapped(head, console, width)
-                yield from indented(Text(share_words(standing)), console, width)
-        else:
-            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-            table.add_column("rank", no_wrap=True)
-            table.add_column("candidate", overflow="fold")
-            table.add_column("within", justify="right", no_wrap=True)
-            table.add_column(f"0 %{'100 %':>{_BAR - 3}}", no_wrap=True)
-            table.add_column("true share", no_wrap=True)
-            for title in ("yes", "no", "?"):
-                table.add_column(title, justify="right")
-            for standing in report.leaderboard:
-                table.add_row(
-                    rank_text(standing, unicode=unicode),
-                    Text(visible(standing.candidate), style="bold"),
-                    percent(standing.share),
-                    _bar(standing.low, standing.share, standing.high, unicode=unicode),
-                    f"{percent(standing.low)} to {percent(standing.high)}",
-                    *(str(n) for n in (standing.trusted, standing.not_trusted, standing.undecided)),
-                )
-            yield table
-        for sentence in (*tie_sentences(report), *named_sentence(report)):
-            yield from wrapped(Text(visible(sentence)), console, width)
+
+def _board(report: CompareReport, screen: Screen) -> RenderResult:
+    if screen.width < NARROW:
+        for row in report.leaderboard:
+            yield from screen.wrapped(visible(row.candidate), "bold")
+            yield from screen.indented(share_words(row))
+    else:
+        yield _table(report, screen)
+    for sentence in (*tie_sentences(report), *named_sentence(report)):
+        yield from screen.wrapped(visible(sentence))
+
+
+def _table(report: CompareReport, screen: Screen) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("rank", no_wrap=True)
+    table.add_column("candidate", overflow="fold")
+    table.add_column("within", justify="right", no_wrap=True)
+    table.add_column(f"0 %{'100 %':>{_BAR - 3}}", no_wrap=True)
+    table.add_column("true share", no_wrap=True)
+    for title in ("yes", "no", "?"):
+        table.add_column(title, justify="right")
+    for row in report.leaderboard:
+        table.add_row(
+            rank_text(row, unicode=screen.unicode),
+            Text(visible(row.candidate), style="bold"),
+            percent(row.share),
+            _bar(row.low, row.share, row.high, unicode=screen.unicode),
+            f"{percent(row.low)} to {percent(row.high)}",
+            *(str(number) for number in (row.trusted, row.not_trusted, row.undecided)),
+        )
+    return table
 
 
 def _bar(low: float, share: float, high: float, *, unicode: bool) -> str:
@@ -107,49 +100,42 @@ def _bar(low: float, share: float, high: float, *, unicode: bool) -> str:
     return "".join(signs)
 
 
-def _lines(report: CompareReport, console: Console, width: int, *, unicode: bool) -> Iterator[Text]:
-    """Yield each query with a sign per candidate: on one line where there is room."""
-    columns = column_names(report)
+def _lines(report: CompareReport, screen: Screen) -> Iterator[Text]:
+    """Each query with a sign per candidate: on one line where there is room."""
+    columns, symbols = column_names(report), SYMBOLS[screen.unicode]
     for legend in columns.legend:
-        yield from wrapped(Text(legend, style="dim"), console, width)
+        yield from screen.wrapped(legend, "dim")
     signs = columns.width * len(columns.candidates)
     longest = max((len(visible(query.id)) for query in report.queries), default=0)
-    if signs + longest > width:
+    if signs + longest > screen.width:
         for query in report.queries:
-            yield from _stacked(query, columns, console, width, SYMBOLS[unicode])
+            yield from _stacked(query, columns, screen)
         return
     yield Text("".join(f"{title:<{columns.width}}" for title in columns.titles), style="dim")
     for query in report.queries:
         line = Text(no_wrap=True)
         for name in columns.candidates:
             cell = query.cell(name)
-            sign = cell_sign(cell, SYMBOLS[unicode])
-            line.append(f"{sign:<{columns.width}}", style=_STYLES[cell.standing])
-        line.append(_cut(_asked(query), width - signs, "…" if unicode else "..."))
+            line.append(f"{cell_sign(cell, symbols):<{columns.width}}", _STYLES[cell.standing])
+        line.append(_cut(_words(query), screen.width - signs, "…" if screen.unicode else "..."))
         yield line
 
 
-def _stacked(
-    query: ComparedQuery,
-    columns: Columns,
-    console: Console,
-    width: int,
-    symbols: Mapping[str, str],
-) -> Iterator[Text]:
-    """Yield one query, and below it the candidates with their signs."""
-    yield from wrapped(Text(_asked(query)), console, width)
+def _stacked(query: ComparedQuery, columns: Columns, screen: Screen) -> Iterator[Text]:
+    """One query, and below it the candidates with their signs."""
+    yield from screen.wrapped(_words(query))
     line = Text()
     for name, title in zip(columns.candidates, columns.titles, strict=True):
         cell = query.cell(name)
         # One word each, so that no line breaks between a candidate and its sign.
-        line.append(f"{title}:{cell_sign(cell, symbols)}", style=_STYLES[cell.standing])
+        line.append(f"{title}:{cell_sign(cell, SYMBOLS[screen.unicode])}", _STYLES[cell.standing])
         line.append("  ")
-    yield from indented(line, console, width)
+    yield from screen.indented(line)
 
 
-def _asked(query: ComparedQuery) -> str:
-    asked = question(query.aggregate, query.attribute, query.p, query.where)
-    return f"{visible(query.id)}  {asked}"
+def _words(query: ComparedQuery) -> str:
+    text = question(query.aggregate, query.attribute, query.p, query.where)
+    return f"{visible(query.id)}  {text}"
 
 
 def _cut(text: str, width: int, sign: str) -> str:
@@ -159,18 +145,13 @@ def _cut(text: str, width: int, sign: str) -> str:
     return set_cell_size(text, max(0, width - len(sign))).rstrip() + sign
 
 
-def _full(query: ComparedQuery, console: Console, width: int, sign: str) -> Iterator[Text]:
-    """Yield one query in full."""
-    yield from wrapped(Text(visible(query.id), style="bold"), console, width)
+def _full(query: ComparedQuery, screen: Screen) -> Iterator[Text]:
+    """One query in full."""
+    yield from screen.wrapped(visible(query.id), "bold")
     for text in query_sentences(query):
-        yield from indented(Text(visible(text)), console, width)
+        yield from screen.indented(visible(text))
     for cell in query.cells:
         line = Text(visible(cell.candidate), style=_STYLES[cell.standing])
-        line.append(f": {cell_sentence(cell, query, sign)}", style="default")
-        yield from indented(line, console, width)
+        line.append(f": {cell_sentence(cell, query, screen.sign)}", style="default")
+        yield from screen.indented(line)
     yield Text()
-
-
-def _costs(report: CompareReport, tables: str) -> Iterator[str]:
-    for sentence in cost_sentences(report.cost, tables):
-        yield sentence.replace(", which is taken as public", "; candidates are taken as public")

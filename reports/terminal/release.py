@@ -1,4 +1,4 @@
-"""The terminal rendering of ``pqd release``: per batch how it was answered, then every answer."""
+"""Terminal rendering of ``pqd release``: per batch how it was answered, then every answer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.audit import indented, left_out, wrapped
-from reports.text.audit import cost_sentences, question
+from reports.terminal.blocks import left_out
+from reports.text.cost import cost_sentences
 from reports.text.escape import visible
-from reports.text.headlines import counted
 from reports.text.numbers import epsilon_text, number_text
+from reports.text.query import question
 from reports.text.release import (
+    SIMULATED,
     batch_sentence,
     interval_text,
     level_text,
@@ -20,64 +21,51 @@ from reports.text.release import (
     tables_text,
     truncation_text,
 )
+from reports.text.words import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-
     from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
-
-SIMULATED = "SIMULATED: these answers come from seeded noise and protect nobody."
-
-
-class TerminalRelease:
-    """A rich renderable of a release."""
-
-    def __init__(self, report: ReleaseReport) -> None:
-        """Keep the report."""
-        self._report = report
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the batches with their answers, then the summary."""
-        report, width = self._report, options.max_width
-        sign = "±" if options.encoding.lower().startswith("utf") else "+-"
-        if report.simulated:
-            yield from wrapped(Text(SIMULATED, style="bold yellow"), console, width)
-            yield Text()
-        for batch in report.batches:
-            yield from _batch(batch, console, width)
-            for query in report.queries:
-                if query.batch == batch.name:
-                    yield from _query(query, console, width, sign)
-            yield Text()
-        for line in left_out(report.refused):
-            yield from wrapped(line, console, width)
-        for sentence in (*_reading(report), *report.notes):
-            yield from wrapped(Text(visible(sentence)), console, width)
+    from reports.terminal.layout import Screen
 
 
-def _batch(batch: ReleasedBatch, console: Console, width: int) -> Iterator[Text]:
-    """Yield what is said of all queries of a batch."""
+def render(report: ReleaseReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:  # noqa: ARG001 - all is told
+    """Lines of a release: the batches with their answers, then the summary."""
+    if report.simulated:
+        yield from screen.wrapped(SIMULATED, "bold yellow")
+        yield Text()
+    for batch in report.batches:
+        yield from _batch(batch, screen)
+        for query in report.queries:
+            if query.batch == batch.name:
+                yield from _query(query, screen)
+        yield Text()
+    yield from screen.paragraphs(left_out(report.refused))
+    yield from screen.paragraphs(map(visible, (*_reading(report), *report.notes)))
+
+
+def _batch(batch: ReleasedBatch, screen: Screen) -> Iterator[Text]:
+    """What is said of all queries of a batch."""
     number = counted(batch.queries, "query", "queries")
     head = Text.assemble((visible(batch.name), "bold"))
     head.append(f"   {number} together at epsilon {epsilon_text(batch.epsilon)}")
     if batch.replayed:
         head.append("   replayed, paid for before")
-    yield from wrapped(head, console, width)
-    yield from indented(Text(visible(batch_sentence(batch)), style="dim"), console, width)
+    yield from screen.wrapped(head)
+    yield from screen.indented(visible(batch_sentence(batch)), "dim")
 
 
-def _query(query: ReleasedQuery, console: Console, width: int, sign: str) -> Iterator[Text]:
-    """Yield one query and its answer."""
+def _query(query: ReleasedQuery, screen: Screen) -> Iterator[Text]:
+    """One query and its answer."""
     line = Text.assemble((visible(query.id), "bold"))
-    asked = question(query.aggregate, query.attribute, None, query.where)
-    line.append(f"  {asked}", style="default")
-    yield from wrapped(line, console, width)
+    text = question(query.aggregate, query.attribute, None, query.where)
+    line.append(f"  {text}", style="default")
+    yield from screen.wrapped(line)
     answer = Text(number_text(query.answer), style="bold green")
     if within := interval_text(query, ".."):
         answer.append(f"   {within}", style="default")
-    for part in _facts(query, sign):
+    for part in _facts(query, screen.sign):
         answer.append(f"; {part}", style="default")
-    yield from indented(answer, console, width)
+    yield from screen.indented(answer)
 
 
 def _facts(query: ReleasedQuery, sign: str) -> Iterator[str]:

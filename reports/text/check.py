@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from reports.terminal.audit import group_parts, remarks
-from reports.text.audit import cost_sentences, headline, p_cell, sentences, tolerance
+from reports.text.audit import remarks
+from reports.text.cost import cost_sentences
 from reports.text.escape import visible
-from reports.text.numbers import epsilon_text, number_text
+from reports.text.numbers import epsilon_text, number_text, p_cell
+from reports.text.query import group_parts, sentences, tolerance, verdict_words
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -167,7 +168,7 @@ def detail_lines(entry: CheckResult, sign: str = "±") -> Iterator[str]:
 
 def group_line(verdict: Verdict, sign: str = "±") -> str:
     """Return the verdict of one group in one line."""
-    return "   ".join([headline(verdict)[0], *group_parts(verdict, sign)])
+    return "   ".join([verdict_words(verdict)[0], *group_parts(verdict, sign)])
 
 
 def advice(entry: CheckResult) -> Iterator[str]:
@@ -229,7 +230,7 @@ def _shared_lines(report: CheckReport) -> Iterator[str]:
 
 def remark_lines(report: CheckReport) -> Iterator[str]:
     """Yield how to read the verdicts, the report's notes, and what it was compared with."""
-    yield from (text.plain for text in remarks(_verdicts(report), report.notes))
+    yield from remarks(_verdicts(report), report.notes)
     if report.baseline is not None:
         known, new = report.count("known"), report.count("fail")
         failures = f"{known} failed there too, {new} did not"

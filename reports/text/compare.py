@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reports.text.audit import p_value_text, question, share_text, threshold_text
+from reports.text.cost import cost_sentences
 from reports.text.escape import visible
-from reports.text.numbers import number_text
+from reports.text.numbers import number_text, p_value_text, percent, share_text, threshold_text
+from reports.text.query import question
+from reports.text.refusals import refused_lead
+from reports.text.words import counted, listed
 
 if TYPE_CHECKING:
     from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
 
+KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
 # By whether the terminal shows Unicode: the signs of within and outside.
 SYMBOLS = {True: {"yes": "\u2713", "no": "\u2717"}, False: {"yes": "+", "no": "x"}}
 _DASH = {True: "\u2013", False: "-"}
@@ -30,7 +34,7 @@ class Columns:
     @property
     def width(self) -> int:
         """How wide each is."""
-        return max(5, 2 + max(map(len, self.titles)))
+        return max(5, 2 + max(map(len, self.titles), default=0))
 
 
 def column_names(report: CompareReport) -> Columns:
@@ -54,15 +58,6 @@ def cell_sign(cell: Cell, signs: Mapping[str, str]) -> str:
     return f"({sign})" if cell.standing == "undecided" else sign
 
 
-def percent(share: float) -> str:
-    """Return a share in whole per cent, never rounded to all or nothing."""
-    if 0 < share <= 0.005:
-        return "< 1 %"
-    if 0.995 <= share < 1:
-        return "> 99 %"
-    return f"{100 * share:.0f} %"
-
-
 def share_words(standing: LeaderboardRow) -> str:
     """Return ``within tolerance on 73 % (55 % to 86 %); 7 yes, 2 no, 1 undecided``."""
     text = f"{percent(standing.share)} ({percent(standing.low)} to {percent(standing.high)})"
@@ -75,13 +70,6 @@ def rank_text(standing: LeaderboardRow, *, unicode: bool = True) -> str:
     if standing.best_rank == standing.worst_rank:
         return str(standing.best_rank)
     return f"{standing.best_rank}{_DASH[unicode]}{standing.worst_rank}"
-
-
-def listed(names: tuple[str, ...] | list[str]) -> str:
-    """Return ``a, b and c``."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def tie_sentences(report: CompareReport) -> Iterator[str]:
@@ -172,3 +160,39 @@ def how_to_read(report: CompareReport, *, unicode: bool = True) -> Iterator[str]
         f"The true shares lie in all brackets at once with probability {sure} % or more. Ranks and "
         f"'better' hold for all candidates at once in the same sense."
     )
+
+
+def headline(report: CompareReport) -> tuple[str, str]:
+    """Return which candidate is within tolerance most often, and how sure that is."""
+    ranked = [s for s in report.leaderboard if s.kind == "candidate"] or list(report.leaderboard)
+    if not ranked or not report.queries:
+        return "Nothing was compared", "There is nothing to tell."
+    first = ranked[0]
+    lead = share_sentence(first, report.queries)
+    others = [standing.candidate for standing in ranked[1:]]
+    rivals = [name for name in others if (first.candidate, name) not in report.better]
+    if len(ranked) == 1:
+        title = f"{percent(first.share)} of the queries hold on {visible(first.candidate)}"
+    elif rivals:
+        title = f"{visible(first.candidate)} comes first, but not for certain"
+        lead += f" It cannot be told apart from {visible(listed(rivals))} at this epsilon."
+    else:
+        title = f"{visible(first.candidate)} is the best of {counted(len(ranked), 'candidate')}"
+        lead += " It is established that it is better than each of the others."
+    return title, lead + refused_lead(report.refused)
+
+
+def share_sentence(standing: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
+    """Return the share of a candidate and what it lies in."""
+    weighed = " by weight" if len({query.weight for query in queries}) > 1 else ""
+    between = f"between {percent(standing.low)} and {percent(standing.high)}"
+    return (
+        f"{visible(standing.candidate)} is within tolerance on {percent(standing.share)} of "
+        f"{counted(len(queries), 'query', 'queries')}{weighed}; the true share lies {between}."
+    )
+
+
+def compare_costs(report: CompareReport, tables: str) -> Iterator[str]:
+    """Sentences on what a comparison cost, and what is taken as public."""
+    for sentence in cost_sentences(report.cost, tables):
+        yield sentence.replace(", which is taken as public", "; candidates are taken as public")

@@ -36,3 +36,51 @@ def epsilon_text(epsilon: Fraction | float) -> str:
     exact = Fraction(epsilon)
     text = f"{float(exact):.6g}"
     return text if Fraction(text) == exact or not isinstance(epsilon, Fraction) else str(exact)
+
+
+def share_text(probability: float | None) -> str:
+    """Return a probability in per cent, never rounded to a certainty."""
+    if probability is None:
+        return "?"
+    if probability < 0.001:
+        return "< 0.1 %"
+    if probability > 0.999:
+        return "> 99.9 %"
+    return f"{100 * probability:.1f} %"
+
+
+def threshold_text(tau: float | None) -> str:
+    """Return an effectiveness threshold, ``none`` where no tau suffices."""
+    if tau is None:
+        return "?"
+    return "none" if math.isinf(tau) else number_text(tau, 4)
+
+
+def budget_text(epsilon: float | None) -> str:
+    """Return a needed budget, ``none`` where no epsilon suffices."""
+    if epsilon is None:
+        return "?"
+    return "none" if math.isinf(epsilon) else epsilon_text(epsilon)
+
+
+def p_value_text(p_value: float | None) -> str:
+    """Return a p-value as readers expect it."""
+    if p_value is None:
+        return "no p-value"
+    if p_value < 0.001:
+        return "p < 0.001"
+    return f"p = {p_value:.3f}" if p_value < 0.1 else f"p = {p_value:.2f}"
+
+
+def p_cell(p_value: float | None) -> str:
+    """Return a p-value as it stands in a column of p-values."""
+    return p_value_text(p_value).removeprefix("p ").removeprefix("= ").replace("no p-value", "none")
+
+
+def percent(share: float) -> str:
+    """Return a share in whole per cent, never rounded to all or nothing."""
+    if 0 < share <= 0.005:
+        return "< 1 %"
+    if 0.995 <= share < 1:
+        return "> 99 %"
+    return f"{100 * share:.0f} %"

@@ -7,14 +7,16 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.text.audit import question
 from reports.text.escape import visible
-from reports.text.headlines import counted, gap_text
 from reports.text.numbers import epsilon_text, number_text, plain
+from reports.text.query import question
+from reports.text.refusals import refused_lead
+from reports.text.words import counted, gap_text
 
 if TYPE_CHECKING:
     from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
 
+SIMULATED = "SIMULATED: these answers come from seeded noise and protect nobody."
 _ANSWER = (
     "The exact answer and noise, drawn once, in whole units; it may be negative where the exact "
     "one cannot be. Answers to overlapping queries need not agree with each other."
@@ -153,3 +155,25 @@ def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
     yield "Mean error", _REHEARSED
     times = f"exp({epsilon_text(report.epsilon)}) times as probable"
     yield "What is promised", f"{_PROMISE} {times}. {_ADDS_UP}"
+
+
+def headline(report: ReleaseReport) -> tuple[str, str]:
+    """Return how many answers there are for which budget, and how far they can be off."""
+    total = len(report.queries)
+    if not total:
+        return "No query was answered", "There is nothing to tell."
+    title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.epsilon)}"
+    lead = "It is noisy; " if total == 1 else "Each is noisy; "
+    held = f"the exact answer with probability {number_text(100 * (1 - report.alpha), 4)} %."
+    bounded = sum(query.low is not None for query in report.queries)
+    if bounded == total:
+        lead += f"the interval beside it holds {held}"
+    elif bounded:
+        lead += (
+            f"{bounded:,} of them {'has' if bounded == 1 else 'have'} an interval that holds {held}"
+        )
+    else:
+        lead += "no theory gives an interval here, only a rehearsal tells how far it may be off."
+    if all(batch.replayed for batch in report.batches):
+        lead += " All of this was paid for before."
+    return title, lead + refused_lead(report.refused)

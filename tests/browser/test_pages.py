@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.html.document import html_text
+from reports.html import html_text
 from tests.support import release_reports
 from tests.support.audit_reports import AUDIT, PLAN, audit_of, many_groups
 from tests.support.check_reports import BASED

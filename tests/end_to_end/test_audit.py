@@ -16,7 +16,7 @@ import pytest
 
 import pqd
 from deciders import DECIDERS
-from reports.terminal.audit import report_text
+from reports.terminal import terminal_text
 
 Ran = tuple[int, str, str]
 
@@ -108,7 +108,7 @@ def test_a_report_is_a_frame_of_one_row_per_query(report: pqd.AuditReport) -> No
 
 @pytest.mark.parametrize("width", [40, 60, 80, 132])
 def test_a_report_is_complete_at_any_width(report: pqd.AuditReport, width: int) -> None:
-    text, wide = report_text(report, width), report_text(report, 10_000)
+    text, wide = terminal_text(report, width), terminal_text(report, 10_000)
     assert "".join(text.split()) == "".join(wide.split())
     assert max(map(len, text.splitlines())) <= width
     for verdict in report.verdicts:
@@ -118,7 +118,7 @@ def test_a_report_is_complete_at_any_width(report: pqd.AuditReport, width: int) 
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_block_stands_under_its_badge(report: pqd.AuditReport, width: int) -> None:
-    *blocks, summary = report_text(report, width).split("\n\n")
+    *blocks, summary = terminal_text(report, width).split("\n\n")
     assert len(blocks) == 30
     for block in blocks:
         head, *lines = block.splitlines()
@@ -130,7 +130,7 @@ def test_a_block_stands_under_its_badge(report: pqd.AuditReport, width: int) -> 
 def test_text_has_no_escapes_and_no_trailing_line(report: pqd.AuditReport) -> None:
     text = str(report)
     assert not ESCAPE.search(text)
-    assert text == report_text(report, 80)
+    assert text == terminal_text(report, 80)
 
 
 @pytest.mark.parametrize("table", PAIRS)

@@ -23,7 +23,7 @@ from pqd.parameters import Parameters
 from pqd.spec import SpecError, read_spec
 from pqd.sql.workload_files import as_queries
 from reports import AuditReport
-from reports.terminal.audit import TerminalReport, rendered_text
+from reports.terminal import terminal_text
 from tests.end_to_end.test_release import spent
 
 pytestmark = pytest.mark.usefixtures("noiseless")
@@ -220,7 +220,7 @@ def test_every_rendering_takes_them(sharing: str, *, detailed: bool) -> None:
     queries = [MIXED[0], *MIXED[3:6]]
     report = simulated(SECRET, SimulatedNoise(5), sharing, queries, detailed=detailed)
     for width in (40, 200):
-        assert rendered_text(TerminalReport(report, verbose=True), width)
+        assert terminal_text(report, width, verbose=True)
     for text in (report.to_html("pqd"), report.to_markdown(), report._repr_html_()):
         assert len(text) > 500
     assert len(report.to_frame()) == 6

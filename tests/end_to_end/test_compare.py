@@ -20,8 +20,8 @@ from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.reference_tables import MARGINALS
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
-from reports.html.document import html_text
-from reports.markdown.check import markdown_text
+from reports.html import html_text
+from reports.markdown import markdown_text
 from reports.models.compare import CompareReport
 
 pytestmark = pytest.mark.usefixtures("noiseless")

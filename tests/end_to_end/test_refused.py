@@ -11,7 +11,7 @@ import pytest
 import pqd
 from deciders.errors import UnanswerableError
 from pqd.errors import PqdError, QueryError
-from reports.html.document import html_text
+from reports.html import html_text
 from reports.notebook import notebook_html
 
 Ran = tuple[int, str, str]

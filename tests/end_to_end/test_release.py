@@ -20,8 +20,8 @@ from pqd.errors import BudgetError, ParameterError, PqdError, QueryError
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleaseReport
-from reports.terminal.audit import rendered_text
-from reports.terminal.release import SIMULATED, TerminalRelease
+from reports.terminal import terminal_text
+from reports.text.release import SIMULATED
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 
@@ -167,7 +167,7 @@ def test_the_report_in_all_its_forms() -> None:
     assert (found["kind"], found["spent_epsilon"]) == ("release", 1)
     assert len(found["queries"]) == 8
     for width in (20, 40, 80, 200):
-        text = rendered_text(TerminalRelease(report), width)
+        text = terminal_text(report, width)
         assert max(map(len, text.splitlines())) <= max(width, 26)
         flat = " ".join(text.split())
         assert all(query.id.split("[")[0] in flat for query in report.queries)

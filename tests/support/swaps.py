@@ -25,9 +25,7 @@ from pqd.sql.workload_files import as_queries
 from reports.models.audit import AuditReport
 from reports.models.compare import CompareReport
 from reports.models.release import ReleaseReport
-from reports.terminal.audit import TerminalReport, rendered_text
-from reports.terminal.compare import TerminalCompare
-from reports.terminal.release import TerminalRelease
+from reports.terminal import terminal_text
 from tests.support.noises import Recorded
 from tests.support.private_tables import CANARY, WORKERS
 
@@ -134,11 +132,11 @@ def _verbose(report: Any) -> str:
     """What the terminal shows in full, 60 columns wide; of a check, what it always shows."""
     match report:
         case AuditReport():
-            return rendered_text(TerminalReport(report, verbose=True), 60)
+            return terminal_text(report, 60, verbose=True)
         case CompareReport():
-            return rendered_text(TerminalCompare(report, verbose=True), 60)
+            return terminal_text(report, 60, verbose=True)
         case ReleaseReport():
-            return rendered_text(TerminalRelease(report), 60)
+            return terminal_text(report, 60)
     return str(report)
 
 

@@ -13,8 +13,8 @@ import jinja2
 import pytest
 from hypothesis import given
 
+from reports.html import html_text
 from reports.html import page as frame
-from reports.html.document import html_text
 from reports.models.audit import AuditReport
 from reports.models.check import CheckReport
 from reports.models.compare import CompareReport

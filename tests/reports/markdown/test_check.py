@@ -10,8 +10,8 @@ from markdown_it import MarkdownIt
 import reports.github
 import reports.markdown.markup
 from reports.github import annotations
-from reports.html.document import html_text
-from reports.markdown.check import markdown_text
+from reports.html import html_text
+from reports.markdown import markdown_text
 from reports.models.check import CheckReport, CheckResult
 from reports.text.escape import inert, visible
 from tests.support.check_reports import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import reports.markdown.markup
-from reports.markdown.check import markdown_text
+from reports.markdown import markdown_text
 from tests.reports.markdown.test_check import read
 from tests.support import audit_reports, compare_reports, release_reports
 from tests.support.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups

@@ -13,8 +13,7 @@ from rich.console import Console
 
 from reports.models.audit import Cost
 from reports.models.check import CheckReport, CheckResult
-from reports.terminal.audit import rendered_text
-from reports.terminal.check import TerminalCheck
+from reports.terminal import TerminalReport, terminal_text
 from reports.text.check import aligned, badge, message_text, result
 from tests.support.check_reports import (
     ALL,
@@ -43,7 +42,7 @@ from tests.support.drawing import examples
 
 
 def shown(*entries: CheckResult, width: int = 200, verbose: bool = False) -> str:
-    return rendered_text(TerminalCheck(report_of(*entries), verbose=verbose), width)
+    return terminal_text(report_of(*entries), width, verbose=verbose)
 
 
 def flat(text: str) -> str:
@@ -182,7 +181,7 @@ def test_a_dry_run_says_what_it_would_spend_and_spends_nothing() -> None:
 @pytest.mark.parametrize("verbose", [False, True])
 @pytest.mark.parametrize("number", range(len(REPORTS)))
 def test_no_line_is_wider_than_the_terminal(number: int, verbose: bool, width: int) -> None:
-    text = rendered_text(TerminalCheck(REPORTS[number], verbose=verbose), width)
+    text = terminal_text(REPORTS[number], width, verbose=verbose)
     charts = [line for line in text.splitlines() if "Pr[yes]" in line or "_count   " in line]
     for line in set(text.splitlines()) - set(charts):
         assert cell_len(line) <= width
@@ -192,7 +191,7 @@ def test_no_line_is_wider_than_the_terminal(number: int, verbose: bool, width: i
 def test_a_pipe_of_plain_letters_gets_plain_letters() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    Console(file=stream, width=80).print(TerminalCheck(BASED, verbose=True))
+    Console(file=stream, width=80).print(TerminalReport(BASED, verbose=True))
     stream.flush()
     assert "tolerance +-56.1 (5%)" in raw.getvalue().decode("ascii")
 
@@ -201,7 +200,7 @@ def test_colour_is_only_a_second_channel() -> None:
     stream = io.StringIO()
     console = Console(file=stream, width=80, force_terminal=True, color_system="standard")
     with console.capture() as captured:
-        console.print(TerminalCheck(BASED))
+        console.print(TerminalReport(BASED))
     assert "\x1b[1;31mFAIL" in captured.get()
     assert "\x1b[1;32mPASS" in captured.get()
     assert "\x1b" not in str(BASED)
@@ -217,8 +216,8 @@ def test_simulation_is_stamped() -> None:
 def test_json_has_every_field_and_plain_numbers() -> None:
     values = json.loads(BASED.to_json())
     assert list(values) == [
-        "schema_version", "kind", "spec", "private", "exit_code", "dry", "baseline",
-        "spent_epsilon", "cost", "simulated", "notes", "checks",
+        "schema_version", "kind", "exit_code", "spent_epsilon", "simulated", "spec", "private",
+        "checks", "cost", "dry", "baseline", "notes",
     ]  # fmt: skip
     assert values["kind"] == "check"
     assert values["exit_code"] == 2
@@ -237,7 +236,7 @@ def test_json_has_every_field_and_plain_numbers() -> None:
 def test_no_text_reaches_the_terminal_as_a_command(text: str) -> None:
     report = quoting(text)
     for width in (40, 80):
-        drawn = rendered_text(TerminalCheck(report, verbose=True), width)
+        drawn = terminal_text(report, width, verbose=True)
         kinds = {unicodedata.category(sign) for sign in drawn if sign != "\n"}
         assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert json.loads(report.to_json())["checks"][0]["id"] == text

@@ -19,17 +19,16 @@ from reports.models.compare import (
     EstimatorFacts,
     LeaderboardRow,
 )
-from reports.terminal.audit import rendered_text
-from reports.terminal.compare import TerminalCompare
+from reports.terminal import TerminalReport, terminal_text
 from reports.text.compare import (
     cell_sentence,
     column_names,
-    listed,
-    percent,
     rank_text,
     share_words,
     tie_sentences,
 )
+from reports.text.numbers import percent
+from reports.text.words import listed
 
 ALPHA = Fraction(1, 20)
 NAMES = ("tree", "copula", "gan")
@@ -129,7 +128,7 @@ def report_of(names: Sequence[str] = NAMES, **changes: Any) -> CompareReport:
 
 
 def text_of(report: CompareReport, width: int = 80, *, verbose: bool = False) -> str:
-    return rendered_text(TerminalCompare(report, verbose=verbose), width)
+    return terminal_text(report, width, verbose=verbose)
 
 
 def words(text: str) -> str:
@@ -229,7 +228,7 @@ def piped(report: CompareReport, encoding: str, *, verbose: bool = False) -> str
     buffer = io.BytesIO()
     stream = io.TextIOWrapper(buffer, encoding=encoding, errors="strict")
     console = Console(file=stream, width=80, color_system=None, force_terminal=False)
-    console.print(TerminalCompare(report, verbose=verbose))
+    console.print(TerminalReport(report, verbose=verbose))
     stream.flush()
     return buffer.getvalue().decode(encoding)
 

@@ -10,9 +10,8 @@ from fractions import Fraction
 
 import pytest
 
-from reports.html.document import html_text
-from reports.terminal.audit import rendered_text
-from reports.terminal.release import TerminalRelease
+from reports.html import html_text
+from reports.terminal import terminal_text
 from reports.text.release import (
     difference,
     how_to_read,
@@ -159,7 +158,7 @@ def test_only_what_is_shown_is_explained() -> None:
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_the_terminal_shows_the_interval_in_place_of_the_deviation(width: int) -> None:
-    text = rendered_text(TerminalRelease(RELEASE), width)
+    text = terminal_text(RELEASE, width)
     assert max(map(len, text.splitlines())) <= max(width, 26)
     flat = " ".join(text.split())
     assert "137 106 .. 168; synthetic 144" in flat

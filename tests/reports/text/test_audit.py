@@ -8,16 +8,14 @@ import pytest
 
 from reports.models.audit import AuditReport, CandidateFacts, CompositionGroup, Cost, Verdict
 from reports.terminal.chart import chart_lines
-from reports.text.audit import (
+from reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
+from reports.text.query import (
     estimate_text,
-    headline,
     margin_sentence,
-    p_value_text,
     sentences,
-    share_text,
+    verdict_words,
     worth_sentence,
 )
-from reports.text.numbers import epsilon_text, number_text, plain
 
 CHOSEN = CandidateFacts(
     "inv_count", 10.0, True, 9.2, 0.02, 0.03, 0.9, tuple([0.9] * 8 + [0.1] * 13)
@@ -130,10 +128,10 @@ def test_what_tau_is_worth(tau: float, candidate: CandidateFacts, enough: bool, 
 
 
 def test_headlines() -> None:
-    assert headline(VERDICT) == ("YES", "within tolerance")
-    assert headline(replace(VERDICT, outcome="no")) == ("NO", "outside tolerance")
+    assert verdict_words(VERDICT) == ("YES", "within tolerance")
+    assert verdict_words(replace(VERDICT, outcome="no")) == ("NO", "outside tolerance")
     unsure = replace(VERDICT, conclusive=False)
-    assert headline(unsure) == ("?", "undecided: leans YES")
+    assert verdict_words(unsure) == ("?", "undecided: leans YES")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,24 @@
+"""Bar of a budget: how much of a limit is used up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reports.text.numbers import epsilon_text
+
+if TYPE_CHECKING:
+    from reports.models.audit import Cost
+
+
+def budget(cost: Cost) -> dict[str, Any] | None:
+    """Share of a limit that is used up, in per cent of it; None without a limit."""
+    if not cost.limit or cost.total is None:
+        return None
+    used = min(float(cost.total / cost.limit), 1.0)
+    now = min(float(cost.epsilon / cost.limit), used)
+    return {
+        "before": round(100 * (used - now), 2),
+        "now": round(100 * now, 2),
+        "total": epsilon_text(cost.total),
+        "limit": epsilon_text(cost.limit),
+    }

@@ -1,0 +1,62 @@
+"""Markdown of a plan: a row per query, a grouped query's rows folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
+from reports.markdown.queries import query_lines
+from reports.text.escape import visible
+from reports.text.numbers import budget_text, number_text, share_text, threshold_text
+from reports.text.plan import headline
+
+if TYPE_CHECKING:
+    from reports.models.plan import PlannedQuery, PlanReport
+
+_COLUMNS = (
+    ("query", "---"),
+    ("synthetic answer", "---:"),
+    ("tolerance", "---:"),
+    ("decider", "---"),
+)
+_BUDGETED = (("budget", "---"), ("least tau", "---:"), ("wrong at most", "---:"))
+_NEEDED = (("epsilon for tau, about", "---:"),)
+
+
+def render(plan: PlanReport) -> Iterator[str]:
+    """Parts of a plan."""
+    title, lead = headline(plan)
+    yield f"## pqd plan: {markdown(title)}"
+    yield sentence(lead)
+    budgeted = plan.epsilon is not None
+    columns = (*_COLUMNS, *(_BUDGETED if budgeted else ()), *_NEEDED)
+    if single := [query for query in plan.queries if query.block is None]:
+        yield table(columns, (_row(query, budgeted=budgeted) for query in single))
+    blocks = (query for query in plan.queries if query.block is not None)
+    for name, members in groupby(blocks, key=lambda query: query.block):
+        groups = list(members)
+        enough = sum(query.decidable is True for query in groups)
+        told = f"{enough} of {len(groups)} decidable" if budgeted else f"{len(groups)} groups"
+        rows = (_row(query, budgeted=budgeted) for query in groups)
+        yield folded(f"{code(name or '')}: {told}", [table(columns, rows)])
+    yield from left_out(plan.refused)
+    yield folded("Queries", [items(query_lines(plan.queries))])
+    public = f"Planned on {visible(plan.synthetic)} alone: no private table was read."
+    yield folded("How to read this", [items([public, *plan.notes])])
+
+
+def _row(query: PlannedQuery, *, budgeted: bool) -> list[str]:
+    chosen = query.chosen
+    cells = [
+        code(query.group or query.id),
+        number_text(query.q_synthetic),
+        f"±{number_text(query.tau, 4)}",
+        code(query.decider),
+    ]
+    if budgeted:
+        wrong = None if chosen.false_no is None else chosen.worst
+        cells += ["**OK**" if query.decidable else "**LOW**", threshold_text(chosen.tau_min)]
+        cells.append(markdown(share_text(wrong)))
+    return [*cells, budget_text(chosen.epsilon_needed)]

@@ -1,0 +1,23 @@
+"""Lines that say what was asked, the groups of one query in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from reports.text.query import question
+
+if TYPE_CHECKING:
+    from reports.models.audit import QueryFacts
+
+
+def query_lines(queries: Sequence[QueryFacts]) -> Iterator[str]:
+    """Id and words of each query; of a grouped one, once."""
+    for name, members in groupby(queries, key=lambda query: query.block):
+        for query in members:
+            where = query.where if name is None else None
+            text = question(query.aggregate, query.attribute, query.p, where)
+            yield f"{query.id}: {text}" if name is None else f"{name}: {text} per group"
+            if name is not None:
+                break

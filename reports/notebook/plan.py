@@ -1,0 +1,36 @@
+"""Notebook rendering of a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reports.notebook.summary import Summary, Table, numbers
+from reports.text.numbers import budget_text, number_text, threshold_text
+from reports.text.plan import headline
+from reports.text.refusals import refused_lines
+
+if TYPE_CHECKING:
+    from reports.models.plan import PlanReport
+
+
+def render(plan: PlanReport) -> Summary:
+    """Title, queries that were not planned, and a row per query."""
+    title, lead = headline(plan)
+    return Summary(title, lead, [_queries(plan)], lines=[*refused_lines(plan.refused)])
+
+
+def _queries(plan: PlanReport) -> Table:
+    words = {True: ("OK", "yes"), False: ("LOW", "open"), None: ("", "")}
+    rows = [
+        [
+            words[query.decidable],
+            (query.id, "name"),
+            (number_text(query.q_synthetic), "number"),
+            (f"±{number_text(query.tau, 4)}", "number"),
+            (threshold_text(query.chosen.tau_min), "number"),
+            (budget_text(query.chosen.epsilon_needed), "number"),
+        ]
+        for query in plan.queries
+    ]
+    titles = ("synthetic answer", "tolerance", "least tau", "epsilon for tau, about")
+    return Table((("budget", ""), ("query", ""), *numbers(titles)), rows)

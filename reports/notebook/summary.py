@@ -1,0 +1,46 @@
+"""Summary of a report: a title, sentences and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# A notebook is no place for hundreds of rows; to_html and to_frame have them all.
+_MOST = 60
+# A text, and how it is marked: yes, no, open, name, number or nothing.
+Marked = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; a column is a title and ``number`` where it is one."""
+
+    columns: tuple[Marked, ...]
+    rows: Sequence[Sequence[Marked]]
+
+    @property
+    def shown(self) -> Sequence[Sequence[Marked]]:
+        """The rows that there is room for."""
+        return self.rows[:_MOST]
+
+    @property
+    def more(self) -> int:
+        """How many there are beyond them."""
+        return max(0, len(self.rows) - _MOST)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a notebook shows of a report; ``stamp`` is empty unless noise was seeded."""
+
+    title: str
+    lead: str
+    tables: Sequence[Table]
+    stamp: str = ""
+    lines: Sequence[str] = ()
+
+
+def numbers(titles: Sequence[str]) -> Iterator[Marked]:
+    """Columns of numbers."""
+    for title in titles:
+        yield title, "number"

@@ -1,0 +1,60 @@
+"""Screen that a terminal report is laid out on, and lines of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+
+INDENT = " " * 5
+# Below this width a table would cut its numbers off.
+NARROW = 72
+# By the role of a line.
+STYLES = {"plain": "", "warning": "yellow", "detail": "dim"}
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """Room of ``width`` cells on a console, which shows Unicode or not."""
+
+    console: Console
+    width: int
+    unicode: bool
+
+    @classmethod
+    def of(cls, console: Console, options: ConsoleOptions) -> Screen:
+        """Screen that a console offers."""
+        return cls(console, options.max_width, options.encoding.lower().startswith("utf"))
+
+    @property
+    def sign(self) -> str:
+        """Sign of a tolerance or a deviation."""
+        return "±" if self.unicode else "+-"
+
+    def inner(self, indent: int = len(INDENT)) -> Screen:
+        """Screen within this one, to the right of an indent."""
+        return replace(self, width=max(20, self.width - indent))
+
+    def wrapped(self, line: Text | str, style: str = "") -> Iterator[Text]:
+        """Pieces of a line that fit, without trailing blanks."""
+        text = Text(line, style=style) if isinstance(line, str) else line
+        for piece in text.wrap(self.console, self.width):
+            piece.rstrip()
+            yield piece
+
+    def paragraphs(self, lines: Iterable[Text | str]) -> Iterator[Text]:
+        """Pieces of several lines, one after the other."""
+        for line in lines:
+            yield from self.wrapped(line)
+
+    def indented(self, line: Text | str, style: str = "") -> Iterator[Text]:
+        """Pieces of a line that fit under a badge; a line of ``no_wrap`` stays one."""
+        text = Text(line, style=style) if isinstance(line, str) else line
+        pieces = iter((text,)) if text.no_wrap else self.inner().wrapped(text)
+        for piece in pieces:
+            yield Text(INDENT).append_text(piece)

@@ -1,0 +1,26 @@
+"""Terminal rendering of a ledger: one block per private table, then the head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from reports.text.escape import visible
+from reports.text.ledger import account_lines, closing_lines
+
+if TYPE_CHECKING:
+    from reports.models.ledger import LedgerReport
+    from reports.terminal.layout import Screen
+
+
+def render(report: LedgerReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:  # noqa: ARG001 - all is told
+    """Lines of a ledger."""
+    for account in report.tables:
+        name = f"table {account.number}   {visible(account.label)}   since {account.since[:10]}"
+        yield from screen.wrapped(name, "bold")
+        for line in account_lines(account):
+            yield from screen.indented(line)
+        yield Text()
+    yield from screen.paragraphs(closing_lines(report))

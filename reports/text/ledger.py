@@ -1,0 +1,50 @@
+"""Ledgers in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from reports.text.escape import visible
+from reports.text.numbers import epsilon_text
+from reports.text.words import counted
+
+if TYPE_CHECKING:
+    from reports.models.ledger import AccountFacts, LedgerReport, RunFacts
+
+_MOST_NAMED = 8
+
+
+def account_lines(account: AccountFacts) -> Iterator[str]:
+    """What was spent on one private table, in all and run by run."""
+    spent = f"spent epsilon {epsilon_text(account.epsilon)}"
+    if account.limit is not None:
+        left = max(account.limit - account.epsilon, Fraction(0))
+        spent += f" of {epsilon_text(account.limit)}, {epsilon_text(left)} left"
+    if account.delta or account.limit_delta:
+        most = "" if account.limit_delta is None else f" of {float(account.limit_delta):.3g}"
+        spent += f"; delta {float(account.delta):.3g}{most}"
+    yield spent
+    yield f"{counted(account.answers, 'question')} answered, replayed at no cost when asked again"
+    yield from map(_run_line, account.runs)
+
+
+def _run_line(run: RunFacts) -> str:
+    names = ", ".join(visible(name) for name in run.queries[:_MOST_NAMED])
+    more = len(run.queries) - _MOST_NAMED
+    names += f" and {more} more" if more > 0 else ""
+    moment = run.time[:16].replace("T", " ")
+    whom = f", per {visible(run.unit)}" if run.unit else ""
+    return f"{moment}  epsilon {epsilon_text(run.epsilon)} ({run.rule}{whom}): {names}"
+
+
+def closing_lines(report: LedgerReport) -> Iterator[str]:
+    """What holds for all tables, and what stands for the whole ledger."""
+    if not report.tables:
+        yield "Nothing was ever charged."
+    if report.limit is not None:
+        yield f"At most epsilon {epsilon_text(report.limit)} on every table."
+    if len(report.tables) > 1:
+        yield "Each table has a budget of its own: a person in several pays in each."
+    yield f"{report.entries} entries, head {report.head}"

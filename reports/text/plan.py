@@ -1,0 +1,48 @@
+"""Plans in words: what all renderings of ``pqd plan`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from reports.text.escape import visible
+from reports.text.numbers import epsilon_text, number_text
+from reports.text.refusals import refused_lead
+from reports.text.words import counted
+
+if TYPE_CHECKING:
+    from reports.models.plan import PlanReport
+
+
+def headline(plan: PlanReport) -> tuple[str, str]:
+    """Return how many queries can be decided, and what a run would cost."""
+    total = len(plan.queries)
+    if not total:
+        return "No query was planned", "There is nothing to tell."
+    if plan.epsilon is None:
+        title = f"What {counted(total, 'question')} would need"
+        lead = "Each needs about the epsilon shown for its tolerance to be decided."
+        return title, lead + refused_lead(plan.refused)
+    enough = sum(entry.decidable is True for entry in plan.queries)
+    each = epsilon_text(plan.epsilon)
+    price = epsilon_text(plan.epsilon * total if plan.price is None else plan.price)
+    some = "All" if enough == total > 1 else f"{enough:,} of" if enough else "None of"
+    title = f"{some} {counted(total, 'question')} can be decided at epsilon {each} each"
+    lead = f"An audit of all of them would cost epsilon {price} in total."
+    return title, lead + refused_lead(plan.refused)
+
+
+def reading(plan: PlanReport) -> Iterator[str]:
+    """Sentences on how to read a plan, and its notes."""
+    yield (
+        f"Planned on {visible(plan.synthetic)} alone: no private table was read, nothing was "
+        "spent. > marks the decider that would be used."
+    )
+    level = number_text(float(plan.alpha) * 100, 3)
+    errors = " (false no, false yes)" if plan.epsilon is not None else ""
+    yield (
+        f"Decidable: at most {level} % wrong{errors} at this tau where the answers agree or lie "
+        "2 tau apart, on stand-ins made from the synthetic table. Epsilon for tau is the worst of "
+        "several shapes that the private table might have; no bound."
+    )
+    yield from map(visible, plan.notes)

@@ -1,0 +1,167 @@
+"""One query, its decider and its verdict, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from reports.text.escape import visible
+from reports.text.numbers import (
+    budget_text,
+    number_text,
+    p_value_text,
+    share_text,
+    threshold_text,
+)
+
+if TYPE_CHECKING:
+    from reports.models.audit import CandidateFacts, QueryFacts, Verdict
+
+
+def verdict_words(verdict: Verdict) -> tuple[str, str]:
+    """Return the badge and the verdict in words."""
+    if verdict.standing == "undecided":
+        return "?", f"undecided: leans {verdict.outcome.upper()}"
+    if verdict.outcome == "yes":
+        return "YES", "within tolerance"
+    return "NO", "outside tolerance"
+
+
+def question(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
+    """Return the query in one line, such as ``SUM(income) where age > 40``."""
+    operand = visible(attribute or "*")
+    if p is not None:
+        operand += f", {number_text(p)}"
+    name = "COUNT(DISTINCT " if aggregate == "COUNT DISTINCT" else f"{aggregate}("
+    condition = f" where {visible(' '.join(where.split()))}" if where else ""
+    return f"{name}{operand}){condition}"
+
+
+def tolerance(verdict_tau: float, stated: str, sign: str) -> str:
+    """Return ``±56.1 (5%)``."""
+    share = f" ({stated})" if stated.endswith("%") else ""
+    return f"tolerance {sign}{number_text(verdict_tau)}{share}"
+
+
+def proof_sentence(facts: CandidateFacts) -> str | None:
+    """Return why verdicts of a decider stay undecided, None where both can have a p-value."""
+    if len(facts.proves) == 2:
+        return None
+    if not facts.proves:
+        return f"{facts.decider} gives no p-value, so its verdicts are never decided; auto decides"
+    (able,) = facts.proves
+    return f"{facts.decider} gives a p-value for a {able} alone; auto decides either way"
+
+
+def estimate_text(verdict: Verdict) -> str | None:
+    """Return the private answer as released, None where nothing is.
+
+    Such as ``about 1,234 (95 %: 1,200 to 1,270)``.
+    """
+    low, high = verdict.low, verdict.high
+    if low is not None and high is not None:
+        ends = f"{number_text(low, 4)} to {number_text(high, 4)}"
+    elif low is not None:
+        ends = f"at least {number_text(low, 4)}"
+    else:
+        ends = "" if high is None else f"at most {number_text(high, 4)}"
+    sure = f"{number_text(100 - 100 * float(verdict.alpha), 4)} %"
+    if verdict.estimate is None:
+        return f"{ends} ({sure})" if ends else None
+    about = f"about {number_text(_short(verdict.estimate), 6)}"
+    return f"{about} ({sure}: {ends})" if ends else about
+
+
+def _short(value: float) -> float:
+    """Return a number without the digits that noise alone makes."""
+    return round(value) if abs(value) >= 1000 else value
+
+
+def margin_sentence(verdict: Verdict) -> str | None:
+    """Return the released margin in plain words, None without one."""
+    if verdict.margin is None:
+        return None
+    rows = verdict.margin if verdict.outcome == "yes" else 1 - verdict.margin
+    one = "person" if verdict.counted == "people" else "row"
+    people = f"1 {one}" if rows == 1 else f"{rows:,} {verdict.counted}"
+    return f"about {people} would have to be added or removed to change this answer"
+
+
+def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
+    """Return what tau is worth with the decider taken, and whether it is enough."""
+    candidate, amount = facts.chosen, number_text(facts.tau)
+    least, unproved = candidate.tau_min, proof_sentence(candidate)
+    if unproved:
+        return unproved, False
+    if least is None:
+        return f"{candidate.decider}: the least tau that means something is not known", True
+    if facts.decidable:
+        times = facts.tau / least if least else 0.0
+        share = f" ({amount} is {number_text(times, 3)} times that)" if times >= 1 else ""
+        return f"means something from tau {threshold_text(least)} at this epsilon{share}", True
+    if math.isinf(least):
+        return f"no tau means anything with {candidate.decider} at this epsilon", False
+    needed = candidate.epsilon_needed
+    remedy = "raise tau"
+    if needed is not None and not math.isinf(needed):
+        remedy = f"about epsilon {budget_text(needed)} would do, or a larger tau"
+    text = f"tau {amount} is BELOW {number_text(least, 4)}, the least that means something at"
+    return f"{text} this epsilon; {remedy}", False
+
+
+def decider_sentence(verdict: Verdict) -> str:
+    """Return which decider answered and why."""
+    chosen = verdict.chosen
+    text = f"decided by {verdict.decider}: {verdict.reason}"
+    if verdict.epsilon and chosen.false_no is not None:
+        text += f" (at gaps of 0 and 2 tau, {share_text(chosen.worst)} wrong)"
+    return text
+
+
+def thresholds_sentence(candidates: tuple[CandidateFacts, ...]) -> str:
+    """Return the threshold of every decider that fits."""
+    known = (c for c in candidates if c.tau_min is not None)
+    parts = (f"{c.decider} {threshold_text(c.tau_min)}" for c in known)
+    return "least tau by decider: " + ", ".join(parts)
+
+
+def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines under a verdict's headline, each with a role (plain, warning, detail)."""
+    yield question(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
+    ends = f"({number_text(verdict.lower, 9)}, {number_text(verdict.upper, 9)})"
+    answer = f"synthetic answer {number_text(verdict.q_synthetic)}"
+    amount = tolerance(verdict.tau, stated, sign)
+    yield f"{answer}, {amount}: is the private answer inside {ends}?", "plain"
+    for text in (margin_sentence(verdict), _private(verdict)):
+        if text:
+            yield text, "plain"
+    if verdict.epsilon:
+        text, enough = worth_sentence(verdict)
+        yield text, "plain" if enough else "warning"
+    yield decider_sentence(verdict), "detail"
+    yield thresholds_sentence(verdict.candidates), "detail"
+
+
+def _private(verdict: Verdict) -> str | None:
+    text = estimate_text(verdict)
+    return f"private answer {text}" if text else None
+
+
+def group_parts(verdict: Verdict, sign: str) -> Iterator[str]:
+    """Yield what a line says of the verdict of one group, beside its badge."""
+    yield visible(verdict.group or verdict.id)
+    amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
+    yield f"{verdict.aggregate.lower()} {amount}"
+    yield p_value_text(verdict.p_value)
+    yield from marks(verdict)
+
+
+def marks(verdict: Verdict) -> Iterator[str]:
+    """Yield what sets a verdict apart from one just drawn and paid for."""
+    if verdict.simulated:
+        yield "SIMULATED"
+    if verdict.replayed:
+        yield "replayed"
+    elif not verdict.epsilon:
+        yield "cost 0"
