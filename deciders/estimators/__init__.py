@@ -11,7 +11,6 @@ from deciders.estimators.majority import MajorityCounts
 from deciders.estimators.mean import SumAndCount
 from deciders.estimators.race import RaceEstimate
 from deciders.estimators.ranks import RankCounts
-from deciders.estimators.split import SplitMargins
 
 __all__ = [
     "Estimator",
@@ -21,7 +20,6 @@ __all__ = [
     "RaceEstimate",
     "RankCounts",
     "Released",
-    "SplitMargins",
     "SumAndCount",
     "inside",
     "outside",

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from deciders.aggregates import HALF
+from deciders.bounds import OnLattice
 from deciders.distributions import Floats, sigmoid
 from deciders.errors import ParameterError
 from deciders.estimators.base import ByClaims, Cut, Released, Span, whole_span
@@ -15,7 +16,6 @@ from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
 from deciders.noise import Noise
-from deciders.single.base import OnLattice
 
 
 class _Runs(NamedTuple):
@@ -63,6 +63,10 @@ class ExponentialQuantile(ByClaims, OnLattice):
                 "the exponential mechanism chooses among lattice points: no bounds"
             )
         return self.lower, self.upper
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Scale of one count at this budget: it only chooses, but one too small is refused."""
+        return 1 / budget_of(epsilon)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
         """Return the chosen lattice point."""

@@ -13,11 +13,11 @@ from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise, noisy_value
-from deciders.single.truncated import Truncated
+from deciders.rungs import TruncationRungs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RaceEstimate(Truncated):
+class RaceEstimate(TruncationRungs):
     """Race-to-the-Top (Dong et al. 2022; Patwa 2023, eqs. 17-18).
 
     The estimate is the largest of 0 and ``q(D, t_j) + Lap(b_j) - b_j ln(log2(GS)/beta)`` with
@@ -41,7 +41,7 @@ class RaceEstimate(Truncated):
 
     def __post_init__(self) -> None:
         """Raise an error for a negative lattice or a beta outside (0, 1)."""
-        Truncated.__post_init__(self)
+        TruncationRungs.__post_init__(self)
         probability(self.beta, "beta")
 
     def scales(self, epsilon: Number) -> tuple[Fraction, ...]:

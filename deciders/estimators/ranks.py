@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from deciders.aggregates import HALF
+from deciders.bounds import OnLattice
 from deciders.distribution_sums import Terms, WeightedNoiseSum, circle_of, weighted_noise_sum
 from deciders.distributions import as_probability
 from deciders.errors import ParameterError
@@ -17,7 +18,6 @@ from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise
-from deciders.single.base import OnLattice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,15 @@
-"""What a decider is, what it returns, and what it knows in public."""
+"""Deciders: their interface, their output, and what most of them have in common."""
 
-import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Protocol
 
-from deciders.errors import ParameterError
+from deciders.distributions import sigmoid
 from deciders.evaluation.effectiveness import Threshold, searched_threshold
 from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram
 from deciders.interval import Interval
-from deciders.lattice import Lattice
 from deciders.noise import Noise
 
 
@@ -98,7 +97,7 @@ class Decider(Protocol):
         ...
 
 
-class Mechanism:
+class DeciderDefaults:
     """Mix-in of every decider: nothing is settled, proved or estimated, the threshold is searched.
 
     Each conformer that releases more than its verdict says so itself.
@@ -134,84 +133,24 @@ class Mechanism:
         return searched_threshold(self, histogram_public, epsilon, alpha)
 
 
-@dataclass(frozen=True, slots=True)
-class Boundless(Mechanism):
-    """Mix-in of the deciders of counts: any lattice will do."""
+class ExponentialDecider(ABC):
+    """Mix-in of the exponential mechanism on {no, yes}: only which of them is chosen is released.
 
-    @classmethod
-    def on(cls, lattice: Lattice) -> Self:
-        """Return the decider."""
-        return cls()
+    A subclass defines the log-odds of yes.
+    """
 
-    @property
-    def bounds(self) -> tuple[None, None, int]:
-        """No bounds."""
-        return None, None, 1
+    __slots__ = ()
 
+    @abstractmethod
+    def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """Log-odds of yes under the exponential mechanism."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounded(Mechanism):
-    """Mix-in of the deciders of sums and means: the public bounds, in lattice units."""
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """``sigmoid(logit)``, exactly as stable for huge odds as for small ones."""
+        return sigmoid(self.logit(histogram, interval, epsilon))
 
-    upper: int
-    lower: int = 0
-    step: int = 1
-
-    @classmethod
-    def on(cls, lattice: Lattice) -> Self:
-        """Return the decider for ``lattice``, the papers' defaults for all else."""
-        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
-
-    @property
-    def bounds(self) -> tuple[int, int, int]:
-        """The lattice."""
-        return self.lower, self.upper, self.step
-
-    @property
-    def global_sensitivity(self) -> int:
-        """Most that one row can change the sum: ``max(|lower|, |upper|)``, at least 1."""
-        return max(abs(self.lower), abs(self.upper), 1)
-
-    def noise_scale(self, epsilon: Fraction) -> Fraction:
-        """Scale of the Laplace mechanism for the whole sum."""
-        return self.global_sensitivity / epsilon
-
-    def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return a bound on the scale of every mechanism that splits epsilon over 64 parts."""
-        return 64 * self.noise_scale(budget_of(epsilon))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnLattice(Mechanism):
-    """Mix-in of the deciders of order statistics: the public lattice, unbounded where None."""
-
-    lower: int | None = None
-    upper: int | None = None
-    step: int = 1
-
-    compares: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Raise ParameterError unless the lattice is lower, lower + step, ..., upper."""
-        low, high = self.lower, self.upper
-        if self.step < 1 or (
-            low is not None and high is not None and (high < low or (high - low) % self.step)
-        ):
-            raise ParameterError(f"{low}..{high} by {self.step} is not a lattice")
-
-    @classmethod
-    def on(cls, lattice: Lattice) -> Self:
-        """Return the decider for ``lattice``."""
-        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
-
-    @property
-    def bounds(self) -> tuple[int | None, int | None, int]:
-        """The lattice."""
-        return self.lower, self.upper, self.step
-
-    def reaches(self, interval: Interval) -> bool:
-        """Say whether a lattice point lies inside ``interval``."""
-        first = math.floor(interval.lower) + 1
-        if self.lower is not None:
-            first = self.lower + max(0, -(-(first - self.lower) // self.step)) * self.step
-        return first < interval.upper and (self.upper is None or first <= self.upper)
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """One epsilon-DP verdict; the draw is OpenDP's (``SecureNoise.choose``)."""
+        return Decision(noise.choose(self.logit(histogram, interval, epsilon)))

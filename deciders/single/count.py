@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from deciders.bounds import Boundless
 from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.evaluation.effectiveness import Threshold, laplace_threshold
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
-from deciders.single.base import Boundless
-from deciders.single.estimator_decider import ByEstimate
-from deciders.single.exponential import ChosenByOdds
+from deciders.single.base import DeciderDefaults, ExponentialDecider
+from deciders.single.generic_decider import GenericDecider
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceCount(ByEstimate, Boundless):
+class LaplaceCount(GenericDecider, Boundless, DeciderDefaults):
     """Algorithm 1 with the Laplace mechanism: ``n + Lap(1/epsilon)`` inside the interval.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 4.1; Dwork et al. 2006): the count has
@@ -46,7 +46,7 @@ class LaplaceCount(ByEstimate, Boundless):
 
 
 @dataclass(frozen=True, slots=True)
-class NaiveExponentialCount(ChosenByOdds, Boundless):
+class NaiveExponentialCount(ExponentialDecider, Boundless, DeciderDefaults):
     """Exponential mechanism on {no, yes} with the 0/1 score (Patwa 2023, section 4.2.1).
 
     Guarantee: epsilon-DP (Prop. 4.4: the score has sensitivity 1).  Its error is
@@ -68,7 +68,7 @@ class NaiveExponentialCount(ChosenByOdds, Boundless):
 
 
 @dataclass(frozen=True, slots=True)
-class ExponentialCount(ChosenByOdds, Boundless):
+class ExponentialCount(ExponentialDecider, Boundless, DeciderDefaults):
     """Exponential mechanism with the sloped score u' (Patwa 2023, section 4.2.2, eqs. 10-16).
 
     Guarantee: epsilon-DP (Prop. 4.5: u' has sensitivity 1/(2 tau); Observation 4.6).  With

@@ -9,10 +9,12 @@ and the p-value are post-processing of one draw.  Proofs: docs/theory.md, sectio
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from deciders.bounds import Bounded, Boundless, OnLattice
 from deciders.distributions import noise_tail
 from deciders.evaluation.effectiveness import Threshold
 from deciders.exact import Number, as_float, budget_of, probability
@@ -20,7 +22,7 @@ from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
 from deciders.noise import Noise
-from deciders.single.base import BOTH, Bounded, Boundless, Decision, OnLattice
+from deciders.single.base import BOTH, DeciderDefaults, Decision
 from deciders.single.margins import (
     NEVER,
     count_margin,
@@ -31,20 +33,20 @@ from deciders.single.margins import (
 )
 
 
-class InverseSensitivity:
-    """What the deciders of this file share; each defines ``margin`` and ``settled``."""
+class InverseSensitivity(ABC):
+    """Mix-in of the deciders of this file; each defines ``margin`` and ``settled``."""
 
     __slots__ = ()
 
     proves: ClassVar[frozenset[bool]] = BOTH
 
+    @abstractmethod
     def margin(self, histogram: Histogram, interval: Interval) -> float:
-        """Return the margin, a whole number; infinite where ``settled`` says the answer."""
-        raise NotImplementedError
+        """Margin, a whole number; infinite where ``settled`` says the answer."""
 
+    @abstractmethod
     def settled(self, interval: Interval) -> bool | None:
-        """Return the answer if it is the same for every table, else None; it costs nothing."""
-        raise NotImplementedError
+        """Answer that is the same for every table, else None; it costs nothing."""
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """Return ``1 - a^s/(1 + a)`` for a margin s >= 1, ``a^(1-s)/(1 + a)`` else, a = e^-eps."""
@@ -78,7 +80,7 @@ def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class InverseCount(InverseSensitivity, Boundless):
+class InverseCount(InverseSensitivity, Boundless, DeciderDefaults):
     """COUNT; its error is never larger than that of ``em_count`` on any table."""
 
     id: ClassVar[str] = "inv_count"
@@ -101,7 +103,7 @@ class InverseCount(InverseSensitivity, Boundless):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InverseSum(InverseSensitivity, Bounded):
+class InverseSum(InverseSensitivity, Bounded, DeciderDefaults):
     """SUM of values in ``lower .. upper``, negative ones too."""
 
     id: ClassVar[str] = "inv_sum"
@@ -121,7 +123,7 @@ class InverseSum(InverseSensitivity, Bounded):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InverseMean(InverseSensitivity, Bounded):
+class InverseMean(InverseSensitivity, Bounded, DeciderDefaults):
     """AVG of values in ``lower .. upper``."""
 
     id: ClassVar[str] = "inv_mean"
@@ -137,13 +139,14 @@ class InverseMean(InverseSensitivity, Bounded):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InverseQuantile(InverseSensitivity, OnLattice):
+class InverseQuantile(InverseSensitivity, OnLattice, DeciderDefaults):
     """The p-quantile, ``0 < p < 1``: the ``ceil(p n)``-th smallest value."""
 
     p: Fraction = Fraction(1, 2)
 
     id: ClassVar[str] = "inv_quantile"
     aggregate: ClassVar[str] = "QUANTILE"
+    compares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless ``0 < p < 1`` and the bounds are a lattice."""
@@ -178,7 +181,7 @@ class InverseMedian(InverseQuantile):
 
 
 @dataclass(frozen=True, slots=True)
-class InverseDistinct(InverseSensitivity, Boundless):
+class InverseDistinct(InverseSensitivity, Boundless, DeciderDefaults):
     """COUNT(DISTINCT), on the histogram of the multiplicities of the distinct values."""
 
     id: ClassVar[str] = "inv_distinct"

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from deciders.bounds import OnLattice
 from deciders.distributions import Floats
 from deciders.errors import ParameterError
 from deciders.estimators.base import Estimator, Released
@@ -13,16 +14,15 @@ from deciders.estimators.majority import MajorityCounts
 from deciders.exact import Number, as_float, budget_of
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
-from deciders.single.base import Decision, Estimate, OnLattice
-from deciders.single.estimator_decider import ByEstimate
-from deciders.single.exponential import ChosenByOdds
+from deciders.single.base import DeciderDefaults, Decision, Estimate, ExponentialDecider
+from deciders.single.generic_decider import GenericDecider
 
 _LOWEST = -(2**62)
 _HIGHEST = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialMedian(ChosenByOdds, OnLattice):
+class ExponentialMedian(ExponentialDecider, OnLattice, DeciderDefaults):
     """Algorithm 1 with the exponential mechanism over the lattice (Cormode et al. 2011).
 
     The score of ``e`` is ``-|rank(e) - n/2|``, ``rank(e) = #(A < e)``.  All lattice points between
@@ -38,7 +38,6 @@ class ExponentialMedian(ChosenByOdds, OnLattice):
 
     id: ClassVar[str] = "em_median"
     aggregate: ClassVar[str] = "MEDIAN"
-    compares: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless both bounds are given and are a lattice."""
@@ -80,7 +79,7 @@ def _log_weight(points: Floats, exponents: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistogramMedian(ByEstimate, OnLattice):
+class HistogramMedian(GenericDecider, OnLattice, DeciderDefaults):
     """Algorithm 3: yes unless one side of the interval holds a noisy majority.
 
     No, if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``, where ``q1``
@@ -92,6 +91,7 @@ class HistogramMedian(ByEstimate, OnLattice):
 
     id: ClassVar[str] = "hist_median"
     aggregate: ClassVar[str] = "MEDIAN"
+    compares: ClassVar[bool] = True
 
     def estimator(self, interval: Interval, epsilon: Number) -> MajorityCounts:
         """Return the three noisy counts on the fine grid."""
@@ -112,7 +112,7 @@ class HistogramMedian(ByEstimate, OnLattice):
 
         A cut stands for the end that it is at: values are compared with that as they are.
         """
-        found = ByEstimate.estimated(self, decision, interval, epsilon, alpha)
+        found = GenericDecider.estimated(self, decision, interval, epsilon, alpha)
         low, high = self.estimator(interval, epsilon).cuts
         ends = {low: interval.lower, high: interval.upper}
         return Estimate(

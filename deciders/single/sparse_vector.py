@@ -14,8 +14,8 @@ from deciders.exact import Number, as_float, budget_of, exact, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise, fineness
-from deciders.single.base import Decision
-from deciders.single.truncated import Truncated
+from deciders.rungs import TruncationRungs
+from deciders.single.base import DeciderDefaults, Decision
 
 # A Laplace variable lies beyond the last edge with probability below 1e-17; the pieces widen
 # where its density leaves less to be precise about.
@@ -23,7 +23,7 @@ _EDGES = np.concatenate((np.arange(10.0), np.arange(10.0, 20.0, 2), np.arange(20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlainSparseVectorSum(Truncated):
+class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     """Algorithm 2 as printed: SVT over every rung, all scales ``2/epsilon``.
 
     The queries ``q(D, t_j)/t_j`` have sensitivity 1 and are monotonic.  A first pass asks whether
@@ -106,7 +106,7 @@ class SparseVectorSum(PlainSparseVectorSum):
 
     def __post_init__(self) -> None:
         """Raise an error for a negative lattice or a theta outside (0, 1)."""
-        Truncated.__post_init__(self)
+        TruncationRungs.__post_init__(self)
         probability(self.theta, "theta")
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from deciders.bounds import Bounded
 from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.estimators.race import RaceEstimate
@@ -10,12 +11,12 @@ from deciders.evaluation.effectiveness import Threshold, laplace_threshold
 from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram
 from deciders.interval import Interval
-from deciders.single.base import NO_ALONE, Bounded
-from deciders.single.estimator_decider import ByEstimate
+from deciders.single.base import NO_ALONE, DeciderDefaults
+from deciders.single.generic_decider import GenericDecider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceSum(ByEstimate, Bounded):
+class LaplaceSum(GenericDecider, Bounded, DeciderDefaults):
     """Algorithm 1 with ``Lap(GS/epsilon)``, ``GS = max(|lower|, |upper|)``.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 5.1): one row changes the sum by at most GS.
@@ -42,7 +43,7 @@ class LaplaceSum(ByEstimate, Bounded):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RaceToTheTopSum(ByEstimate, RaceEstimate):
+class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
     """Algorithm 1 with Race-to-the-Top: whether the estimate lies inside.
 
     Guarantee: epsilon-DP, as ``RaceEstimate``.  A no has a p-value where the estimate lies beyond

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from deciders.batch.linear.mechanism import LinearMechanism
     from deciders.batch.linear.universe import Universe
     from deciders.batch.range_sums.mechanisms import RangeSumMechanism
-    from deciders.estimators import Estimator, SplitMargins
+    from deciders.estimators import Estimator
+    from deciders.single.split_margins import SplitMargins
 
 Names = tuple[str, ...]
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.estimators import Released, SplitMargins, inside, outside, within
+from deciders.estimators import Released, inside, outside, within
 from deciders.estimators.base import Span, claimed, clear_of
 from deciders.single.base import Decision
+from deciders.single.split_margins import SplitMargins
 from pqd.commands.leaderboard import Evidence
 from reports.models.compare import Cell, ComparedQuery
 from reports.text.numbers import plain

@@ -15,13 +15,13 @@ from deciders.estimators import (
     LaplaceEstimate,
     RaceEstimate,
     RankCounts,
-    SplitMargins,
     SumAndCount,
 )
 from deciders.estimators.base import whole_span
 from deciders.evaluation.effectiveness import searched_threshold
 from deciders.noise import check_scale
 from deciders.single.inverse_sensitivity import InverseQuantile
+from deciders.single.split_margins import SplitMargins
 from pqd.accounting.cache_keys import of_estimator
 from pqd.engine.cut_points import ORDERED, fineness
 from pqd.measurement import Measurement

@@ -23,12 +23,13 @@ from deciders import DECIDERS, Interval, Lattice
 from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.range_sums import select as ranking
 from deciders.batch.range_sums.workload import Buckets, RangeSums
-from deciders.estimators import Estimator, SplitMargins
+from deciders.estimators import Estimator
 from deciders.estimators.exponential import ExponentialQuantile
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.estimators.mean import SumAndCount
 from deciders.estimators.race import RaceEstimate
 from deciders.estimators.ranks import RankCounts
+from deciders.single.split_margins import SplitMargins
 from pqd.accounting import cache_keys as keys
 from pqd.accounting.accounts import Budget
 from pqd.accounting.cache_keys import digest, of_range_sums, written

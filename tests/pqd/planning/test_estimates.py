@@ -15,9 +15,9 @@ from deciders.estimators import (
     ExponentialQuantile,
     LaplaceEstimate,
     RankCounts,
-    SplitMargins,
     SumAndCount,
 )
+from deciders.single.split_margins import SplitMargins
 from pqd.commands.audit import part_of
 from pqd.commands.compare import run_compare
 from pqd.commands.comparison_parameters import ComparisonParameters

@@ -1,5 +1,6 @@
-"""What the published deciders share that show their statistic: an estimator and a rule."""
+"""GenericDecider (Patwa 2023, Algorithm 1): estimate, then compare."""
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from deciders.estimators.base import Estimator, Released, claimed
@@ -10,8 +11,8 @@ from deciders.noise import Noise
 from deciders.single.base import BOTH, Decision, Estimate
 
 
-class ByEstimate:
-    """Mix-in of a decider that defines ``estimator``: its release, and what follows from it.
+class GenericDecider(ABC):
+    """Mix-in of a decider that is an estimator and a rule; a subclass defines the estimator.
 
     Guarantee: epsilon-DP, as the estimator; the verdict, its p-value, the estimate and its
     interval are functions of one release.  The p-value is that of the estimator's claim, so it
@@ -23,24 +24,24 @@ class ByEstimate:
 
     proves: ClassVar[frozenset[bool]] = BOTH
 
+    @abstractmethod
     def estimator(self, interval: Interval, epsilon: Number) -> Estimator:
-        """Return the estimator that releases the statistic."""
-        raise NotImplementedError
+        """Estimator that releases the statistic."""
 
     def says(self, estimator: Estimator, released: Released, interval: Interval) -> bool:
-        """Return the verdict of the paper's Algorithm 1: whether the estimate lies inside."""
-        found = estimator.estimate(released)
-        return found is not None and interval.contains(found)
+        """Verdict of Algorithm 1: whether the estimate lies inside."""
+        estimate = estimator.estimate(released)
+        return estimate is not None and interval.contains(estimate)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """Return one epsilon-DP verdict, its p-value, and what was released."""
+        """One epsilon-DP verdict, its p-value, and what was released."""
         released = self.estimator(interval, epsilon).release(histogram, epsilon, noise)
         return self.verdict(released, interval, epsilon)
 
     def verdict(self, released: Released, interval: Interval, epsilon: Number) -> Decision:
-        """Return what follows from a release, by post-processing."""
+        """Verdict that follows from a release, by post-processing."""
         estimator = self.estimator(interval, epsilon)
         outcome = self.says(estimator, released, interval)
         p_value = claimed(estimator, released, interval, epsilon, outcome=outcome)
@@ -49,7 +50,7 @@ class ByEstimate:
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Return the estimate and its interval at level alpha."""
+        """Estimate and its interval at level alpha."""
         if not decision.released:
             return Estimate()
         estimator, released = self.estimator(interval, epsilon), Released(decision.released)

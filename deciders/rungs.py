@@ -1,18 +1,18 @@
-"""What the mechanisms of SUM share that remove the rows above a rung (Patwa 2023, section 5)."""
+"""Truncation at powers of two: rows above a rung are removed (Patwa 2023, section 5)."""
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from deciders.bounds import Bounded
 from deciders.errors import DeciderError
 from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram
-from deciders.single.base import Bounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truncated(Bounded):
-    """Mix-in of the deciders that truncate at rungs ``t_j = 2^j``, ``j = 1 .. ceil(log2 GS)``.
+class TruncationRungs(Bounded):
+    """Mix-in of the mechanisms of SUM that truncate at ``t_j = 2^j``, ``j = 1 .. ceil(log2 GS)``.
 
     Truncation at a rung removes the rows above it.  Values must be >= 0; GS is taken as >= 2.
     """
@@ -26,7 +26,7 @@ class Truncated(Bounded):
             )
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return a bound on ``t log2(GS)/epsilon`` for every rung: the last may be twice GS."""
+        """Bound on ``t log2(GS)/epsilon`` for every rung: the last may be twice GS."""
         return 128 * self.noise_scale(budget_of(epsilon))
 
     @property
@@ -36,7 +36,7 @@ class Truncated(Bounded):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """The truncation thresholds ``2, 4, ..., 2^ceil(log2 GS)``."""
+        """Truncation thresholds ``2, 4, ..., 2^ceil(log2 GS)``."""
         return tuple(1 << j for j in range(1, max(1, (self.upper - 1).bit_length()) + 1))
 
     def truncated_sums(self, histogram: Histogram) -> tuple[int, ...]:

@@ -1,0 +1,92 @@
+"""Public bounds of an attribute, as fields of the mechanisms that need them."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from deciders.errors import ParameterError
+from deciders.exact import Number, budget_of
+from deciders.interval import Interval
+from deciders.lattice import Lattice
+
+
+@dataclass(frozen=True, slots=True)
+class Boundless:
+    """Mix-in of the mechanisms of counts: any lattice will do."""
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Mechanism without parameters of a lattice."""
+        return cls()
+
+    @property
+    def bounds(self) -> tuple[None, None, int]:
+        """No bounds."""
+        return None, None, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded:
+    """Mix-in of the mechanisms of sums and means: the public bounds, in lattice units."""
+
+    upper: int
+    lower: int = 0
+    step: int = 1
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Mechanism for ``lattice``, with the papers' defaults for all else."""
+        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
+
+    @property
+    def bounds(self) -> tuple[int, int, int]:
+        """The lattice."""
+        return self.lower, self.upper, self.step
+
+    @property
+    def global_sensitivity(self) -> int:
+        """Change of the sum by one row, at most: ``max(|lower|, |upper|)``, at least 1."""
+        return max(abs(self.lower), abs(self.upper), 1)
+
+    def noise_scale(self, epsilon: Fraction) -> Fraction:
+        """Scale of the Laplace mechanism for the whole sum, in units."""
+        return self.global_sensitivity / epsilon
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Bound on the scale of every mechanism that splits epsilon over 64 parts."""
+        return 64 * self.noise_scale(budget_of(epsilon))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnLattice:
+    """Mix-in of the mechanisms of order statistics: the public lattice, unbounded where None."""
+
+    lower: int | None = None
+    upper: int | None = None
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless the lattice is lower, lower + step, ..., upper."""
+        low, high = self.lower, self.upper
+        if self.step < 1 or (
+            low is not None and high is not None and (high < low or (high - low) % self.step)
+        ):
+            raise ParameterError(f"{low}..{high} by {self.step} is not a lattice")
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Self:
+        """Mechanism for ``lattice``."""
+        return cls(lower=lattice.lower_units, upper=lattice.upper_units, step=lattice.step_units)
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None, int]:
+        """The lattice."""
+        return self.lower, self.upper, self.step
+
+    def reaches(self, interval: Interval) -> bool:
+        """Say whether a lattice point lies inside ``interval``."""
+        first = math.floor(interval.lower) + 1
+        if self.lower is not None:
+            first = self.lower + max(0, -(-(first - self.lower) // self.step)) * self.step
+        return first < interval.upper and (self.upper is None or first <= self.upper)
