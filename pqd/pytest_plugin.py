@@ -105,7 +105,7 @@ class Trust:
         __tracebackhide__ = True
         # Imported late: pytest loads plugins at its start.
         from deciders.exact import probability  # noqa: PLC0415
-        from pqd.parameters import stated_budget  # noqa: PLC0415
+        from pqd.budgets import stated_budget  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
 
         name = self._table(synthetic)

@@ -2,55 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pqd.cli import options
+from pqd.cli.option_groups import option_group, with_groups
+from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions, UnitOptions
+from pqd.cli.outputs import OutputOptions
+
+if TYPE_CHECKING:
+    from pqd.budgets import RunBudget
 
 
-def audit(
-    private: Annotated[
-        str, typer.Argument(help="The private table: .csv, .tsv or .parquet.", show_default=False)
-    ],
-    synthetic: options.Synthetic,
-    query: options.QueryTexts = None,
-    queries: options.QueryFile = None,
-    tau: options.Tau = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="EPSILON", help="Privacy budget of each query, such as 0.25."),
-    ] = None,
-    total_epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EPSILON",
-            help="Instead of --epsilon: privacy budget of all queries together, such as 1.",
-        ),
-    ] = None,
+@option_group
+class BudgetOptions:
+    """Budget of each query, or of all together and how they share it."""
+
+    epsilon: options.Epsilon = None
+    total_epsilon: options.TotalEpsilon = None
     sharing: Annotated[
         str | None,
         typer.Option(
             metavar="HOW",
-            help="How queries share the total: auto (whichever errs least on the synthetic table; "
-            "taken if left out), alone (each by itself), or COUNTs and SUMs together by workload, "
-            "identity, numerical, numerical_two, dyadic, normalization, global_truncation, "
-            "clipped_composition or ranges.",
+            help="With --total-epsilon: how queries share it. auto (wrong least often on the "
+            "synthetic table; taken if left out), alone (each by itself), or COUNTs and SUMs "
+            "together by workload, identity, numerical, numerical_two, dyadic, normalization, "
+            "global_truncation, clipped_composition or ranges.",
         ),
-    ] = None,
-    alpha: options.Alpha = "0.05",
+    ] = None
+
+    def read(self) -> RunBudget:
+        """Budget of the run; ParameterError unless exactly one of the two is stated."""
+        from pqd.budgets import RunBudget
+
+        budget = RunBudget.parse(self.epsilon or None, self.total_epsilon or None, self.sharing)
+        if budget.sharing is not None:
+            from pqd.batches.mechanisms import check_sharing
+
+            check_sharing(budget.sharing)
+        return budget
+
+
+@with_groups
+def audit(
+    private: options.Private,
+    synthetic: options.Synthetic,
+    queries: QueryOptions,
+    criteria: CriteriaOptions,
+    budget: BudgetOptions,
+    columns: ColumnOptions,
+    unit: UnitOptions,
+    ledger: LedgerOptions,
+    outputs: OutputOptions,
     decider: options.DeciderName = "auto",
-    bounds: options.Bounds = None,
-    type_: options.Types = None,
-    bins: options.Bins = None,
-    unit: options.Unit = None,
-    max_rows: options.MaxRows = "1",
-    ledger: options.LedgerFile = None,
-    fresh: options.Fresh = False,
     verbose: options.Verbose = False,
-    json: options.Json = None,
-    markdown: options.Markdown = None,
-    html: options.Html = None,
 ) -> None:
     """Decide, per query, whether the synthetic answer is within TAU of the private one.
 
@@ -60,36 +66,21 @@ def audit(
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help
-    from pqd.parameters import RunBudget, privacy_unit
-
-    budget = RunBudget.parse(epsilon or None, total_epsilon or None, sharing)
-    if budget.sharing is not None:
-        from pqd.batches.mechanisms import check_sharing
-
-        check_sharing(budget.sharing)
-    targets = options.targets(json=json, markdown=markdown, html=html)
-    targets.check(private, synthetic, *options.named(queries, ledger))
-    people = privacy_unit(unit, max_rows)
+    spent = budget.read()
+    targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
+    people = unit.read()
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
-    from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
     from pqd.commands.audit import run
-    from pqd.execution import Accountant
 
-    terms = options.terms_of(
-        tau=tau,
-        alpha=alpha,
-        decider=decider,
-        bounds=bounds,
-        types=type_,
-        # A page has room for the curves.
-        detailed=verbose or html is not None,
-    ).at(budget.epsilon)
-    asked = options.selected(query, queries, bins, private, synthetic)
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
+    # A page has room for the curves.
+    detailed = verbose or targets.has_page
+    terms = options.criteria(criteria, columns, decider, detailed=detailed).at(spent.epsilon)
+    asked = queries.read(private, synthetic)
+    accountant = ledger.accountant(private)
     with progress() as show:
         report = run(
             private,
@@ -100,11 +91,6 @@ def audit(
             show,
             accountant=accountant,
             unit=people,
-            sharing=budget.sharing,
+            sharing=spent.sharing,
         )
-    if not targets.takes_stdout:
-        from reports.terminal import TerminalReport
-
-        options.show(TerminalReport(report, verbose=verbose))
-    # Last, so that a verdict is seen even where this fails.
-    targets.write(report)
+    targets.finish(report, verbose=verbose)

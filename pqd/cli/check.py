@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deciders.errors import ParameterError
-from pqd.cli import options, outputs
+from pqd.cli import options
+from pqd.cli.option_groups import option_group, with_groups
+from pqd.cli.options import LedgerOptions
+from pqd.cli.outputs import OutputOptions, show
 from pqd.paths import unlinked, usable, writable
 
 if TYPE_CHECKING:
@@ -17,8 +19,51 @@ if TYPE_CHECKING:
     from reports.models.check import CheckReport
 
 
+@option_group
+class BaselineOptions:
+    """Results of an earlier run, to compare with or to write."""
+
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Fail only on what did not fail in this baseline."),
+    ] = None
+    update_baseline: Annotated[
+        bool, typer.Option("--update-baseline", help="Write the results to the baseline.")
+    ] = False
+
+    def check(self, *, dry_run: bool) -> None:
+        """Refuse what cannot be read or written, before anything is spent."""
+        if self.update_baseline and self.baseline is None:
+            raise ParameterError("--update-baseline needs --baseline FILE to write to")
+        if self.update_baseline and dry_run:
+            raise ParameterError("--update-baseline needs results, and --dry-run has none")
+        if self.baseline is not None:
+            usable(self.baseline)
+            if self.update_baseline:
+                writable(unlinked(self.baseline))
+
+    @property
+    def known(self) -> Path | None:
+        """Baseline to compare with, None if it is only to be written."""
+        fresh = self.update_baseline and self.baseline and not self.baseline.exists()
+        return None if fresh else self.baseline
+
+    def update(self, report: CheckReport) -> None:
+        """Write the results of a run, if that is asked for."""
+        if not self.update_baseline or self.baseline is None:
+            return
+        from pqd.commands.baseline import read_baseline, write_baseline
+
+        known = read_baseline(self.baseline) if self.baseline.exists() else None
+        write_baseline(self.baseline, report, known)
+
+
+@with_groups
 def check(
     spec: Annotated[Path, typer.Argument(help="The spec, such as audit.toml.", show_default=False)],
+    baseline: BaselineOptions,
+    ledger: LedgerOptions,
+    outputs: OutputOptions,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="Run this check alone; may be given several times."),
@@ -26,27 +71,7 @@ def check(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Plan and price; decide nothing, spend nothing.")
     ] = False,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND=FILE",
-            help="Also write json=FILE, junit=FILE, markdown=FILE or html=FILE (- for standard "
-            "output), or github: annotations, and the step summary. May be given several times.",
-        ),
-    ] = None,
-    html: options.Html = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Fail only on what did not fail in this baseline."),
-    ] = None,
-    update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write the results to the baseline.")
-    ] = False,
-    ledger: options.LedgerFile = None,
-    fresh: options.Fresh = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every verdict in full.")
-    ] = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Run the checks of a spec: each says whether a query is expected to be trustworthy.
 
@@ -58,63 +83,41 @@ def check(
 
     Example: pqd check audit.toml --output junit=pqd.xml --output github
     """
-    asked = [*(output or []), *([f"html={html}"] if html else [])]
-    targets = outputs.parsed(asked, spec, *([baseline] if baseline else []))
-    if update_baseline and baseline is None:
-        raise ParameterError("--update-baseline needs --baseline FILE to write to")
-    if update_baseline and dry_run:
-        raise ParameterError("--update-baseline needs results, and --dry-run has none")
-    if baseline is not None:
-        # Here, and not only when it is written: that comes after the charge.
-        usable(baseline)
-        if update_baseline:
-            writable(unlinked(baseline))
+    targets = outputs.targets(baseline.baseline, spec=spec)
+    baseline.check(dry_run=dry_run)
     from pqd.spec import read_spec
+    from pqd.spec.sources import place_of_ledger
 
-    with outputs.stopping(targets, spec):
+    with targets.stopping():
         read = read_spec(spec)
     # Not rendered if refused: an output may name what it must not overwrite.
-    _check_targets(targets, read, ledger)
-    with outputs.stopping(targets, spec):
+    tables = (read.private, *read.synthetic.values())
+    targets.check(*(table.path for table in tables), place_of_ledger(read, ledger.ledger))
+    with targets.stopping():
         report = _run(
             read,
             only or [],
             ledger,
-            baseline,
-            update_baseline,
-            fresh,
-            dry_run,
-            detailed=outputs.has_page(targets),
+            baseline.known,
+            dry_run=dry_run,
+            detailed=targets.has_page,
         )
-    if not outputs.takes_stdout(targets):
-        from reports.terminal import TerminalReport
 
-        options.show(TerminalReport(report, verbose=verbose))
-    if update_baseline and baseline is not None:
-        from pqd.commands.baseline import read_baseline, write_baseline
-
-        write_baseline(baseline, report, read_baseline(baseline) if baseline.exists() else None)
+    if not targets.takes_stdout:
+        show(report, verbose=verbose)
+    baseline.update(report)
     # Last, so that a verdict is seen even where this fails.
-    outputs.write(targets, report, spec)
+    targets.write(report)
     raise typer.Exit(report.exit_code)
-
-
-def _check_targets(targets: Sequence[outputs.Output], spec: Spec, ledger: Path | None) -> None:
-    from pqd.spec.sources import place_of_ledger
-
-    tables = (spec.private, *spec.synthetic.values())
-    outputs.check(targets, *(table.path for table in tables), place_of_ledger(spec, ledger))
 
 
 def _run(
     spec: Spec,
     only: list[str],
-    ledger: Path | None,
+    ledger: LedgerOptions,
     baseline: Path | None,
-    update: bool,
-    fresh: bool,
-    dry_run: bool,
     *,
+    dry_run: bool,
     detailed: bool,
 ) -> CheckReport:
     from deciders import SecureNoise
@@ -124,16 +127,15 @@ def _run(
     from pqd.cli.progress import progress
     from pqd.commands.check import run_check
 
-    known = baseline if baseline is not None and (not update or baseline.exists()) else None
-    with progress() as show:
+    with progress() as tell:
         return run_check(
             spec,
             noise,
             only=only,
-            ledger=ledger,
-            fresh=fresh,
+            ledger=ledger.ledger,
+            fresh=ledger.fresh,
             dry_run=dry_run,
-            baseline=known,
+            baseline=baseline,
             detailed=detailed,
-            progress=show,
+            progress=tell,
         )

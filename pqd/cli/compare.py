@@ -2,18 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
+from pqd.cli.option_groups import option_group, with_groups
+from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions, UnitOptions
+from pqd.cli.outputs import OutputOptions
+
+if TYPE_CHECKING:
+    from pqd.commands.comparison_parameters import ComparisonParameters
+    from pqd.parameters import Parameters
 
 
+@option_group
+class ComparisonOptions:
+    """Options of a comparison alone: its estimator, its weights and its reference tables."""
+
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON",
+            help="Privacy budget of each query, for all candidates together.",
+        ),
+    ] = None
+    estimator: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (chosen per query on public data), or laplace, race_to_the_top, "
+            "sum_and_count, rank_counts, exponential, split, for the queries that it fits.",
+        ),
+    ] = "auto"
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID=NUMBER",
+            help="Weight of a query in the leaderboard, else 1; may be given several times.",
+        ),
+    ] = None
+    tau_of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID=TAU", help="Tolerance of one query; may be given several times."),
+    ] = None
+    with_references: Annotated[
+        bool,
+        typer.Option(
+            "--with-references",
+            help="Also compare two reference tables: independent marginals (see "
+            "--reference-epsilon), and the first candidate resampled.",
+        ),
+    ] = False
+    reference_epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="EPSILON", help="With --with-references: what the marginals cost."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse options that contradict each other, before any table is read."""
+        if not self.epsilon:
+            raise ParameterError("--epsilon is missing; give it a value such as 0.5")
+        if self.with_references != bool(self.reference_epsilon):
+            raise ParameterError(
+                "--with-references and --reference-epsilon go together: say what the independent "
+                "marginals may cost, such as --with-references --reference-epsilon 1"
+            )
+
+    def read(self, terms: Parameters) -> ComparisonParameters:
+        """Parameters of the comparison, beside the terms that all its queries share."""
+        from pqd.budgets import stated_budget
+        from pqd.commands.comparison_parameters import ComparisonParameters
+
+        return ComparisonParameters.parse(
+            terms,
+            _named(self.weight or [], "weight", "q1=2", last=True),
+            _named(self.tau_of or [], "tolerance", "q1=5%", last=True),
+            stated_budget(self.reference_epsilon) if self.reference_epsilon else None,
+        )
+
+
+@with_groups
 def compare(
-    private: Annotated[
-        str, typer.Argument(help="The private table: .csv, .tsv or .parquet.", show_default=False)
-    ],
+    private: options.Private,
     candidates: Annotated[
         list[str],
         typer.Argument(
@@ -22,129 +94,52 @@ def compare(
             show_default=False,
         ),
     ],
-    query: options.QueryTexts = None,
-    queries: options.QueryFile = None,
-    tau: options.Tau = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EPSILON", help="Privacy budget per query, for all candidates together."
-        ),
-    ] = None,
-    alpha: options.Alpha = "0.05",
-    estimator: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="auto (chosen per query on public data), or laplace, race_to_the_top, "
-            "sum_and_count, rank_counts, exponential, split, for the queries that it fits.",
-        ),
-    ] = "auto",
-    weight: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID=NUMBER",
-            help="What a query counts in the leaderboard, else 1; may be given several times.",
-        ),
-    ] = None,
-    tau_of: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID=TAU", help="A tolerance for one query; may be given several times."
-        ),
-    ] = None,
-    with_references: Annotated[
-        bool,
-        typer.Option(
-            "--with-references",
-            help="Also compare two reference tables: independent marginals (see "
-            "--reference-epsilon), and the first candidate resampled.",
-        ),
-    ] = False,
-    reference_epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="EPSILON", help="With --with-references: what the marginals cost."),
-    ] = None,
-    bounds: options.Bounds = None,
-    type_: options.Types = None,
-    bins: options.Bins = None,
-    unit: options.Unit = None,
-    max_rows: options.MaxRows = "1",
-    ledger: options.LedgerFile = None,
-    fresh: options.Fresh = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every query in full.")
-    ] = False,
-    json: options.Json = None,
-    markdown: options.Markdown = None,
-    html: options.Html = None,
+    queries: QueryOptions,
+    criteria: CriteriaOptions,
+    comparison: ComparisonOptions,
+    columns: ColumnOptions,
+    unit: UnitOptions,
+    ledger: LedgerOptions,
+    outputs: OutputOptions,
+    verbose: options.Verbose = False,
 ) -> None:
     """Compare synthetic tables: who is within TAU on how many queries, as far as noise lets one say.
 
     Spends EPSILON per query on the private table, however many candidates there are: each query is
-    released once, and every verdict follows from that.
+    answered once with noise, and every verdict follows from that.
 
     Example: pqd compare private.csv tree=a.csv copula=b.csv --queries queries.sql --tau 5% --epsilon 0.5
     """  # noqa: E501 - the example is one line in the help
-    if not epsilon:
-        raise ParameterError("--epsilon is missing; give it a value such as 0.5")
-    if with_references != bool(reference_epsilon):
-        raise ParameterError(
-            "--with-references and --reference-epsilon go together: say what the independent "
-            "marginals may cost, such as --with-references --reference-epsilon 1"
-        )
-    from pqd.parameters import privacy_unit
-
-    found = _named(candidates, "candidate", "tree=copy.csv")
-    targets = options.targets(json=json, markdown=markdown, html=html)
-    targets.check(private, *found.values(), *options.named(queries, ledger))
-    people = privacy_unit(unit, max_rows)
+    comparison.check()
+    tables = _named(candidates, "candidate", "tree=copy.csv")
+    targets = outputs.targets(private, *tables.values(), queries.queries, ledger.ledger)
+    people = unit.read()
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
-    from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
     from pqd.commands.compare import run_compare
-    from pqd.commands.comparison_parameters import ComparisonParameters
-    from pqd.execution import Accountant
 
-    terms = options.terms_of(
-        tau=tau,
-        alpha=alpha,
-        decider=estimator,
-        bounds=bounds,
-        types=type_,
-        detailed=False,
-    ).at(options.budget(epsilon))
-    rules = ComparisonParameters.parse(
-        terms,
-        _named(weight or [], "weight", "q1=2", last=True),
-        _named(tau_of or [], "tolerance", "q1=5%", last=True),
-        options.budget(reference_epsilon) if reference_epsilon else None,
-    )
-    asked = options.selected(query, queries, bins, private, *found.values())
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
+    terms = options.criteria(criteria, columns, comparison.estimator)
+    rules = comparison.read(terms.at(comparison.epsilon))
+    asked = queries.read(private, *tables.values())
+    accountant = ledger.accountant(private)
     with progress() as show:
         report = run_compare(
-            private, found, asked, rules, noise, show, accountant=accountant, unit=people
+            private, tables, asked, rules, noise, show, accountant=accountant, unit=people
         )
-    if not targets.takes_stdout:
-        from reports.terminal import TerminalReport
-
-        options.show(TerminalReport(report, verbose=verbose))
-    # Last, so that a verdict is seen even where this fails.
-    targets.write(report)
+    targets.finish(report, verbose=verbose)
 
 
 def _named(texts: list[str], what: str, example: str, *, last: bool = False) -> dict[str, str]:
-    """Read ``NAME=VALUE`` texts; a file may hold the sign, and so may the id of a group."""
-    found: dict[str, str] = {}
+    """Values by name of ``NAME=VALUE`` texts; the sign may be in a file, and in a group's id."""
+    values: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         if not sign or not name.strip() or not value:
             raise ParameterError(f"{what} {text!r} is not understood; write it as {example}")
-        if name in found:
+        if name in values:
             raise ParameterError(f"two {what}s are called {name!r}; names must differ")
-        found[name] = value
-    return found
+        values[name] = value
+    return values

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deciders.errors import ParameterError
-from pqd.cli import options
+from pqd.cli import outputs
 from pqd.paths import usable
 
 if TYPE_CHECKING:
@@ -32,21 +32,19 @@ Place = Annotated[
 @app.command()
 def show(
     place: Place,
-    json: options.Json = None,
+    json: outputs.Json = None,
 ) -> None:
     """Show, per table, what was spent and for which questions.
 
     Example: pqd ledger show private.csv
     """
-    from reports.terminal import TerminalReport
-
-    options.check_target(json, str(place))
+    outputs.check_place(json, str(place))
     ledger = _opened(place)
     report = ledger.statement()
     if json != "-":
-        options.show(TerminalReport(report))
+        outputs.show(report)
     if json:
-        options.write(report.to_json(), json)
+        outputs.write(report.to_json(), json)
 
 
 @app.command()
@@ -103,8 +101,8 @@ def export(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="Where the entries go.")] = "-",
 ) -> None:
     """Write every entry with its hash as JSON lines, for pqd ledger verify --export."""
-    options.check_target(file, str(place))
-    options.write(_opened(place).exported(), file)
+    outputs.check_place(file, str(place))
+    outputs.write(_opened(place).exported(), file)
 
 
 def _whom(table: int | None) -> str:

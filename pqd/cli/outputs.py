@@ -1,133 +1,271 @@
-"""What ``pqd check`` writes beside the terminal report: several renderings at once."""
+"""All that the command line writes: the terminal report, and renderings beside it."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
 
 from deciders.errors import ParameterError, PqdError
-from pqd.cli import options
+from pqd.cli.option_groups import option_group
 from pqd.cli.streams import command_to_runner
-from pqd.paths import usable
+from pqd.paths import unlinked, usable, writable, write_text
 
 if TYPE_CHECKING:
     from reports.models.check import CheckReport
+    from reports.models.report import Report
 
-_KINDS = ("json", "junit", "markdown", "html", "github")
+FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
+# What a report is never written to, whether or not it is a table of this run.
+_TABLES = {".csv", ".tsv", ".parquet", ".gz"}
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+_STANDARD = "-"
+
+Json = Annotated[
+    str | None,
+    typer.Option(metavar="FILE|-", help="Write the report as JSON; - for standard output."),
+]
 
 
-class Output(NamedTuple):
-    """One rendering and where it goes: a file, ``-`` for standard output, None for github."""
+class Target(NamedTuple):
+    """One rendering and its place: a file, ``-`` for standard output, None for ``github``."""
 
     kind: str
-    target: str | None
+    place: str | None
 
 
-def parsed(texts: Sequence[str], *inputs: Path) -> tuple[Output, ...]:
-    """Read ``json=report.json`` and ``github``; refuse what cannot be written.
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Renderings of one run, at most one of them on standard output.
 
-    Raises
-    ------
-    ParameterError
-        Before anything is read or spent.
+    ``spec`` is the file that GitHub's annotations point into, None where a run has none.
     """
-    found = tuple(_parsed(text) for text in texts)
-    named = (Path(o.target) for o in found if o.target not in {None, "-"})
-    targets = [usable(path).resolve() for path in named]
-    if len(set(targets)) < len(targets) or sum(o.target == "-" for o in found) > 1:
-        raise ParameterError("two outputs go to the same place; name different files")
-    check(found, *inputs)
-    return found
 
+    renderings: tuple[Target, ...] = ()
+    spec: Path | None = None
 
-def check(outputs: Sequence[Output], *inputs: Path) -> None:
-    """Refuse an output that cannot be written, or would overwrite one of ``inputs``."""
-    for output in outputs:
-        options.check_target(output.target, *map(str, inputs))
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether a rendering goes to standard output, in place of the terminal report."""
+        return any(target.place == _STANDARD for target in self.renderings)
 
+    @property
+    def has_page(self) -> bool:
+        """Whether a rendering has room for curves."""
+        return any(target.kind == "html" for target in self.renderings)
 
-def _parsed(text: str) -> Output:
-    kind, sign, target = text.partition("=")
-    if kind == "github" and not sign:
-        return Output(kind, None)
-    if kind == "github" or kind not in _KINDS or not target:
-        raise ParameterError(
-            f"output {text!r} is not understood; write json=FILE, junit=FILE, markdown=FILE, "
-            "html=FILE (- for standard output) or github"
-        )
-    return Output(kind, target)
+    @property
+    def has_values(self) -> bool:
+        """Whether a rendering holds every value."""
+        return any(target.kind in {"html", "json"} for target in self.renderings)
 
+    def check(self, *inputs: str | Path | None) -> None:
+        """Refuse a place that cannot be written or is one of ``inputs``, before any charge."""
+        for target in self.renderings:
+            check_place(target.place, *inputs)
 
-def takes_stdout(outputs: Sequence[Output]) -> bool:
-    """Say whether a rendering goes to standard output, in place of the terminal report."""
-    return any(output.target == "-" for output in outputs)
+    def finish(self, report: Report, *, verbose: bool = False) -> None:
+        """Show a report, then write its renderings: a verdict is seen even where that fails."""
+        if not self.takes_stdout:
+            show(report, verbose=verbose)
+        self.write(report)
 
+    def write(self, report: Report) -> None:
+        """Write every rendering; the first that fails is raised after all others are written."""
+        failures = []
+        for target in self.renderings:
+            try:
+                self._write(target, report)
+            except PqdError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
-def has_page(outputs: Sequence[Output]) -> bool:
-    """Say whether a rendering has room for the curves."""
-    return any(output.kind == "html" for output in outputs)
+    def _write(self, target: Target, report: Report) -> None:
+        if target.kind == GITHUB:
+            self._tell_github(report)
+        else:
+            write(rendering(target.kind, report), str(target.place))
 
+    def _tell_github(self, report: Report) -> None:
+        """Annotations on the lines of a spec, and the summary of the job's step."""
+        if self.spec is not None:
+            from reports.github import annotations
 
-def write(outputs: Sequence[Output], report: CheckReport, spec: Path) -> None:
-    """Write every rendering; the first that fails is raised after all others are written."""
-    failed: PqdError | None = None
-    aside = takes_stdout(outputs)
-    for output in outputs:
-        try:
-            _write(output, report, spec, aside=aside)
-        except PqdError as error:
-            failed = failed or error
-    if failed:
-        raise failed
-
-
-def _write(output: Output, report: CheckReport, spec: Path, *, aside: bool) -> None:
-    if output.kind == "github":
-        from reports.github import annotations as commands
-
-        # Beside a rendering on standard output; the runner reads both streams.
-        command_to_runner(commands(report, shown_path(spec)), aside=aside)
+            # Beside a rendering on standard output; the runner reads both streams.
+            text = annotations(_checked(report), path_in_repository(self.spec))
+            command_to_runner(text, aside=self.takes_stdout)
         if summary := os.environ.get(_SUMMARY_VARIABLE):
-            options.write(report.to_markdown(), summary, append=True)
-    elif output.kind == "junit":
+            write(report.to_markdown(), summary, append=True)
+
+    @contextmanager
+    def stopping(self) -> Iterator[None]:
+        """Render a run of a spec that is stopped: each problem is an error at its line."""
+        try:
+            yield
+        except PqdError as error:
+            if self.spec is not None:
+                with suppress(PqdError):
+                    self.write(_stopped(error, self.spec))
+            raise
+
+
+@option_group
+class OutputOptions:
+    """Renderings beside the terminal report."""
+
+    json: Json = None
+    markdown: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|-", help="Write a summary in Markdown, as for a pull request."),
+    ] = None
+    html: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|-", help="Write the report as one page of HTML."),
+    ] = None
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND=FILE",
+            help="The same as json=FILE, markdown=FILE or html=FILE; github writes the summary of "
+            "a job's step. pqd check has junit=FILE too, and its github annotates the spec. May "
+            "be given several times.",
+        ),
+    ] = None
+
+    def targets(self, *inputs: str | Path | None, spec: Path | None = None) -> Targets:
+        """Targets of all that is asked for; ``spec`` is the file of a check.
+
+        Raises
+        ------
+        ParameterError
+            Before anything is read or spent: a rendering that a command does not have, two at one
+            place, a place that cannot be written or is one of ``inputs``.
+        """
+        stated = ((kind, getattr(self, kind)) for kind in FILES)
+        renderings = (
+            *(Target(kind, place) for kind, place in stated if place is not None),
+            *(_target(text, checks=spec is not None) for text in self.output or []),
+        )
+        places = [t.place for t in renderings if t.place is not None]
+        files = [p if p == _STANDARD else str(usable(Path(p)).resolve()) for p in places]
+        if len(set(files)) < len(files):
+            raise ParameterError("two outputs go to the same place; name different files")
+        targets = Targets(renderings, spec)
+        targets.check(spec, *inputs)
+        return targets
+
+
+def _target(text: str, *, checks: bool) -> Target:
+    kind, sign, place = text.partition("=")
+    if kind == GITHUB and not sign:
+        return Target(kind, None)
+    if kind not in {*FILES, JUNIT} or not place:
+        junit = "junit=FILE, " if checks else ""
+        raise ParameterError(
+            f"output {text!r} is not understood; write json=FILE, {junit}markdown=FILE, html=FILE "
+            "(- for standard output) or github"
+        )
+    if kind == JUNIT and not checks:
+        raise ParameterError(
+            f"output {text!r} is for the checks of a spec (pqd check); write json=FILE, "
+            "markdown=FILE, html=FILE (- for standard output) or github"
+        )
+    return Target(kind, place)
+
+
+def check_place(place: str | None, *inputs: str | Path | None) -> None:
+    """Refuse a file that cannot or must not be written, before anything is spent."""
+    if place in {None, _STANDARD}:
+        return
+    path = unlinked(usable(str(place)))
+    if path.is_dir():
+        raise ParameterError(f"{place} cannot be written: it is a folder; name a file in it")
+    if path.suffix.lower() in _TABLES:
+        raise ParameterError(f"{place} is named like a table; name a report, such as report.json")
+    if not path.absolute().parent.is_dir():
+        raise ParameterError(f"{place} cannot be written: there is no such folder")
+    writable(path)
+    from pqd.accounting.hash_chain import is_ledger
+
+    read = [usable(Path(each)).resolve() for each in inputs if each]
+    if path.resolve() in read or is_ledger(path):
+        raise ParameterError(f"{place} is an input of this run, or a ledger; write elsewhere")
+
+
+def new_table(path: str | None) -> Path | None:
+    """Path of a table that is to be made; refused before anything is spent if it cannot be."""
+    if path is None:
+        return None
+    from pqd.engine.export import check_new
+
+    return check_new(path)
+
+
+def rendering(kind: str, report: Report) -> str:
+    """Report as ``json``, ``markdown``, ``html`` or ``junit``."""
+    if kind == "json":
+        return report.to_json()
+    if kind == "markdown":
+        return report.to_markdown()
+    if kind == JUNIT:
         from reports.junit import junit_text
 
-        options.write(junit_text(report), str(output.target))
-    else:
-        options.write(options.rendered(output.kind, report), str(output.target))
+        return junit_text(_checked(report))
+    return report.to_html(shlex.join(["pqd", *sys.argv[1:]]))
 
 
-@contextmanager
-def stopping(outputs: Sequence[Output], spec: Path) -> Iterator[None]:
-    """Render a run that is stopped as well: each problem is an error at its line of the spec."""
-    try:
-        yield
-    except PqdError as error:
-        _stopped(outputs, error, spec)
-        raise
+def write(text: str, place: str, *, append: bool = False) -> None:
+    """Write a rendering to a file, or to standard output for ``-``."""
+    if place == _STANDARD:
+        typer.echo(text, nl=False)
+        return
+    write_text(Path(place), text, append=append)
 
 
-def _stopped(outputs: Sequence[Output], error: PqdError, spec: Path) -> None:
-    from reports.models.audit import Cost
-    from reports.models.check import CheckReport, stopped
+def show(report: Report, *, verbose: bool = False) -> None:
+    """Print a report; a reader that closes the pipe ends the run without a word."""
+    from rich.console import Console
 
-    problems = getattr(error, "problems", None) or [error]
-    checks = tuple(
-        stopped(spec.name, getattr(p, "line", None), getattr(p, "text", str(p)), error.exit_code)
-        for p in problems
-    )
-    report = CheckReport(spec=spec.name, private="", checks=checks, cost=Cost())
-    with suppress(PqdError):
-        write(outputs, report, spec)
+    from reports.terminal import TerminalReport
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    Terminal(highlight=False).print(TerminalReport(report, verbose=verbose))
 
 
-def shown_path(spec: Path) -> str:
-    """Return the spec's path as GitHub wants it: relative to the repository, where it is in it."""
+def path_in_repository(spec: Path) -> str:
+    """Path of a spec as GitHub wants it: relative to the repository, where it is in it."""
     home = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     with suppress(ValueError):
         return spec.resolve().relative_to(home.resolve()).as_posix()
     return spec.as_posix()
+
+
+def _checked(report: Report) -> CheckReport:
+    from reports.models.check import CheckReport
+
+    if not isinstance(report, CheckReport):
+        raise TypeError(report)
+    return report
+
+
+def _stopped(error: PqdError, spec: Path) -> CheckReport:
+    from reports.models.audit import Cost
+    from reports.models.check import CheckReport, stopped
+
+    problems: Sequence[object] = getattr(error, "problems", None) or [error]
+    results = tuple(
+        stopped(spec.name, getattr(p, "line", None), getattr(p, "text", str(p)), error.exit_code)
+        for p in problems
+    )
+    return CheckReport(spec=spec.name, private="", checks=results, cost=Cost())

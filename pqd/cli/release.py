@@ -9,6 +9,9 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
+from pqd.cli.option_groups import option_group, with_groups
+from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions
+from pqd.cli.outputs import OutputOptions, Targets, new_table
 
 if TYPE_CHECKING:
     from pqd.parameters import Parameters
@@ -16,6 +19,46 @@ if TYPE_CHECKING:
     from reports.models.release import ReleaseReport
 
 
+@option_group
+class ReleaseOptions:
+    """Options of a release alone: its budget, its mechanism, its level and its unit."""
+
+    total_epsilon: options.TotalEpsilon = None
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (smallest error on the synthetic table), or workload, identity, numerical, "
+            "numerical_two, dyadic, normalization, global_truncation, clipped_composition, ranges.",
+        ),
+    ] = "auto"
+    alpha: Annotated[
+        str,
+        typer.Option(
+            metavar="ALPHA", help="An interval low .. high misses the answer with this probability."
+        ),
+    ] = "0.05"
+    unit: Annotated[str | None, typer.Option(metavar="COLUMN", hidden=True)] = None
+
+    @property
+    def stated(self) -> bool:
+        """Whether what a spec says by itself is given."""
+        return bool(self.total_epsilon or self.unit)
+
+    def read(self, columns: ColumnOptions) -> Parameters:
+        """Parameters of the release; it has no tolerance, and that field of them is not used."""
+        from pqd.budgets import total_budget
+
+        budget = total_budget(self.total_epsilon or None)
+        if self.unit is not None:
+            from pqd.commands.release import check_unit
+
+            check_unit(self.unit)
+        criteria = CriteriaOptions("1", self.alpha)
+        return options.criteria(criteria, columns, self.mechanism).at(budget)
+
+
+@with_groups
 def release(
     private: Annotated[
         str,
@@ -25,34 +68,15 @@ def release(
             show_default=False,
         ),
     ],
+    queries: QueryOptions,
+    stated: ReleaseOptions,
+    columns: ColumnOptions,
+    ledger: LedgerOptions,
+    outputs: OutputOptions,
     synthetic: Annotated[
-        str | None, typer.Argument(help="The synthetic copy, taken as public.", show_default=False)
-    ] = None,
-    query: options.QueryTexts = None,
-    queries: options.QueryFile = None,
-    total_epsilon: Annotated[
         str | None,
-        typer.Option(metavar="EPSILON", help="Privacy budget of all queries together, such as 1."),
+        typer.Argument(help="The synthetic table, taken as public.", show_default=False),
     ] = None,
-    mechanism: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="auto (errs least on the synthetic table), or workload, identity, numerical, "
-            "numerical_two, dyadic, normalization, global_truncation, clipped_composition, ranges.",
-        ),
-    ] = "auto",
-    alpha: Annotated[
-        str,
-        typer.Option(
-            metavar="ALPHA", help="An interval low .. high misses the answer with this probability."
-        ),
-    ] = "0.05",
-    bounds: options.Bounds = None,
-    type_: options.Types = None,
-    bins: options.Bins = None,
-    ledger: options.LedgerFile = None,
-    fresh: options.Fresh = False,
     table: Annotated[
         str | None,
         typer.Option(
@@ -61,10 +85,6 @@ def release(
             "released: a new .parquet or .csv file.",
         ),
     ] = None,
-    json: options.Json = None,
-    markdown: options.Markdown = None,
-    html: options.Html = None,
-    unit: Annotated[str | None, typer.Option(metavar="COLUMN", hidden=True)] = None,
 ) -> None:
     """Answer COUNT and SUM queries on the private table, as many as you like, under ONE budget.
 
@@ -73,85 +93,58 @@ def release(
 
     Example: pqd release private.csv copy.csv --queries queries.sql --total-epsilon 1
     """
-    from pqd.parameters import total_budget
-
-    target = options.new_table(table)
-    targets = options.targets(json=json, markdown=markdown, html=html)
+    made = new_table(table)
     if synthetic is None:
-        stated = query or queries or total_epsilon or bounds or type_ or bins or unit
-        if Path(private).suffix.lower() != ".toml" or stated:
+        targets = outputs.targets()
+        if Path(private).suffix.lower() != ".toml" or any(
+            options.stated for options in (queries, stated, columns)
+        ):
             raise ParameterError(
                 "the synthetic table is missing; give PRIVATE SYNTHETIC and options, or a spec "
                 "alone, such as pqd release audit.toml, whose [release] says all (queries, "
                 "total_epsilon, mechanism)"
             )
-        report = _of_spec(Path(private), targets, ledger, target, fresh=fresh)
+        report = _of_spec(Path(private), targets, ledger, made)
     else:
-        targets.check(private, synthetic, *options.named(queries, ledger))
-        budget = total_budget(total_epsilon or None)
-        if unit is not None:
-            from pqd.commands.release import check_unit
-
-            check_unit(unit)
-        # A release has no tolerance; that field of the terms is not used.
-        terms = options.terms_of(
-            tau="1",
-            alpha=alpha,
-            decider=mechanism,
-            bounds=bounds,
-            types=type_,
-            detailed=False,
-        ).at(budget)
-        asked = options.selected(query, queries, bins, private, synthetic)
-        report = _of_tables(private, synthetic, asked, terms, ledger, target, fresh=fresh)
-    if not targets.takes_stdout:
-        from reports.terminal import TerminalReport
-
-        options.show(TerminalReport(report))
-    # Last, so that an answer is seen even where this fails.
-    targets.write(report)
+        targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
+        terms = stated.read(columns)
+        asked = queries.read(private, synthetic)
+        report = _of_tables(private, synthetic, asked, terms, ledger, made)
+    targets.finish(report)
 
 
 def _of_tables(
     private: str,
     synthetic: str,
-    asked: tuple[Query, ...],
+    queries: tuple[Query, ...],
     terms: Parameters,
-    ledger: Path | None,
+    ledger: LedgerOptions,
     table: Path | None,
-    *,
-    fresh: bool,
 ) -> ReleaseReport:
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
-    from pqd.accounting.ledger_location import ledger_path
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release
-    from pqd.execution import Accountant
 
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
+    accountant = ledger.accountant(private)
     with progress() as show:
         return run_release(
-            private, synthetic, asked, terms, noise, show, accountant=accountant, table=table
+            private, synthetic, queries, terms, noise, show, accountant=accountant, table=table
         )
 
 
 def _of_spec(
-    path: Path, targets: options.Targets, ledger: Path | None, table: Path | None, *, fresh: bool
+    path: Path, targets: Targets, ledger: LedgerOptions, table: Path | None
 ) -> ReleaseReport:
     from pqd.spec import read_spec
     from pqd.spec.sources import place_of_ledger
 
     spec = read_spec(path)
-    named = (
-        spec.private,
-        *spec.synthetic.values(),
-        *([spec.release.queries] if spec.release else []),
-    )
-    places = (path, *(one.path for one in named), place_of_ledger(spec, ledger))
-    targets.check(*map(str, places))
+    queries = [spec.release.queries] if spec.release else []
+    sources = (spec.private, *spec.synthetic.values(), *queries)
+    targets.check(path, *(source.path for source in sources), place_of_ledger(spec, ledger.ledger))
     from deciders import SecureNoise
 
     noise = SecureNoise()
@@ -159,4 +152,6 @@ def _of_spec(
     from pqd.commands.release_spec import run_publication
 
     with progress() as show:
-        return run_publication(spec, noise, show, ledger=ledger, fresh=fresh, table=table)
+        return run_publication(
+            spec, noise, show, ledger=ledger.ledger, fresh=ledger.fresh, table=table
+        )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from deciders.errors import ParameterError
-from pqd.cli import options
+from pqd.cli import outputs
 from pqd.paths import usable
 
 
@@ -46,10 +46,10 @@ def spec(
         raise ParameterError("--init needs the private and the synthetic table")
     if file != "-" and usable(file).exists():
         raise ParameterError(f"{file} exists already; remove it, or name another with --file")
-    options.check_target(file, str(private), str(synthetic))
+    outputs.check_place(file, str(private), str(synthetic))
     from pqd.spec.template import starter
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent
-    options.write(starter(private, synthetic, folder), file)
+    outputs.write(starter(private, synthetic, folder), file)
     if file != "-":
         typer.echo(f"{file} is written. Next: pqd check {file} --dry-run")

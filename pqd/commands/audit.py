@@ -10,11 +10,12 @@ from deciders import SecureNoise
 from pqd.accounting.ledger_location import ledger_path
 from pqd.batches.mechanisms import check_sharing
 from pqd.batches.shared_budget import SharedBudget, shared
+from pqd.budgets import RunBudget
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import LedgerError
 from pqd.execution import Accountant, Outputs, Part, Quote, measure
-from pqd.parameters import Parameters, RunBudget, privacy_unit
+from pqd.parameters import Parameters, privacy_unit
 from pqd.planning.binding import Made, Maker, prepare
 from pqd.planning.budget_split import Beside, waits
 from pqd.planning.choose_decider import AUTO

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from deciders.exact import positive
+from pqd.budgets import stated_budget
 from pqd.errors import DeciderError, ParameterError
-from pqd.parameters import Parameters, Tolerance, stated_budget
+from pqd.parameters import Parameters, Tolerance
 from pqd.planning.decisions import QueryRequest
 from pqd.planning.estimates import AUTO, RELEASES
 

@@ -12,13 +12,14 @@ from pqd.accounting.ledger_location import ledger_path
 from pqd.batches.answers import Made, Member, asking, batches
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import corrected
+from pqd.budgets import total_budget
 from pqd.commands.audit import cost_of, part_of
 from pqd.engine.export import check_new, write_frame
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.execution import Accountant, Outputs, Part, measure
-from pqd.parameters import Parameters, total_budget
+from pqd.parameters import Parameters
 from pqd.planning.choose_decider import AUTO
 from pqd.planning.decisions import QueryRequest
 from pqd.planning.table_separation import check_separation

@@ -15,7 +15,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from pqd.parameters import MUCH_EPSILON, Parameters
+from pqd.budgets import MUCH_EPSILON
+from pqd.parameters import Parameters
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_literal

@@ -11,7 +11,8 @@ from typing import Any
 
 from deciders import ParameterError
 from deciders.exact import budget_of, exact, positive, probability
-from pqd.parameters import MOST_EPSILON, Tolerance, stated_budget
+from pqd.budgets import MOST_EPSILON, stated_budget
+from pqd.parameters import Tolerance
 
 _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*)"
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"

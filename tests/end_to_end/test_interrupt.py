@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import pqd.cli.options
+import pqd.cli.outputs
 import pqd.commands.audit
 from deciders import SecureNoise
 from pqd.accounting.ledger import Ledger
@@ -37,15 +38,15 @@ def interrupt(*_: Any, **__: Any) -> Any:
 
 # Where the interrupt comes, and whether it is after the charge.
 MOMENTS: dict[str, tuple[Any, str, bool]] = {
-    "reading the options": (pqd.cli.options, "terms_of", False),
+    "reading the options": (pqd.cli.options, "criteria", False),
     "opening": (pqd.commands.audit, "open_table", False),
     "reading the copy": (DuckDBEngine, "schema", False),
     "recognising": (DuckDBEngine, "content", False),
     "before the charge": (Ledger, "affords", False),
     "drawing": (SecureNoise, "laplace", True),
     "recording": (Ledger, "record", True),
-    "showing": (pqd.cli.options, "show", True),
-    "writing": (pqd.cli.options, "write_text", True),
+    "showing": (pqd.cli.outputs, "show", True),
+    "writing": (pqd.cli.outputs, "write_text", True),
 }
 
 

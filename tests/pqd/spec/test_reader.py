@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciders import DECIDERS
+from pqd.budgets import stated_budget
 from pqd.columns import parse_columns
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
-from pqd.parameters import Criteria, Parameters, stated_budget
+from pqd.parameters import Criteria, Parameters
 from pqd.spec import Check, Problem, Source, Spec, SpecError, read_spec
 from tests.pqd.spec.spec_texts import FULL, HEAD, SMALL
 from tests.support.drawing import examples

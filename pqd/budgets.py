@@ -1,0 +1,70 @@
+"""Privacy budgets as a caller states them: of each query, or of all queries of a run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from deciders.errors import ParameterError
+from deciders.exact import budget_of
+
+if TYPE_CHECKING:
+    from deciders.exact import Number
+
+# Beyond the first an answer is warned of.  Beyond the second no command and no spec asks: the odds
+# about a person may then change by a factor of 10^43, which is as good as showing the row.
+MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
+
+
+def stated_budget(epsilon: Number, name: str = "epsilon") -> Fraction:
+    """Privacy budget that a caller states; ParameterError beyond what protects anybody."""
+    budget = budget_of(epsilon, name)
+    if budget > MOST_EPSILON:
+        raise ParameterError(
+            f"{name} is {epsilon}; at most {MOST_EPSILON} can be asked for, and above "
+            f"{MUCH_EPSILON} hardly anybody is protected: 1 or less is usual"
+        )
+    return budget
+
+
+class RunBudget(NamedTuple):
+    """Privacy budget of an audit: ``epsilon`` of each query, or of all if ``sharing`` says how.
+
+    ``sharing`` is ``"auto"``, ``"alone"``, the id of a batch mechanism, or None.
+    """
+
+    epsilon: Fraction
+    sharing: str | None
+
+    @classmethod
+    def parse(
+        cls, epsilon: Number | None, total_epsilon: Number | None, sharing: str | None
+    ) -> RunBudget:
+        """Budget that a caller states; ParameterError unless it is exactly one of the two."""
+        if epsilon is not None and total_epsilon is not None:
+            raise ParameterError(
+                "epsilon and total_epsilon are both given; epsilon is what each query costs, "
+                "total_epsilon what all cost together: give one of them"
+            )
+        if total_epsilon is not None:
+            return cls(total_budget(total_epsilon), "auto" if sharing is None else sharing)
+        if epsilon is None:
+            raise ParameterError(
+                "epsilon is missing; give what each query costs, such as 0.25, or total_epsilon, "
+                "what all cost together (a plan tells what each query needs, and costs nothing)"
+            )
+        if sharing is not None:
+            raise ParameterError(
+                f"sharing is {sharing!r}, but epsilon is what each query costs: nothing is shared; "
+                "give total_epsilon instead, or leave sharing out"
+            )
+        return cls(stated_budget(epsilon), None)
+
+
+def total_budget(total_epsilon: Number | None) -> Fraction:
+    """Privacy budget that all queries of a run share; ParameterError if there is none."""
+    if total_epsilon is None:
+        raise ParameterError(
+            "total_epsilon is missing; say what all queries may cost together, such as 1"
+        )
+    return stated_budget(total_epsilon, "total_epsilon")
