@@ -15,6 +15,8 @@ _NUMBER = re.compile(
 )
 _LONGEST = 200
 _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(sys.float_info.max)
+# 2^900 is below the largest number, and its reciprocal above the smallest.
+_USUAL_BITS = 900
 
 
 def exact(value: Number, name: str = "value") -> Fraction:
@@ -28,6 +30,8 @@ def exact(value: Number, name: str = "value") -> Fraction:
     ParameterError
         If ``value`` is not a finite number.
     """
+    if type(value) is Fraction and _is_usual(value):
+        return value
     if isinstance(value, bool):
         raise ParameterError(f"{name} is {value!r}; a number is needed")
     if isinstance(value, Rational):
@@ -38,6 +42,12 @@ def exact(value: Number, name: str = "value") -> Fraction:
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
         raise ParameterError(f"{name} is beyond 1e-300 or 1.79e308; no such number is of use here")
     return number
+
+
+def _is_usual(number: Fraction) -> bool:
+    """Whether a number is clearly within the bounds, at the cost of no multiplication."""
+    bits = number.numerator.bit_length(), number.denominator.bit_length()
+    return max(bits) <= _USUAL_BITS
 
 
 def _read(text: str, name: str) -> Fraction:
