@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check pytest test-fast fuzz format lock samples tables architecture pictures benchmark clean
+.PHONY: demo test check pytest test-fast golden fuzz format lock samples tables architecture pictures benchmark clean
 
 demo: $(READY)
 	$(BIN)/pqd audit samples/census_private.parquet samples/census_synthetic.parquet \
@@ -28,6 +28,10 @@ pytest: $(READY)
 # What tells most in under a minute: all but whole runs, statistics and the slowest checks.
 test-fast: $(READY)
 	PYTHONHASHSEED=0 $(BIN)/pytest -n auto --dist worksteal -q -m "not slow"
+
+# Writes the texts anew that tests compare with golden files; read what changed in the diff.
+golden: $(READY)
+	PYTHONHASHSEED=0 PQD_GOLDEN=write $(BIN)/pytest -q -m golden
 
 # Random inputs, TIMES as many as in a test run, whose inputs are always the same.  What it finds
 # is printed: add it to its test as an @example, so that every test run tries it from then on.

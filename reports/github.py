@@ -22,7 +22,7 @@ _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = _DATA | {":": "%3A", ",": "%2C"}
 
 
-def annotations(report: "CheckReport", path: str) -> str:
+def github_text(report: "CheckReport", path: str) -> str:
     """Return workflow commands, a line each: one per check that is not fine, then the summary.
 
     ``path`` is where the spec lies in the repository.  What passed as decided has no line.

@@ -97,10 +97,10 @@ class Targets:
     def _tell_github(self, report: Report) -> None:
         """Annotations on the lines of a spec, and the summary of the job's step."""
         if self.spec is not None:
-            from reports.github import annotations
+            from reports.github import github_text
 
             # Beside a rendering on standard output; the runner reads both streams.
-            text = annotations(_checked(report), path_in_repository(self.spec))
+            text = github_text(_checked(report), path_in_repository(self.spec))
             command_to_runner(text, aside=self.takes_stdout)
         if summary := os.environ.get(_SUMMARY_VARIABLE):
             write(report.to_markdown(), summary, append=True)

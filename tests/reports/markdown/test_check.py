@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 import reports.github
 import reports.markdown.markup
-from reports.github import annotations
+from reports.github import github_text
 from reports.html import html_text
 from reports.markdown import markdown_text
 from reports.models.check import CheckReport, CheckResult
@@ -131,7 +131,7 @@ def unescaped(text: str) -> str:
 
 
 def commands(report: CheckReport, path: str = "audit.toml") -> list[tuple[str, ...]]:
-    text = annotations(report, path)
+    text = github_text(report, path)
     assert text.endswith("\n")
     found = []
     for line in text[:-1].split("\n"):
@@ -165,7 +165,7 @@ def names_one_command_each(text: str) -> None:
     for _, path, _, title, _ in found:
         assert unescaped(path) == inert(visible(text))
         assert title == "pqd check" or unescaped(title).endswith(inert(f"x {visible(text)}")[1:])
-    assert "##[" not in annotations(quoting(text), text)
+    assert "##[" not in github_text(quoting(text), text)
 
 
 @examples(80)
@@ -187,11 +187,11 @@ def test_github_twins_that_escape_nothing_are_caught(
 
 
 def test_commands_of_lines_before_the_first_are_on_the_first() -> None:
-    assert annotations(DRY, "a%,b").count("file=a%25%2Cb,line=1,") == 1
+    assert github_text(DRY, "a%,b").count("file=a%25%2Cb,line=1,") == 1
 
 
 @pytest.mark.parametrize(
-    "rendering", [markdown_text, html_text, lambda report: annotations(report, "audit.toml")]
+    "rendering", [markdown_text, html_text, lambda report: github_text(report, "audit.toml")]
 )
 def test_simulation_is_stamped(rendering: Callable[[CheckReport], str]) -> None:
     stamped = sum(bool(entry.verdicts) for entry in ALL)

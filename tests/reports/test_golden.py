@@ -1,0 +1,134 @@
+"""Golden renderings: a file per report and format, where the wording of reports is held.
+
+``make golden`` writes them anew; what changed is read in the diff.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from reports.github import github_text
+from reports.junit import junit_text
+from reports.models.check import CheckReport
+from reports.models.refusals import Refused
+from reports.terminal import TerminalReport, terminal_text
+from tests.support import audit_reports, check_reports, compare_reports, release_reports
+from tests.support.golden import matches_golden
+from tests.support.ledger_reports import EMPTY, LEDGER
+from tests.support.pages import Page
+
+if TYPE_CHECKING:
+    from reports.models.report import Report
+
+pytestmark = pytest.mark.golden
+GOLDEN = Path(__file__).parent / "golden"
+REFUSED = tuple(
+    Refused(
+        id=f"by-sex[sex = {name}]",
+        sql="SELECT COUNT(*) FROM D GROUP BY sex",
+        reason="the copy answers 0, and 5% of that is no tolerance; give tau as a number",
+        block="by-sex",
+        group=f"sex = {name}",
+    )
+    for name in "ABCD"
+)
+STYLE = re.compile(r"(?<=<style>).*?(?=</style>)", re.DOTALL)
+# What is read aloud, or shown by a browser, though it is no text of the page.
+SPOKEN = ("aria-label", "title", "placeholder", "alt")
+
+
+class Lines(Page):
+    """Texts of a page, a line each after the tag that they stand in, without style and script."""
+
+    def __init__(self, text: str) -> None:
+        self.lines: list[str] = []
+        super().__init__(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        super().handle_starttag(tag, attrs)
+        self.lines += [f"{tag}[{name}]: {value}" for name, value in attrs if name in SPOKEN]
+
+    def handle_data(self, data: str) -> None:
+        super().handle_data(data)
+        text = " ".join(data.split())
+        if text and not {"style", "script", "defs"}.intersection(self.open):
+            self.lines.append(f"{self.open[-1]}: {text}")
+
+
+def page(report: Report) -> str:
+    return "\n".join(Lines(report.to_html("pqd again")).lines) + "\n"
+
+
+def ascii_text(report: Report) -> str:
+    """Terminal report as a pipe gets it that takes ASCII alone."""
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", newline="")
+    Console(file=stream, width=80, color_system=None).print(TerminalReport(report))
+    stream.flush()
+    return raw.getvalue().decode()
+
+
+def junit(report: Report) -> str:
+    assert isinstance(report, CheckReport)
+    return junit_text(report)
+
+
+def github(report: Report) -> str:
+    assert isinstance(report, CheckReport)
+    return github_text(report, "audit.toml")
+
+
+TERMINAL: dict[str, Callable[[Report], str]] = {
+    "60.txt": lambda report: terminal_text(report, 60),
+    "80.txt": lambda report: terminal_text(report, 80),
+    "80-ascii.txt": ascii_text,
+    "120.txt": lambda report: terminal_text(report, 120),
+}
+ALL: dict[str, Callable[[Report], str]] = {
+    **TERMINAL,
+    "80-verbose.txt": lambda report: terminal_text(report, 80, verbose=True),
+    "json": lambda report: report.to_json(),
+    "md": lambda report: report.to_markdown(),
+    "notebook.html": lambda report: STYLE.sub("", report._repr_html_()),
+    "page.txt": page,
+}
+MAIN = {name: ALL[name] for name in ("80.txt", "md", "page.txt")}
+CHECKED = {"junit.xml": junit, "github.txt": github}
+REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
+    "audit": (replace(audit_reports.AUDIT, refused=REFUSED), ALL),
+    "audit-of-nothing": (audit_reports.audit_of(), MAIN),
+    "audit-simulated": (audit_reports.SIMULATED, MAIN),
+    "check": (check_reports.BASED, {**ALL, **CHECKED}),
+    "check-dry": (check_reports.DRY, {**MAIN, **CHECKED}),
+    "compare": (replace(compare_reports.SMALL, refused=REFUSED), ALL),
+    "compare-grouped": (compare_reports.grouped(4), MAIN),
+    "compare-of-nothing": (compare_reports.EMPTY, MAIN),
+    "ledger": (LEDGER, {**TERMINAL, "json": ALL["json"]}),
+    "ledger-of-nothing": (EMPTY, TERMINAL),
+    "plan": (replace(audit_reports.PLAN, refused=REFUSED), ALL),
+    "plan-without-budget": (audit_reports.PLANS[-1], MAIN),
+    "release": (replace(release_reports.RELEASE, refused=REFUSED), ALL),
+    "release-replayed": (release_reports.REPLAYED, MAIN),
+}
+FILES = {f"{name}.{form}": (name, form) for name, (_, forms) in REPORTS.items() for form in forms}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_renderings_are_as_they_were_read(file: str) -> None:
+    name, form = FILES[file]
+    report, forms = REPORTS[name]
+    assert matches_golden(GOLDEN / file, forms[form](report)), (
+        f"read the diff of: make golden ({file})"
+    )
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert {path.name for path in GOLDEN.iterdir()} == set(FILES)

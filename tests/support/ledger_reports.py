@@ -1,0 +1,39 @@
+"""Ledgers made by hand: tables with and without a limit, several people a row, many queries."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from reports.models.ledger import AccountFacts, LedgerReport, RunFacts
+
+RUNS = (
+    RunFacts("2026-01-05T09:30:00Z", Fraction(1, 2), Fraction(0), "sequential", ("young", "pay")),
+    RunFacts(
+        "2026-02-01T17:05:59Z", Fraction(1, 4), Fraction(1, 10**6), "optimal",
+        tuple(f"by-age[age = {place}]" for place in range(11)), "household",
+    ),
+)  # fmt: skip
+ACCOUNT = AccountFacts(
+    number=1,
+    label="census_private.parquet",
+    since="2026-01-05T09:30:00Z",
+    epsilon=Fraction(3, 4),
+    delta=Fraction(1, 10**6),
+    limit=Fraction(2),
+    limit_delta=Fraction(1, 10**5),
+    answers=13,
+    runs=RUNS,
+)
+OTHER = AccountFacts(
+    number=2,
+    label="private.csv",
+    since="2026-03-01T00:00:00Z",
+    epsilon=Fraction(1, 3),
+    delta=Fraction(0),
+    limit=None,
+    limit_delta=None,
+    answers=1,
+    runs=(RunFacts("2026-03-01T00:00:00Z", Fraction(1, 3), Fraction(0), "sequential", ("q1",)),),
+)
+LEDGER = LedgerReport("pqd-ledger.sqlite", "5d1c" * 16, 7, (ACCOUNT, OTHER), Fraction(4))
+EMPTY = LedgerReport("pqd-ledger.sqlite", "0" * 64, 0, ())
