@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from benchmarks.seeds import NO, UNDECIDED, YES, Estimate
 from deciders import SimulatedNoise
-from deciders.batch.budget import Budget
+from deciders.batch.budget import PrivacyBudget
 from deciders.batch.linear.clipped_composition import ClippedComposition
 from deciders.batch.linear.conditions import Intervals, Ranges
 from deciders.batch.linear.dyadic import DyadicMechanism
@@ -35,9 +35,9 @@ from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.signed import Signed
-from deciders.batch.linear.unit_queries import Thresholded
-from deciders.batch.linear.universe import Bits, Rows, Whole
+from deciders.batch.linear.signed import SignedMechanism
+from deciders.batch.linear.unit_queries import ThresholdQueries
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 
 EPSILONS = ("0.25", "1", "4")
 ZEROS = "all zeros"
@@ -119,7 +119,9 @@ def adult_table(data: Path, column: str, upper: int) -> tuple[NumericalQueries, 
     table = pd.read_parquet(data / "adult_private.parquet")
     conditions = Ranges((Intervals.up_to(100, 11), Intervals.up_to(16, 2)))
     classes = ((table["age"] - 1) * 16 + table["education-num"] - 1).to_numpy()
-    return NumericalQueries(conditions, Bits(1600, upper)), Rows(classes, table[column].to_numpy())
+    return NumericalQueries(conditions, DigitUniverse(1600, upper)), Rows(
+        classes, table[column].to_numpy()
+    )
 
 
 def adult(data: Path, column: str, upper: int, weights: MultiplicativeWeights) -> Problem:
@@ -138,10 +140,10 @@ def bank(data: Path, weights: MultiplicativeWeights) -> Problem:
     housing, loan = (table["housing"] == "yes").astype(int), (table["loan"] == "yes").astype(int)
     classes = ((table["age"] - 1) * 4 + housing * 2 + loan).to_numpy()
     balance = table["balance"].to_numpy()
-    up, down = (NumericalQueries(conditions, Bits(400, 2**bits)) for bits in (17, 13))
+    up, down = (NumericalQueries(conditions, DigitUniverse(400, 2**bits)) for bits in (17, 13))
     sides = general(up, weights), general(down, weights)
     signed: dict[str, LinearMechanism] = {
-        name: Signed(positive=sides[0][name], negative=sides[1][name]) for name in sides[0]
+        name: SignedMechanism(positive=sides[0][name], negative=sides[1][name]) for name in sides[0]
     }
     truth = truth_of(up, Rows(classes, balance)) - truth_of(down, Rows(classes, -balance))
     title = f"Bank, {up.size:,} queries, universes {400 * 18:,} and {400 * 14:,}"
@@ -153,7 +155,7 @@ def transfusion(data: Path, longest: int, weights: MultiplicativeWeights) -> Pro
     table = pd.read_parquet(data / "blood_private.parquet")
     unit = 2**-20
     frequency, months = np.arange(1, 51)[:, None], np.arange(1, longest + 1)
-    universe = Whole(50, (months * 2**20) // frequency)
+    universe = LevelUniverse(50, (months * 2**20) // frequency)
     queries = NumericalQueries(Ranges((Intervals.up_to(50, 50),)), universe)
     rows = Rows(table["Frequency"].to_numpy() - 1, table["Time"].to_numpy() - 1)
     return Problem(
@@ -169,7 +171,7 @@ def bank_ranges(data: Path, weights: MultiplicativeWeights) -> Problem:
     """Return Figure 6: age ranges only, positive balances only."""
     table = pd.read_parquet(data / "bank_private.parquet")
     table = table[table["balance"] > 0]
-    queries = NumericalQueries(Ranges((Intervals.up_to(100, 11),)), Bits(100, 2**17))
+    queries = NumericalQueries(Ranges((Intervals.up_to(100, 11),)), DigitUniverse(100, 2**17))
     rows = Rows(table["age"].to_numpy() - 1, table["balance"].to_numpy())
     mechanisms = general(queries, weights) | {"ranges": DyadicMechanism(queries=queries)}
     title = f"Bank, positive balances, {queries.size:,} age ranges"
@@ -196,7 +198,7 @@ def tpch(lineitem: Path, weights: MultiplicativeWeights) -> Problem:
         Intervals(11, centres - 1, centres + 1),
         Intervals(50, tens, tens),
     )
-    queries = NumericalQueries(Ranges(axes), Bits(84 * 11 * 50, 10_500))
+    queries = NumericalQueries(Ranges(axes), DigitUniverse(84 * 11 * 50, 10_500))
     classes = ((month * 11 + discount) * 50 + quantity).to_numpy()
     rows = Rows(classes, np.floor(price * discount / 100).astype(np.int64).to_numpy())
     title = (
@@ -374,13 +376,13 @@ def by_rounds(data: Path, replays: int, seeds: int) -> None:
 def speed(data: Path) -> None:
     """Print the CPU seconds of one round on Adult: both families, selection and replays."""
     queries, rows = adult_table(data, "capital-loss", 4396)
-    family = Thresholded(queries, doubling(1, queries.peak))
+    family = ThresholdQueries(queries, doubling(1, queries.peak))
     counts = queries.counts(rows)
     seconds = {}
     for rounds in (1, 11):
         weights = MultiplicativeWeights(rounds=rounds)
         start = time.process_time()
-        weights.fit(family, counts, int(counts.sum()), Budget.of(1), SimulatedNoise(0))
+        weights.fit(family, counts, int(counts.sum()), PrivacyBudget.of(1), SimulatedNoise(0))
         seconds[rounds] = time.process_time() - start
     print(f"\n{family.size:,} linear queries on {counts.size:,} cells")
     print(

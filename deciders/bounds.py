@@ -12,7 +12,7 @@ from deciders.lattice import Lattice
 
 
 @dataclass(frozen=True, slots=True)
-class Boundless:
+class NoBounds:
     """Mix-in of the mechanisms of counts: any lattice will do."""
 
     @classmethod
@@ -27,7 +27,7 @@ class Boundless:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounded:
+class ValueBounds:
     """Mix-in of the mechanisms of sums and means: the public bounds, in lattice units."""
 
     upper: int
@@ -59,7 +59,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnLattice:
+class LatticeBounds:
     """Mix-in of the mechanisms of order statistics: the public lattice, unbounded where None."""
 
     lower: int | None = None

@@ -4,14 +4,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.bounds import Bounded
+from deciders.bounds import ValueBounds
 from deciders.errors import DeciderError
 from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TruncationRungs(Bounded):
+class TruncationRungs(ValueBounds):
     """Mix-in of the mechanisms of SUM that truncate at ``t_j = 2^j``, ``j = 1 .. ceil(log2 GS)``.
 
     Truncation at a rung removes the rows above it.  Values must be >= 0; GS is taken as >= 2.

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
-from deciders.estimators import Released
+from deciders.estimators import EstimatorOutput
 from deciders.histogram import EMPTY
 from deciders.single.base import Decision
 from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, fitting
@@ -107,17 +107,17 @@ class Outputs:
             raise TypeError(question.id)
         return found
 
-    def released(self, question: Measurement) -> Released:
+    def released(self, question: Measurement) -> EstimatorOutput:
         """Return the answer of a question that is released."""
         found = self.drawn[question.key]
-        if not isinstance(found, Released):
+        if not isinstance(found, EstimatorOutput):
             raise TypeError(question.id)
         return found
 
     def batched(self, question: Measurement) -> BatchOutput:
         """Return the answers of a batch."""
         found = self.drawn[question.key]
-        if isinstance(found, Decision | Released):
+        if isinstance(found, Decision | EstimatorOutput):
             raise TypeError(question.id)
         return found
 

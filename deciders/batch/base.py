@@ -44,10 +44,10 @@ class BatchOutput:
 class BatchMechanism(Protocol[Table_contra]):
     """One way to answer a batch, as a frozen value; it reads rows, a histogram or answers.
 
-    Conformers that read the exact answers: NoisyAnswers; rows (``LinearMechanism``): NoisyClasses,
+    Conformers that read exact answers: NoisyAnswers.  Rows (``LinearMechanism``): NoisyClasses,
     ClippedComposition, Numerical, NumericalInTwoSteps, Normalization, GlobalTruncation,
-    DyadicMechanism, Signed; a histogram (``RangeSumMechanism``): SingleQueries, IdentityMechanism,
-    WorkloadMechanism, TruncationIndependent, TruncationAware.
+    DyadicMechanism, SignedMechanism.  A histogram (``RangeSumMechanism``): SingleQueries,
+    IdentityMechanism, WorkloadMechanism, TruncationIndependent, TruncationAware.
     """
 
     @property

@@ -13,14 +13,14 @@ _HALVINGS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class PrivacyBudget:
     """An (epsilon, delta) to be spent, as exact fractions; delta = 0 is pure."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
 
     @classmethod
-    def of(cls, epsilon: Number, delta: Number = 0) -> "Budget":
+    def of(cls, epsilon: Number, delta: Number = 0) -> "PrivacyBudget":
         """Return the budget; ParameterError unless epsilon is one and ``0 <= delta < 1``."""
         failure = exact(delta, "delta")
         if not 0 <= failure < 1:

@@ -4,7 +4,7 @@ A decider spends its budget on one interval; an estimator spends it once and the
 interval by post-processing.
 """
 
-from deciders.estimators.base import Estimator, Released, inside, outside, within
+from deciders.estimators.base import Estimator, EstimatorOutput, inside, outside, within
 from deciders.estimators.exponential import ExponentialQuantile
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.estimators.majority import MajorityCounts
@@ -14,12 +14,12 @@ from deciders.estimators.ranks import RankCounts
 
 __all__ = [
     "Estimator",
+    "EstimatorOutput",
     "ExponentialQuantile",
     "LaplaceEstimate",
     "MajorityCounts",
     "RaceEstimate",
     "RankCounts",
-    "Released",
     "SumAndCount",
     "inside",
     "outside",

@@ -28,7 +28,7 @@ Span = tuple[Cut, Cut]
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class EstimatorOutput:
     """The private output of one estimator: whole numbers, all that leaves it about D."""
 
     numbers: tuple[int, ...]
@@ -60,7 +60,7 @@ class Estimator(Protocol):
         """Return the largest noise scale that ``release`` draws, or a bound on it; public."""
         ...
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Return one epsilon-DP release (guarantee and source in each conformer)."""
         ...
 
@@ -72,39 +72,39 @@ class Estimator(Protocol):
         """Return the exact ``Pr[inside]`` on ``histogram``: not private, for analysis only."""
         ...
 
-    def contains(self, released: Released, span: Span) -> bool:
+    def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Say whether the release speaks for an answer between the cuts."""
         ...
 
-    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the p-value of the claim that the answer is below ``cut``."""
         ...
 
-    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the p-value of the claim that the answer is not below ``cut``."""
         ...
 
-    def apart(self, released: Released, span: Span, epsilon: Number) -> float:
+    def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
         """Return the p-value of the claim that the answer is not between the cuts ``span``."""
         ...
 
-    def estimate(self, released: Released) -> Fraction | None:
+    def estimate(self, released: EstimatorOutput) -> Fraction | None:
         """Return the answer as estimated, None where the release gives none."""
         ...
 
     def confidence(
-        self, released: Released, epsilon: Number, alpha: Number
+        self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return ends that hold the answer with probability >= 1 - alpha; None for no bound."""
         ...
 
 
-class ByClaims:
+class BonferroniClaims:
     """Mix-in of the estimators whose two claims are all that is known: Bonferroni."""
 
     __slots__ = ()
 
-    def apart(self: Estimator, released: Released, span: Span, epsilon: Number) -> float:
+    def apart(self: Estimator, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
         """Return twice the smaller p-value of both claims."""
         low, high = span
         either = self.below(released, low, epsilon), self.at_least(released, high, epsilon)
@@ -127,12 +127,14 @@ def whole_span(interval: Interval) -> tuple[int, int]:
     return math.floor(interval.lower) + 1, math.ceil(interval.upper)
 
 
-def inside(estimator: Estimator, released: Released, interval: Interval) -> bool:
+def inside(estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
     """Say whether the release speaks for an answer inside ``interval``."""
     return estimator.contains(released, estimator.span(interval))
 
 
-def within(estimator: Estimator, released: Released, interval: Interval, epsilon: Number) -> float:
+def within(
+    estimator: Estimator, released: EstimatorOutput, interval: Interval, epsilon: Number
+) -> float:
     """Return the p-value of the claim that the answer is inside ``interval``."""
     low, high = estimator.span(interval)
     if low >= high:
@@ -140,12 +142,14 @@ def within(estimator: Estimator, released: Released, interval: Interval, epsilon
     return max(estimator.at_least(released, low, epsilon), estimator.below(released, high, epsilon))
 
 
-def outside(estimator: Estimator, released: Released, interval: Interval, epsilon: Number) -> float:
+def outside(
+    estimator: Estimator, released: EstimatorOutput, interval: Interval, epsilon: Number
+) -> float:
     """Return the p-value of the claim that the answer is not inside ``interval``."""
     return clear_of(estimator, released, estimator.span(interval), epsilon)
 
 
-def clear_of(estimator: Estimator, released: Released, span: Span, epsilon: Number) -> float:
+def clear_of(estimator: Estimator, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
     """Return the p-value of the claim that the answer is not between the cuts ``span``."""
     low, high = span
     return 0.0 if low >= high else estimator.apart(released, span, epsilon)
@@ -153,7 +157,7 @@ def clear_of(estimator: Estimator, released: Released, span: Span, epsilon: Numb
 
 def claimed(
     estimator: Estimator,
-    released: Released,
+    released: EstimatorOutput,
     interval: Interval,
     epsilon: Number,
     *,
@@ -165,7 +169,11 @@ def claimed(
 
 
 def by_cuts(
-    estimator: Estimator, cuts: Sequence[int], released: Released, epsilon: Number, alpha: Number
+    estimator: Estimator,
+    cuts: Sequence[int],
+    released: EstimatorOutput,
+    epsilon: Number,
+    alpha: Number,
 ) -> tuple[Fraction | None, Fraction | None]:
     """Return the cuts up to which, from either side, claims hold at alpha/2 one after another.
 

@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from deciders.aggregates import HALF
-from deciders.bounds import OnLattice
+from deciders.bounds import LatticeBounds
 from deciders.distributions import Floats, sigmoid
 from deciders.errors import ParameterError
-from deciders.estimators.base import ByClaims, Cut, Released, Span, whole_span
+from deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span, whole_span
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
@@ -30,7 +30,7 @@ class _Runs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialQuantile(ByClaims, OnLattice):
+class ExponentialQuantile(BonferroniClaims, LatticeBounds):
     """A lattice point e, drawn with weight ``exp(-epsilon u(e) / (2 max(a, b - a)))``; p is a/b.
 
     The distance u(e) is the largest of 0, ``a #(v > e) - (b - a) #(v <= e)`` and
@@ -53,7 +53,7 @@ class ExponentialQuantile(ByClaims, OnLattice):
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless both bounds are given and are a lattice."""
-        OnLattice.__post_init__(self)
+        LatticeBounds.__post_init__(self)
         probability(self.p, "the quantile's p")
         self._ends()
 
@@ -68,7 +68,7 @@ class ExponentialQuantile(ByClaims, OnLattice):
         """Scale of one count at this budget: it only chooses, but one too small is refused."""
         return 1 / budget_of(epsilon)
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Return the chosen lattice point."""
         runs = self._runs(histogram, epsilon)
         low, high = 0, runs.weights.size
@@ -83,7 +83,7 @@ class ExponentialQuantile(ByClaims, OnLattice):
                 points = lesser
             else:
                 first, points = first + lesser * self.step, points - lesser
-        return Released((first,))
+        return EstimatorOutput((first,))
 
     def _runs(self, histogram: Histogram, epsilon: Number) -> _Runs:
         """Return runs in ascending order: each value held, and the points between them."""
@@ -130,24 +130,24 @@ class ExponentialQuantile(ByClaims, OnLattice):
             outer = _log_sum(runs.weights + np.log((runs.points - held) / runs.points))
         return sigmoid(inner - outer) if max(inner, outer) > -math.inf else 0.0
 
-    def contains(self, released: Released, span: Span) -> bool:
+    def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Say whether the chosen point lies between the cuts."""
         return span[0] <= released.numbers[0] < span[1]
 
-    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return 1: no p-value."""
         return 1.0
 
-    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return 1: no p-value."""
         return 1.0
 
-    def estimate(self, released: Released) -> Fraction | None:
+    def estimate(self, released: EstimatorOutput) -> Fraction | None:
         """Return the chosen point."""
         return Fraction(released.numbers[0])
 
     def confidence(
-        self, released: Released, epsilon: Number, alpha: Number
+        self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return no bound."""
         return None, None

@@ -8,7 +8,7 @@ from typing import ClassVar
 from deciders.aggregates import answer
 from deciders.distributions import as_probability, noise_tail
 from deciders.errors import ParameterError
-from deciders.estimators.base import Cut, Released, Span, two_sided, whole_span
+from deciders.estimators.base import Cut, EstimatorOutput, Span, two_sided, whole_span
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -87,10 +87,10 @@ class LaplaceEstimate:
         """Return the exact answer: not private."""
         return int(answer(self.aggregate, histogram) or 0)
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Return the noisy answer, in grid points."""
         true = self.answer(histogram) * self.fineness
-        return Released((noise.laplace(true, self._steps(epsilon)),))
+        return EstimatorOutput((noise.laplace(true, self._steps(epsilon)),))
 
     def span(self, interval: Interval) -> Span:
         """Return the first whole number inside and the first one above."""
@@ -107,21 +107,21 @@ class LaplaceEstimate:
             low, high, true = 1 - high, 1 - low, -true
         return as_probability(noise_tail(low - true, scale) - noise_tail(high - true, scale))
 
-    def contains(self, released: Released, span: Span) -> bool:
+    def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Say whether the noisy answer lies between the cuts."""
         return span[0] * self.fineness <= released.numbers[0] < span[1] * self.fineness
 
-    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return ``Pr[Z <= noisy - cut]``: the least answer that is not below is the cut."""
         least = math.ceil(cut) * self.fineness
         return noise_tail(least - released.numbers[0], self._steps(epsilon))
 
-    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return ``Pr[Z >= noisy - (cut - 1)]``."""
         most = (math.ceil(cut) - 1) * self.fineness
         return noise_tail(released.numbers[0] - most, self._steps(epsilon))
 
-    def apart(self, released: Released, span: Span, epsilon: Number) -> float:
+    def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
         """Return the chance that an answer at an end is released as far outside (Theorem B1)."""
         first, last = (math.ceil(span[0]), math.ceil(span[1]) - 1)
         steps, grid = self._steps(epsilon), self.fineness
@@ -132,12 +132,12 @@ class LaplaceEstimate:
             last * grid,
         )
 
-    def estimate(self, released: Released) -> Fraction:
+    def estimate(self, released: EstimatorOutput) -> Fraction:
         """Return the noisy answer, which is unbiased."""
         return Fraction(released.numbers[0], self.fineness)
 
     def confidence(
-        self, released: Released, epsilon: Number, alpha: Number
+        self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return the whole numbers within a quantile of the noise to either side of the answer."""
         level, scale = float(probability(alpha, "alpha")), self._steps(epsilon)

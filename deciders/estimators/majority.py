@@ -10,9 +10,9 @@ from typing import ClassVar
 from deciders.distributions import as_probability, doubled_tail
 from deciders.errors import ParameterError
 from deciders.estimators.base import (
-    ByClaims,
+    BonferroniClaims,
     Cut,
-    Released,
+    EstimatorOutput,
     Span,
     by_cuts,
     whole_span,
@@ -27,7 +27,7 @@ _ROUNDED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MajorityCounts(ByClaims):
+class MajorityCounts(BonferroniClaims):
     """Noisy n, noisy ``q1 = #(v < a)`` and noisy ``q2 = #(v >= b)`` for the cuts a < b.
 
     Each has noise of scale ``2/epsilon``, drawn on a grid of ``fineness`` points per row.
@@ -63,12 +63,12 @@ class MajorityCounts(ByClaims):
         """Return the noise scale of every count."""
         return 2 / budget_of(epsilon)
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Return n, q1 and q2 with noise, in grid points."""
         below, above = self._beyond(histogram, self.cuts)
         scale = self.largest_scale(epsilon) * self.fineness
         counts = (histogram.mass, below, above)
-        return Released(tuple(noise.laplace(n * self.fineness, scale) for n in counts))
+        return EstimatorOutput(tuple(noise.laplace(n * self.fineness, scale) for n in counts))
 
     def _beyond(self, histogram: Histogram, span: Span) -> tuple[int, int]:
         low, high = span
@@ -84,7 +84,7 @@ class MajorityCounts(ByClaims):
         scale = as_float(self.largest_scale(epsilon))
         return as_probability(_majority_probability(histogram.mass, below, above, scale))
 
-    def contains(self, released: Released, span: Span) -> bool:
+    def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Say whether neither side has reached ``ceil(n~/2)``: Algorithm 3."""
         self._check(span[0], span[1])
         mass, below, above = released.numbers
@@ -96,7 +96,7 @@ class MajorityCounts(ByClaims):
             if cut not in self.cuts:
                 raise ParameterError(f"{cut} is none of the cuts of this release")
 
-    def _excess(self, released: Released, cut: Cut) -> int:
+    def _excess(self, released: EstimatorOutput, cut: Cut) -> int:
         """Return the noisy ``#(v < cut) - #(v >= cut)``, in grid points.
 
         The median is below the cut exactly if that is not negative.
@@ -114,20 +114,20 @@ class MajorityCounts(ByClaims):
         scale = self.largest_scale(epsilon) * self.fineness
         return doubled_tail(as_float((points - _ROUNDED) / scale))
 
-    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the chance of noise that lifts an excess of -1 row to the one found."""
         return self._tail(self._excess(released, cut) + self.fineness, epsilon)
 
-    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the chance of noise that sinks an excess of 0 to the one found."""
         return self._tail(-self._excess(released, cut), epsilon)
 
-    def estimate(self, released: Released) -> None:
+    def estimate(self, released: EstimatorOutput) -> None:
         """Return nothing: which side holds the median is all that is known."""
         return
 
     def confidence(
-        self, released: Released, epsilon: Number, alpha: Number
+        self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return the cuts that the claims reach from either side."""
         return by_cuts(self, self.cuts, released, epsilon, alpha)

@@ -10,7 +10,7 @@ import numpy as np
 
 from deciders.distributions import Floats, as_probability
 from deciders.errors import ParameterError
-from deciders.estimators.base import ByClaims, Cut, Released, Span
+from deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -24,7 +24,7 @@ _HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumAndCount(ByClaims):
+class SumAndCount(BonferroniClaims):
     """``S = sum (v - centre)`` and ``n``, each with discrete Laplace noise.
 
     The mean is below e exactly if ``S - (e - centre) n < 0``, and what is released of the left side
@@ -64,11 +64,11 @@ class SumAndCount(ByClaims):
         """Return the larger of the two scales."""
         return max(self._scales(epsilon))
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Return the noisy sum and the noisy count."""
         sums, counts = self._scales(epsilon)
         total = histogram.total - self.centre * histogram.mass
-        return Released((noise.laplace(total, sums), noise.laplace(histogram.mass, counts)))
+        return EstimatorOutput((noise.laplace(total, sums), noise.laplace(histogram.mass, counts)))
 
     def span(self, interval: Interval) -> Span:
         """Return the ends: a mean is any number."""
@@ -88,19 +88,19 @@ class SumAndCount(ByClaims):
         inside = _tails(first, sums) - _tails(last, sums)
         return as_probability(float(chances @ np.where(masses > 0, np.maximum(inside, 0), 0)))
 
-    def contains(self, released: Released, span: Span) -> bool:
+    def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Say whether the noisy numbers put the mean strictly between the cuts."""
         return self._excess(released, span[0]) > 0 > self._excess(released, span[1])
 
-    def _excess(self, released: Released, cut: Cut) -> Fraction:
+    def _excess(self, released: EstimatorOutput, cut: Cut) -> Fraction:
         total, count = released.numbers
         return total - (cut - self.centre) * Fraction(count)
 
-    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the chance of noise that lowers an excess of 0 to the one found."""
         return self._tail(-self._excess(released, cut), cut, epsilon)
 
-    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the chance of noise that raises an excess of 0 to the one found."""
         return self._tail(self._excess(released, cut), cut, epsilon)
 
@@ -113,7 +113,7 @@ class SumAndCount(ByClaims):
         needed -= 1e-9 * (1 + np.abs(needed))
         return as_probability(float(chances @ _tails(np.ceil(needed), sums)) + 1e-15)
 
-    def estimate(self, released: Released) -> Fraction | None:
+    def estimate(self, released: EstimatorOutput) -> Fraction | None:
         """Return the ratio, within the bounds; None for a count below 1."""
         total, count = released.numbers
         if count < 1:
@@ -122,7 +122,7 @@ class SumAndCount(ByClaims):
         return min(max(ratio, Fraction(self.lower)), Fraction(self.upper))
 
     def confidence(
-        self, released: Released, epsilon: Number, alpha: Number
+        self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return the means that neither claim rules out at alpha/2 (Fieller), within the bounds."""
         level = float(probability(alpha, "alpha")) / 2

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from deciders.distributions import Floats, as_probability, laplace_cdf
-from deciders.estimators.base import Cut, Released, Span, whole_span
+from deciders.estimators.base import Cut, EstimatorOutput, Span, whole_span
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -53,14 +53,14 @@ class RaceEstimate(TruncationRungs):
     def _penalty(self) -> float:
         return math.log(self.log_sensitivity / self.beta)
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Return the estimate as a fraction: its numerator and its denominator."""
         penalty = Fraction(self._penalty)
         found = Fraction(0)
         sums = self.truncated_sums(histogram)
         for truncated, scale in zip(sums, self.scales(epsilon), strict=True):
             found = max(found, noisy_value(truncated, scale, noise) - scale * penalty)
-        return Released((found.numerator, found.denominator))
+        return EstimatorOutput((found.numerator, found.denominator))
 
     def span(self, interval: Interval) -> Span:
         """Return the first whole number inside and the first one above."""
@@ -91,15 +91,15 @@ class RaceEstimate(TruncationRungs):
         ends = Interval(low if low > 0 else -1, max(high, 0))
         return self.chance_inside(histogram, ends, epsilon)
 
-    def contains(self, released: Released, span: Span) -> bool:
+    def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Say whether the estimate lies between the cuts."""
         return span[0] <= self.estimate(released) < span[1]
 
-    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return 1: the truncation may hide any amount."""
         return 1.0
 
-    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the chance that the estimate exceeds ``cut - 1`` by as much."""
         found = self.estimate(released)
         excess = as_float(found - math.ceil(cut) + 1)
@@ -108,16 +108,16 @@ class RaceEstimate(TruncationRungs):
         weight = self.beta / (2 * self.log_sensitivity)
         return min(1.0, weight * sum(math.exp(-excess / as_float(b)) for b in self.scales(epsilon)))
 
-    def apart(self, released: Released, span: Span, epsilon: Number) -> float:
+    def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
         """Return the p-value of "at least", the only claim that it can make."""
         return self.at_least(released, span[1], epsilon)
 
-    def estimate(self, released: Released) -> Fraction:
+    def estimate(self, released: EstimatorOutput) -> Fraction:
         """Return the estimate."""
         return Fraction(*released.numbers)
 
     def confidence(
-        self, released: Released, epsilon: Number, alpha: Number
+        self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return the lower end at level alpha; nothing bounds the sum from above."""
         level, found = float(probability(alpha, "alpha")), self.estimate(released)

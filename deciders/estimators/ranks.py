@@ -9,11 +9,18 @@ from typing import ClassVar
 import numpy as np
 
 from deciders.aggregates import HALF
-from deciders.bounds import OnLattice
+from deciders.bounds import LatticeBounds
 from deciders.distribution_sums import Terms, WeightedNoiseSum, circle_of, weighted_noise_sum
 from deciders.distributions import as_probability
 from deciders.errors import ParameterError
-from deciders.estimators.base import ByClaims, Cut, Released, Span, by_cuts, whole_span
+from deciders.estimators.base import (
+    BonferroniClaims,
+    Cut,
+    EstimatorOutput,
+    Span,
+    by_cuts,
+    whole_span,
+)
 from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -21,7 +28,7 @@ from deciders.noise import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankCounts(ByClaims, OnLattice):
+class RankCounts(BonferroniClaims, LatticeBounds):
     """Noisy counts of the rows in the bins between ``cuts``.
 
     With ``p = a/b``, the p-quantile is below a cut exactly if ``(b - a) L - a H >= 0``, L and H
@@ -41,16 +48,16 @@ class RankCounts(ByClaims, OnLattice):
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless there are cuts, which ascend, and ``0 < p < 1``."""
-        OnLattice.__post_init__(self)
+        LatticeBounds.__post_init__(self)
         probability(self.p, "the quantile's p")
         if not self.cuts or any(x >= y for x, y in zip(self.cuts, self.cuts[1:], strict=False)):
             raise ParameterError("the cuts must ascend, and there must be one")
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Return the noisy counts, of the lowest bin first."""
         ranks = [0, *(histogram.count_below(cut) for cut in self.cuts), histogram.mass]
         scale = 1 / budget_of(epsilon)
-        return Released(tuple(noise.laplace(int(n), scale) for n in np.diff(ranks)))
+        return EstimatorOutput(tuple(noise.laplace(int(n), scale) for n in np.diff(ranks)))
 
     def span(self, interval: Interval) -> Span:
         """Return the first lattice unit inside and the first one above."""
@@ -83,11 +90,11 @@ class RankCounts(ByClaims, OnLattice):
         chances = outer.at_least(-gain * rows - apart) - outer.at_least(loss * rows - apart)
         return as_probability(float(inner.chances @ np.maximum(chances, 0.0)))
 
-    def contains(self, released: Released, span: Span) -> bool:
+    def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Say whether the noisy counts put the quantile between the cuts."""
         return self._surplus(released, span[0]) < 0 <= self._surplus(released, span[1])
 
-    def _surplus(self, released: Released, cut: Cut) -> int:
+    def _surplus(self, released: EstimatorOutput, cut: Cut) -> int:
         place = self._place(cut)
         gain, loss = self._weights()
         return gain * sum(released.numbers[:place]) - loss * sum(released.numbers[place:])
@@ -119,17 +126,17 @@ class RankCounts(ByClaims, OnLattice):
     def _noise(self, cut: Cut, epsilon: Number) -> WeightedNoiseSum:
         return weighted_noise_sum(self._terms(cut), 1 / budget_of(epsilon))
 
-    def below(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the chance of noise that lifts a surplus of -1 to the one found."""
         surplus = self._surplus(released, cut)
         return as_probability(float(self._noise(cut, epsilon).at_least(surplus + 1)))
 
-    def at_least(self, released: Released, cut: Cut, epsilon: Number) -> float:
+    def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Return the chance of noise that sinks a surplus of 0 to the one found."""
         surplus = self._surplus(released, cut)
         return as_probability(float(self._noise(cut, epsilon).at_least(-surplus)))
 
-    def estimate(self, released: Released) -> Fraction | None:
+    def estimate(self, released: EstimatorOutput) -> Fraction | None:
         """Return where the surplus crosses 0, straight between cuts; None without bounds."""
         if self.lower is None or self.upper is None:
             return None
@@ -148,7 +155,7 @@ class RankCounts(ByClaims, OnLattice):
         return Fraction(max(self.lower, min(floored, x1 - self.step)))
 
     def confidence(
-        self, released: Released, epsilon: Number, alpha: Number
+        self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Return the cuts that the claims reach from either side: no bound, D need not keep it."""
         return by_cuts(self, self.cuts, released, epsilon, alpha)

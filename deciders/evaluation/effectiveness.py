@@ -23,7 +23,7 @@ _LARGEST = 2**60
 _PRECISION = 200
 
 
-class Assessed(Protocol):
+class Mechanism(Protocol):
     """What can be held against stand-ins: a decider, or an estimator."""
 
     @property
@@ -65,13 +65,13 @@ class ErrorRates(NamedTuple):
         return max(self)
 
 
-def shape_of(decider: Assessed) -> Shape:
+def shape_of(decider: Mechanism) -> Shape:
     """Return what a decider aggregates and on which lattice."""
     return Shape(decider.aggregate, *decider.bounds, p=getattr(decider, "p", HALF))
 
 
 def error_rates(
-    decider: Assessed, histogram_public: Histogram, interval: Interval, epsilon: Number
+    decider: Mechanism, histogram_public: Histogram, interval: Interval, epsilon: Number
 ) -> ErrorRates:
     """Return the error rates of ``decider`` at this interval, centred on the public answer."""
     false_no = 1 - decider.accept(histogram_public, interval, epsilon)
@@ -81,7 +81,7 @@ def error_rates(
 
 
 def decidable(
-    decider: Assessed,
+    decider: Mechanism,
     histogram_public: Histogram,
     interval: Interval,
     epsilon: Number,
@@ -95,7 +95,7 @@ def decidable(
 
 
 def searched_threshold(
-    decider: Assessed, histogram_public: Histogram, epsilon: Number, alpha: Number
+    decider: Mechanism, histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> Threshold:
     """Return a tau, a whole number of steps, at which both error rates are <= alpha.
 
@@ -150,7 +150,7 @@ def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:
 
 
 def needed_epsilon(
-    decider: Assessed, histogram_public: Histogram, interval: Interval, alpha: Number
+    decider: Mechanism, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:
     """Return about the least epsilon at which such an interval is decidable, infinite if none is.
 
@@ -174,7 +174,7 @@ def needed_epsilon(
 
 
 def operating_characteristic(
-    decider: Assessed,
+    decider: Mechanism,
     histogram_public: Histogram,
     interval: Interval,
     epsilon: Number,

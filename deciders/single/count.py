@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.bounds import Boundless
+from deciders.bounds import NoBounds
 from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.evaluation.effectiveness import Threshold, laplace_threshold
@@ -17,7 +17,7 @@ from deciders.single.generic_decider import GenericDecider
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceCount(GenericDecider, Boundless, DeciderDefaults):
+class LaplaceCount(GenericDecider, NoBounds, DeciderDefaults):
     """Algorithm 1 with the Laplace mechanism: ``n + Lap(1/epsilon)`` inside the interval.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 4.1; Dwork et al. 2006): the count has
@@ -46,7 +46,7 @@ class LaplaceCount(GenericDecider, Boundless, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True)
-class NaiveExponentialCount(ExponentialDecider, Boundless, DeciderDefaults):
+class NaiveExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """Exponential mechanism on {no, yes} with the 0/1 score (Patwa 2023, section 4.2.1).
 
     Guarantee: epsilon-DP (Prop. 4.4: the score has sensitivity 1).  Its error is
@@ -68,7 +68,7 @@ class NaiveExponentialCount(ExponentialDecider, Boundless, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True)
-class ExponentialCount(ExponentialDecider, Boundless, DeciderDefaults):
+class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """Exponential mechanism with the sloped score u' (Patwa 2023, section 4.2.2, eqs. 10-16).
 
     Guarantee: epsilon-DP (Prop. 4.5: u' has sensitivity 1/(2 tau); Observation 4.6).  With

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from deciders.estimators.base import Estimator, Released, claimed
+from deciders.estimators.base import Estimator, EstimatorOutput, claimed
 from deciders.exact import Number
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -28,7 +28,7 @@ class GenericDecider(ABC):
     def estimator(self, interval: Interval, epsilon: Number) -> Estimator:
         """Estimator that releases the statistic."""
 
-    def says(self, estimator: Estimator, released: Released, interval: Interval) -> bool:
+    def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
         """Verdict of Algorithm 1: whether the estimate lies inside."""
         estimate = estimator.estimate(released)
         return estimate is not None and interval.contains(estimate)
@@ -40,7 +40,7 @@ class GenericDecider(ABC):
         released = self.estimator(interval, epsilon).release(histogram, epsilon, noise)
         return self.verdict(released, interval, epsilon)
 
-    def verdict(self, released: Released, interval: Interval, epsilon: Number) -> Decision:
+    def verdict(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
         """Verdict that follows from a release, by post-processing."""
         estimator = self.estimator(interval, epsilon)
         outcome = self.says(estimator, released, interval)
@@ -53,6 +53,6 @@ class GenericDecider(ABC):
         """Estimate and its interval at level alpha."""
         if not decision.released:
             return Estimate()
-        estimator, released = self.estimator(interval, epsilon), Released(decision.released)
+        estimator, released = self.estimator(interval, epsilon), EstimatorOutput(decision.released)
         ends = estimator.confidence(released, epsilon, alpha)
         return Estimate(estimator.estimate(released), *ends)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from deciders.bounds import Bounded, Boundless, OnLattice
+from deciders.bounds import LatticeBounds, NoBounds, ValueBounds
 from deciders.distributions import noise_tail
 from deciders.evaluation.effectiveness import Threshold
 from deciders.exact import Number, as_float, budget_of, probability
@@ -80,7 +80,7 @@ def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class InverseCount(InverseSensitivity, Boundless, DeciderDefaults):
+class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
     """COUNT; its error is never larger than that of ``em_count`` on any table."""
 
     id: ClassVar[str] = "inv_count"
@@ -103,7 +103,7 @@ class InverseCount(InverseSensitivity, Boundless, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InverseSum(InverseSensitivity, Bounded, DeciderDefaults):
+class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
     """SUM of values in ``lower .. upper``, negative ones too."""
 
     id: ClassVar[str] = "inv_sum"
@@ -123,7 +123,7 @@ class InverseSum(InverseSensitivity, Bounded, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InverseMean(InverseSensitivity, Bounded, DeciderDefaults):
+class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
     """AVG of values in ``lower .. upper``."""
 
     id: ClassVar[str] = "inv_mean"
@@ -139,7 +139,7 @@ class InverseMean(InverseSensitivity, Bounded, DeciderDefaults):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InverseQuantile(InverseSensitivity, OnLattice, DeciderDefaults):
+class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
     """The p-quantile, ``0 < p < 1``: the ``ceil(p n)``-th smallest value."""
 
     p: Fraction = Fraction(1, 2)
@@ -150,7 +150,7 @@ class InverseQuantile(InverseSensitivity, OnLattice, DeciderDefaults):
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless ``0 < p < 1`` and the bounds are a lattice."""
-        OnLattice.__post_init__(self)
+        LatticeBounds.__post_init__(self)
         object.__setattr__(self, "p", probability(self.p, "the quantile's p"))
 
     @classmethod
@@ -181,7 +181,7 @@ class InverseMedian(InverseQuantile):
 
 
 @dataclass(frozen=True, slots=True)
-class InverseDistinct(InverseSensitivity, Boundless, DeciderDefaults):
+class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
     """COUNT(DISTINCT), on the histogram of the multiplicities of the distinct values."""
 
     id: ClassVar[str] = "inv_distinct"

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.bounds import OnLattice
+from deciders.bounds import LatticeBounds
 from deciders.distributions import Floats
 from deciders.errors import ParameterError
-from deciders.estimators.base import Estimator, Released
+from deciders.estimators.base import Estimator, EstimatorOutput
 from deciders.estimators.majority import MajorityCounts
 from deciders.exact import Number, as_float, budget_of
 from deciders.histogram import Histogram, Integers
@@ -22,7 +22,7 @@ _HIGHEST = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialMedian(ExponentialDecider, OnLattice, DeciderDefaults):
+class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
     """Algorithm 1 with the exponential mechanism over the lattice (Cormode et al. 2011).
 
     The score of ``e`` is ``-|rank(e) - n/2|``, ``rank(e) = #(A < e)``.  All lattice points between
@@ -41,7 +41,7 @@ class ExponentialMedian(ExponentialDecider, OnLattice, DeciderDefaults):
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless both bounds are given and are a lattice."""
-        OnLattice.__post_init__(self)
+        LatticeBounds.__post_init__(self)
         self._ends()
 
     def _ends(self) -> tuple[int, int]:
@@ -79,7 +79,7 @@ def _log_weight(points: Floats, exponents: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistogramMedian(GenericDecider, OnLattice, DeciderDefaults):
+class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
     """Algorithm 3: yes unless one side of the interval holds a noisy majority.
 
     No, if ``q1 + Lap(2/epsilon)`` or ``q2 + Lap(2/epsilon)`` reaches ``ceil(n~/2)``, where ``q1``
@@ -97,7 +97,7 @@ class HistogramMedian(GenericDecider, OnLattice, DeciderDefaults):
         """Return the three noisy counts on the fine grid."""
         return MajorityCounts.finely(interval, epsilon)
 
-    def says(self, estimator: Estimator, released: Released, interval: Interval) -> bool:
+    def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
         """Return the verdict of Algorithm 3."""
         return estimator.contains(released, estimator.span(interval))
 

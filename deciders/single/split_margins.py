@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from deciders.estimators.base import Released
+from deciders.estimators.base import EstimatorOutput
 from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -36,13 +36,13 @@ class SplitMargins:
         """Return the noise scale of each margin."""
         return 1 / self.share(epsilon)
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Return the noisy margins."""
         scale = self.largest_scale(epsilon)
         margins = (int(self.decider.margin(histogram, interval)) for interval in self.intervals)
-        return Released(tuple(noise.laplace(margin, scale) for margin in margins))
+        return EstimatorOutput(tuple(noise.laplace(margin, scale) for margin in margins))
 
-    def decision(self, released: Released, interval: Interval, epsilon: Number) -> Decision:
+    def decision(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
         """Return the verdict on one interval; one that is settled is none of ``intervals``."""
         answer = self.decider.settled(interval)
         if answer is not None:

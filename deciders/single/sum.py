@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deciders.bounds import Bounded
+from deciders.bounds import ValueBounds
 from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.estimators.race import RaceEstimate
@@ -16,7 +16,7 @@ from deciders.single.generic_decider import GenericDecider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceSum(GenericDecider, Bounded, DeciderDefaults):
+class LaplaceSum(GenericDecider, ValueBounds, DeciderDefaults):
     """Algorithm 1 with ``Lap(GS/epsilon)``, ``GS = max(|lower|, |upper|)``.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 5.1): one row changes the sum by at most GS.

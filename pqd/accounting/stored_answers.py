@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deciders.estimators import Released
+from deciders.estimators import EstimatorOutput
 from deciders.single.base import Decision
 
 if TYPE_CHECKING:
     from deciders.batch.base import BatchOutput
     from pqd.accounting.hash_chain import Body
 
-    Answer = Decision | Released | BatchOutput
+    Answer = Decision | EstimatorOutput | BatchOutput
 
 
 def encode(answer: Answer) -> Body:
     """Return an answer as an entry holds it."""
-    if isinstance(answer, Released):
+    if isinstance(answer, EstimatorOutput):
         return {"released": list(answer.numbers)}
     if isinstance(answer, Decision):
         said = {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
@@ -28,7 +28,7 @@ def encode(answer: Answer) -> Body:
 def decode(body: Body) -> Answer:
     """Return the answer that an entry holds."""
     if "released" in body:
-        return Released(tuple(map(int, body["released"])))
+        return EstimatorOutput(tuple(map(int, body["released"])))
     if "batch" in body:
         from deciders.batch.base import BatchOutput  # noqa: PLC0415 - only where a batch is met
 

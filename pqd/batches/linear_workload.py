@@ -21,8 +21,8 @@ from deciders.batch.linear.laplace import NoisyClasses
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.signed import Signed
-from deciders.batch.linear.universe import Bits, Rows, Universe, Whole
+from deciders.batch.linear.signed import SignedMechanism
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
 from deciders.errors import ParameterError
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_batch
@@ -53,7 +53,7 @@ _LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22
 # is below 2^42.
 _IN_DOUBLES = {Numerical.id, NumericalInTwoSteps.id, Normalization.id, GlobalTruncation.id}
 _LEAST_IN_DOUBLES = Fraction(1, 2**26)
-_ONE = Whole(1, np.ones((1, 1), np.int64))
+_ONE = LevelUniverse(1, np.ones((1, 1), np.int64))
 
 
 class Plan(Protocol):
@@ -149,16 +149,16 @@ class LinearWorkload:
     def _universe(self, sign: int) -> Universe:
         classes, lattice = self.classes.size, self.lattice
         if lattice is None:
-            return Whole(classes, _ONE.weights)
+            return LevelUniverse(classes, _ONE.weights)
         if self.signed:
             upper = max(1, lattice.upper_units if sign > 0 else -lattice.lower_units)
             if classes * (upper + 1) <= _LARGEST_WHOLE:
-                return Whole.up_to(classes, upper)
+                return LevelUniverse.up_to(classes, upper)
         else:
             upper = lattice.upper_units
             if classes * lattice.points <= _LARGEST_WHOLE:
-                return Whole(classes, self._values(np.arange(lattice.points))[None])
-        reduced = Bits(classes, upper)
+                return LevelUniverse(classes, self._values(np.arange(lattice.points))[None])
+        reduced = DigitUniverse(classes, upper)
         cells = classes * upper.bit_length()
         if cells > _LARGEST_BITS:
             raise ParameterError(
@@ -176,7 +176,7 @@ class LinearWorkload:
         """Return the class and the level of every row; a row without a value adds nothing."""
         held = cells.places >= 0
         classes, places = self.classes.of_words(cells.words[held]), cells.places[held]
-        dense = not self.signed and isinstance(self._universe(1), Whole)
+        dense = not self.signed and isinstance(self._universe(1), LevelUniverse)
         levels = places if dense else self._values(places)
         counts = cells.counts[held]
         return Rows(np.repeat(classes, counts), np.repeat(levels, counts))
@@ -217,7 +217,7 @@ class Planned:
         if len(self.sides) == 1:
             return self.sides[0]
         positive, negative = self.sides
-        return Signed(positive=positive, negative=negative)
+        return SignedMechanism(positive=positive, negative=negative)
 
     @property
     def classes(self) -> RowClasses:

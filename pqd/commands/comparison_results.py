@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders.estimators import Released, inside, outside, within
+from deciders.estimators import EstimatorOutput, inside, outside, within
 from deciders.estimators.base import Span, claimed, clear_of
 from deciders.single.base import Decision
 from deciders.single.split_margins import SplitMargins
@@ -84,7 +84,7 @@ class _Joint:
         self,
         contest: Contest,
         estimator: Estimator,
-        released: Released,
+        released: EstimatorOutput,
         candidates: Sequence[str],
     ) -> None:
         self._contest, self._names = contest, candidates

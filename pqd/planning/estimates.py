@@ -30,7 +30,7 @@ from reports.models.compare import EstimatorFacts
 
 if TYPE_CHECKING:
     from deciders import Lattice, Noise
-    from deciders.estimators import Released
+    from deciders.estimators import EstimatorOutput
     from deciders.single.inverse_sensitivity import InverseSensitivity
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.parameters import Parameters
@@ -69,7 +69,7 @@ class Release(Measurement):
         """Return what is asked of the histogram, as ``Measurement.mechanism`` says."""
         return {"kind": "release", **of_estimator(self.estimator)}
 
-    def draw(self, histogram: Histogram, noise: Noise) -> Released:
+    def draw(self, histogram: Histogram, noise: Noise) -> EstimatorOutput:
         """Release."""
         return self.estimator.release(_finer(histogram, self.finer), self.epsilon, noise)
 

@@ -10,7 +10,7 @@ import pytest
 from deciders.batch.linear.conditions import Subsets
 from deciders.batch.linear.laplace import NoisyClasses
 from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.universe import Bits, Rows, Universe, Whole
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
 
 EPSILON = Fraction(1, 3)
 MATRIX = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0]], dtype=bool)
@@ -40,7 +40,11 @@ class Quieter(NoisyClasses):
         return 1
 
 
-UNIVERSES: list[Universe] = [Whole(4, WEIGHTS), Bits(4, 6), Whole(4, np.ones((1, 1), np.int64))]
+UNIVERSES: list[Universe] = [
+    LevelUniverse(4, WEIGHTS),
+    DigitUniverse(4, 6),
+    LevelUniverse(4, np.ones((1, 1), np.int64)),
+]
 
 
 def rows(pairs: list[tuple[int, int]]) -> Rows:

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
 from deciders.estimators import (
     Estimator,
+    EstimatorOutput,
     ExponentialQuantile,
     LaplaceEstimate,
     MajorityCounts,
     RaceEstimate,
     RankCounts,
-    Released,
     SumAndCount,
 )
 from deciders.exact import Number, budget_of
@@ -209,7 +209,7 @@ def test_a_decider_that_shows_its_statistic_draws_it_and_nothing_else(name: str)
         estimator = decider.estimator(interval, "0.1")
         assert noise.calls == calls_of(estimator, table, "0.1")
         assert decision.released == estimator.release(table, "0.1", Recorder(shift=3)).numbers
-        assert decision == decider.verdict(Released(decision.released), interval, "0.1")
+        assert decision == decider.verdict(EstimatorOutput(decision.released), interval, "0.1")
 
 
 @st.composite
@@ -386,9 +386,9 @@ class WholeBudgetTwice(SumAndCount):
 class RowsBelowEachCut(RankCounts):
     """Counts that overlap, each with the noise of one."""
 
-    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> Released:
+    def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         ranks = [histogram.count_below(cut) for cut in self.cuts]
-        return Released(tuple(noise.laplace(rank, 1 / budget_of(epsilon)) for rank in ranks))
+        return EstimatorOutput(tuple(noise.laplace(rank, 1 / budget_of(epsilon)) for rank in ranks))
 
 
 class WithoutTheTwo(ExponentialQuantile):

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from deciders.batch.base import BatchOutput
-from deciders.batch.budget import Budget
+from deciders.batch.budget import PrivacyBudget
 from deciders.batch.linear import normalization, numerical
 from deciders.batch.linear.clipped_composition import ClippedComposition
 from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
@@ -28,9 +28,9 @@ from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.linear.private_bound import private_radius
 from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.signed import Signed
-from deciders.batch.linear.unit_queries import Queries
-from deciders.batch.linear.universe import Bits, Rows, Universe, Whole, level_sets
+from deciders.batch.linear.signed import SignedMechanism
+from deciders.batch.linear.unit_queries import LinearQueries
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe, level_sets
 from deciders.distributions import Floats
 from deciders.exact import Number
 from deciders.histogram import Integers
@@ -177,9 +177,9 @@ PMW: dict[str, Build] = {
     "numerical_two": lambda q: NumericalInTwoSteps(queries=q, weights=WEIGHTS),
 }
 UNIVERSES: dict[str, Universe] = {
-    "bits": Bits(3, 20),
-    "whole": Whole.up_to(3, 20),
-    "own": Whole(3, np.array([[0, 1, 20], [2, 3, 4], [1, 6, 7]])),
+    "bits": DigitUniverse(3, 20),
+    "whole": LevelUniverse.up_to(3, 20),
+    "own": LevelUniverse(3, np.array([[0, 1, 20], [2, 3, 4], [1, 6, 7]])),
 }
 
 
@@ -194,7 +194,7 @@ def test_multiplicative_weights_lose_at_most_epsilon(build: Build, universe: Uni
 
 def test_random_queries_lose_at_most_epsilon() -> None:
     rng = np.random.default_rng(2)
-    worth = Whole(3, rng.integers(1, 9, (3, 1)))
+    worth = LevelUniverse(3, rng.integers(1, 9, (3, 1)))
     queries = NumericalQueries(Subsets(rng.random((4, 3)) < 0.5), worth)
     pairs = list(neighbours(rng, 3, 1))
     for build in PMW.values():
@@ -203,10 +203,10 @@ def test_random_queries_lose_at_most_epsilon() -> None:
 
 def test_approximate_budgets_are_shared_by_advanced_composition() -> None:
     """Every piece of a round loses at most its share, the rest adds up."""
-    queries = NumericalQueries(LINE, Bits(3, 15))
+    queries = NumericalQueries(LINE, DigitUniverse(3, 15))
     mechanism = Numerical(queries=queries, weights=MultiplicativeWeights(rounds=40, replays=0))
     pairs = list(neighbours(np.random.default_rng(4), 3, 15))[:8]
-    share = Budget(Fraction(85, 100), Fraction(1, 10**6)).share(80)
+    share = PrivacyBudget(Fraction(85, 100), Fraction(1, 10**6)).share(80)
     assert share > Fraction(85, 100) / 80
     found = spent(mechanism, pairs, "1", "1e-6", trials=2)
     assert found <= 0.15 + 80 * float(share) + TOLERANCE
@@ -216,7 +216,7 @@ def test_approximate_budgets_are_shared_by_advanced_composition() -> None:
 
 # Two queries that err to different sides on a row of both: that row moves their errors apart.
 TIGHT = NumericalQueries(
-    Subsets(np.array([[1, *[0] * 9], [1, 1, *[0] * 8]], bool)), Whole(10, ONES)
+    Subsets(np.array([[1, *[0] * 9], [1, 1, *[0] * 8]], bool)), LevelUniverse(10, ONES)
 )
 TIGHT_PAIRS = [
     (rows_of([(1, 0)] * rows), rows_of([(1, 0)] * rows + [(0, 0)])) for rows in (100, 400)
@@ -230,12 +230,14 @@ def test_the_whole_budget_is_used() -> None:
 
 def test_clipped_sums_and_ranges_use_exactly_epsilon() -> None:
     pair = rows_of([(0, 16)] * 3), rows_of([(0, 16)] * 4)
-    line = DyadicMechanism(queries=NumericalQueries(Ranges((Intervals.up_to(4, 4),)), Bits(4, 16)))
+    line = DyadicMechanism(
+        queries=NumericalQueries(Ranges((Intervals.up_to(4, 4),)), DigitUniverse(4, 16))
+    )
     assert spent(line, [pair], "1") == pytest.approx(1)
-    share = Budget(Fraction(1), Fraction(1, 10**9)).share(6)
+    share = PrivacyBudget(Fraction(1), Fraction(1, 10**9)).share(6)
     assert spent(line, [pair], "1", "1e-9") == pytest.approx(6 * float(share))
     assert lost(
-        ClippedComposition(queries=NumericalQueries(ONE, Bits(1, 16))), pair, "3"
+        ClippedComposition(queries=NumericalQueries(ONE, DigitUniverse(1, 16))), pair, "3"
     ) == pytest.approx(3)
 
 
@@ -251,7 +253,7 @@ def test_ranges_and_composition_lose_at_most_epsilon(universe: Universe) -> None
 # Class 2 is worth up to 16, and no query asks for it: thresholds end at 4.
 UNASKED = NumericalQueries(
     Ranges((Intervals(3, np.array([0]), np.array([1])),)),
-    Whole(3, np.array([[0, 1, 2], [0, 2, 4], [0, 8, 16]])),
+    LevelUniverse(3, np.array([[0, 1, 2], [0, 2, 4], [0, 8, 16]])),
 )
 UNASKED_PAIRS = [(rows_of([]), rows_of([(c, level)])) for c in range(3) for level in range(3)]
 
@@ -265,8 +267,8 @@ def test_rows_that_no_range_asks_for_move_nothing() -> None:
 
 
 def test_the_two_signs_do_not_add_up() -> None:
-    side = DyadicMechanism(queries=NumericalQueries(LINE, Bits(3, 16)))
-    signed = Signed(positive=side, negative=side)
+    side = DyadicMechanism(queries=NumericalQueries(LINE, DigitUniverse(3, 16)))
+    signed = SignedMechanism(positive=side, negative=side)
     for value in (16, -16, 5, -1, 0):
         pair = rows_of([(0, 3), (1, -3)]), rows_of([(0, 3), (1, -3), (2, value)])
         assert spent(signed, [pair], "1", trials=2) <= 1 + TOLERANCE
@@ -333,10 +335,15 @@ class RoundsNotHalved(MultiplicativeWeights):
     """Selection and measurement at the whole budget of a round each."""
 
     def fit(
-        self, queries: Queries, counts: Integers, size: int, budget: Budget, noise: Noise
+        self,
+        queries: LinearQueries,
+        counts: Integers,
+        size: int,
+        budget: PrivacyBudget,
+        noise: Noise,
     ) -> Floats:
         return MultiplicativeWeights.fit(
-            self, queries, counts, size, Budget(2 * budget.epsilon, budget.delta), noise
+            self, queries, counts, size, PrivacyBudget(2 * budget.epsilon, budget.delta), noise
         )
 
 
@@ -344,13 +351,18 @@ class AlphaForNothing(MultiplicativeWeights):
     """The rounds spend what alpha was given as well."""
 
     def fit(
-        self, queries: Queries, counts: Integers, size: int, budget: Budget, noise: Noise
+        self,
+        queries: LinearQueries,
+        counts: Integers,
+        size: int,
+        budget: PrivacyBudget,
+        noise: Noise,
     ) -> Floats:
-        whole = Budget(budget.epsilon * Fraction(95, 85), budget.delta)
+        whole = PrivacyBudget(budget.epsilon * Fraction(95, 85), budget.delta)
         return MultiplicativeWeights.fit(self, queries, counts, size, whole, noise)
 
 
-class NoGroup(Bits):
+class NoGroup(DigitUniverse):
     """A reduced universe that counts a row as one cell."""
 
     @property
@@ -385,7 +397,7 @@ DEEP = [
     (rows_of([]), rows_of([(0, 15)])),
     (rows_of([(0, 1)] * 40), rows_of([(0, 1)] * 40 + [(0, 15)])),
 ]
-DEEP_QUERIES = NumericalQueries(ONE, Bits(1, 15))
+DEEP_QUERIES = NumericalQueries(ONE, DigitUniverse(1, 15))
 TWINS: dict[str, tuple[LinearMechanism, LinearMechanism, list[Pair]]] = {
     "per-round budget not halved": (
         Numerical(queries=TIGHT, weights=RoundsNotHalved(rounds=3, replays=1)),
@@ -403,13 +415,13 @@ TWINS: dict[str, tuple[LinearMechanism, LinearMechanism, list[Pair]]] = {
         DEEP,
     ),
     "composition without splitting by |Q|": (
-        WholeBudgetForEachQuery(queries=NumericalQueries(LINE, Bits(3, 15))),
-        ClippedComposition(queries=NumericalQueries(LINE, Bits(3, 15))),
+        WholeBudgetForEachQuery(queries=NumericalQueries(LINE, DigitUniverse(3, 15))),
+        ClippedComposition(queries=NumericalQueries(LINE, DigitUniverse(3, 15))),
         DEEP[:1],
     ),
     "both dyadic passes at full budget": (
-        BothPassesAtWhole(queries=NumericalQueries(LINE, Bits(3, 15))),
-        DyadicMechanism(queries=NumericalQueries(LINE, Bits(3, 15))),
+        BothPassesAtWhole(queries=NumericalQueries(LINE, DigitUniverse(3, 15))),
+        DyadicMechanism(queries=NumericalQueries(LINE, DigitUniverse(3, 15))),
         DEEP[:1],
     ),
     "dyadic intervals outside the queries": (
@@ -444,7 +456,7 @@ def test_what_hangs_on_the_table_without_noise_is_caught(
     def public_size(counts: Integers, *_: Any) -> int:
         return max(1, int(counts.sum()))
 
-    def true_error(queries: Queries, counts: Integers, weights: Floats, *_: Any) -> float:
+    def true_error(queries: LinearQueries, counts: Integers, weights: Floats, *_: Any) -> float:
         return float(np.abs(queries.answers(counts) - queries.answers(weights)).max())
 
     twin = {"noisy_size": public_size, "noisy_error": true_error}[part]

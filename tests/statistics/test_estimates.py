@@ -16,11 +16,11 @@ import pytest
 from deciders import Histogram, Interval, SimulatedNoise
 from deciders.estimators import (
     Estimator,
+    EstimatorOutput,
     ExponentialQuantile,
     LaplaceEstimate,
     RaceEstimate,
     RankCounts,
-    Released,
     SumAndCount,
     inside,
     outside,
@@ -208,7 +208,7 @@ def test_yes_rates_of_too_little_noise_are_rejected(kind: str) -> None:
     assert any(off > LIMIT for off in found), f"{kind} with too little noise passes"
 
 
-Claim = Callable[[Released], float]
+Claim = Callable[[EstimatorOutput], float]
 
 
 @dataclass(frozen=True)

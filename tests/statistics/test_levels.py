@@ -23,7 +23,7 @@ from deciders import (
     for_lattice,
 )
 from deciders.distributions import Floats, laplace_cdf, noise_tail
-from deciders.estimators import LaplaceEstimate, Released
+from deciders.estimators import EstimatorOutput, LaplaceEstimate
 from deciders.single.inverse_sensitivity import verdict_of
 from deciders.single.sparse_vector import integral
 
@@ -54,7 +54,7 @@ def verdicts(decider: Any, interval: Interval, epsilon: str, change: Change) -> 
 
     def verdict(*numbers: int) -> Decision:
         return change(
-            decider.verdict(Released(numbers), interval, epsilon),
+            decider.verdict(EstimatorOutput(numbers), interval, epsilon),
             numbers,
             (estimator, interval, epsilon),
         )
@@ -135,8 +135,8 @@ def one_sided(found: Decision, numbers: tuple[int, ...], of: Any) -> Decision:
     if found.outcome or low >= high:
         return found
     nearer = min(
-        estimator.below(Released(numbers), low, epsilon),
-        estimator.at_least(Released(numbers), high, epsilon),
+        estimator.below(EstimatorOutput(numbers), low, epsilon),
+        estimator.at_least(EstimatorOutput(numbers), high, epsilon),
     )
     return replace(found, p_value=nearer)
 
@@ -153,7 +153,7 @@ def test_an_interval_without_an_answer_is_never_a_proved_yes() -> None:
     for epsilon in EPSILONS:
         interval = Interval("50.1", "50.9")
         grid = decider.estimator(interval, epsilon).fineness
-        found = decider.verdict(Released((grid * 101 // 2,)), interval, epsilon)
+        found = decider.verdict(EstimatorOutput((grid * 101 // 2,)), interval, epsilon)
         assert found.outcome
         assert found.p_value == 1
 
@@ -249,7 +249,7 @@ def test_the_claims_of_three_counts_are_the_medians() -> None:
                 table.count_at_most(interval.lower),
                 table.mass - table.count_below(interval.upper),
             )
-            released = Released(tuple(n * estimator.fineness for n in numbers))
+            released = EstimatorOutput(tuple(n * estimator.fineness for n in numbers))
             low, high = estimator.span(interval)
             for cut in (low, high):
                 # Without rows it counts as below every cut: outside.
@@ -273,7 +273,7 @@ def test_three_counts_bound_the_median_by_the_ends_of_the_interval() -> None:
         ((1000, 500, 0), (None, high)),
         ((0, 0, 0), (None, None)),
     ):
-        found = decider.verdict(Released(tuple(n * grid for n in counts)), interval, "1")
+        found = decider.verdict(EstimatorOutput(tuple(n * grid for n in counts)), interval, "1")
         assert decider.estimated(found, interval, "1", 0.05) == (None, *ends)
 
 
@@ -303,9 +303,11 @@ def test_a_race_keeps_its_level_and_never_proves_a_yes(alpha: float) -> None:
     assert found <= alpha * SLACK
     decider: Any = for_lattice("r2t_sum", "SUM", Lattice(0, 64))
     for estimate in (0, 5, 50, 500):
-        decision = decider.verdict(Released((estimate, 1)), Interval(-1, 100), "1")
+        decision = decider.verdict(EstimatorOutput((estimate, 1)), Interval(-1, 100), "1")
         assert (decision.p_value is None) is decision.outcome
-        assert decider.verdict(Released((estimate, 1)), Interval(600, 900), "1").p_value is None
+        assert (
+            decider.verdict(EstimatorOutput((estimate, 1)), Interval(600, 900), "1").p_value is None
+        )
 
 
 def test_too_small_a_p_value_of_a_race_is_rejected() -> None:

@@ -23,8 +23,8 @@ from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.linear.private_bound import private_radius
 from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.unit_queries import Capped, Thresholded
-from deciders.batch.linear.universe import Bits, Rows, Whole
+from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 from deciders.distributions import Floats
 from deciders.histogram import Integers
 
@@ -34,7 +34,7 @@ LINE = Ranges((Intervals.up_to(8, 8),))
 CLASSES = RNG.integers(0, 8, 4000)
 VALUES = np.where(CLASSES == 7, RNG.integers(0, 1024, 4000), RNG.integers(0, 9, 4000))
 TABLE = Rows(CLASSES, VALUES)
-QUERIES = NumericalQueries(LINE, Whole.up_to(8, 1023))
+QUERIES = NumericalQueries(LINE, LevelUniverse.up_to(8, 1023))
 THRESHOLDS = doubling(1, 1023)
 ABOVE, SUMS = QUERIES.table_tails(TABLE, THRESHOLDS)
 TRUTH = SUMS[:, -1].astype(np.float64)
@@ -59,7 +59,7 @@ def test_theorem_3_2_holds_whenever_alpha_covers_the_errors() -> None:
     for seed in range(16):
         released = mechanism.fit(TABLE, 40, SimulatedNoise(seed))
         assert released.alpha is not None
-        family = Thresholded(QUERIES, THRESHOLDS)
+        family = ThresholdQueries(QUERIES, THRESHOLDS)
         errors = family.answers(QUERIES.counts(TABLE)) - family.answers(released.distribution)
         if released.alpha < np.abs(errors).max():
             continue
@@ -89,9 +89,9 @@ def test_thresholds_follow_the_query_where_normalization_does_not() -> None:
 
 def test_errors_of_multiplicative_weights_keep_the_bound_of_mwem() -> None:
     """Hardt, Ligett and McSherry 2012, Theorem 2.2, at the budget left for the rounds."""
-    queries = NumericalQueries(LINE, Whole.up_to(8, 15))
+    queries = NumericalQueries(LINE, LevelUniverse.up_to(8, 15))
     rows = Rows(CLASSES, np.minimum(VALUES, 15))
-    family, counts = Capped(queries, queries.limits), queries.counts(rows)
+    family, counts = CappedQueries(queries, queries.limits), queries.counts(rows)
     for rounds in (5, 20):
         mechanism = Normalization(queries=queries, weights=MultiplicativeWeights(rounds=rounds))
         bound = 2 * 4000 * math.sqrt(math.log(counts.size) / rounds)
@@ -135,17 +135,17 @@ def test_ranges_err_as_their_thresholds_and_dyadic_intervals_say() -> None:
 @pytest.mark.parametrize("factor", [RIGHT, *WRONG])
 def test_scales(factor: float) -> None:
     """Mean absolute noise of the size, of alpha, of a clipped sum and of a dyadic leaf."""
-    noise, queries = SimulatedNoise(9), NumericalQueries(LINE, Bits(8, 1023))
-    family = Thresholded(queries, doubling(1, queries.peak))
+    noise, queries = SimulatedNoise(9), NumericalQueries(LINE, DigitUniverse(8, 1023))
+    family = ThresholdQueries(queries, doubling(1, queries.peak))
     counts = queries.counts(TABLE)
     nothing = np.zeros(counts.size)
     alpha = float(np.abs(family.answers(counts)).max())
     leaf = DyadicMechanism(
-        queries=NumericalQueries(Ranges((Intervals.up_to(1, 1),)), Whole.up_to(1, 1))
+        queries=NumericalQueries(Ranges((Intervals.up_to(1, 1),)), LevelUniverse.up_to(1, 1))
     )
     full = Rows(np.zeros(5000, np.int64), np.ones(5000, np.int64))
     clipped = ClippedComposition(
-        queries=NumericalQueries(Subsets(np.ones((1, 1), bool)), Whole.up_to(1, 1))
+        queries=NumericalQueries(Subsets(np.ones((1, 1), bool)), LevelUniverse.up_to(1, 1))
     )
     draws: list[tuple[Callable[[], float], float]] = [
         (lambda: noisy_size(counts, 10, Fraction(1), noise) - counts.sum(), 10),
@@ -170,7 +170,7 @@ def test_a_radius_is_at_most_twice_the_largest_value_but_rarely() -> None:
 
 def test_a_clipping_point_is_at_most_twice_the_largest_value_but_rarely() -> None:
     """With as few rows for a bar as the noise is worth it was beyond in 63 % of the runs."""
-    queries = NumericalQueries(Subsets(np.ones((400, 1), bool)), Bits(1, 2**16))
+    queries = NumericalQueries(Subsets(np.ones((400, 1), bool)), DigitUniverse(1, 2**16))
     values = np.array([5] * 40_000 + [300] * 30_000)
     mechanism = ClippedComposition(queries=queries)
     released = mechanism.release(Rows(np.zeros_like(values), values), 1, SimulatedNoise(6))

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from deciders.batch.base import BatchOutput
-from deciders.batch.budget import Budget
+from deciders.batch.budget import PrivacyBudget
 from deciders.batch.linear.queries import NumericalQueries, doubling
 from deciders.batch.linear.universe import Rows
 from deciders.exact import Number, as_float, budget_of
@@ -32,8 +32,8 @@ class ClippedComposition:
     would do as much harm clipped as the noise does, but the search cannot see so few: below its
     noise of scale ``2 k / share`` a bar lets it go astray upwards in most runs.)
 
-    Guarantee: (epsilon, delta)-DP: ``Budget.share`` over the queries, basic composition within
-    one.  A row moves a count by at most 1 and the sum clipped at tau by at most tau.
+    Guarantee: (epsilon, delta)-DP: ``PrivacyBudget.share`` over the queries, basic composition
+    within one.  A row moves a count by at most 1 and the sum clipped at tau by at most tau.
     """
 
     queries: NumericalQueries
@@ -43,7 +43,7 @@ class ClippedComposition:
 
     def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
         """Answers, clipping points, and deviations of the noise at those."""
-        share = Budget.of(epsilon, delta).share(self.queries.size)
+        share = PrivacyBudget.of(epsilon, delta).share(self.queries.size)
         thresholds = self._thresholds
         check_scale(2 * int(thresholds[-1]) / share)
         above, capped = self.queries.table_tails(rows, thresholds)

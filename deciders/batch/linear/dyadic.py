@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from deciders.batch.base import BatchOutput
-from deciders.batch.budget import Budget
+from deciders.batch.budget import PrivacyBudget
 from deciders.batch.linear.conditions import Intervals, Ranges
 from deciders.batch.linear.numerical import first_few
 from deciders.batch.linear.queries import NumericalQueries, doubling
@@ -73,7 +73,7 @@ class DyadicMechanism:
     Guarantee: (epsilon, delta)-DP, for delta = 0 Theorem 4.4.  A row lies in one level set (so
     these compose in parallel, and no size is needed: ours for added and removed rows), there in
     ``layers`` dyadic intervals, in each of which it counts for at most 1, in two passes: ``2
-    layers`` mechanisms of ``Budget.share`` each.
+    layers`` mechanisms of ``PrivacyBudget.share`` each.
     """
 
     queries: NumericalQueries
@@ -96,7 +96,7 @@ class DyadicMechanism:
         axis = self._axis()
         thresholds = doubling(self.base, int(self.queries.limits.max()))
         counts, totals = map(summed, self._levels(rows, thresholds))
-        scale = 1 / Budget.of(epsilon, delta).share(2 * len(counts))
+        scale = 1 / PrivacyBudget.of(epsilon, delta).share(2 * len(counts))
         ones = np.ones(thresholds.size - 1, np.int64)
         noisy_counts = _noisy(counts, ones, scale, noise)
         noisy_totals = _noisy(totals, thresholds[1:], scale, noise)

@@ -16,7 +16,7 @@ class LinearMechanism(BatchMechanism[Rows], Protocol):
     """A batch mechanism that reads rows, pure or approximate.
 
     Conformers: NoisyClasses, ClippedComposition, Numerical, NumericalInTwoSteps, Normalization,
-    GlobalTruncation, RangeMechanism, Signed.
+    GlobalTruncation, DyadicMechanism, SignedMechanism.
     """
 
     def release(

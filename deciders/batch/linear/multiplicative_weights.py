@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from deciders.batch.budget import Budget
+from deciders.batch.budget import PrivacyBudget
 from deciders.batch.exponential_mechanism import chosen
-from deciders.batch.linear.unit_queries import Queries
+from deciders.batch.linear.unit_queries import LinearQueries
 from deciders.distributions import Floats
 from deciders.exact import as_float
 from deciders.histogram import Integers
@@ -30,7 +30,7 @@ def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) ->
 
 
 def noisy_error(
-    queries: Queries, counts: Integers, weights: Floats, epsilon: Fraction, noise: Noise
+    queries: LinearQueries, counts: Integers, weights: Floats, epsilon: Fraction, noise: Noise
 ) -> float:
     """Return alpha, the largest error of ``weights`` over all queries, at least 0: epsilon-DP.
 
@@ -50,7 +50,7 @@ def error_scale(sensitivity: int, epsilon: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _NoisyAnswer:
     """A query where it is not 0, and its noisy answer."""
 
     cells: Integers
@@ -70,9 +70,9 @@ class MultiplicativeWeights:
     average would keep the distributions of rounds that knew less.
 
     Guarantee: (epsilon, delta)-DP, as the adaptive composition of ``2 rounds`` mechanisms of one
-    share each (``Budget.share``): selection, by an error of sensitivity s, and measurement, by an
-    exact rational answer of sensitivity s, where s is ``queries.sensitivity`` (ours: both change
-    by at most s when one row is added or removed, given all that was released before).  The rest
+    share each (``PrivacyBudget.share``): selection, by an error of sensitivity s, and measurement,
+    by an exact rational answer of sensitivity s, where s is ``queries.sensitivity`` (ours: both
+    change by at most s when one row is added or removed, given all that was released before).  The rest
     is post-processing; n is noisy or public.  The selection's weights are doubles, and its
     sensitivity is taken as ``s + 1/1024`` for what they are off by.
     """
@@ -85,13 +85,18 @@ class MultiplicativeWeights:
         return 2 * self.rounds * sensitivity / epsilon
 
     def fit(
-        self, queries: Queries, counts: Integers, size: int, budget: Budget, noise: Noise
+        self,
+        queries: LinearQueries,
+        counts: Integers,
+        size: int,
+        budget: PrivacyBudget,
+        noise: Noise,
     ) -> Floats:
         """Return weights of all cells, of total ``size``."""
         share = budget.share(2 * self.rounds)
         sensitivity, truth = queries.sensitivity, queries.answers(counts)
         weights = np.full(counts.size, size / counts.size)
-        measured: list[_Measured] = []
+        measured: list[_NoisyAnswer] = []
         for _ in range(self.rounds):
             errors = np.abs(truth - queries.answers(weights))
             place = _select(errors, sensitivity, share, noise)
@@ -109,17 +114,17 @@ def _select(errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> 
 
 def _measure(
     row: tuple[Integers, int], counts: Integers, size: int, scale: Fraction, noise: Noise
-) -> _Measured:
+) -> _NoisyAnswer:
     """Return a query and its exact answer with Laplace noise of ``scale``."""
     numerators, denominator = row
     exact = Fraction(int(counts @ numerators), denominator)
     noisy = as_float(noisy_value(exact, scale, noise))
     cells = np.flatnonzero(numerators)
     # No answer lies outside 0 .. n, and an update cannot overflow then.
-    return _Measured(cells, numerators[cells] / denominator, min(max(noisy, 0.0), float(size)))
+    return _NoisyAnswer(cells, numerators[cells] / denominator, min(max(noisy, 0.0), float(size)))
 
 
-def _pull(weights: Floats, measured: _Measured, size: int) -> None:
+def _pull(weights: Floats, measured: _NoisyAnswer, size: int) -> None:
     """Move the weights towards one measurement, in place, and restore their total."""
     held = weights[measured.cells]
     gap = measured.answer - float(measured.values @ held)

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.budget import Budget
+from deciders.batch.budget import PrivacyBudget
 from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
 from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights, noisy_size
 from deciders.batch.linear.private_bound import private_radius, radius_scale
 from deciders.batch.linear.queries import NumericalQueries
-from deciders.batch.linear.unit_queries import Capped
+from deciders.batch.linear.unit_queries import CappedQueries
 from deciders.batch.linear.universe import Rows
 from deciders.exact import Number, budget_of
 from deciders.histogram import Integers
@@ -34,7 +34,7 @@ class Normalization(DistributionMechanism):
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Return answers, the divisors as thresholds, and the distribution."""
         divisors = np.maximum(self.queries.limits, 1)
-        return self._answers(self.queries, divisors, rows, Budget.of(epsilon, delta), noise)
+        return self._answers(self.queries, divisors, rows, PrivacyBudget.of(epsilon, delta), noise)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound on the scales of n and of the weights."""
@@ -47,13 +47,13 @@ class Normalization(DistributionMechanism):
         queries: NumericalQueries,
         divisors: Integers,
         rows: Rows,
-        budget: Budget,
+        budget: PrivacyBudget,
         noise: Noise,
     ) -> DistributionFit:
-        counts, linear = queries.counts(rows), Capped(queries, divisors)
+        counts, linear = queries.counts(rows), CappedQueries(queries, divisors)
         for_size = budget.epsilon * self.size_share
         size = noisy_size(counts, queries.group, for_size, noise)
-        rest = Budget(budget.epsilon - for_size, budget.delta)
+        rest = PrivacyBudget(budget.epsilon - for_size, budget.delta)
         weights = self.weights.fit(linear, counts, size, rest, noise)
         return DistributionFit(linear.answers(weights) * divisors, divisors, weights)
 
@@ -73,12 +73,12 @@ class GlobalTruncation(Normalization):
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Return answers, the radius as threshold of each query, and the distribution."""
-        budget = Budget.of(epsilon, delta)
+        budget = PrivacyBudget.of(epsilon, delta)
         for_radius = budget.epsilon * self.radius_share
         upper = int(self.queries.limits.max())
         maxima = self.queries.maxima(rows)
         radius = private_radius(maxima, self.base, upper, for_radius, noise)
-        rest = Budget(budget.epsilon - for_radius, budget.delta)
+        rest = PrivacyBudget(budget.epsilon - for_radius, budget.delta)
         truncated = self.queries.truncated(radius)
         return self._answers(truncated, np.full(truncated.size, radius), rows, rest, noise)
 

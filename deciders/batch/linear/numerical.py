@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from deciders.batch.budget import Budget
+from deciders.batch.budget import PrivacyBudget
 from deciders.batch.linear.conditions import Numbers
 from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism
 from deciders.batch.linear.multiplicative_weights import (
@@ -16,7 +16,7 @@ from deciders.batch.linear.multiplicative_weights import (
     noisy_size,
 )
 from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.unit_queries import Capped, Thresholded
+from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
 from deciders.batch.linear.universe import Rows
 from deciders.exact import Number, budget_of
 from deciders.histogram import Integers
@@ -60,13 +60,13 @@ class Numerical(DistributionMechanism):
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Answers, thresholds, the distribution and alpha."""
-        budget = Budget.of(epsilon, delta)
+        budget = PrivacyBudget.of(epsilon, delta)
         size, counts = self._counted(rows, budget, noise)
         thresholds = doubling(self.base, self.queries.peak)
-        family = Thresholded(self.queries, thresholds)
+        family = ThresholdQueries(self.queries, thresholds)
         for_alpha = budget.epsilon * self.alpha_share
         left = budget.epsilon * (1 - self.size_share) - for_alpha
-        weights = self.weights.fit(family, counts, size, Budget(left, budget.delta), noise)
+        weights = self.weights.fit(family, counts, size, PrivacyBudget(left, budget.delta), noise)
         alpha = noisy_error(family, counts, weights, for_alpha, noise)
         above, capped = self.queries.tails(weights, thresholds)
         places = first_few(above, alpha)
@@ -85,7 +85,7 @@ class Numerical(DistributionMechanism):
             self.weights.largest_scale(group, left),
         )
 
-    def _counted(self, rows: Rows, budget: Budget, noise: Noise) -> tuple[int, Integers]:
+    def _counted(self, rows: Rows, budget: PrivacyBudget, noise: Noise) -> tuple[int, Integers]:
         counts = self.queries.counts(rows)
         for_size = budget.epsilon * self.size_share
         return noisy_size(counts, self.queries.group, for_size, noise), counts
@@ -106,19 +106,19 @@ class NumericalInTwoSteps(Numerical):
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Answers, thresholds, the second distribution and alpha."""
-        budget = Budget.of(epsilon, delta)
+        budget = PrivacyBudget.of(epsilon, delta)
         size, counts = self._counted(rows, budget, noise)
-        half = Budget(budget.epsilon * (1 - self.size_share) / 2, budget.delta / 2)
+        half = PrivacyBudget(budget.epsilon * (1 - self.size_share) / 2, budget.delta / 2)
         thresholds = doubling(self.base, self.queries.peak)
-        tests = Thresholded(self.queries, thresholds, linear=False)
+        tests = ThresholdQueries(self.queries, thresholds, linear=False)
         for_alpha = half.epsilon * self.alpha_share
-        first = Budget(half.epsilon - for_alpha, half.delta)
+        first = PrivacyBudget(half.epsilon - for_alpha, half.delta)
         weights = self.weights.fit(tests, counts, size, first, noise)
         alpha = noisy_error(tests, counts, weights, for_alpha, noise)
         places = first_few(self.queries.tails(weights, thresholds)[0], alpha)
         found = thresholds[places]
         # A query truncated at 0 is answered by 0; its divisor only has to be positive.
-        linear = Capped(self.queries, np.maximum(found, 1))
+        linear = CappedQueries(self.queries, np.maximum(found, 1))
         second = self.weights.fit(linear, counts, size, half, noise)
         answers = linear.answers(second) * found
         return DistributionFit(answers, np.minimum(found, self.queries.limits), second, alpha)

@@ -14,7 +14,7 @@ from deciders.noise import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signed:
+class SignedMechanism:
     """``w = w+ - w-`` where the sign is that of ``g``: one mechanism for each side.
 
     A row's level is ``g``; ``positive`` sees the rows with ``g > 0``, ``negative`` those with

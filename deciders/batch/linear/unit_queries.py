@@ -11,8 +11,8 @@ from deciders.distributions import Floats
 from deciders.histogram import Integers
 
 
-class Queries(Protocol):
-    """A batch of linear queries over a universe.  Conformers: Thresholded, Capped."""
+class LinearQueries(Protocol):
+    """A batch of linear queries over a universe.  Conformers: ThresholdQueries, CappedQueries."""
 
     @property
     def size(self) -> int:
@@ -34,7 +34,7 @@ class Queries(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Thresholded:
+class ThresholdQueries:
     """The families C and, with ``linear``, C and L of Algorithms 1 and 2.
 
     ``c_{w,tau} = 1[w > tau]`` for all thresholds but the last, ``l_{w,tau} = min(w / tau, 1)`` for
@@ -84,7 +84,7 @@ class Thresholded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Capped:
+class CappedQueries:
     """``min(w / d_w, 1)`` with one divisor for each query.
 
     Where every divisor is at least ``Delta_w`` nothing is cut off, and a row moves an answer by

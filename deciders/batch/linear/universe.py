@@ -31,7 +31,7 @@ class Rows:
 
 
 class Universe(Protocol):
-    """What rows become as cells.  Conformers: Whole, Bits.
+    """What rows become as cells.  Conformers: LevelUniverse, DigitUniverse.
 
     A cell is a class and a level, the level the fastest; ``weights`` ascend along the levels.
     ``id`` is part of ledger keys.
@@ -73,7 +73,7 @@ class Universe(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whole:
+class LevelUniverse:
     """Every class at every level: a row is one cell.
 
     ``weights`` is ``g`` at each level, (1, levels) where it is the same in all classes.
@@ -93,7 +93,7 @@ class Whole:
             raise ParameterError("weights must be >= 0 and ascend along the levels")
 
     @classmethod
-    def up_to(cls, classes: int, upper: int) -> "Whole":
+    def up_to(cls, classes: int, upper: int) -> "LevelUniverse":
         """Return the universe of ``g = 0 .. upper``, where a row's level is ``g`` itself."""
         check_upper(upper)
         _check_size(classes, upper + 1)
@@ -126,13 +126,13 @@ class Whole:
         classes, levels = self._places(rows)
         return np.bincount(classes * width + levels, minlength=cells)
 
-    def truncated(self, bound: int) -> "Whole":
+    def truncated(self, bound: int) -> "LevelUniverse":
         """Return the universe of ``min(g, bound)``."""
-        return Whole(self.classes, np.minimum(self.weights, bound))
+        return LevelUniverse(self.classes, np.minimum(self.weights, bound))
 
 
 @dataclass(frozen=True, slots=True)
-class Bits:
+class DigitUniverse:
     """The reduced universe (section 4.1): levels 1, 2, 4, ... instead of ``0 .. upper``.
 
     A row is one cell for each binary digit 1 of its ``g``, of that digit's worth, so every sum
@@ -185,9 +185,9 @@ class Bits:
         ]
         return np.stack(digits, axis=1).reshape(-1)
 
-    def truncated(self, bound: int) -> "Bits":
+    def truncated(self, bound: int) -> "DigitUniverse":
         """Return the universe of ``min(g, bound)``."""
-        return Bits(self.classes, min(self.upper, bound))
+        return DigitUniverse(self.classes, min(self.upper, bound))
 
 
 def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[Integers, Integers]:
@@ -217,6 +217,7 @@ def _check_size(classes: int, levels: int) -> int:
     if classes * levels > LARGEST_UNIVERSE:
         raise ParameterError(
             f"the universe has {classes * levels:,} cells ({classes:,} classes x {levels:,} "
-            f"levels); at most {LARGEST_UNIVERSE:,} fit: use Bits, fewer classes or a wider unit"
+            f"levels); at most {LARGEST_UNIVERSE:,} fit: use DigitUniverse, fewer classes or a "
+            "wider unit"
         )
     return classes * levels

@@ -40,7 +40,7 @@ MECHANISMS: dict[str, type[RangeSumMechanism]] = {
 }
 
 
-class Ranked(NamedTuple):
+class RankingRow(NamedTuple):
     """A mechanism and its expected total squared error."""
 
     error: float
@@ -78,7 +78,7 @@ def ranking(
     public: Histogram,
     epsilon: Number,
     truncations: Iterable[Truncation] | None = None,
-) -> list[Ranked]:
+) -> list[RankingRow]:
     """Return all mechanisms with all ``truncations``, least expected error on ``public`` first.
 
     ``public`` is a synthetic table's histogram: a choice made on the private one would have to be
@@ -97,7 +97,7 @@ def ranking(
                 if key not in known:
                     known[key] = float(mechanism.errors(public, threshold, epsilon).sum())
                 error += chance * known[key]
-            found.append(Ranked(error, mechanism))
+            found.append(RankingRow(error, mechanism))
     return sorted(found, key=lambda ranked: ranked.error)
 
 

@@ -25,11 +25,11 @@ from deciders.distribution_sums import Terms, weighted_noise_sum
 from deciders.distributions import noise_tail
 from deciders.estimators import (
     Estimator,
+    EstimatorOutput,
     ExponentialQuantile,
     LaplaceEstimate,
     RaceEstimate,
     RankCounts,
-    Released,
     SumAndCount,
     inside,
     outside,
@@ -60,12 +60,12 @@ class Silent:
         return logit > 0
 
 
-def released(*numbers: int) -> Released:
-    return Released(numbers)
+def released(*numbers: int) -> EstimatorOutput:
+    return EstimatorOutput(numbers)
 
 
 def ends_of(
-    estimator: Estimator, found: Released, epsilon: Number, alpha: Number
+    estimator: Estimator, found: EstimatorOutput, epsilon: Number, alpha: Number
 ) -> tuple[float, float]:
     """The ends of the confidence, infinite where there is none."""
     low, high = estimator.confidence(found, epsilon, alpha)
@@ -336,7 +336,7 @@ def summed(
     total = []
     for drawn in itertools.product(*noises):
         numbers = tuple(s + z for s, (z, _) in zip(statistics, drawn, strict=True))
-        if inside(estimator, Released(numbers), interval):
+        if inside(estimator, EstimatorOutput(numbers), interval):
             total.append(math.prod(chance for _, chance in drawn))
     return math.fsum(total)
 
@@ -731,7 +731,7 @@ def test_ranks_without_bounds_have_ends_only_where_claims_hold() -> None:
         ((0, 0, 900), (6, math.inf)),
         ((900, 0, 0), (-math.inf, 2)),
     ):
-        assert ends_of(ranks, Released(numbers), 1, "0.05") == ends
+        assert ends_of(ranks, EstimatorOutput(numbers), 1, "0.05") == ends
 
 
 def test_a_cut_that_was_not_released_is_refused() -> None:
@@ -776,7 +776,7 @@ def test_a_claim_of_a_race_is_the_union_bound() -> None:
 def test_the_lower_end_of_a_race_is_the_last_claim_that_holds(
     numbers: tuple[int, int], alpha: str
 ) -> None:
-    race, found = RaceEstimate(upper=9), Released(numbers)
+    race, found = RaceEstimate(upper=9), EstimatorOutput(numbers)
     low, high = race.confidence(found, 1, alpha)
     assert high is None
     assert low is not None
@@ -903,7 +903,7 @@ def test_bounds_that_are_missing_or_no_lattice_are_refused() -> None:
 
 
 def test_budgets_and_levels_out_of_range_are_refused() -> None:
-    estimators: list[tuple[Estimator, Released]] = [
+    estimators: list[tuple[Estimator, EstimatorOutput]] = [
         (COUNTS, released(3)),
         (SumAndCount(lower=0, upper=9), released(3, 4)),
         (RankCounts(cuts=(3,)), released(3, 4)),

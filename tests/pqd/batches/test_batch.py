@@ -9,8 +9,8 @@ import pytest
 
 from deciders import Decision, Lattice, SimulatedNoise
 from deciders.batch.base import BatchOutput
-from deciders.batch.linear.universe import Bits, Whole
-from deciders.estimators import Released
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse
+from deciders.estimators import EstimatorOutput
 from pqd.accounting.stored_answers import decode, encode
 from pqd.batches import row_classes as classes_module
 from pqd.batches.linear_workload import MECHANISMS, LinearWorkload, Planned
@@ -235,7 +235,12 @@ def test_the_digest_does_not_depend_on_the_order_of_atoms() -> None:
 
 @pytest.mark.parametrize(
     ("lattice", "kind"),
-    [(None, Whole), (Lattice(0, 20), Whole), (Lattice(0, 2**20), Bits), (Lattice(-9, 9), Whole)],
+    [
+        (None, LevelUniverse),
+        (Lattice(0, 20), LevelUniverse),
+        (Lattice(0, 2**20), DigitUniverse),
+        (Lattice(-9, 9), LevelUniverse),
+    ],
 )
 def test_the_universe_fits_the_lattice(lattice: Lattice | None, kind: type) -> None:
     frame = table(1)
@@ -346,7 +351,7 @@ def test_answers_of_a_batch_survive_the_ledger() -> None:
     for kept in (
         BatchOutput((1.5, -2.0), (3, 4), (0.1, 1e300)),
         BatchOutput((1 / 3,)),
-        Released((4,)),
+        EstimatorOutput((4,)),
         Decision(outcome=True, p_value=0.1, margin=4),
     ):
         assert decode(encode(kept)) == kept

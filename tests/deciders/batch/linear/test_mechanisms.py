@@ -11,7 +11,7 @@ import pytest
 
 from deciders import Noise, ParameterError, SecureNoise, SimulatedNoise
 from deciders.batch.base import BatchOutput
-from deciders.batch.budget import Budget
+from deciders.batch.budget import PrivacyBudget
 from deciders.batch.exponential_mechanism import chosen
 from deciders.batch.linear.clipped_composition import ClippedComposition, bar
 from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
@@ -22,13 +22,13 @@ from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps, first_few
 from deciders.batch.linear.private_bound import private_radius
 from deciders.batch.linear.queries import NumericalQueries, doubling
-from deciders.batch.linear.signed import Signed
-from deciders.batch.linear.unit_queries import Capped, Thresholded
-from deciders.batch.linear.universe import Bits, Rows, Whole
+from deciders.batch.linear.signed import SignedMechanism
+from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 
 RNG = np.random.default_rng(11)
 LINE = Ranges((Intervals.up_to(6, 6),))
-REDUCED = NumericalQueries(LINE, Bits(6, 20))
+REDUCED = NumericalQueries(LINE, DigitUniverse(6, 20))
 TABLE = Rows(RNG.integers(0, 6, 300), np.minimum(RNG.geometric(0.3, 300), 12))
 
 
@@ -137,8 +137,8 @@ def test_a_place_is_chosen_by_its_weight() -> None:
 def test_shares_compose_to_the_budget(epsilon: str, delta: str) -> None:
     """Lemma 2.3 (2) at forty digits: not more than epsilon, and nearly all of it."""
     for mechanisms in (1, 20, 5000):
-        share = Budget.of(epsilon, delta).share(mechanisms)
-        assert Budget.of(epsilon).share(mechanisms) == Fraction(epsilon) / mechanisms
+        share = PrivacyBudget.of(epsilon, delta).share(mechanisms)
+        assert PrivacyBudget.of(epsilon).share(mechanisms) == Fraction(epsilon) / mechanisms
         if share == Fraction(epsilon) / mechanisms:
             continue
         with mpmath.workdps(40):
@@ -146,7 +146,7 @@ def test_shares_compose_to_the_budget(epsilon: str, delta: str) -> None:
             spread = mpmath.sqrt(2 * mechanisms * mpmath.log(1 / mpmath.mpf(delta)))
             spent = one * spread + mechanisms * one * mpmath.expm1(one)
             assert mpmath.mpf(epsilon) * (1 - mpmath.mpf(10) ** -9) < spent <= mpmath.mpf(epsilon)
-    assert Budget.of(epsilon, delta).share(5000) > Fraction(epsilon) / 5000
+    assert PrivacyBudget.of(epsilon, delta).share(5000) > Fraction(epsilon) / 5000
 
 
 @pytest.mark.parametrize("delta", [-0.1, 1, "nan"])
@@ -178,24 +178,27 @@ def literal_mwem(
 
 @pytest.mark.parametrize("replays", [0, 3])
 def test_multiplicative_weights_are_those_of_mwem(replays: int) -> None:
-    queries = NumericalQueries(LINE, Bits(6, 20))
-    family = Thresholded(queries, doubling(1, queries.peak))
+    queries = NumericalQueries(LINE, DigitUniverse(6, 20))
+    family = ThresholdQueries(queries, doubling(1, queries.peak))
     counts = queries.counts(TABLE)
     size = int(counts.sum())
     weights = MultiplicativeWeights(rounds=6, replays=replays)
-    found = weights.fit(family, counts, size, Budget(Fraction(10**9)), Silent())
+    found = weights.fit(family, counts, size, PrivacyBudget(Fraction(10**9)), Silent())
     assert found == pytest.approx(literal_mwem(family, counts, size, 6, replays))
     assert found.sum() == pytest.approx(size)
 
 
 def test_with_rounds_and_budget_enough_every_answer_comes_out() -> None:
-    queries = NumericalQueries(LINE, Whole.up_to(6, 12))
+    queries = NumericalQueries(LINE, LevelUniverse.up_to(6, 12))
     counts = queries.counts(TABLE)
-    for family in (Thresholded(queries, doubling(1, 12)), Capped(queries, queries.limits)):
+    for family in (
+        ThresholdQueries(queries, doubling(1, 12)),
+        CappedQueries(queries, queries.limits),
+    ):
         errors = []
         for rounds in (5, 150):
             weights = MultiplicativeWeights(rounds=rounds).fit(
-                family, counts, 300, Budget(Fraction(10**6)), SimulatedNoise(1)
+                family, counts, 300, PrivacyBudget(Fraction(10**6)), SimulatedNoise(1)
             )
             errors.append(np.abs(family.answers(weights) - family.answers(counts)).max())
         assert errors[1] < min(3, errors[0] / 3)
@@ -203,7 +206,7 @@ def test_with_rounds_and_budget_enough_every_answer_comes_out() -> None:
 
 def mechanisms(rounds: int) -> list[LinearMechanism]:
     long = MultiplicativeWeights(rounds=rounds)
-    sevens = NumericalQueries(LINE, Whole(6, np.array([[7]])))
+    sevens = NumericalQueries(LINE, LevelUniverse(6, np.array([[7]])))
     return [
         Normalization(queries=REDUCED, weights=long),
         GlobalTruncation(queries=REDUCED, weights=long),
@@ -211,7 +214,9 @@ def mechanisms(rounds: int) -> list[LinearMechanism]:
         Numerical(queries=REDUCED, weights=long),
         NumericalInTwoSteps(queries=REDUCED, weights=long),
         Numerical(queries=sevens, weights=long),
-        NumericalInTwoSteps(queries=NumericalQueries(LINE, Whole.up_to(6, 20)), weights=long),
+        NumericalInTwoSteps(
+            queries=NumericalQueries(LINE, LevelUniverse.up_to(6, 20)), weights=long
+        ),
         DyadicMechanism(queries=REDUCED),
     ]
 
@@ -288,7 +293,7 @@ def test_ranges_without_noise_are_the_truth_where_nothing_is_cut() -> None:
     """The dyadic sums are those of the level sets, whatever the length of the attribute."""
     for length in (1, 5, 6, 16):
         axis = Intervals.up_to(length, length)
-        queries = NumericalQueries(Ranges((axis,)), Bits(length, 4096))
+        queries = NumericalQueries(Ranges((axis,)), DigitUniverse(length, 4096))
         rows = Rows(RNG.integers(0, length, 900), RNG.integers(0, 4097, 900))
         released = DyadicMechanism(queries=queries).release(rows, 10**9, Silent())
         assert released.answers == pytest.approx(truth(queries, rows))
@@ -296,7 +301,7 @@ def test_ranges_without_noise_are_the_truth_where_nothing_is_cut() -> None:
 
 def test_ranges_clip_where_few_rows_lie_above() -> None:
     axis = Intervals(4, np.array([0]), np.array([3]))
-    queries = NumericalQueries(Ranges((axis,)), Bits(4, 2**20))
+    queries = NumericalQueries(Ranges((axis,)), DigitUniverse(4, 2**20))
     rows = Rows(np.zeros(5001, np.int64), np.array([3] * 5000 + [2**20]))
     released = DyadicMechanism(queries=queries).release(rows, 1, Silent())
     assert released == BatchOutput((15_000 + 4,), (4,))
@@ -306,7 +311,7 @@ def test_ranges_need_one_attribute() -> None:
     flag = Intervals.up_to(2, 1)
     for conditions in (Ranges((flag, flag)), Subsets(np.ones((1, 4), bool))):
         with pytest.raises(ParameterError, match="intervals of one attribute"):
-            DyadicMechanism(queries=NumericalQueries(conditions, Bits(4, 8)))
+            DyadicMechanism(queries=NumericalQueries(conditions, DigitUniverse(4, 8)))
 
 
 def test_noise_bound_holds_and_is_not_loose() -> None:
@@ -320,7 +325,7 @@ def test_noise_bound_holds_and_is_not_loose() -> None:
 
 def test_composition_clips_what_its_search_can_see() -> None:
     """Half a share of 1/2 for four steps among 12 thresholds: noise of scale 16."""
-    queries = NumericalQueries(Subsets(np.ones((2, 1), bool)), Bits(1, 1000))
+    queries = NumericalQueries(Subsets(np.ones((2, 1), bool)), DigitUniverse(1, 1000))
     few = bar(4, Fraction(16))
     assert few == math.ceil(16 * math.log(40)) == 60
     for large, clipped in ((few, 8), (few + 1, 1024)):
@@ -351,7 +356,7 @@ def test_the_radius_covers_nearly_all() -> None:
 def test_signs() -> None:
     signed = Rows(TABLE.classes, np.where(TABLE.classes % 2, -TABLE.levels, TABLE.levels))
     side = ClippedComposition(queries=REDUCED)
-    mechanism = Signed(positive=side, negative=side)
+    mechanism = SignedMechanism(positive=side, negative=side)
     released = mechanism.release(signed, 10**6, Silent())
     one = [
         sum(signed.levels[(signed.classes >= low) & (signed.classes <= high)])

@@ -16,8 +16,8 @@ from deciders.batch.linear.queries import (
     NumericalQueries,
     doubling,
 )
-from deciders.batch.linear.unit_queries import Capped, Thresholded
-from deciders.batch.linear.universe import Bits, Rows, Universe, Whole, level_sets
+from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe, level_sets
 
 RNG = np.random.default_rng(7)
 
@@ -33,11 +33,11 @@ def conditions() -> Iterator[tuple[str, Conditions]]:
 
 
 def universes() -> Iterator[tuple[str, Universe]]:
-    yield "whole", Whole.up_to(12, 21)
-    yield "own weights", Whole(12, np.sort(RNG.integers(0, 50, (12, 7)), axis=1))
-    yield "bits", Bits(12, 21)
-    yield "truncated", Bits(12, 21).truncated(9)
-    yield "truncated whole", Whole.up_to(12, 21).truncated(6)
+    yield "whole", LevelUniverse.up_to(12, 21)
+    yield "own weights", LevelUniverse(12, np.sort(RNG.integers(0, 50, (12, 7)), axis=1))
+    yield "bits", DigitUniverse(12, 21)
+    yield "truncated", DigitUniverse(12, 21).truncated(9)
+    yield "truncated whole", LevelUniverse.up_to(12, 21).truncated(6)
 
 
 def batches() -> Iterator[tuple[str, NumericalQueries]]:
@@ -106,10 +106,10 @@ def test_linear_families_are_their_rows(queries: NumericalQueries) -> None:
     counts = queries.counts(TABLE)
     weights = RNG.random(counts.size)
     for family in (
-        Thresholded(queries, thresholds),
-        Thresholded(queries, thresholds, linear=False),
-        Capped(queries, limits),
-        Capped(queries, uneven),
+        ThresholdQueries(queries, thresholds),
+        ThresholdQueries(queries, thresholds, linear=False),
+        CappedQueries(queries, limits),
+        CappedQueries(queries, uneven),
     ):
         exact, smooth = family.answers(counts), family.answers(weights)
         assert exact.size == smooth.size == family.size
@@ -124,9 +124,9 @@ def test_linear_families_are_their_rows(queries: NumericalQueries) -> None:
 def test_sensitivity_is_what_one_row_does(queries: NumericalQueries) -> None:
     thresholds = doubling(1, queries.peak)
     families: tuple[Any, ...] = (
-        Thresholded(queries, thresholds),
-        Capped(queries, np.maximum(queries.limits, 1)),
-        Capped(queries, np.full(queries.size, 2)),
+        ThresholdQueries(queries, thresholds),
+        CappedQueries(queries, np.maximum(queries.limits, 1)),
+        CappedQueries(queries, np.full(queries.size, 2)),
     )
     for family in families:
         moved = 0.0
@@ -142,7 +142,7 @@ def test_most_ones_of_the_numbers_up_to_a_bound() -> None:
     most = 0
     for upper in range(1, 600):
         most = max(most, upper.bit_count())
-        assert Bits(1, upper).group == most <= 1 + math.log2(upper)
+        assert DigitUniverse(1, upper).group == most <= 1 + math.log2(upper)
 
 
 def test_numbers_of_the_paper() -> None:
@@ -154,15 +154,15 @@ def test_numbers_of_the_paper() -> None:
     assert Ranges((Intervals.up_to(50, 50),)).size == 1275
     assert Intervals.up_to(84, 12).first.size == 942
     nobody = Rows(np.empty(0, np.int64), np.empty(0, np.int64))
-    assert Bits(1600, 4396).counts(nobody).size == 20_800
+    assert DigitUniverse(1600, 4396).counts(nobody).size == 20_800
     thresholds = doubling(1, 4096)
-    adult = NumericalQueries(Ranges((age, Intervals.up_to(16, 2))), Bits(1600, 4396))
-    assert Thresholded(adult, thresholds).answers(adult.counts(nobody)).size == 2 * 13 * 32_395
-    assert Bits(128, 2**32).weights.size == 33
+    adult = NumericalQueries(Ranges((age, Intervals.up_to(16, 2))), DigitUniverse(1600, 4396))
+    assert ThresholdQueries(adult, thresholds).answers(adult.counts(nobody)).size == 2 * 13 * 32_395
+    assert DigitUniverse(128, 2**32).weights.size == 33
 
 
 def test_level_sets_partition_the_rows() -> None:
-    universe = Whole.up_to(12, 21)
+    universe = LevelUniverse.up_to(12, 21)
     thresholds = doubling(1, 21)
     counts, totals = level_sets(TABLE, universe, thresholds)
     values = universe.values(TABLE)
@@ -188,8 +188,8 @@ def test_dyadic_intervals_make_up_every_interval() -> None:
 
 def test_a_universe_that_does_not_fit_is_refused_by_its_size() -> None:
     with pytest.raises(ParameterError, match=r"160,000,000 cells \(1,600 classes x 100,000 levels"):
-        Whole.up_to(1600, 99_999)
-    wide = NumericalQueries(Subsets(np.ones((1, 2**23), bool)), Bits(2**23, 2**32))
+        LevelUniverse.up_to(1600, 99_999)
+    wide = NumericalQueries(Subsets(np.ones((1, 2**23), bool)), DigitUniverse(2**23, 2**32))
     with pytest.raises(ParameterError, match=r"276,824,064 cells"):
         wide.counts(TABLE)
 
@@ -197,14 +197,14 @@ def test_a_universe_that_does_not_fit_is_refused_by_its_size() -> None:
 @pytest.mark.parametrize(
     "refused",
     [
-        lambda: Bits(3, 0),
-        lambda: Bits(3, 2**33),
-        lambda: Whole(2, np.array([[3, 2]])),
-        lambda: Whole(2, np.array([[-1, 2]])),
-        lambda: Whole(3, np.ones((2, 2), np.int64)),
+        lambda: DigitUniverse(3, 0),
+        lambda: DigitUniverse(3, 2**33),
+        lambda: LevelUniverse(2, np.array([[3, 2]])),
+        lambda: LevelUniverse(2, np.array([[-1, 2]])),
+        lambda: LevelUniverse(3, np.ones((2, 2), np.int64)),
         lambda: Intervals(3, np.array([0]), np.array([3])),
         lambda: Intervals(3, np.array([2]), np.array([1])),
-        lambda: NumericalQueries(Subsets(np.ones((1, 2), bool)), Bits(3, 4)),
+        lambda: NumericalQueries(Subsets(np.ones((1, 2), bool)), DigitUniverse(3, 4)),
         lambda: doubling(0, 4),
     ],
 )
