@@ -72,9 +72,9 @@ class MultiplicativeWeights:
     Guarantee: (epsilon, delta)-DP, as the adaptive composition of ``2 rounds`` mechanisms of one
     share each (``PrivacyBudget.share``): selection, by an error of sensitivity s, and measurement,
     by an exact rational answer of sensitivity s, where s is ``queries.sensitivity`` (ours: both
-    change by at most s when one row is added or removed, given all that was released before).  The rest
-    is post-processing; n is noisy or public.  The selection's weights are doubles, and its
-    sensitivity is taken as ``s + 1/1024`` for what they are off by.
+    change by at most s when one row is added or removed, given all that was released before).
+    The rest is post-processing; n is noisy or public.  The selection's weights are doubles, and
+    its sensitivity is taken as ``s + 1/1024`` for what they are off by.
     """
 
     rounds: int = 10
