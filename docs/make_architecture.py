@@ -35,8 +35,10 @@ BEFORE = {
     "import circles of rooms": "3 (largest: 3)",
     "import circles of files": "2 (largest: 32)",
     "files entered by one `pqd audit`": "68",
+    "pairs of files that call each other in one `pqd audit`": "180",
     "changes of file in one `pqd audit`": "21,846 (1,774 within `pqd/`)",
     "files entered by one `pqd release`": "88",
+    "pairs of files that call each other in one `pqd release`": "224",
     "changes of file in one `pqd release`": "28,310 (4,704 within `pqd/`)",
 }
 
@@ -164,11 +166,12 @@ import sys, threading
 root, arguments = sys.argv[1], sys.argv[2:]
 sys.path.insert(0, root)
 ours = tuple(f"{root}/{package}/" for package in ("pqd", "reports", "deciders"))
-local, entered, changes = threading.local(), set(), [0, 0]
+local, entered, pairs, changes = threading.local(), set(), set(), [0, 0]
 inner = f"{root}/pqd/"
 
 def count(one, other):
     if None not in (one, other) and one != other:
+        pairs.add(frozenset((one, other)))
         changes[0] += 1
         changes[1] += one.startswith(inner) and other.startswith(inner)
 
@@ -198,12 +201,12 @@ except SystemExit as stop:
     assert not stop.code, stop.code
 finally:
     sys.setprofile(None)
-    print(len(entered), *changes, file=sys.stderr)
+    print(len(entered), len(pairs), *changes, file=sys.stderr)
 """
 
 
 def run(root: Path, command: str) -> list[str]:
-    """Files that a command enters, and its changes of file: all, and those within pqd/."""
+    """Files that a command enters, pairs between which it changes, all changes, those in pqd/."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = str(Path(folder) / "ledger.sqlite")
         done = subprocess.run(  # noqa: S603 - this interpreter, and commands stated above
@@ -212,8 +215,10 @@ def run(root: Path, command: str) -> list[str]:
             env={**os.environ, "PQD_LEDGER": ledger, "PYTHONHASHSEED": "0"},
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
         )
+    if done.returncode:
+        sys.exit(f"pqd {command} failed:\n{done.stderr}")
     return [f"{int(count):,}" for count in done.stderr.splitlines()[-1].split()]
 
 
@@ -221,8 +226,9 @@ def measured(root: Path) -> dict[str, str]:
     """Everything that the first table tells of a checkout."""
     numbers = structure(root)
     for name, command in RUNS.items():
-        entered, changes, inner = run(root, command)
+        entered, pairs, changes, inner = run(root, command)
         numbers[f"files entered by one `pqd {name}`"] = entered
+        numbers[f"pairs of files that call each other in one `pqd {name}`"] = pairs
         numbers[f"changes of file in one `pqd {name}`"] = f"{changes} ({inner} within `pqd/`)"
     return numbers
 

@@ -105,14 +105,19 @@ def test_links_between_documents_lead_somewhere() -> None:
             assert (ROOT / target).exists(), f"{page.name} names {target}"
 
 
-@pytest.fixture(scope="module")
-def tables() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_tables", ROOT / "docs" / "make_tables.py")
+def script(name: str) -> ModuleType:
+    """Module of a script of docs/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def tables() -> ModuleType:
+    return script("make_tables")
 
 
 def test_tables_are_what_their_command_prints(tables: ModuleType) -> None:
@@ -138,3 +143,10 @@ def test_the_schema_document_names_every_field() -> None:
     checked = json.loads(CliRunner().invoke(app, ["check", spec, "--output", "json=-"]).stdout)
     for fields in (checked, checked["checks"][0], checked["cost"]["groups"][0]):
         assert set(fields) <= words
+
+
+def test_shapes_of_graphs() -> None:
+    architecture = script("make_architecture")
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"b"}, "d": {"e"}, "e": set(), "f": {"e"}}
+    assert architecture.circles(graph) == [["b", "c"]]
+    assert architecture.floors(graph) == 4
