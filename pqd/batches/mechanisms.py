@@ -1,13 +1,24 @@
-"""The names of the ways to share one budget among queries."""
+"""Names of the ways to share one budget among queries; no mechanism is imported here.
 
-from deciders.batch.linear.laplace import NoisyAnswers
+What reads them, a spec or an option, need not load a mechanism that the run has no use for.
+"""
+
 from deciders.errors import ParameterError
-from pqd.batches.linear_workload import MECHANISMS
 from pqd.planning.choose_decider import AUTO
 
-ALONE, RANGES, WORKLOAD = "alone", "ranges", NoisyAnswers.id
-# What answers queries together, and how else they may share a budget.
-TOGETHER = (WORKLOAD, *MECHANISMS, RANGES)
+ALONE, RANGES, WORKLOAD = "alone", "ranges", "workload"
+# Mechanisms that tell classes of rows apart (pqd/batches/linear_workload.py).
+LINEAR = (
+    "identity",
+    "numerical",
+    "normalization",
+    "global_truncation",
+    "clipped_composition",
+    "numerical_two",
+    "dyadic",
+)
+# Mechanisms that answer queries together, and how else they may share a budget.
+TOGETHER = (WORKLOAD, *LINEAR, RANGES)
 SHARINGS = (AUTO, ALONE, *TOGETHER)
 
 

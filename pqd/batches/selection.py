@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.batches.batch import BatchProblem, name_of, naming, selection
-from pqd.batches.mechanisms import ALONE, RANGES, WORKLOAD
+from pqd.batches.mechanisms import RANGES, WORKLOAD
 from pqd.batches.verdicts import DIGITS, BatchCandidate, UntoldError, joints, relative
 from pqd.errors import PqdError
 from pqd.planning.budget_split import Beside, One, Sharers, alone, distinct
@@ -51,8 +51,6 @@ def into_batches(sharers: Sharers, beside: Beside, each: Fraction, mode: str) ->
         If a mechanism that is named does not fit.
     """
     families = [_Family(*pair, sharers, beside, each) for pair in _families(sharers, mode)]
-    if mode == ALONE:
-        return bool(families)
     able: list[Able] = []
     refusal: PqdError | None = None
     for family in families:

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from deciders.errors import ParameterError
-from pqd.batches.mechanisms import TOGETHER
-from pqd.batches.selection import into_batches
+from pqd.batches.mechanisms import ALONE, TOGETHER
 from pqd.planning.budget_split import Beside, Sharers, Waiting, alone
 from pqd.planning.choose_decider import AUTO
 from pqd.planning.query_warnings import WARNING, budget_warnings
@@ -54,11 +53,8 @@ def shared(parts: Sequence[Beside], sharing: SharedBudget | None) -> list[Part[Q
     sharers = [Sharers(part, epsilon / max(1, waiting)) for part, _ in parts]
     number = sum(each.number for each in sharers)
     if sharing and number:
-        batched = [
-            into_batches(each, beside, epsilon / number, sharing.mode)
-            for each, beside in zip(sharers, parts, strict=True)
-        ]
-        if sharing.mode in TOGETHER and not any(batched):
+        batched = _batched(sharers, parts, epsilon / number, sharing.mode)
+        if sharing.mode in TOGETHER and not batched:
             raise ParameterError(
                 f"{sharing.mode} answers COUNT and SUM queries together, without a unit and "
                 "without a named decider; these are none, so use alone"
@@ -69,6 +65,19 @@ def shared(parts: Sequence[Beside], sharing: SharedBudget | None) -> list[Part[Q
         if sum(each.price for each in sharers) > epsilon:
             raise RuntimeError
     return [each.part() for each in sharers]
+
+
+def _batched(
+    sharers: Sequence[Sharers], parts: Sequence[Beside], each: Fraction, mode: str
+) -> bool:
+    """Make batches where ``mode`` asks for them or they are better; say whether any could be."""
+    if mode == ALONE:
+        return False
+    from pqd.batches.selection import into_batches  # noqa: PLC0415 - only where batches may be
+
+    pairs = zip(sharers, parts, strict=True)
+    batched = [into_batches(one, beside, each, mode) for one, beside in pairs]
+    return any(batched)
 
 
 def asked_alone(sharers: Sharers, each: Fraction) -> None:

@@ -9,6 +9,7 @@ import pytest
 import pqd
 
 Process = Callable[..., tuple[int, str, str]]
+SAMPLES = Path(__file__).parents[2] / "samples"
 HEAVY = {"pandas", "scipy", "duckdb", "opendp", "sqlglot", "pyarrow", "matplotlib", "jinja2"}
 
 LOADED = """
@@ -19,7 +20,7 @@ try:
     main()
 except SystemExit as stopped:
     code = stopped.code
-print(json.dumps([code or 0, sorted({{name.partition(".")[0] for name in sys.modules}})]))
+print(json.dumps([code or 0, sorted(sys.modules)]))
 """
 
 
@@ -27,7 +28,7 @@ def loaded(process: Process, *arguments: str) -> tuple[int, set[str], str]:
     code, out, err = process("-c", LOADED.format(arguments=list(arguments)))
     assert code == 0, err
     inner, modules = json.loads(out.splitlines()[-1])
-    return inner, set(modules), out
+    return inner, {*modules, *(name.partition(".")[0] for name in modules)}, out
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["audit", "--help"], []])
@@ -42,6 +43,29 @@ def test_a_refusal_of_the_command_line_loads_nothing_heavy(process: Process) -> 
     code, modules, _ = loaded(process, "audit", "a.csv", "b.csv", "-q", "SELECT COUNT(*) FROM D")
     assert code == 2
     assert not modules & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("sharing", "batched"),
+    [
+        (["--epsilon", "0.5"], False),
+        (["--total-epsilon", "1", "--sharing", "alone"], False),
+        (["--total-epsilon", "1", "--sharing", "identity"], True),
+    ],
+    ids=["each", "alone", "identity"],
+)
+def test_an_audit_without_a_batch_loads_none_of_their_mechanisms(
+    sharing: list[str], batched: bool, process: Process, tmp_path: Path
+) -> None:
+    """Its ledger, with a sum, a median and a count in it, is written and read again."""
+    tables = [str(SAMPLES / f"census_{kind}.parquet") for kind in ("private", "synthetic")]
+    queries = [f"SELECT {each} FROM D" for each in ("COUNT(*)", "SUM(inctot)", "MEDIAN(age)")]
+    given = ["--bounds", "inctot=0:500000", "--tau", "5%", "--ledger", str(tmp_path / "ledger")]
+    asked = [part for query in queries for part in ("-q", query)]
+    for _ in range(2):
+        code, modules, out = loaded(process, "audit", *tables, *asked, *given, *sharing)
+        assert code == 0, out
+        assert any(name.startswith("deciders.batch.") for name in modules) == batched
 
 
 def test_the_package_has_a_version_and_lists_its_names(process: Process) -> None:

@@ -14,6 +14,7 @@ from deciders.estimators import EstimatorOutput
 from pqd.accounting.stored_answers import decode, encode
 from pqd.batches import row_classes as classes_module
 from pqd.batches.linear_workload import MECHANISMS, LinearWorkload, Planned
+from pqd.batches.mechanisms import LINEAR
 from pqd.batches.row_classes import RowClasses, packed, unpacked
 from pqd.batches.simulation import QuasiRandomNoise, chosen
 from pqd.engine.contingency import ContingencyTable
@@ -355,3 +356,7 @@ def test_answers_of_a_batch_survive_the_ledger() -> None:
         Decision(outcome=True, p_value=0.1, margin=4),
     ):
         assert decode(encode(kept)) == kept
+
+
+def test_the_names_of_the_mechanisms_are_theirs() -> None:
+    assert tuple(MECHANISMS) == LINEAR
