@@ -39,7 +39,7 @@ def count_error(decider: str, private: int, interval: Interval, epsilon: str) ->
 
 
 def interval_of(synthetic: int, percent: str, *, rounded: bool) -> Interval:
-    """The interval of tau per cent of the synthetic answer."""
+    """Interval of tau per cent around the synthetic answer."""
     tau = Fraction(percent) / 100 * synthetic
     return Interval.around(synthetic, math.ceil(tau) if rounded else tau)
 
@@ -52,7 +52,7 @@ def error_tables(*, rounded: bool) -> Iterator[str]:
         "Each cell: LM / EM / INV, the probability of a wrong verdict (Def. 3.2) from the closed "
         "forms of docs/theory.md, not from trials.\nAn asterisk: q(D) is outside the interval."
     )
-    found: list[tuple[float, float, float]] = []
+    triples: list[tuple[float, float, float]] = []
     for epsilon in EPSILONS:
         yield ""
         yield f"### epsilon = {epsilon}"
@@ -64,22 +64,22 @@ def error_tables(*, rounded: bool) -> Iterator[str]:
             for tau in TAUS:
                 interval = interval_of(synthetic, tau, rounded=rounded)
                 errors = [count_error(d, private, interval, epsilon) for d in COUNTING]
-                found.append((errors[0], errors[1], errors[2]))
+                triples.append((errors[0], errors[1], errors[2]))
                 mark = "" if interval.contains(private) else " *"
                 cells.append(" / ".join(f"{error:.3f}" for error in errors) + mark)
             yield f"| {name} | " + " | ".join(cells) + " |"
     yield ""
-    yield from count_summary(found)
+    yield from count_summary(triples)
 
 
-def count_summary(found: Sequence[tuple[float, float, float]]) -> Iterator[str]:
-    """How often INV is below the others, and the mean errors."""
-    above = sum(inv > em + 1e-12 for _, em, inv in found)
-    below = sum(inv < lm - 1e-12 for lm, _, inv in found)
-    worse = sum(inv > lm + 1e-12 for lm, _, inv in found)
-    means = " / ".join(f"{statistics.fmean(errors):.4f}" for errors in zip(*found, strict=True))
+def count_summary(triples: Sequence[tuple[float, float, float]]) -> Iterator[str]:
+    """Sentence on how often INV is below the others, and the mean errors."""
+    above = sum(inv > em + 1e-12 for _, em, inv in triples)
+    below = sum(inv < lm - 1e-12 for lm, _, inv in triples)
+    worse = sum(inv > lm + 1e-12 for lm, _, inv in triples)
+    means = " / ".join(f"{statistics.fmean(errors):.4f}" for errors in zip(*triples, strict=True))
     yield (
-        f"Of the {len(found)} cells INV is above EM in {above}, below LM in {below} and above LM "
+        f"Of the {len(triples)} cells INV is above EM in {above}, below LM in {below} and above LM "
         f"in {worse}.\nMean error LM / EM / INV: {means}."
     )
 
@@ -126,7 +126,7 @@ def budget_table(title: str, entries: Sequence[PlannedQuery]) -> Iterator[str]:
 
 
 def document(*, rounded: bool) -> str:
-    """The whole of docs/tables.md."""
+    """Text of docs/tables.md."""
     lines = [
         "# Tables",
         "",
