@@ -73,8 +73,9 @@ class QueryOptions:
     bins: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN=LOW:HIGH:WIDTH",
-            help="Take each query once per bin of a number; disjoint bins are charged once.",
+            metavar="COLUMN=BINS",
+            help="Take each query once per bin of a number, LOW:HIGH:WIDTH; disjoint bins are "
+            "charged once.",
         ),
     ] = None
 
@@ -119,8 +120,9 @@ class ColumnOptions:
     bounds: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN=LOW:HIGH[:STEP]",
-            help="Public bounds of an aggregated column; else from the synthetic table.",
+            metavar="COLUMN=RANGE",
+            help="Public bounds of an aggregated column, LOW:HIGH or LOW:HIGH:STEP; else from the "
+            "synthetic table.",
         ),
     ] = None
     type_: Annotated[

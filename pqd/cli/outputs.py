@@ -134,9 +134,9 @@ class OutputOptions:
         list[str] | None,
         typer.Option(
             metavar="KIND=FILE",
-            help="The same as json=FILE, markdown=FILE or html=FILE; github writes the summary of "
-            "a job's step. pqd check has junit=FILE too, and its github annotates the spec. May "
-            "be given several times.",
+            help="Also write json=FILE, markdown=FILE or html=FILE; or github, the summary of a "
+            "job's step. pqd check has junit=FILE too, and its github annotates the spec. May be "
+            "given several times.",
         ),
     ] = None
 
