@@ -233,6 +233,10 @@ def statement(query: dict[str, str]) -> str:
     return f"SELECT {query['aggregate']}({attribute}) FROM D WHERE {query['where_sql']}"
 
 
+def words(query: dict[str, str]) -> list[str]:
+    return re.findall(r"[\w-]+", statement(query))
+
+
 @needs_adult
 def test_adult_answers_from_the_files(scan: Callable[..., list[Any]]) -> None:
     in_csv = [query for query in ADULT if query["attribute"] != "fnlwgt"]
@@ -263,10 +267,21 @@ def aggregated(aggregate: str, answer: Any) -> Any:
 @pytest.mark.usefixtures("noiseless")
 @pytest.mark.parametrize("query", ADULT, ids=lambda query: str(query["id"]))
 def test_adult_verdicts_are_true(query: dict[str, str], adult: tuple[pa.Table, pa.Table]) -> None:
-    private, synthetic = adult_parquet() if query["attribute"] == "fnlwgt" else adult
     gap = Fraction(query["gap"])
     assert gap == abs(Fraction(query["private_answer"]) - Fraction(query["synthetic_answer"]))
-    columns = {name: facts for name, facts in BOUNDS.items() if query["aggregate"] == "SUM"}
+    asked = words(query)
+    columns = {
+        name: facts
+        for name, facts in BOUNDS.items()
+        if query["aggregate"] == "SUM" and name in asked
+    }
+    # A run also hashes the columns that it does not ask about: here there are few.
+    named = [name for name in adult[0].column_names if name in asked]
+    private, synthetic = (
+        adult_parquet()
+        if query["attribute"] == "fnlwgt"
+        else (table.select(named) for table in adult)
+    )
     for decider in SURE[query["aggregate"]]:
         for share, outcome in ((Fraction(1, 2), "no"), (Fraction(3, 2), "yes")):
             report = pqd.audit(
