@@ -18,16 +18,16 @@ import numpy as np
 
 from deciders import Histogram, SimulatedNoise, answer
 from deciders.aggregates import HALF
-from pqd.commands.audit import part_of
 from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import leaderboard
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs, Part, Quote, quote_of
+from pqd.execution import Outputs, quoted
 from pqd.parameters import Parameters
-from pqd.planning.estimates import Contest, contest_of
+from pqd.planning.binding import bind
+from pqd.planning.estimates import ComparisonPlan, PlannedComparison, select_estimators
 from pqd.sql.workload_files import read_queries
 from reports.models.audit import Cost
 from reports.models.compare import CandidateKind, ComparedQuery, CompareReport
@@ -36,14 +36,13 @@ from reports.models.compare import CandidateKind, ComparedQuery, CompareReport
 class Simulation:
     """One comparison, prepared once, whose releases are drawn again and again."""
 
-    def __init__(self, part: Part[Contest], names: Sequence[str], alpha: Fraction) -> None:
+    def __init__(self, plan: ComparisonPlan, names: Sequence[str], alpha: Fraction) -> None:
         """Read the private histograms and the truth."""
-        self.contests, self.names, self._alpha = part.prepared.demand(), names, alpha
-        tasks = tuple(contest.release.task for contest in self.contests)
-        self._histograms = part.engine.histograms(
-            part.private, part.prepared.schema, ScanPlan(tasks)
-        )
-        self._bill: Quote = quote_of([part], None)
+        self.contests, self.names, self._alpha = plan.comparisons, names, alpha
+        scan = ScanPlan(tuple(contest.measurement.statistic for contest in self.contests))
+        bound = plan.bound
+        self._histograms = bound.tables.engine.histograms(bound.private, bound.schema, scan)
+        self._quote = quoted([plan.measurements], None)
         pairs = zip(self.contests, self._histograms, strict=True)
         self.answers = [_answer(contest, histogram) for contest, histogram in pairs]
         self.truth = np.array(
@@ -57,10 +56,10 @@ class Simulation:
     def run(self, noise: SimulatedNoise) -> CompareReport:
         """Draw every release and judge."""
         drawn = {
-            contest.release.key: contest.release.draw(histogram, noise)
+            contest.measurement.cache_key: contest.measurement.run(histogram, noise)
             for contest, histogram in zip(self.contests, self._histograms, strict=True)
         }
-        answers = Outputs(drawn, self._bill)
+        answers = Outputs(drawn, self._quote)
         outcomes = [
             outcome_of(contest, answers, self.names, Fraction(1), noise)
             for contest in self.contests
@@ -94,7 +93,7 @@ class Simulation:
                 yield not _holds(query, true * contest.scale)
 
 
-def _answer(contest: Contest, histogram: Histogram) -> Fraction | None:
+def _answer(contest: PlannedComparison, histogram: Histogram) -> Fraction | None:
     return answer(contest.query.aggregate, histogram, contest.query.p or HALF)
 
 
@@ -120,16 +119,14 @@ def main() -> None:
     for epsilon in given.epsilon:
         terms = Parameters.parse(tau=given.tau, epsilon=epsilon, alpha=given.alpha)
         rules = ComparisonParameters.parse(terms)
-        part = part_of(
-            SyntheticTables(
-                [open_table(path, "synthetic") for path in files.values()],
-                open_table(given.private, "private"),
-            ),
-            [rules.asked(query) for query in read_queries(given.queries)],
-            terms.facts,
-            contest_of,
+        tables = SyntheticTables(
+            [open_table(path, "synthetic") for path in files.values()],
+            open_table(given.private, "private"),
         )
-        _print(Simulation(part, list(files), terms.alpha), epsilon, given.runs)
+        requests = [rules.request(query) for query in read_queries(given.queries)]
+        plan = select_estimators(bind(tables, requests, terms.columns))
+        plan.bound.check()
+        _print(Simulation(plan, list(files), terms.alpha), epsilon, given.runs)
 
 
 def _print(simulation: Simulation, epsilon: str, runs: int) -> None:

@@ -16,29 +16,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.seeds import Estimate
 from deciders import Decision, SimulatedNoise
-from deciders.batch.verdicts import decided
 from deciders.errors import PqdError
-from pqd.batches.batch import selection
-from pqd.batches.mechanisms import ALONE, TOGETHER
-from pqd.batches.shared_budget import SharedBudget, shared
-from pqd.batches.verdicts import Together
-from pqd.commands.audit import part_of
+from pqd.batches.batch import BatchMeasurement
+from pqd.batches.mechanisms import TOGETHER
+from pqd.batches.shared_budget import ALONE, SharedBudget, select_sharing
+from pqd.batches.verdicts import BatchRule
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.parameters import Criteria
-from pqd.planning.budget_split import Beside, Waiting, waits
-from pqd.planning.decisions import QueryRequest, Question
+from pqd.parameters import Criteria, Detail
+from pqd.planning.binding import BoundQuery, QueryRequest, bind
+from pqd.planning.budget_split import at_budget
+from pqd.planning.decisions import PlannedVerdict
 from pqd.sql.query import Query
-
-if TYPE_CHECKING:
-    from pqd.execution import Part
 
 QUERIES = 100
 DECIDERS = ("lm_sum", "r2t_sum", "svt_sum", "inv_sum")
@@ -116,17 +112,16 @@ class Experiment:
             [open_table(synthetic, "synthetic")], open_table(private, "private")
         )
         asked = [QueryRequest(query, terms) for query in workload.queries()]
-        self._part: Part[Question | Waiting] = part_of(self._tables, asked, {}, waits)
-        waiting = [one for one in self._part.prepared.demand() if isinstance(one, Waiting)]
-        self._waiting = waiting
-        tasks = ScanPlan(tuple(one.task for one in waiting))
-        part = self._part
-        self._private = part.engine.histograms(part.private, part.prepared.schema, tasks)
-        questions = [one.at(Fraction(1), brief=True) for one in waiting]
+        self._bound = bind(self._tables, asked, {})
+        self._bound.check()
+        queries, bound = self._bound.queries, self._bound
+        plan = ScanPlan(tuple(query.statistic for query in queries))
+        self._private = self._tables.engine.histograms(bound.private, bound.schema, plan)
+        verdicts = [at_budget(query, Fraction(1), Detail.ERRORS) for query in queries]
         self.true = np.array(
             [
-                question.interval.contains(int((h.values * h.counts).sum()))
-                for question, h in zip(questions, self._private, strict=True)
+                verdict.interval.contains(int((h.values * h.counts).sum()))
+                for verdict, h in zip(verdicts, self._private, strict=True)
             ]
         )
 
@@ -143,50 +138,55 @@ class Experiment:
     def _each(self, name: str, epsilon: Fraction) -> Line:
         """Ask each query of the decider ``name`` at its part of the budget."""
         start = time.process_time()
-        asked = [_by(one, name).at(epsilon, brief=True) for one in self._waiting]
+        queries = [_by(query, name) for query in self._bound.queries]
+        asked = [at_budget(query, epsilon, Detail.ERRORS) for query in queries]
         seconds = time.process_time() - start
         return self._line(f"{name} at epsilon/{QUERIES}", asked, self._alone(asked), seconds)
 
     def _shared(self, mode: str, epsilon: Fraction) -> Line:
         start = time.process_time()
-        beside = Beside(self._part, self._tables.tables[0])
-        (part,) = shared([beside], SharedBudget(epsilon, mode))
-        questions = list(part.prepared.demand())
+        (plan,) = select_sharing([self._bound], SharedBudget(epsilon, mode))
+        plan.bound.check()
+        questions = list(plan.verdicts)
         seconds = time.process_time() - start
         first = questions[0]
         name = f"batch: {mode}"
         if mode == "auto":
             name = f"auto: {first.choice.taken.decider.id}"
-        drawn = self._together(questions) if isinstance(first, Together) else self._alone(questions)
+        drawn = (self._together if isinstance(first.rule, BatchRule) else self._alone)(questions)
         return self._line(name, questions, drawn, seconds)
 
-    def _alone(self, questions: Sequence[Question]) -> list[list[Decision]]:
+    def _alone(self, questions: Sequence[PlannedVerdict]) -> list[list[Decision]]:
         pairs = list(zip(questions, self._private, strict=True))
         noises = [SimulatedNoise(trial) for trial in range(self._trials)]
-        return [[question.draw(table, noise) for question, table in pairs] for noise in noises]
+        return [[q.measurement.run(table, noise) for q, table in pairs] for noise in noises]
 
-    def _together(self, questions: Sequence[Question]) -> list[list[Decision]]:
+    def _together(self, questions: Sequence[PlannedVerdict]) -> list[list[Decision]]:
         """Draw the batch; rows are read once."""
-        asked = [question for question in questions if isinstance(question, Together)]
-        batch, part = asked[0].batch, self._part
-        cells = part.engine.cells(part.private, part.prepared.schema, ScanPlan(batch.joint))
+        batch, bound = questions[0].measurement, self._bound
+        if not isinstance(batch, BatchMeasurement):
+            raise TypeError(batch)
+        plan = ScanPlan(batch.joint)
+        cells = self._tables.engine.cells(bound.private, bound.schema, plan)
         release = partial(batch.plan.release, batch.plan.read(cells), batch.epsilon)
         found = []
         for trial in range(self._trials):
-            answers = release(SimulatedNoise(trial)).answers
-            places = [batch.places[selection(one.task)] for one in asked]
-            pairs = zip(asked, places, strict=True)
-            found.append([decided(q.errors, round(answers[p]), q.interval) for q, p in pairs])
+            output = release(SimulatedNoise(trial))
+            found.append([question.rule.decision(output) for question in questions])
         return found
 
     def _line(
-        self, name: str, questions: Sequence[Question], drawn: list[list[Decision]], seconds: float
+        self,
+        name: str,
+        questions: Sequence[PlannedVerdict],
+        drawn: list[list[Decision]],
+        seconds: float,
     ) -> Line:
         wrong = np.array([[d.outcome for d in run] for run in drawn]) != self.true
         unsure = np.array(
             [
                 [
-                    decision.p_value is None or decision.p_value > question.terms.alpha
+                    decision.p_value is None or decision.p_value > question.criteria.alpha
                     for question, decision in zip(questions, run, strict=True)
                 ]
                 for run in drawn
@@ -200,9 +200,9 @@ class Experiment:
         return Line(name, public, wrongs, misled, undecided, seconds)
 
 
-def _by(one: Waiting, decider: str) -> Waiting:
+def _by(query: BoundQuery, decider: str) -> BoundQuery:
     """Return the query as asked of a decider by its name."""
-    return replace(one, asked=QueryRequest(one.query, replace(one.asked.terms, decider=decider)))
+    return query.on(replace(query.criteria, mechanism=decider))
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ def main(argv: Sequence[str]) -> None:
     from deciders import SecureNoise  # noqa: PLC0415
 
     noise = SecureNoise()
-    from pqd.commands.audit import run  # noqa: PLC0415
-    from pqd.execution import Accountant  # noqa: PLC0415
+    from pqd.accounting.accountant import Accountant  # noqa: PLC0415
+    from pqd.commands.audit import run_audit  # noqa: PLC0415
     from pqd.parameters import Parameters  # noqa: PLC0415
     from pqd.sql.workload_files import read_queries  # noqa: PLC0415
 
@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> None:
     watch("open the tables")
     with tempfile.TemporaryDirectory() as folder:
         accountant = Accountant(Path(folder) / "ledger.sqlite")
-        report = run(private, synthetic, parsed, terms, noise, watch, accountant=accountant)
+        report = run_audit(private, synthetic, parsed, terms, noise, watch, accountant=accountant)
     watch("render JSON")
     report.to_json()
     watch("end")

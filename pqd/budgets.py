@@ -16,8 +16,19 @@ if TYPE_CHECKING:
 MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
 
 
-def stated_budget(epsilon: Number, name: str = "epsilon") -> Fraction:
-    """Privacy budget that a caller states; ParameterError beyond what protects anybody."""
+def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
+    """Privacy budget that a caller states.
+
+    Raises
+    ------
+    ParameterError
+        Without one, or beyond what protects anybody.
+    """
+    if epsilon is None:
+        raise ParameterError(
+            f"{name} is missing; say what privacy budget to spend, such as 0.25 "
+            "(a plan tells what each query needs, and costs nothing)"
+        )
     budget = budget_of(epsilon, name)
     if budget > MOST_EPSILON:
         raise ParameterError(

@@ -1,12 +1,11 @@
-"""What a run pays for: anything that is drawn from one private histogram under one budget."""
+"""Measurement: what is drawn from the private table under a budget, charged for, and cached."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from deciders.exact import positive
 from pqd.accounting.cache_keys import digest
@@ -17,151 +16,180 @@ from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from deciders import Noise
-    from pqd.accounting.stored_answers import Answer
+    from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
-    from pqd.parameters import Parameters
+    from pqd.engine.tables import Table
     from pqd.sql.query import Query
+    from pqd.sql.schema import Schema
+
+Output = TypeVar("Output")
+# Columns that a query reads, by name, with the kind that each has.
+Kinds = tuple[tuple[str, str], ...]
 
 
-def rows_changed(task: Statistic, unit: PrivacyUnit | None) -> int:
-    """Return how many rows of a task's histogram one person may change."""
-    return unit.max_rows if unit and not task.collapsed else 1
+def rows_changed(statistic: Statistic, unit: PrivacyUnit | None) -> int:
+    """Rows of a statistic's histogram that one person may change."""
+    return unit.max_rows if unit and not statistic.collapsed else 1
 
 
-def counted(task: Statistic, unit: PrivacyUnit | None) -> str:
-    """Return what changes of a task's histogram are changes of: people, or rows of people."""
-    return "rows" if rows_changed(task, unit) > 1 else "people"
+def counted(statistic: Statistic, unit: PrivacyUnit | None) -> str:
+    """Word for what changes a statistic's histogram by one: people, or rows of people."""
+    return "rows" if rows_changed(statistic, unit) > 1 else "people"
 
 
-# Without slots, so that the key is hashed once: it is asked for many times.
+# Without slots, so that facts which cost time are computed once.
 @dataclass(frozen=True)
-class Measurement(ABC):
-    """A query, the terms on which it is asked, and what the engine must do for it; all public.
+class Measurement(ABC, Generic[Output]):
+    """Measurement of one query, or of a batch of them, at a budget; all of it public.
 
-    ``kinds`` are those of the columns that it reads; ``unit`` is the privacy unit, None where one
-    row is one person.  There is none without a budget: ``Parameters`` have one, ``Criteria``
-    have not.
+    Attributes
+    ----------
+    query
+        The query; of a batch the first.
+    statistic
+        What the engine must count.
+    kinds
+        The columns that are read, with their kinds.
+    unit
+        The privacy unit, None where one row is one person.
+    epsilon
+        The budget, per row of a person that counts.
     """
 
     query: Query
-    terms: Parameters
-    task: Statistic
-    kinds: tuple[tuple[str, str], ...]
+    statistic: Statistic
+    kinds: Kinds
     unit: PrivacyUnit | None
+    epsilon: Fraction
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless there is a budget to draw at."""
         positive(self.epsilon, "epsilon")
 
     @property
-    def epsilon(self) -> Fraction:
-        """The budget that it is drawn at."""
-        return self.terms.epsilon
-
-    @property
     def id(self) -> str:
-        """The name of the query."""
+        """Name of the query."""
         return self.query.id or ""
 
-    @property
-    def draws(self) -> tuple[Measurement, ...]:
-        """What must be drawn for it: itself."""
-        return (self,)
-
-    @property
-    @abstractmethod
+    @cached_property
     def settled(self) -> bool:
-        """Whether every table within the bounds has the same answer, which then costs nothing."""
-
-    @abstractmethod
-    def mechanism(self) -> Mapping[str, Any]:
-        """Return the mechanism by ``id``, its parameters, and what it is asked.
-
-        The names are those of pqd/accounting/cache_keys.py.
-
-        ``kind`` tells apart what is stored and used in different ways.
-        """
+        """Whether every table within the bounds has the same output, which then costs nothing."""
+        return False
 
     @property
     def joint(self) -> tuple[Statistic, ...]:
-        """The tasks whose rows are told apart together, as cells; none: a histogram of its own."""
+        """Statistics whose rows are counted in one contingency table; none: a histogram."""
         return ()
 
     @abstractmethod
-    def draw(self, histogram: Any, noise: Noise) -> Answer:  # noqa: ANN401 - or cells
-        """Return the private output, ``epsilon``-DP in the rows of what was scanned."""
+    def parameters(self) -> Mapping[str, Any]:
+        """Mechanism by ``id``, ``kind`` of use, and every parameter that the output depends on.
 
-    def entry(self) -> dict[str, Any]:
-        """Return what the ledger keeps of it in public."""
+        The names are those of pqd/accounting/cache_keys.py.
+        """
+
+    @abstractmethod
+    def run(self, counts: Any, noise: Noise) -> Output:  # noqa: ANN401 - see below
+        """Private output, ``epsilon``-DP in the rows of the histogram or contingency table."""
+
+    def ledger_facts(self) -> dict[str, Any]:
+        """Public facts that the ledger keeps of the charge."""
         return {
             "id": self.id,
             "sql": self.query.sql,
             "epsilon": str(self.epsilon),
-            "decider": self.mechanism()["id"],
+            "decider": self.parameters()["id"],
             "unit": self.unit.column if self.unit else None,
         }
 
-    @property
+    @cached_property
     def cost(self) -> Fraction:
-        """What the answer costs by itself: epsilon per row of a person that counts.
+        """Budget that it costs by itself: epsilon per row of a person that counts.
 
         A person who counts once, or by one total, changes the histogram as one row does; one who
         counts by ``max_rows`` rows changes it by that many (group privacy).
         """
-        return Fraction(0) if self.settled else self.largest
-
-    @property
-    def largest(self) -> Fraction:
-        """What the answer costs by itself unless it is settled."""
-        return self.rows * self.epsilon
+        return 0 * self.epsilon if self.settled else self.rows * self.epsilon
 
     @property
     def rows(self) -> int:
-        """How many rows of the histogram one person may change."""
-        return rows_changed(self.task, self.unit)
+        """Rows of the histogram that one person may change."""
+        return rows_changed(self.statistic, self.unit)
 
     @property
     def counted(self) -> str:
-        """What changes of the histogram are changes of."""
-        return counted(self.task, self.unit)
+        """Word for what changes the histogram by one."""
+        return counted(self.statistic, self.unit)
 
-    @property
+    @cached_property
     def region(self) -> Region | None:
-        """The rows that it reads, None where it reads more of a person than those rows."""
-        return None if self.unit and self.task.collapsed else region(self.task.predicate)
+        """Region of the rows that it reads, None where it reads more of a person than those."""
+        if self.unit and self.statistic.collapsed:
+            return None
+        return region(self.statistic.predicate)
 
     @property
-    def share(self) -> Cost:
-        """What it takes part in the price of a run with."""
+    def composition_cost(self) -> Cost:
+        """Cost as it is composed with those of other measurements."""
         block = self.query.block
         return Cost(self.id, self.cost, self.region, blocks=frozenset([block] if block else []))
 
     @cached_property
-    def key(self) -> str:
-        """What the answer is a function of, beside the private table and chance, as a hash.
+    def cache_key(self) -> str:
+        """Ledger cache key: SHA-256 of all that the output is a function of, but table and chance.
 
-        A synthetic table takes part through what is asked, bounds and kinds alone: another one
-        that asks the same of the private table asks the same question.
+        A synthetic table takes part through tolerance interval, bounds and kinds alone: another
+        one that leads to the same measurement has the same key.
         """
-        unit = self.unit
-        people = (fold_case(unit.column), rows_changed(self.task, unit)) if unit else None
-        rows = canonical(self.task.predicate) if self.task.predicate else None
-        return self.keyed({"rows": rows, "aggregate": self.query.aggregate, "unit": people})
+        unit, predicate = self.unit, self.statistic.predicate
+        return self.keyed(
+            {
+                "rows": canonical(predicate) if predicate else None,
+                "aggregate": self.query.aggregate,
+                "unit": (fold_case(unit.column), self.rows) if unit else None,
+            }
+        )
 
-    def keyed(self, asked: Mapping[str, Any]) -> str:
-        """Return the key of what is ``asked`` of the rows: with what is measured, how and at what.
-
-        ``kinds`` say how cells are read, and the lattices what becomes of a value.
-        """
-        measured = self.task.measured
+    def keyed(self, selection: Mapping[str, Any]) -> str:
+        """Cache key of a ``selection`` of rows: with measure, kinds, epsilon and mechanism."""
+        measure = self.statistic.measured
         facts: dict[str, Any] = {
-            "measured": [measured.sql, measured.lattice, measured.total] if measured else None,
+            "measured": [measure.sql, measure.lattice, measure.total] if measure else None,
             "kinds": self.kinds,
             "epsilon": self.epsilon,
-            "mechanism": self.mechanism(),
+            "mechanism": self.parameters(),
         }
-        if measured and measured.fences:
-            facts["fences"] = measured.fences.facts
-        return digest({**asked, **facts})
+        if measure and measure.fences:
+            facts["fences"] = measure.fences.facts
+        return digest({**selection, **facts})
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementSet:
+    """Measurements that one scan of the private table serves: those against one synthetic table.
+
+    Attributes
+    ----------
+    engine
+        Reads the private table.
+    private
+        The private table.
+    schema
+        The columns and their kinds, as they were bound.
+    unit
+        The privacy unit.
+    measurements
+        In the order of the queries; one may stand there twice.
+    warnings
+        Remarks to show before anything is spent.
+    """
+
+    engine: DuckDBEngine
+    private: Table
+    schema: Schema
+    unit: PrivacyUnit | None
+    measurements: tuple[Measurement[Any], ...]
+    warnings: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from enum import IntEnum
 from fractions import Fraction
 from typing import Any
 
@@ -52,22 +53,41 @@ class Tolerance:
         return self.amount * abs(answer)
 
 
+class Detail(IntEnum):
+    """Detail in which deciders are evaluated on public data: each includes those before it.
+
+    It costs time, no privacy.
+    """
+
+    ERRORS = 0
+    THRESHOLDS = 1
+    BUDGETS = 2
+    CURVES = 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """What the caller asks for, but for a budget: tolerance, level, decider, column facts.
+    """Criteria of a verdict, without a budget: enough to plan by; nothing is measured on them.
 
-    Enough to plan by, and for a query that waits for its share of a budget; nothing is drawn on it.
-    ``planning`` asks for every decider's needed epsilon, ``detailed`` for its operating
-    characteristic too, ``brief`` for its error rates alone: time, no privacy.
+    Attributes
+    ----------
+    tolerance
+        The tolerance, absolute or relative.
+    alpha
+        The error probability that the caller accepts.
+    mechanism
+        A decider, an estimator or a batch mechanism by its id, or how to choose one.
+    columns
+        Public facts of columns.
+    detail
+        What is found out of the deciders that fit.
     """
 
     tolerance: Tolerance
     alpha: Fraction
-    decider: str
-    facts: Facts
-    detailed: bool = False
-    planning: bool = False
-    brief: bool = False
+    mechanism: str
+    columns: Facts
+    detail: Detail = Detail.THRESHOLDS
 
     @classmethod
     def of(
@@ -75,49 +95,42 @@ class Criteria:
         *,
         tau: Number,
         alpha: Number,
-        decider: str = "auto",
+        mechanism: str = "auto",
         columns: Mapping[str, Mapping[str, Any]] | None = None,
-        detailed: bool = False,
-        planning: bool = False,
+        detail: Detail = Detail.THRESHOLDS,
     ) -> Criteria:
-        """Read what a caller gave; ParameterError names what is wrong and what is allowed."""
+        """Criteria as a caller gave them; ParameterError names what is wrong, and what allowed."""
         return Criteria(
             tolerance=Tolerance.parse(tau),
             alpha=probability(alpha, "alpha"),
-            decider=decider,
-            facts=parse_columns(columns),
-            detailed=detailed,
-            planning=planning,
+            mechanism=mechanism,
+            columns=parse_columns(columns),
+            detail=detail,
         )
 
-    def at(self, epsilon: Number | None, *, brief: bool | None = None) -> Parameters:
-        """Return the same with a budget for each query; ParameterError if there is none."""
-        if epsilon is None:
-            raise ParameterError(
-                "epsilon is missing; say what privacy budget to spend, such as 0.25 "
-                "(a plan tells what each query needs, and costs nothing)"
-            )
-        found = {f.name: getattr(self, f.name) for f in fields(Criteria)}
-        if brief is not None:
-            found["brief"] = brief
-        return Parameters(**found, epsilon=stated_budget(epsilon))
+    def at(self, epsilon: Number | None, detail: Detail | None = None) -> Parameters:
+        """Parameters with a budget for each query; ParameterError if there is none."""
+        same = {field.name: getattr(self, field.name) for field in fields(Criteria)}
+        if detail is not None:
+            same["detail"] = detail
+        return Parameters(**same, epsilon=stated_budget(epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters(Criteria):
-    """What the caller asks for with the budget per query: only on these is anything drawn."""
+    """Parameters of a measurement: criteria with the budget of one query."""
 
     epsilon: Fraction
 
     @classmethod
-    def parse(cls, *, epsilon: Number, **wanted: Any) -> Parameters:  # noqa: ANN401 - see Criteria
-        """Read what a caller gave, the budget and what ``Criteria.of`` reads."""
-        return Criteria.of(**wanted).at(epsilon)
+    def parse(cls, *, epsilon: Number | None, **criteria: Any) -> Parameters:  # noqa: ANN401 - as of
+        """Parameters as a caller gave them: the budget, and what ``Criteria.of`` reads."""
+        return Criteria.of(**criteria).at(epsilon)
 
     @property
-    def wanted(self) -> Criteria:
+    def criteria(self) -> Criteria:
         """The same without the budget, for queries that share one."""
-        return Criteria(**{f.name: getattr(self, f.name) for f in fields(Criteria)})
+        return Criteria(**{field.name: getattr(self, field.name) for field in fields(Criteria)})
 
 
 def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:

@@ -18,15 +18,19 @@ _MOST_PAIRED = 32
 class Cost:
     """What one question costs by itself; ``region`` is None where rows do not bound its share.
 
-    Only questions of one ``company`` are put into one group, where a share was set by that.
+    Only those of one ``composition_group`` are put into one group, where a share was set by that.
     ``blocks`` are the GROUP BYs and the bins that ask it.
     """
 
     name: str
     epsilon: Fraction
     region: Region | None
-    company: str = ""
+    composition_group: str = ""
     blocks: frozenset[str] = frozenset()
+
+    def within(self, group: str) -> Cost:
+        """Return the same, to be grouped with others of one composition group alone."""
+        return replace(self, composition_group=group)
 
     def also(self, other: Cost) -> Cost:
         """Return the same question asked by the blocks of ``other`` too."""
@@ -97,7 +101,9 @@ class _GrowingGroup:
     def takes(self, cost: Cost) -> bool:
         """Take ``cost`` if it is disjoint from every member."""
         region, first = cost.region, self.costs[0]
-        if region is None or first.region is None or cost.company != first.company:
+        if cost.composition_group != first.composition_group:
+            return False
+        if region is None or first.region is None:
             return False
         unions = {
             column: union(admitted, region[column])

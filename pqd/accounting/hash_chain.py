@@ -161,6 +161,8 @@ class Chain:
         with self._explained("written"):
             self._execute("BEGIN IMMEDIATE")
         try:
+            # Nobody else writes from here on, so that this is the whole chain.
+            self.entries()
             yield self
             with self._explained("written"):
                 self._execute("COMMIT")
@@ -174,7 +176,7 @@ class Chain:
 
     def append(self, body: Body) -> Entry:
         """Add one entry; only inside ``writing``."""
-        known = self.entries()
+        known = self._entries
         text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         entry = Entry(len(known) + 1, text, linked(known[-1].hash if known else self.start, text))
         with self._explained("written"):

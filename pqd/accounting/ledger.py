@@ -58,7 +58,7 @@ class Ledger:
         """Open and check the whole chain."""
         self._chain = Chain(Path(path), wait=wait)
         self._forget()
-        self._refresh()
+        self.refresh()
 
     @property
     def path(self) -> Path:
@@ -79,14 +79,12 @@ class Ledger:
     @property
     def limit(self) -> Budget:
         """The limit of every table; the tightest of this, the table's and the caller's holds."""
-        self._refresh()
-        return self._books.limit
+        return self._current.limit
 
     @property
     def accounts(self) -> tuple[Account, ...]:
         """Every table, in the order in which they were first charged."""
-        self._refresh()
-        return tuple(self._books.accounts)
+        return tuple(self._current.accounts)
 
     def check_there(self) -> None:
         """Raise LostLedgerError if the file was removed or replaced since it was opened."""
@@ -115,8 +113,7 @@ class Ledger:
 
     def account(self, fingerprint: str) -> Account | None:
         """Return the table with this fingerprint, None if it was never charged."""
-        self._refresh()
-        return self._books.account(fingerprint)
+        return self._current.account(fingerprint)
 
     def answers(self, fingerprint: str) -> Mapping[str, Answer]:
         """Return the stored answers about a table, by question key."""
@@ -137,7 +134,7 @@ class Ledger:
     def allowed(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
         """Return the tightest limit on a table: of the caller, the table, the ledger."""
         account = self.account(fingerprint)
-        return budget.least(account.limit if account else NO_LIMIT).least(self._books.limit)
+        return budget.least(account.limit if account else NO_LIMIT).least(self._current.limit)
 
     def affords(
         self,
@@ -192,7 +189,7 @@ class Ledger:
             account = self.account(fingerprint)
             check_unit(account, questions.values())
             charge = self.affords(fingerprint, price, budget)
-            number = account.number if account else len(self._books.accounts) + 1
+            number = account.number if account else len(self._current.accounts) + 1
             if account is None:
                 opened = {"table": number, "fingerprint": fingerprint, "label": label}
                 self._append("table", opened)
@@ -267,8 +264,8 @@ class Ledger:
                 since=account.since,
                 epsilon=account.epsilon,
                 delta=account.delta,
-                limit=account.limit.least(self._books.limit).epsilon,
-                limit_delta=account.limit.least(self._books.limit).delta,
+                limit=account.limit.least(self._current.limit).epsilon,
+                limit_delta=account.limit.least(self._current.limit).delta,
                 answers=len(account.answers),
                 runs=tuple(
                     RunFacts(
@@ -279,7 +276,7 @@ class Ledger:
             )
             for account in self.accounts
         )
-        limit = self._books.limit
+        limit = self._current.limit
         return LedgerReport(
             self.path.name, self.head, len(self.entries), tables, limit.epsilon, limit.delta
         )
@@ -288,6 +285,7 @@ class Ledger:
     def _writing(self) -> Iterator[None]:
         try:
             with self._chain.writing():
+                self.refresh()
                 yield
         except BaseException:
             # What was appended is rolled back; the accounts must not keep it.
@@ -296,24 +294,37 @@ class Ledger:
 
     def _append(self, kind: str, body: Body) -> Entry:
         stamp = datetime.now(UTC).isoformat(timespec="seconds")
-        return self._chain.append({"kind": kind, "time": stamp, **body})
+        entry = self._chain.append({"kind": kind, "time": stamp, **body})
+        self._apply(entry)
+        return entry
+
+    @property
+    def _current(self) -> Accounts:
+        """The accounts as they were last read, read again after a write that failed."""
+        if self._read is None:
+            self.refresh()
+        return self._accounts
 
     def _forget(self) -> None:
-        self._books = Accounts()
-        self._read = 0
+        self._accounts = Accounts()
+        self._read: int | None = None
 
-    def _refresh(self) -> None:
-        """Bring the accounts up to the end of the chain."""
+    def refresh(self) -> None:
+        """Bring the accounts up to the end of the chain, where other processes may have written."""
         entries = self._chain.entries()
-        for entry in entries[self._read :]:
-            try:
-                self._books.apply(entry.body)
-            except (KeyError, ValueError, TypeError, IndexError, ArithmeticError):
-                raise LedgerError(
-                    f"the ledger {self.path} has an entry ({entry.number}) that this version of "
-                    "pqd does not understand. Nothing was spent."
-                ) from None
+        for entry in entries[self._read or 0 :]:
+            self._apply(entry)
         self._read = len(entries)
+
+    def _apply(self, entry: Entry) -> None:
+        try:
+            self._accounts.apply(entry.body)
+        except (KeyError, ValueError, TypeError, IndexError, ArithmeticError):
+            raise LedgerError(
+                f"the ledger {self.path} has an entry ({entry.number}) that this version of "
+                "pqd does not understand. Nothing was spent."
+            ) from None
+        self._read = entry.number
 
 
 def _hashes(export: Path) -> list[str]:

@@ -14,8 +14,8 @@ from pqd.errors import ParameterError
 from pqd.paths import usable
 
 if TYPE_CHECKING:
+    from pqd.accounting.accountant import Accountant
     from pqd.engine.tables import Table
-    from pqd.execution import Accountant
 
 
 def ledger_path(

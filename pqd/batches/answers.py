@@ -1,4 +1,4 @@
-"""The members of a release: queries that become batches, one for each thing that is summed up."""
+"""Answers of a release: its queries gathered into batches, one for each thing that is summed up."""
 
 from __future__ import annotations
 
@@ -10,61 +10,23 @@ from typing import TYPE_CHECKING
 from deciders import answer
 from pqd.batches.batch import BatchMeasurement, BatchProblem, name_of, naming, selection
 from pqd.batches.simulation import Chosen, chosen
-from pqd.planning.binding import Prepared
-from pqd.planning.decisions import QueryRequest, measured_on
+from pqd.planning.statistics import lattice_of
 from reports.models.release import ReleasedBatch, SimulatedError
 
 if TYPE_CHECKING:
-    from deciders import Histogram
-    from pqd.engine.scan_plan import Measure, PrivacyUnit, Statistic
-    from pqd.engine.tables import Table
+    from pqd.engine.scan_plan import Measure
     from pqd.errors import PqdError
-    from pqd.execution import Part
-    from pqd.measurement import Measurement
+    from pqd.measurement import MeasurementSet
     from pqd.parameters import Parameters
-    from pqd.sql.query import Query
+    from pqd.planning.binding import BoundQuery, BoundWorkload
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One query made ready; it is drawn as part of a batch."""
+class PlannedBatch:
+    """A batch, and how its mechanism was chosen; ``passed`` says why others were passed over.
 
-    query: Query
-    terms: Parameters
-    task: Statistic
-    kinds: tuple[tuple[str, str], ...]
-    scale: Fraction
-    synthetic: Fraction
-
-    @classmethod
-    def of(
-        cls,
-        asked: QueryRequest,
-        task: Statistic,
-        columns: tuple[tuple[str, str], ...],
-        _unit: PrivacyUnit | None,
-        found: tuple[Histogram, ...],
-    ) -> Member:
-        """Return the member, given the histogram of the one synthetic table."""
-        query = asked.query
-        scale = measured_on(query, task)[1]
-        centre = answer(query.aggregate, found[0]) or Fraction(0)
-        return cls(query, asked.priced, task, columns, scale, centre * scale)
-
-    @property
-    def draws(self) -> tuple[Measurement, ...]:
-        """Nothing by itself."""
-        return ()
-
-    @property
-    def asks(self) -> str:
-        """Which rows it selects: members of one batch that select the same are one question."""
-        return selection(self.task)
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A batch, and how its mechanism was chosen; ``passed`` says why others were passed over."""
+    ``scale`` is what one unit of its answers is worth.
+    """
 
     batch: BatchMeasurement
     choice: Chosen
@@ -74,19 +36,25 @@ class Made:
     @property
     def measured(self) -> Measure | None:
         """What is summed up; None for a count."""
-        return self.batch.task.measured
+        return self.batch.statistic.measured
 
     @property
     def places(self) -> dict[str, int]:
-        """The place of each question among the answers."""
+        """Place of each selection of rows among the answers."""
         return self.batch.places
 
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """Conditions that a private row may meet as no row class does."""
+        classes = self.batch.plan.classes
+        return classes.unsure if classes else ()
+
     def facts(self, *, replayed: bool) -> ReleasedBatch:
-        """Return what a report says of it."""
+        """The batch as a report shows it."""
         scale, classes = float(self.scale), self.batch.plan.classes
         return ReleasedBatch(
             name=self.batch.name,
-            queries=len(self.batch.tasks),
+            queries=len(self.batch.statistics),
             epsilon=self.batch.epsilon,
             mechanism=self.batch.plan.id,
             reason=self.choice.reason,
@@ -98,29 +66,64 @@ class Made:
         )
 
 
-def batches(
-    members: Sequence[Member], part: Part[Member], synthetic: Table, terms: Parameters
-) -> list[Made]:
-    """Return a batch for each thing that is summed up, at its share of the terms' epsilon."""
-    groups: dict[Measure | None, dict[str, Member]] = {}
-    for member in members:
-        groups.setdefault(member.task.measured, {}).setdefault(member.asks, member)
-    whole = sum(map(len, groups.values()))
-    made = []
-    for asked in groups.values():
-        # In an order of their own: asked in another order, they are the same batch.
-        ordered = [asked[text] for text in sorted(asked)]
-        name = name_of(ordered[0].query)
-        with naming(name):
-            public = BatchProblem(ordered, part, synthetic, terms.epsilon * len(asked) / whole)
-            plans = public.plans(terms.decider)
-            choice = chosen(plans, public.workload, public.cells, public.epsilon, ordered[0].scale)
-        batch = public.batch(name, choice.plan)
-        made.append(Made(batch, choice, ordered[0].scale, public.passed))
-    return made
+@dataclass(frozen=True, slots=True)
+class ReleasePlan:
+    """The queries of a release, and the batches that answer them."""
+
+    bound: BoundWorkload
+    batches: tuple[PlannedBatch, ...]
+
+    @property
+    def measurements(self) -> MeasurementSet:
+        """What is measured: every batch."""
+        return self.bound.measurement_set([planned.batch for planned in self.batches])
+
+    def batch_of(self, query: BoundQuery) -> tuple[PlannedBatch, int]:
+        """The batch that answers a query, and the query's place among its answers."""
+        measured = query.statistic.measured
+        planned = next(each for each in self.batches if each.measured == measured)
+        return planned, planned.places[selection(query.statistic)]
 
 
-def asking(part: Part[Member], batches: tuple[BatchMeasurement, ...]) -> Prepared[BatchMeasurement]:
-    """Return the same preparation, with batches for questions."""
-    prepared = part.prepared
-    return Prepared(batches, (), prepared.schema, None, prepared.notes)
+def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
+    """Choose a mechanism for each thing that is summed up, at its share of the total epsilon.
+
+    Raises
+    ------
+    PqdError
+        If none fits.
+    """
+    groups: dict[Measure | None, dict[str, BoundQuery]] = {}
+    for query in bound.queries:
+        members = groups.setdefault(query.statistic.measured, {})
+        members.setdefault(selection(query.statistic), query)
+    number = sum(map(len, groups.values()))
+    batches = []
+    for members in groups.values():
+        # In an order of their own: in another order, they are the same batch.
+        ordered = [members[text] for text in sorted(members)]
+        epsilon = parameters.epsilon * len(members) / number
+        batches.append(_planned(bound, ordered, parameters.mechanism, epsilon))
+    return ReleasePlan(bound, tuple(batches))
+
+
+def _planned(
+    bound: BoundWorkload, queries: Sequence[BoundQuery], mechanism: str, epsilon: Fraction
+) -> PlannedBatch:
+    name, scale = name_of(queries[0].query), scale_of(queries[0])
+    with naming(name):
+        problem = BatchProblem(queries, bound, epsilon)
+        plans = problem.plans(mechanism)
+        choice = chosen(plans, problem.workload, problem.cells, epsilon, scale)
+    return PlannedBatch(problem.measurement(name, choice.plan), choice, scale, problem.passed)
+
+
+def scale_of(query: BoundQuery) -> Fraction:
+    """What one unit of a query's answer is worth."""
+    return lattice_of(query.query, query.statistic)[1]
+
+
+def synthetic_sum(query: BoundQuery) -> Fraction:
+    """Synthetic answer of a COUNT or SUM in the query's own unit; 0 where no row matches."""
+    centre = answer(query.query.aggregate, query.synthetic[0]) or Fraction(0)
+    return centre * scale_of(query)

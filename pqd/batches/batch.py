@@ -1,4 +1,4 @@
-"""Batches: queries that sum up one thing, answered together at their share of the budget."""
+"""Batches: queries that sum up one thing, answered together by one mechanism."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from deciders.batch.base import BatchOutput
 from pqd.batches.linear_workload import LinearWorkload, Plan, Planned
 from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
 from pqd.batches.range_sums import ranges_of
@@ -22,96 +23,88 @@ from pqd.sql.predicate import canonical
 
 if TYPE_CHECKING:
     from deciders import Noise
-    from deciders.batch.base import BatchOutput
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.scan_plan import Statistic
-    from pqd.engine.tables import Table
-    from pqd.execution import Part
-    from pqd.parameters import Criteria
+    from pqd.planning.binding import BoundQuery, BoundWorkload
     from pqd.sql.query import Query
 
 
-def selection(task: Statistic) -> str:
-    """Return which rows a task selects, as text that is the same for the same predicate."""
-    return canonical(task.predicate) if task.predicate else ""
+def selection(statistic: Statistic) -> str:
+    """Rows that a statistic selects, as text that is the same for the same predicate."""
+    return canonical(statistic.predicate) if statistic.predicate else ""
 
 
 def name_of(query: Query) -> str:
-    """Return what a batch is called: what its queries sum up."""
+    """Name of a batch: what its queries sum up."""
     return f"SUM({query.attribute})" if query.aggregate == "SUM" else "COUNT"
 
 
-# Without slots, so that the key is hashed once.
+# Without slots, so that the cache key is computed once.
 @dataclass(frozen=True, eq=False)
-class BatchMeasurement(Measurement):
-    """Queries that one mechanism answers together: what is drawn and paid for.
+class BatchMeasurement(Measurement[BatchOutput]):
+    """Measurement of all queries of a batch by one mechanism.
 
-    ``query`` and ``task`` are the first of them; ``terms`` have the budget of all.
+    ``query`` and ``statistic`` are the first of them; ``epsilon`` is the budget of all.
     """
 
     name: str
     sql: tuple[str, ...]
-    tasks: tuple[Statistic, ...]
+    statistics: tuple[Statistic, ...]
     plan: Plan
 
     @property
     def id(self) -> str:
-        """What is summed up."""
+        """Name of what is summed up."""
         return self.name
 
     @property
-    def settled(self) -> bool:
-        """No batch is answered without noise."""
-        return False
-
-    @property
     def joint(self) -> tuple[Statistic, ...]:
-        """All tasks: their cells are counted."""
-        return self.tasks
+        """All statistics: their rows are counted in one contingency table."""
+        return self.statistics
 
-    @property
+    @cached_property
     def cost(self) -> Fraction:
-        """What the answers cost by themselves."""
+        """Budget of the batch: one row is one person."""
         return self.epsilon
 
-    @property
+    @cached_property
     def region(self) -> None:
-        """Whatever rows are read: no batch is charged together with another."""
+        """No region: no batch is charged together with another."""
         return
 
     @property
     def workload(self) -> ScanPlan:
         """What the engine scans for it."""
-        return ScanPlan(self.tasks)
+        return ScanPlan(self.statistics)
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The place among the answers of each selection of rows."""
-        return {selection(task): place for place, task in enumerate(self.tasks)}
+        """Place among the answers of each selection of rows."""
+        return {selection(statistic): place for place, statistic in enumerate(self.statistics)}
 
-    def mechanism(self) -> Mapping[str, Any]:
-        """Return what is asked of the cells, as ``Measurement.mechanism`` says."""
+    def parameters(self) -> Mapping[str, Any]:
+        """The mechanism with its parameters."""
         return {"kind": "batch", **self.plan.parameters()}
 
-    def draw(self, histogram: ContingencyTable, noise: Noise) -> BatchOutput:
-        """Release, ``epsilon``-DP in the rows that the cells count."""
-        return self.plan.release(self.plan.read(histogram), self.epsilon, noise)
+    def run(self, counts: ContingencyTable, noise: Noise) -> BatchOutput:
+        """Answers that are ``epsilon``-DP in the rows that the contingency table counts."""
+        return self.plan.release(self.plan.read(counts), self.epsilon, noise)
 
-    def entry(self) -> dict[str, Any]:
-        """Return what the ledger keeps of it in public."""
-        asked = {"id": self.name, "sql": "; ".join(self.sql), "epsilon": str(self.epsilon)}
-        return {**asked, "decider": self.plan.id, "unit": None}
+    def ledger_facts(self) -> dict[str, Any]:
+        """Public facts that the ledger keeps of the charge."""
+        facts = {"id": self.name, "sql": "; ".join(self.sql), "epsilon": str(self.epsilon)}
+        return {**facts, "decider": self.plan.id, "unit": None}
 
     @cached_property
-    def key(self) -> str:
-        """What the answers are a function of, beside the private table and chance, as a hash."""
-        rows, classes = [selection(task) for task in self.tasks], self.plan.classes
+    def cache_key(self) -> str:
+        """Ledger cache key: as of any measurement, of all selections and the row classes."""
+        rows, classes = [selection(each) for each in self.statistics], self.plan.classes
         return self.keyed({"rows": rows, "classes": classes.digest if classes else None})
 
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Begin the message of a refusal with ``name``."""
+    """Context in which the message of a refusal begins with ``name``."""
     try:
         yield
     except PqdError as error:
@@ -119,50 +112,30 @@ def naming(name: str) -> Iterator[None]:
         raise
 
 
-class Asking(Protocol):
-    """A query made ready, as a batch needs it.  Conformers: Member, Question."""
-
-    @property
-    def query(self) -> Query:
-        """The query."""
-        ...
-
-    @property
-    def terms(self) -> Criteria:
-        """The terms on which it is asked."""
-        ...
-
-    @property
-    def task(self) -> Statistic:
-        """What the engine must do for it."""
-        ...
-
-    @property
-    def kinds(self) -> tuple[tuple[str, str], ...]:
-        """The kinds of the columns that it reads."""
-        ...
-
-
 class BatchProblem:
-    """What is public of queries that sum up one thing and may be answered together.
+    """Queries that sum up one thing and may be answered together: how, from public data alone.
 
-    ``passed`` says why ``auto`` passed over all mechanisms that tell classes of rows apart.
+    ``passed`` says why ``auto`` passed over all mechanisms that tell row classes apart.
     """
 
     def __init__(
-        self, asked: Sequence[Asking], part: Part[Any], synthetic: Table, epsilon: Fraction
+        self, queries: Sequence[BoundQuery], bound: BoundWorkload, epsilon: Fraction
     ) -> None:
-        """Count the synthetic table's cells."""
-        self.asked, self.epsilon, self._schema = asked, epsilon, part.prepared.schema
-        self.workload = ScanPlan(tuple(one.task for one in asked))
-        self.cells = part.engine.cells(synthetic, self._schema, self.workload)
+        """Count the synthetic table's rows by class."""
+        self.queries, self.epsilon, self._schema = queries, epsilon, bound.schema
+        self.workload = ScanPlan(tuple(query.statistic for query in queries))
+        synthetic = bound.tables.tables[0]
+        self.cells = bound.tables.engine.cells(synthetic, self._schema, self.workload)
         self.passed: PqdError | None = None
 
     @cached_property
-    def problem(self) -> LinearWorkload:
-        """The same as numerical queries over classes of rows; ParameterError if they do not fit."""
-        measured = self.asked[0].task.measured
-        classes = RowClasses.of(self.workload, self.cells.words)
+    def _linear(self) -> LinearWorkload | ParameterError:
+        """The same as numerical queries over row classes, or why they do not fit."""
+        measured = self.queries[0].statistic.measured
+        try:
+            classes = RowClasses.of(self.workload, self.cells.words)
+        except ParameterError as error:
+            return error
         return LinearWorkload(classes, measured.lattice if measured else None)
 
     def plans(self, mechanism: str) -> dict[str, Plan]:
@@ -176,10 +149,8 @@ class BatchProblem:
         if mechanism != AUTO:
             return {mechanism: self._plan(mechanism)}
         names: Sequence[str] = TOGETHER
-        try:
-            self.problem  # noqa: B018 - once for all that need it
-        except ParameterError as error:
-            names, self.passed = (WORKLOAD, RANGES), error
+        if isinstance(self._linear, ParameterError):
+            names, self.passed = (WORKLOAD, RANGES), self._linear
         made: dict[str, Plan] = {}
         refusal: PqdError | None = None
         for name in names:
@@ -200,26 +171,24 @@ class BatchProblem:
             return DirectPlan.of(self.workload, self.epsilon)
         if name == RANGES:
             return ranges_of(self.workload, self.cells, self._schema, self.epsilon)
-        try:
-            problem = self.problem
-        except ParameterError as error:
+        if isinstance(self._linear, ParameterError):
             raise ParameterError(
-                f"{name} must know what a row can meet, and {error}; or use workload, which counts "
-                "query by query"
-            ) from None
-        return Planned.of(name, problem, self.epsilon)
+                f"{name} must know what a row can meet, and {self._linear}; or use workload, which "
+                "counts query by query"
+            )
+        return Planned.of(name, self._linear, self.epsilon)
 
-    def batch(self, name: str, plan: Plan) -> BatchMeasurement:
-        """Return the batch of all of them, answered as ``plan`` says."""
-        first = self.asked[0]
+    def measurement(self, name: str, plan: Plan) -> BatchMeasurement:
+        """Measurement of all of them, answered as ``plan`` says."""
+        first = self.queries[0]
         return BatchMeasurement(
             query=first.query,
-            terms=first.terms.at(self.epsilon),
-            task=first.task,
-            kinds=tuple(sorted({pair for one in self.asked for pair in one.kinds})),
+            statistic=first.statistic,
+            kinds=tuple(sorted({pair for query in self.queries for pair in query.kinds})),
             unit=None,
+            epsilon=self.epsilon,
             name=name,
-            sql=tuple(one.query.sql for one in self.asked),
-            tasks=self.workload.tasks,
+            sql=tuple(query.query.sql for query in self.queries),
+            statistics=self.workload.tasks,
             plan=plan,
         )

@@ -22,14 +22,11 @@ if TYPE_CHECKING:
 
     from deciders.batch.base import BatchOutput
     from deciders.distributions import Floats
-    from pqd.batches.answers import Made
+    from pqd.batches.answers import PlannedBatch, ReleasePlan
     from pqd.batches.row_classes import Booleans
     from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.histograms import Integers
-    from pqd.engine.tables import Table
     from pqd.execution import Outputs
-    from pqd.sql.schema import Schema
 
 # The copy counts for so little against the answers that it decides only what they leave open.
 _TRUST = 0.01
@@ -66,19 +63,18 @@ class Linear:
         return found
 
 
-def corrected(
-    engine: DuckDBEngine, table: Table, schema: Schema, made: Sequence[Made], answers: Outputs
-) -> Corrected:
-    """Return the corrected copy of the synthetic ``table``, with all of its columns.
+def corrected(plan: ReleasePlan, outputs: Outputs) -> Corrected:
+    """Corrected copy of the synthetic table, with all of its columns.
 
     Guarantee: post-processing of the released answers.
     """
+    tables, made = plan.bound.tables, plan.batches
+    table, engine = tables.tables[0], tables.engine
     frame = engine.frame(table)
-    rows = [engine.each(schema, one.batch.workload) for one in made]
+    rows = [engine.each(plan.bound.schema, one.batch.workload) for one in made]
     kinds, first, counts = _kinds(rows)
     parts = [
-        _linear(one, each, first, answers.batched(one.batch))
-        for one, each in zip(made, rows, strict=True)
+        _linear(one, each, first, outputs[one.batch]) for one, each in zip(made, rows, strict=True)
     ]
     weights = fitted(parts, counts.astype(np.float64))
     drawn = drawn_rows(weights[kinds])
@@ -105,7 +101,9 @@ def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Intege
     return kinds.reshape(-1), first, counts
 
 
-def _linear(one: Made, rows: ContingencyTable, first: Integers, found: BatchOutput) -> Linear:
+def _linear(
+    one: PlannedBatch, rows: ContingencyTable, first: Integers, found: BatchOutput
+) -> Linear:
     """Return a batch and its answers, over kinds of rows of which each ``first`` is one."""
     batch, places = one.batch, rows.places[first]
     words = [word[first] for word in rows.words.T]
@@ -117,7 +115,7 @@ def _linear(one: Made, rows: ContingencyTable, first: Integers, found: BatchOutp
         np.stack(selections(batch.workload, words, first.size)),
         worth,
         np.round(np.array(found.answers)),
-        np.maximum(np.array(found.deviations or [one.choice.error] * len(batch.tasks)), 1.0),
+        np.maximum(np.array(found.deviations or [one.choice.error] * len(batch.statistics)), 1.0),
     )
 
 

@@ -1,10 +1,10 @@
-"""Families: queries that share a budget and sum up one thing, weighed alone against together.
+"""Batch against alone: which queries that share a budget are answered together.
 
 All ways cost the same.  They are weighed on public data by how many verdicts are to be expected
-wrong at the true gaps ``WEIGHED``, from 0 to 2 tau; ties by their thresholds.  What is asked alone
-shares one pool, so ways are weighed for the run as a whole: no family is answered together, one is,
-all but one are, or all.  Which ways there are does not depend on the budget, and each errs less at
-a larger one, hence so does the best.
+wrong at the true gaps ``WEIGHED``, from 0 to 2 tau; ties by their thresholds.  What is answered
+alone shares one pool, so ways are weighed for the run as a whole: none of the groups of queries
+that sum up one thing is answered together, one is, all but one are, or all.  Which ways there are
+does not depend on the budget, and each errs less at a larger one, hence so does the best.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from deciders.errors import ParameterError
 from pqd.batches.batch import BatchProblem, name_of, naming, selection
-from pqd.batches.mechanisms import RANGES, WORKLOAD
-from pqd.batches.verdicts import DIGITS, BatchCandidate, UntoldError, joints, relative
+from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
+from pqd.batches.verdicts import DIGITS, BatchCandidate, UntoldError, batch_candidates, relative
 from pqd.errors import PqdError
-from pqd.planning.budget_split import Beside, One, Sharers, alone, distinct
+from pqd.parameters import Detail
+from pqd.planning.budget_split import SharedQueries, SharingQuery, distinct, equal_shares
 from pqd.planning.choose_decider import AUTO
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
@@ -30,105 +32,109 @@ if TYPE_CHECKING:
     from pqd.planning.choose_decider import Candidate
 
 _SUMMED = ("COUNT", "SUM")
-# A question is shown what the best of the batches would be worth to it.
+# A query is shown what the best of the batches would be worth to it.
 _SHOWN = 3
 _BEST, _NAMED = "answered with the others of its batch, which errs least", "named by the caller"
-# Which families, by their numbers, are answered together.
+# Which groups, by their numbers, are answered together.
 Way = frozenset[int]
 
 
-def into_batches(sharers: Sharers, beside: Beside, each: Fraction, mode: str) -> bool:
-    """Make batches of families where that is asked for or better, at ``each`` per question.
-
-    Returns
-    -------
-    bool
-        Whether there was any family; what came of it is noted.
+def share_in_batches(shared: Sequence[SharedQueries], sharing: str, each: Fraction) -> None:
+    """Make batches where that is asked for or better, at ``each`` per measurement.
 
     Raises
     ------
     PqdError
         If a mechanism that is named does not fit.
     """
-    families = [_Family(*pair, sharers, beside, each) for pair in _families(sharers, mode)]
-    able: list[Able] = []
+    grouped = [_share_in_batches(queries, sharing, each) for queries in shared]
+    if sharing in TOGETHER and not any(grouped):
+        raise ParameterError(
+            f"{sharing} answers COUNT and SUM queries together, without a unit and "
+            "without a named decider; these are none, so use alone"
+        )
+
+
+def _share_in_batches(queries: SharedQueries, sharing: str, each: Fraction) -> bool:
+    """Make batches of one workload; what comes of it is noted.  False if there is no group."""
+    groups = [_Group(*pair, queries, each) for pair in _groups(queries, sharing)]
+    able: list[_Able] = []
     refusal: PqdError | None = None
-    for family in families:
-        if mode == AUTO and len(family.places) == 1:
+    for group in groups:
+        if sharing == AUTO and len(group.places) == 1:
             continue
         try:
-            able.append((family, family.joints(mode)))
+            able.append((group, group.candidates(sharing)))
         except PqdError as error:
             refusal = refusal or error
-            # What is set aside for its conditions is asked alone, whatever is named for the others.
-            if mode != AUTO and not isinstance(error, UntoldError):
+            # What is set aside for its conditions is answered alone, whatever is named for others.
+            if sharing != AUTO and not isinstance(error, UntoldError):
                 raise
-            sharers.notes.append(f"{family.number}, each by itself. {error}")
-    if refusal and mode != AUTO and not able:
+            queries.notes.append(f"{group.number}, each by itself. {error}")
+    if refusal and sharing != AUTO and not able:
         raise refusal
     if able:
-        _settle(able, sharers, each, mode)
-    return bool(families)
+        _plan(able, queries, each, sharing)
+    return bool(groups)
 
 
-def _settle(able: Sequence[Able], sharers: Sharers, each: Fraction, mode: str) -> None:
-    """Answer those families together that are named, or by which the run errs least."""
-    weighing = _Weighing(able, sharers, each)
-    taken = weighing.best(weighing.ways) if mode == AUTO else Way(range(len(able)))
-    sharers.notes.extend(weighing.note(number, taken) for number in range(len(able)))
-    for number, (family, found) in enumerate(able):
+def _plan(able: Sequence[_Able], queries: SharedQueries, each: Fraction, sharing: str) -> None:
+    """Answer those groups together that are named, or by which the run errs least."""
+    weighing = _Weighing(able, queries, each)
+    taken = weighing.best(weighing.ways) if sharing == AUTO else Way(range(len(able)))
+    queries.notes.extend(weighing.note(number, taken) for number in range(len(able)))
+    for number, (group, candidates) in enumerate(able):
         if number in taken:
-            family.settle(found[:_SHOWN], _BEST if mode == AUTO else _NAMED)
+            group.plan(candidates[:_SHOWN], _BEST if sharing == AUTO else _NAMED)
         else:
-            family.rival(found[:_SHOWN])
+            group.rival(candidates[:_SHOWN])
 
 
-def _families(sharers: Sharers, mode: str) -> list[tuple[str, list[int]]]:
-    """Return the places of queries that add up the same of a row, and may be answered together.
+def _groups(queries: SharedQueries, sharing: str) -> list[tuple[str, list[int]]]:
+    """Places of queries that add up the same of a row, and may be answered together.
 
-    Those that ``workload`` alone can answer with others are a family of their own, so that they
+    Those that ``workload`` alone can answer with others are a group of their own, so that they
     leave the others every choice.
     """
-    found: dict[Measure | None, list[int]] = {}
-    for place, (waiting, _) in sharers.left.items():
-        free = waiting.unit is None and waiting.asked.terms.decider == AUTO
-        if waiting.query.aggregate in _SUMMED and free:
-            found.setdefault(waiting.task.measured, []).append(place)
-    families = []
-    for places in found.values():
-        name = name_of(sharers.left[places[0]].waiting.query)
-        told = [place for place in places if _told(sharers.left[place].waiting.task)]
+    summed: dict[Measure | None, list[int]] = {}
+    for place, (bound, _) in queries.left.items():
+        free = bound.unit is None and bound.criteria.mechanism == AUTO
+        if bound.query.aggregate in _SUMMED and free:
+            summed.setdefault(bound.statistic.measured, []).append(place)
+    groups = []
+    for places in summed.values():
+        name = name_of(queries.left[places[0]].bound.query)
+        told = [place for place in places if _told(queries.left[place].bound.statistic)]
         untold = [place for place in places if place not in told]
-        whole = mode in {WORKLOAD, RANGES} or not untold or not told
-        if whole or (mode == AUTO and len(told) == 1):
-            families.append((name, places))
+        whole = sharing in {WORKLOAD, RANGES} or not untold or not told
+        if whole or (sharing == AUTO and len(told) == 1):
+            groups.append((name, places))
         else:
-            families += [(name, told), (f"{name} (other conditions)", untold)]
-    return families
+            groups += [(name, told), (f"{name} (other conditions)", untold)]
+    return groups
 
 
-def _told(task: Statistic) -> bool:
+def _told(statistic: Statistic) -> bool:
     """Say whether what a row can meet of its conditions is known in public."""
-    return task.predicate is None or all(exactly(atom) for atom in atoms(task.predicate))
+    return statistic.predicate is None or all(exactly(atom) for atom in atoms(statistic.predicate))
 
 
 @dataclass(frozen=True, slots=True)
-class _Family:
-    """Queries that add up one thing, by their places; ``each`` is the share of one question."""
+class _Group:
+    """Queries that add up one thing, by their places; ``each`` is the share of one measurement."""
 
     name: str
     places: Sequence[int]
-    sharers: Sharers
-    beside: Beside
+    queries: SharedQueries
     each: Fraction
 
     @property
-    def _ones(self) -> list[One]:
-        return [self.sharers.left[place] for place in self.places]
+    def _members(self) -> list[SharingQuery]:
+        return [self.queries.left[place] for place in self.places]
 
     @property
     def _epsilon(self) -> Fraction:
-        return self.each * len(distinct(one.question for one in self._ones))
+        return self.each * len(distinct(self._members))
 
     @property
     def number(self) -> str:
@@ -141,8 +147,8 @@ class _Family:
         """The same, with the budget of all of them together."""
         return f"{self.number} at epsilon {epsilon_text(self._epsilon)} in all"
 
-    def joints(self, mode: str) -> list[BatchCandidate]:
-        """Return the ways to answer all together, the best first.
+    def candidates(self, sharing: str) -> list[BatchCandidate]:
+        """Ways to answer all together, the best first.
 
         Raises
         ------
@@ -150,105 +156,103 @@ class _Family:
             If none fits, or what a private row may meet cannot be told in public.
         """
         with naming(self.name):
-            asked = [one.question for one in self._ones]
-            # In an order of their own: asked in another order, they are the same batch.
-            different = {selection(question.task): question for question in asked}
+            # In an order of their own: in another order, they are the same batch.
+            different = {selection(one.bound.statistic): one.bound for one in self._members}
             ordered = [different[text] for text in sorted(different)]
-            public = BatchProblem(ordered, *self.beside, self._epsilon)
-            found = joints(public, self.name, asked, mode)
-        if public.passed:
-            self.sharers.notes.append(
-                f"{self.name}: counted query by query only, as {public.passed}."
+            problem = BatchProblem(ordered, self.queries.bound, self._epsilon)
+            single = [one.verdict for one in self._members]
+            candidates = batch_candidates(problem, self.name, single, sharing)
+        if problem.passed:
+            self.queries.notes.append(
+                f"{self.name}: counted query by query only, as {problem.passed}."
             )
-        return found
+        return candidates
 
-    def settle(self, found: Sequence[BatchCandidate], reason: str) -> None:
-        """Answer them by the first of ``found``, beside what else there is."""
-        ones = self._ones
-        single = alone(ones, self._epsilon, brief=True)
-        questions = [
-            found[0].question(
-                place, question, reason, *self._candidates(found[1:], place), question.choice.taken
+    def plan(self, candidates: Sequence[BatchCandidate], reason: str) -> None:
+        """Answer them by the first of ``candidates``, beside what else there is."""
+        single = equal_shares(self._members, self._epsilon, Detail.ERRORS)
+        verdicts = [
+            candidates[0].verdict(
+                place, one, reason, *self._worth(candidates[1:], place), one.choice.taken
             )
-            for place, question in enumerate(single)
+            for place, one in enumerate(single)
         ]
-        self.sharers.settle(dict(zip(self.places, questions, strict=True)))
+        self.queries.plan(dict(zip(self.places, verdicts, strict=True)))
 
-    def rival(self, found: Sequence[BatchCandidate]) -> None:
-        """Show what each of ``found`` would be worth."""
-        self.sharers.rivals |= {
-            place: self._candidates(found, number) for number, place in enumerate(self.places)
+    def rival(self, candidates: Sequence[BatchCandidate]) -> None:
+        """Show what each of ``candidates`` would be worth."""
+        self.queries.rivals |= {
+            place: self._worth(candidates, number) for number, place in enumerate(self.places)
         }
 
-    def _candidates(self, found: Sequence[BatchCandidate], number: int) -> tuple[Candidate, ...]:
-        asked = self._ones[number].question
-        return tuple(joint.candidate(number, asked) for joint in found)
+    def _worth(self, candidates: Sequence[BatchCandidate], number: int) -> tuple[Candidate, ...]:
+        single = self._members[number].verdict
+        return tuple(candidate.candidate(number, single) for candidate in candidates)
 
 
-# A family that can be answered together, and how, the best first.
-Able = tuple[_Family, Sequence[BatchCandidate]]
+# A group that can be answered together, and how, the best first.
+_Able = tuple[_Group, Sequence[BatchCandidate]]
 
 
 class _Weighing:
     """The ways to answer what shares a budget, and what each is worth."""
 
-    def __init__(self, able: Sequence[Able], sharers: Sharers, each: Fraction) -> None:
-        """Weigh nothing yet."""
-        self._left, self._able, self._each = dict(sharers.left), able, each
+    def __init__(self, able: Sequence[_Able], queries: SharedQueries, each: Fraction) -> None:
+        self._left, self._able, self._each = dict(queries.left), able, each
         self._alone: dict[Way, float] = {}
 
     @property
     def ways(self) -> list[Way]:
-        """None of the families, one, all but one, or all."""
+        """None of the groups, one, all but one, or all."""
         every = range(len(self._able))
-        found = [Way(), *(Way({n}) for n in every), *(Way(every) - {n} for n in every), Way(every)]
-        return list(dict.fromkeys(found))
+        ways = [Way(), *(Way({n}) for n in every), *(Way(every) - {n} for n in every), Way(every)]
+        return list(dict.fromkeys(ways))
 
     def best(self, ways: Sequence[Way]) -> Way:
-        """Return the way that errs least, of those that err alike that of the least thresholds."""
+        """The way that errs least, of those that err alike that of the least thresholds."""
         errors = [round(self.wrong(way), DIGITS) for way in ways]
         tied = [way for way, error in zip(ways, errors, strict=True) if error == min(errors)]
         return min(tied, key=self._thresholds) if len(tied) > 1 else tied[0]
 
     def wrong(self, way: Way) -> float:
-        """Return how many verdicts are to be expected wrong."""
+        """Number of verdicts that are to be expected wrong."""
         joined = (math.fsum(self._able[number][1][0].wrong) for number in way)
         return math.fsum([*joined, self._wrong_alone(way)])
 
-    def _rest(self, way: Way) -> tuple[list[One], Fraction]:
-        """Return what is asked alone, and its budget."""
+    def _rest(self, way: Way) -> tuple[list[SharingQuery], Fraction]:
+        """What is answered alone, and its budget."""
         gone = {place for number in way for place in self._able[number][0].places}
         rest = [one for place, one in self._left.items() if place not in gone]
-        return rest, self._each * len(distinct(one.question for one in rest))
+        return rest, self._each * len(distinct(rest))
 
     def _wrong_alone(self, way: Way) -> float:
         if way not in self._alone:
             rest, epsilon = self._rest(way)
-            asked = zip(rest, alone(rest, epsilon, brief=True), strict=True)
-            self._alone[way] = math.fsum(one.wrong(question) for one, question in asked)
+            pairs = zip(rest, equal_shares(rest, epsilon, Detail.ERRORS), strict=True)
+            self._alone[way] = math.fsum(one.wrong(verdict) for one, verdict in pairs)
         return self._alone[way]
 
     def _thresholds(self, way: Way) -> float:
-        """Return the sum of the thresholds, each as a multiple of its tolerance."""
+        """Sum of the thresholds, each as a multiple of its tolerance."""
         rest, epsilon = self._rest(way)
-        pairs = [(question.choice.taken.threshold, question) for question in alone(rest, epsilon)]
+        pairs = [(one.choice.taken.threshold, one) for one in equal_shares(rest, epsilon)]
         for number in way:
-            family, found = self._able[number]
-            asked = (self._left[place].question for place in family.places)
-            pairs += zip(found[0].least, asked, strict=True)
-        return math.fsum(relative(least, question) for least, question in pairs if least)
+            group, candidates = self._able[number]
+            single = (self._left[place].verdict for place in group.places)
+            pairs += zip(candidates[0].least, single, strict=True)
+        return math.fsum(relative(least, verdict) for least, verdict in pairs if least)
 
     def note(self, number: int, taken: Way) -> str:
-        """Return what became of a family, and what the others ways are worth to the whole run."""
-        family, found = self._able[number]
+        """What became of a group, and what the others ways are worth to the whole run."""
+        group, candidates = self._able[number]
         joined, single = (
             min((way for way in self.ways if (number in way) == within), key=self.wrong)
             for within in (True, False)
         )
-        others = self.wrong(joined) - math.fsum(found[0].wrong)
-        scores = [(f"by {joint.name}", others + math.fsum(joint.wrong)) for joint in found]
+        others = self.wrong(joined) - math.fsum(candidates[0].wrong)
+        scores = [(f"by {each.name}", others + math.fsum(each.wrong)) for each in candidates]
         scores.insert(int(number in taken), ("each by itself", self.wrong(single)))
-        way = f"{family.whole}, answered together" if number in taken else f"{family.number},"
+        way = f"{group.whole}, answered together" if number in taken else f"{group.number},"
         return f"{way} {_compared(scores, len(self._left))}"
 
 

@@ -1,4 +1,4 @@
-"""One budget for a whole workload: each query by itself at its share, or several as a batch."""
+"""Shared budget: one epsilon for a whole workload, each query by itself or several in a batch."""
 
 from __future__ import annotations
 
@@ -8,86 +8,92 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from deciders.errors import ParameterError
-from pqd.batches.mechanisms import ALONE, TOGETHER
-from pqd.planning.budget_split import Beside, Sharers, Waiting, alone
+from pqd.batches.mechanisms import ALONE, check_sharing
+from pqd.budgets import stated_budget
+from pqd.parameters import Parameters
+from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.choose_decider import AUTO
+from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import WARNING, budget_warnings
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
-    from pqd.execution import Part
-    from pqd.planning.decisions import Question
+    from deciders.exact import Number
+    from pqd.planning.binding import BoundWorkload
 
 
 @dataclass(frozen=True, slots=True)
 class SharedBudget:
-    """A budget for all queries of a run that have none of their own, and how it is shared out.
+    """Budget of all queries of a run that have none of their own, and how it is shared.
 
-    Guarantee: what those questions draw is ``epsilon``-DP in all.  Of all that are to be paid for,
-    the queries that sum up one thing have their number's share of ``epsilon``.  A batch is DP at
-    that share; questions asked alone have it between them, each as much as the others, where
+    ``sharing`` is ``"alone"``, ``"auto"`` or the id of a batch mechanism.
+
+    Guarantee: what is drawn for those queries is ``epsilon``-DP in all.  Of all that are to be paid
+    for, the queries that sum up one thing have their number's share of ``epsilon``.  A batch is DP
+    at that share; queries answered alone have it between them, each as much as the others, where
     those that no row takes part in two of count once (McSherry 2009, Theorem 4).
     """
 
     epsilon: Fraction
-    mode: str = AUTO
+    sharing: str = AUTO
 
 
-def shared(parts: Sequence[Beside], sharing: SharedBudget | None) -> list[Part[Question]]:
-    """Return the parts with every query made a question, those that wait at their shares.
+def shared_budget(epsilon: Number | None, sharing: str) -> SharedBudget:
+    """Shared budget as a caller gave it; ParameterError if there is no such way to share."""
+    return SharedBudget(stated_budget(epsilon), check_sharing(sharing))
 
-    What cannot be one is among the refused of its part, which also notes how it shares.  Without a
-    ``sharing`` no query may wait.
+
+def select_sharing(
+    workloads: Sequence[BoundWorkload], budget: SharedBudget | None
+) -> list[VerdictPlan]:
+    """Choose deciders for every query, those without a budget of their own at their shares.
+
+    What cannot be decided is among the refusals of its workload, which also notes how it shares.
+    Without a shared ``budget`` every query must have its own.
 
     Raises
     ------
     PqdError
         If a mechanism that is named does not fit.
     """
-    waiting = sum(isinstance(q, Waiting) for part, _ in parts for q in part.prepared.questions)
-    if waiting and not sharing:
-        raise ParameterError(
-            "a query has no epsilon; give it one, or a total_epsilon for all to share"
-        )
-    epsilon = sharing.epsilon if sharing else Fraction(0)
-    sharers = [Sharers(part, epsilon / max(1, waiting)) for part, _ in parts]
-    number = sum(each.number for each in sharers)
-    if sharing and number:
-        batched = _batched(sharers, parts, epsilon / number, sharing.mode)
-        if sharing.mode in TOGETHER and not batched:
+    criteria = [query.criteria for bound in workloads for query in bound.queries]
+    waiting = sum(not isinstance(each, Parameters) for each in criteria)
+    if budget is None:
+        if waiting:
             raise ParameterError(
-                f"{sharing.mode} answers COUNT and SUM queries together, without a unit and "
-                "without a named decider; these are none, so use alone"
+                "a query has no epsilon; give it one, or a total_epsilon for all to share"
             )
-        for each in sharers:
-            each.notes += [f"{WARNING}{slip}" for slip in budget_warnings(epsilon)]
-            asked_alone(each, epsilon / number)
-        if sum(each.price for each in sharers) > epsilon:
-            raise RuntimeError
-    return [each.part() for each in sharers]
+        return [select_deciders(bound) for bound in workloads]
+    shared = [SharedQueries(bound, budget.epsilon / max(1, waiting)) for bound in workloads]
+    number = sum(each.number for each in shared)
+    if number:
+        _share(shared, budget, budget.epsilon / number)
+    return [each.verdict_plan() for each in shared]
 
 
-def _batched(
-    sharers: Sequence[Sharers], parts: Sequence[Beside], each: Fraction, mode: str
-) -> bool:
-    """Make batches where ``mode`` asks for them or they are better; say whether any could be."""
-    if mode == ALONE:
-        return False
-    from pqd.batches.selection import into_batches  # noqa: PLC0415 - only where batches may be
+def _share(shared: Sequence[SharedQueries], budget: SharedBudget, each: Fraction) -> None:
+    """Plan all queries that share; ``each`` is the share of one measurement."""
+    if budget.sharing != ALONE:
+        # Imported late: a run without a batch needs nothing of them.
+        from pqd.batches.selection import share_in_batches  # noqa: PLC0415
 
-    pairs = zip(sharers, parts, strict=True)
-    batched = [into_batches(one, beside, each, mode) for one, beside in pairs]
-    return any(batched)
+        share_in_batches(shared, budget.sharing, each)
+    for queries in shared:
+        queries.notes += [f"{WARNING}{slip}" for slip in budget_warnings(budget.epsilon)]
+        _share_alone(queries, each)
+    if sum(queries.price for queries in shared) > budget.epsilon:
+        raise RuntimeError
 
 
-def asked_alone(sharers: Sharers, each: Fraction) -> None:
-    """Ask all that are left alone; ``each`` is the share of one of them."""
-    ones = sharers.left
-    found = alone(list(ones.values()), each * sharers.number)
-    sharers.settle(dict(zip(ones, found, strict=True)))
-    if found:
-        number = f"{len(found):,} {'query' if len(found) == 1 else 'queries'}"
-        sharers.notes.append(
-            f"{number} asked alone, each at epsilon {epsilon_text(found[0].epsilon)}; "
+def _share_alone(queries: SharedQueries, each: Fraction) -> None:
+    """Plan all that are left alone; ``each`` is the share of one of them."""
+    left = queries.left
+    verdicts = equal_shares(list(left.values()), each * queries.number)
+    queries.plan(dict(zip(left, verdicts, strict=True)))
+    if verdicts:
+        number = f"{len(verdicts):,} {'query' if len(verdicts) == 1 else 'queries'}"
+        queries.notes.append(
+            f"{number} asked alone, each at epsilon "
+            f"{epsilon_text(verdicts[0].measurement.epsilon)}; "
             "an epsilon that would do is such a share."
         )

@@ -1,12 +1,12 @@
-"""Questions that a batch answers: verdicts from released answers (Patwa 2023, Algorithm 1)."""
+"""Verdicts derived from the answers of a batch (Patwa 2023, Algorithm 1)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from deciders.batch.verdicts import (
     Errors,
@@ -23,17 +23,17 @@ from deciders.evaluation.effectiveness import WEIGHED, expected_wrong
 from deciders.single.base import BOTH, NEITHER, Estimate
 from pqd.batches.batch import BatchMeasurement, BatchProblem, selection
 from pqd.batches.simulation import ErrorSimulation
+from pqd.parameters import Detail
 from pqd.planning.choose_decider import AUTO, GAPS, Candidate
-from pqd.planning.decisions import Question
+from pqd.planning.decisions import PlannedVerdict, plan_fields
 from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly
 
 if TYPE_CHECKING:
-    from deciders import Decision
+    from deciders import Decision, Interval
+    from deciders.batch.base import BatchOutput
     from deciders.evaluation.effectiveness import ErrorRates, Threshold
     from pqd.batches.linear_workload import Plan
-    from pqd.execution import Outputs
-    from pqd.measurement import Measurement
 
 # How often a plan is rehearsed whose errors no theory gives.
 _REHEARSED = 20
@@ -41,44 +41,33 @@ _REHEARSED = 20
 DIGITS = 9
 
 
-@dataclass(frozen=True, kw_only=True)
-class Together(Question):
-    """A question that is drawn and paid for with all others of its batch."""
+@dataclass(frozen=True, slots=True)
+class BatchRule:
+    """Rule of one query of a batch: whether its answer lies inside the interval.
 
-    batch: BatchMeasurement
+    ``place`` is that of the query among the answers, ``errors`` is how far these may be off.
+    """
+
+    place: int
     errors: Errors
+    interval: Interval
+    alpha: Fraction
 
     @property
-    def draws(self) -> tuple[Measurement, ...]:
-        """The batch."""
-        return (self.batch,)
+    def identity(self) -> object:
+        """Place and interval."""
+        return self.place, self.interval.lower, self.interval.upper
 
-    @property
-    def settled(self) -> bool:
-        """No batch is answered without noise."""
-        return False
+    def decision(self, output: BatchOutput) -> Decision:
+        """The verdict: post-processing of the batch."""
+        return decided(self.errors, round(output.answers[self.place]), self.interval)
 
-    @property
-    def cost(self) -> Fraction:
-        """What the batch costs, whole: its answers cannot be bought one by one."""
-        return self.batch.cost
-
-    def mechanism(self) -> Mapping[str, Any]:
-        """Return what tells it apart from others of the batch."""
-        decider = self.choice.taken.decider.id
-        return {"kind": "part", "id": decider, "batch": self.batch.key, "interval": self.interval}
-
-    def decided(self, answers: Outputs) -> Decision:
-        """Say whether the released answer lies inside the interval: post-processing."""
-        released = answers.batched(self.batch).answers[self.batch.places[selection(self.task)]]
-        return decided(self.errors, round(released), self.interval)
-
-    def estimated(self, decision: Decision) -> Estimate:
-        """Return the released answer, and its interval where the noise is known."""
+    def estimate(self, decision: Decision) -> Estimate:
+        """The released answer, and its interval where the noise is known."""
         (released,) = map(Fraction, decision.released)
         if not isinstance(self.errors, NoiseSum):
             return Estimate(released)
-        far = reach(self.errors, self.terms.alpha)
+        far = reach(self.errors, self.alpha)
         return Estimate(released, released - far, released + far)
 
 
@@ -96,18 +85,21 @@ class BatchCandidate(NamedTuple):
     least: tuple[Threshold, ...]
     wrong: tuple[float, ...]
 
-    def question(self, place: int, asked: Question, reason: str, *others: Candidate) -> Together:
-        """Return a question that this answers; ``others`` could have."""
-        taken = self.candidate(place, asked)
-        choice = replace(asked.choice, taken=taken, reason=reason, candidates=(taken, *others))
-        values = {field.name: getattr(asked, field.name) for field in fields(Question)}
-        errors = self.errors[place]
-        return Together(**{**values, "choice": choice}, batch=self.batch, errors=errors)
+    def verdict(
+        self, place: int, single: PlannedVerdict, reason: str, *others: Candidate
+    ) -> PlannedVerdict:
+        """Verdict that this gives in place of a ``single`` one; ``others`` could have given it."""
+        taken = self.candidate(place, single)
+        choice = replace(single.choice, taken=taken, reason=reason, candidates=(taken, *others))
+        where = self.batch.places[selection(single.statistic)]
+        rule = BatchRule(where, self.errors[place], single.interval, single.criteria.alpha)
+        fields = {**plan_fields(single), "choice": choice}
+        return PlannedVerdict(**fields, measurement=self.batch, rule=rule)
 
-    def candidate(self, place: int, asked: Question) -> Candidate:
-        """Return what it is worth to one question."""
-        errors, tau = self.errors[place], asked.interval.tau
-        curve = _chances(errors, tau, GAPS) if asked.terms.detailed else None
+    def candidate(self, place: int, single: PlannedVerdict) -> Candidate:
+        """What it is worth to one query."""
+        errors, tau = self.errors[place], single.interval.tau
+        curve = _chances(errors, tau, GAPS) if single.criteria.detail is Detail.CURVES else None
         return Candidate(self, self.least[place], rates=self.rates[place], curve=curve)
 
     @property
@@ -147,65 +139,62 @@ class UntoldError(ParameterError):
         )
 
 
-def joints(
-    public: BatchProblem, name: str, asked: Sequence[Question], mechanism: str
+def batch_candidates(
+    problem: BatchProblem, name: str, single: Sequence[PlannedVerdict], mechanism: str
 ) -> list[BatchCandidate]:
-    """Return the ways to answer ``asked`` together, the best first; for ``auto`` of known noise.
+    """Ways to answer ``single`` together, the best first; for ``auto`` of known noise.
 
     Raises
     ------
     PqdError
         If none fits.
     """
-    stage = ErrorSimulation(public.workload, public.cells, public.epsilon)
-    found: list[BatchCandidate] = []
+    simulation = ErrorSimulation(problem.workload, problem.cells, problem.epsilon)
+    candidates: list[BatchCandidate] = []
     untold: UntoldError | None = None
-    for plan in public.plans(mechanism).values():
+    for plan in problem.plans(mechanism).values():
         if plan.classes and plan.classes.unsure:
             untold = UntoldError(plan.id, plan.classes.unsure)
             continue
-        noise = plan.noise(public.epsilon)
+        noise = plan.noise(problem.epsilon)
         # Where it is not known a verdict has no p-value.
         if noise or mechanism != AUTO:
-            found.append(_joint(public.batch(name, plan), asked, noise, stage))
-    if untold and not found:
+            errors = noise or _simulated(plan, simulation)
+            candidates.append(_candidate(problem.measurement(name, plan), single, errors))
+    if untold and not candidates:
         raise untold
-    if not found:
+    if not candidates:
         raise ParameterError("no mechanism whose noise is known fits these queries")
 
-    def place(joint: BatchCandidate) -> tuple[float, float]:
-        pairs = zip(joint.least, asked, strict=True)
-        return round(math.fsum(joint.wrong), DIGITS), math.fsum(relative(*pair) for pair in pairs)
+    def place(candidate: BatchCandidate) -> tuple[float, float]:
+        pairs = zip(candidate.least, single, strict=True)
+        thresholds = math.fsum(relative(*pair) for pair in pairs)
+        return round(math.fsum(candidate.wrong), DIGITS), thresholds
 
-    return sorted(found, key=place)
-
-
-def relative(least: Threshold, asked: Question) -> float:
-    """Return a threshold as a multiple of the tolerance."""
-    return least.tau / float(asked.interval.tau)
+    return sorted(candidates, key=place)
 
 
-def _joint(
-    batch: BatchMeasurement,
-    asked: Sequence[Question],
-    noise: Sequence[Errors] | None,
-    stage: ErrorSimulation,
+def relative(least: Threshold, verdict: PlannedVerdict) -> float:
+    """Threshold as a multiple of the tolerance."""
+    return least.tau / float(verdict.interval.tau)
+
+
+def _candidate(
+    batch: BatchMeasurement, single: Sequence[PlannedVerdict], every: Sequence[Errors]
 ) -> BatchCandidate:
-    answers = batch.places
-    every = noise or _rehearsed(batch.plan, stage)
-    errors = tuple(every[answers[selection(one.task)]] for one in asked)
-    pairs = [(e, one.interval.tau) for e, one in zip(errors, asked, strict=True)]
+    errors = tuple(every[batch.places[selection(one.statistic)]] for one in single)
+    pairs = [(e, one.interval.tau) for e, one in zip(errors, single, strict=True)]
     return BatchCandidate(
         batch.plan.id,
         batch,
         errors,
         tuple(rates(e, tau) for e, tau in pairs),
-        tuple(threshold(e, one.terms.alpha) for e, one in zip(errors, asked, strict=True)),
+        tuple(threshold(e, one.criteria.alpha) for e, one in zip(errors, single, strict=True)),
         tuple(expected_wrong(_chances(e, tau, WEIGHED)) for e, tau in pairs),
     )
 
 
-def _rehearsed(plan: Plan, stage: ErrorSimulation) -> list[SimulatedErrors]:
-    """Return what each answer erred by."""
-    drawn = stage.errors(plan, _REHEARSED)
+def _simulated(plan: Plan, simulation: ErrorSimulation) -> list[SimulatedErrors]:
+    """Errors of each answer, in simulation."""
+    drawn = simulation.errors(plan, _REHEARSED)
     return [SimulatedErrors(tuple(column)) for column in drawn.T.tolist()]

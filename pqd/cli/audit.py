@@ -74,7 +74,7 @@ def audit(
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
     from pqd.cli.progress import progress
-    from pqd.commands.audit import run
+    from pqd.commands.audit import run_audit
 
     # A page has room for the curves.
     detailed = verbose or targets.has_page
@@ -82,7 +82,7 @@ def audit(
     asked = queries.read(private, synthetic)
     accountant = ledger.accountant(private)
     with progress() as show:
-        report = run(
+        report = run_audit(
             private,
             synthetic,
             asked,

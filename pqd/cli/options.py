@@ -14,8 +14,8 @@ from pqd.paths import usable
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from pqd.accounting.accountant import Accountant
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.execution import Accountant
     from pqd.parameters import Criteria
     from pqd.sql.query import Query
 
@@ -203,8 +203,8 @@ class LedgerOptions:
 
     def accountant(self, private: str) -> Accountant:
         """Accountant of a private table."""
+        from pqd.accounting.accountant import Accountant
         from pqd.accounting.ledger_location import ledger_path
-        from pqd.execution import Accountant
 
         return Accountant(ledger_path(private, self.ledger), fresh=self.fresh)
 
@@ -218,17 +218,16 @@ def criteria(
     planning: bool = False,
 ) -> Criteria:
     """Criteria of verdicts, without a budget."""
-    from pqd.parameters import Criteria
+    from pqd.parameters import Criteria, Detail
 
     if not stated.tau:
         raise ParameterError("--tau is missing; give it a value such as 10 or 3.2%")
     return Criteria.of(
         tau=stated.tau,
         alpha=stated.alpha,
-        decider=decider,
+        mechanism=decider,
         columns=columns.read(),
-        detailed=detailed,
-        planning=planning,
+        detail=Detail.CURVES if detailed else Detail.BUDGETS if planning else Detail.THRESHOLDS,
     )
 
 

@@ -1,38 +1,30 @@
-"""The main job: one verdict per query on a private table and its synthetic copy."""
+"""``pqd audit``: one verdict per query on a private table and its synthetic copy."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
-from pqd.batches.mechanisms import check_sharing
-from pqd.batches.shared_budget import SharedBudget, shared
+from pqd.batches.shared_budget import select_sharing, shared_budget
 from pqd.budgets import RunBudget
-from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import open_table
-from pqd.errors import LedgerError
-from pqd.execution import Accountant, Outputs, Part, Quote, measure
-from pqd.parameters import Parameters, privacy_unit
-from pqd.planning.binding import Made, Maker, prepare
-from pqd.planning.budget_split import Beside, waits
+from pqd.commands.results import UNRECORDED, cost_of, verdicts_of
+from pqd.execution import measure
+from pqd.parameters import Detail, Parameters, privacy_unit
+from pqd.planning.binding import QueryRequest, bind
 from pqd.planning.choose_decider import AUTO
-from pqd.planning.decisions import QueryRequest, Question, asks
-from pqd.planning.table_separation import check_separation
+from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
 from pqd.sql.workload_files import as_queries
-from reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
-from reports.text.numbers import plain
+from reports.models.audit import AuditReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from deciders import Noise
     from deciders.exact import Number
-    from pqd.columns import Facts
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.sql.query import Query
 
@@ -110,34 +102,31 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         LedgerError or BudgetError before anything is spent; RunError if reading breaks.
     """
     budget = RunBudget.parse(epsilon, total_epsilon, sharing)
-    terms = Parameters.parse(
+    parameters = Parameters.parse(
         tau=tau,
         epsilon=budget.epsilon,
         alpha=alpha,
-        decider=decider,
+        mechanism=decider,
         columns=columns,
-        detailed=detailed,
+        detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
     )
-    accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
-    people = privacy_unit(unit, max_rows)
-    asked, noise = as_queries(queries), SecureNoise()
-    return run(
+    return run_audit(
         private,
         synthetic,
-        asked,
-        terms,
-        noise,
-        accountant=accountant,
-        unit=people,
+        as_queries(queries),
+        parameters,
+        SecureNoise(),
+        accountant=Accountant(ledger_path(private, ledger), fresh=fresh),
+        unit=privacy_unit(unit, max_rows),
         sharing=budget.sharing,
     )
 
 
-def run(  # noqa: PLR0913 - those of an audit, read
+def run_audit(  # noqa: PLR0913 - those of an audit, read
     private: object,
     synthetic: object,
     queries: tuple[Query, ...],
-    terms: Parameters,
+    parameters: Parameters,
     noise: Noise,
     progress: Progress = silent,
     *,
@@ -145,125 +134,29 @@ def run(  # noqa: PLR0913 - those of an audit, read
     unit: PrivacyUnit | None = None,
     sharing: str | None = None,
 ) -> AuditReport:
-    """Verdicts on ``queries`` drawn with ``noise``; see ``audit``.
+    """Audit with ``noise``; see ``audit``.
 
-    With ``sharing`` the epsilon of ``terms`` is that of all queries together.  Without an
+    With ``sharing`` the epsilon of ``parameters`` is that of all queries together.  Without an
     accountant no account is kept.
     """
-    secret, public = open_table(private, "private"), open_table(synthetic, "synthetic")
-    tables = SyntheticTables([public], secret)
-    check_separation(tables, accountant)
+    budget = None if sharing is None else shared_budget(parameters.epsilon, sharing)
+    criteria = parameters.criteria if budget else parameters
+    tables = separate_tables(private, synthetic, accountant=accountant)
     progress("Reading the synthetic table")
-    if sharing is None:
-        part = part_of(tables, [QueryRequest(q, terms) for q in queries], terms.facts, asks, unit)
-    else:
-        asked = [QueryRequest(query, terms.wanted) for query in queries]
-        waiting = part_of(tables, asked, terms.facts, waits, unit)
-        waiting.prepared.demand()
+    requests = [QueryRequest(query, criteria) for query in queries]
+    bound = bind(tables, requests, criteria.columns, unit)
+    if budget:
+        bound.check()
         progress("Weighing what to ask together")
-        budget = SharedBudget(terms.epsilon, check_sharing(sharing))
-        (part,) = shared([Beside(waiting, tables.tables[0])], budget)
-    part.prepared.demand()
-    answers = measure([part], accountant, noise, progress)
-    notes = part.prepared.notes if answers.recorded else (*part.prepared.notes, UNRECORDED)
+    (plan,) = select_sharing([bound], budget)
+    plan.bound.check()
+    outputs = measure([plan.measurements], accountant, noise, progress)
     return AuditReport(
-        verdicts_of(part, public.label, answers, noise, set()),
-        part.private.label,
-        public.label,
-        terms.tolerance.text,
-        cost_of(answers.quote, accountant, unit),
-        notes,
-        part.prepared.left_out,
-    )
-
-
-UNRECORDED = (
-    "These verdicts were paid for but could not be written to the ledger; see that it is whole "
-    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
-)
-
-
-def part_of(
-    tables: SyntheticTables,
-    asked: Sequence[QueryRequest],
-    facts: Facts,
-    make: Maker[Made],
-    unit: PrivacyUnit | None = None,
-    others: Sequence[Query] = (),
-    *,
-    whole: bool = False,
-) -> Part[Made]:
-    """Prepare what is asked (see ``prepare``); the private table is not read."""
-    if tables.private is None:
-        raise TypeError("nothing can be drawn without a private table")
-    prepared = prepare(tables, asked, facts, make, unit=unit, others=others, whole=whole)
-    return Part(tables.engine, tables.private, prepared)
-
-
-def verdicts_of(
-    part: Part[Question], synthetic: str, answers: Outputs, noise: Noise, shown: set[str]
-) -> tuple[Verdict, ...]:
-    """Return a verdict per question; one that stands in ``shown`` already counts as replayed."""
-    verdicts = []
-    for question in part.prepared.questions:
-        known = all(drawn.key in answers.quote.known for drawn in question.draws)
-        replayed = known or question.key in shown
-        verdicts.append(_verdict(question, answers, synthetic, noise, replayed=replayed))
-        if not question.settled:
-            shown.add(question.key)
-    return tuple(verdicts)
-
-
-def _verdict(
-    question: Question, answers: Outputs, synthetic: str, noise: Noise, *, replayed: bool
-) -> Verdict:
-    facts, scale, decision = question.facts(), question.scale, question.decided(answers)
-    p_value, estimate = decision.p_value, question.estimated(decision)
-    value, low, high = (None if x is None else plain(x * scale) for x in estimate)
-    if question.settled:
-        facts["reason"] = "no table within the bounds can answer otherwise"
-    return Verdict(
-        **facts,
-        lower=plain(question.interval.lower * scale),
-        upper=plain(question.interval.upper * scale),
-        epsilon=question.cost,
-        outcome="yes" if decision.outcome else "no",
-        p_value=p_value,
-        margin=decision.margin,
-        conclusive=p_value is not None and p_value <= question.terms.alpha,
-        estimate=value,
-        low=low,
-        high=high,
-        tau_min=question.taken.tau_min,
-        synthetic=synthetic,
-        replayed=replayed,
-        simulated=noise.simulated,
-    )
-
-
-def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
-    """Return what a report says of a bill, with what the ledger now holds."""
-    charge = quote.charge
-    cost = Cost(
-        charge.epsilon,
-        charge.delta,
-        charge.rule,
-        tuple(CompositionGroup(g.names, g.epsilon, g.proof()) for g in quote.groups),
-        unit=unit.column if unit else None,
-        max_rows=unit.max_rows if unit else None,
-    )
-    if accountant is None or quote.fingerprint is None:
-        return cost
-    try:
-        account = accountant.ledger.account(quote.fingerprint)
-        limit = accountant.ledger.allowed(quote.fingerprint, accountant.budget).epsilon
-    except LedgerError:
-        # It broke after the charge: the verdicts are paid for and shown all the same.
-        return cost
-    return replace(
-        cost,
-        ledger=accountant.ledger.path.name,
-        total=account.epsilon if account else Fraction(0),
-        total_delta=account.delta if account else Fraction(0),
-        limit=limit,
+        verdicts_of(plan, outputs, tables.label, noise),
+        tables.private_label,
+        tables.label,
+        criteria.tolerance.text,
+        cost_of(outputs.quote, accountant, unit),
+        plan.bound.notes if outputs.recorded else (*plan.bound.notes, UNRECORDED),
+        plan.bound.left_out,
     )

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deciders import SecureNoise
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
-from pqd.batches.shared_budget import SharedBudget, shared
+from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.columns import parse_columns
-from pqd.commands.audit import UNRECORDED, cost_of, part_of, verdicts_of
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.gates import broken, judged, planned
+from pqd.commands.results import UNRECORDED, cost_of, verdicts_of
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
-from pqd.execution import Accountant, Outputs, Part, measure, quote_of
-from pqd.parameters import Criteria, privacy_unit
-from pqd.planning.budget_split import Beside, waits
-from pqd.planning.decisions import QueryRequest
+from pqd.execution import Outputs, measure, quoted
+from pqd.parameters import Criteria, Detail, privacy_unit
+from pqd.planning.binding import BoundWorkload, QueryRequest, bind
 from pqd.planning.table_separation import check_separation
-from pqd.progress import silent
+from pqd.progress import Progress, silent
 from pqd.spec import Check, Spec, read_spec
 from pqd.spec.sources import label_of, opened, place_of_ledger, unexpanded
 from pqd.sql.grouping import Bins
@@ -32,8 +32,7 @@ from reports.models.check import CheckReport, CheckResult
 
 if TYPE_CHECKING:
     from deciders import Noise
-    from pqd.planning.decisions import Question
-    from pqd.progress import Progress
+    from pqd.planning.decisions import PlannedVerdict, VerdictPlan
     from reports.models.audit import Verdict
 
 
@@ -156,7 +155,8 @@ class _Run:
         *,
         detailed: bool = False,
     ) -> None:
-        self._spec, self._progress, self._detailed = spec, progress, detailed
+        self._spec, self._progress = spec, progress
+        self._detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         self.ledger: str | None = None
         self._pieces = _selected(spec, only)
         self._broken: dict[str, PqdError] = {}
@@ -167,11 +167,12 @@ class _Run:
         names = dict.fromkeys(piece.synthetic for piece in self._pieces)
         tables = {name: self._tables(name, accountant) for name in names}
         progress("Reading the synthetic tables")
-        found = {name: part for name in names for part in self._part(name, tables[name])}
-        sharing = SharedBudget(*spec.shared_budget) if spec.shared_budget else None
-        self._parts = dict(zip(found, shared(list(found.values()), sharing), strict=True))
-        for part in self._parts.values():
-            self._note_refused(part)
+        bound = {name: each for name in names for each in self._bound(name, tables[name])}
+        budget = SharedBudget(*spec.shared_budget) if spec.shared_budget else None
+        plans = select_sharing(list(bound.values()), budget)
+        self._plans = dict(zip(bound, plans, strict=True))
+        for plan in plans:
+            self._note_refused(plan)
 
     def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
         """Return a synthetic table, or why it cannot be used; one that is private ends the run."""
@@ -186,8 +187,8 @@ class _Run:
             return error
         return tables
 
-    def _part(self, name: str, tables: SyntheticTables | TableError) -> Iterator[Beside]:
-        """Yield what is asked against one synthetic table, if it can be read and anything is."""
+    def _bound(self, name: str, tables: SyntheticTables | TableError) -> Iterator[BoundWorkload]:
+        """The queries against one synthetic table, if it can be read and there are any."""
         pieces = [piece for piece in self._pieces if piece.synthetic == name]
         asked = [one for piece in pieces for one in self._asked(piece)]
         if not asked:
@@ -196,17 +197,17 @@ class _Run:
             if isinstance(tables, TableError):
                 raise tables
             with unexpanded(self._spec):
-                part = part_of(
-                    tables, asked, self._facts, waits, self._unit, self._queries, whole=True
+                bound = bind(
+                    tables, asked, self._facts, self._unit, others=self._queries, whole=True
                 )
         except PqdError as error:
             self._broken.update(dict.fromkeys((piece.id for piece in pieces), error))
             return
-        yield Beside(part, tables.tables[0])
+        yield bound
 
-    def _note_refused(self, part: Part[Question]) -> None:
+    def _note_refused(self, plan: VerdictPlan) -> None:
         """Note the checks that cannot be decided."""
-        for query, refusal in part.prepared.refused:
+        for query, refusal in plan.bound.refusals:
             if query.group:
                 refusal.args = (f"{query.group}: {refusal}",)
             self._broken.setdefault(query.block or query.id or "", refusal)
@@ -215,56 +216,56 @@ class _Run:
         """Return the queries of one check, on its terms."""
         check = piece.check
         try:
-            terms = Criteria.of(
+            criteria = Criteria.of(
                 tau=check.tau,
                 alpha=check.alpha,
-                decider=check.decider,
-                detailed=self._detailed,
+                mechanism=check.decider,
+                detail=self._detail,
             )
             if check.epsilon is not None:
-                terms = terms.at(check.epsilon)
+                criteria = criteria.at(check.epsilon)
             query = Query(check.sql, piece.id, keys=keys_of(check))
             binned = Bins.parse(check.bins).of(query) if check.bins else (query,)
         except PqdError as error:
             self._broken[piece.id] = error
             return []
-        return [QueryRequest(one, terms) for one in binned]
+        return [QueryRequest(one, criteria) for one in binned]
 
     def decided(self, accountant: Accountant, noise: Noise) -> CheckReport:
         """Answer everything and judge it."""
-        parts = list(self._parts.values())
-        if not any(part.questions for part in parts):
+        sets = [plan.measurements for plan in self._plans.values()]
+        if not any(some.measurements for some in sets):
             return self._report(lambda piece: judged(piece.check, piece.id, ()), Cost())
-        answers = measure(parts, accountant, noise, self._progress)
-        verdicts = self._verdicts(answers, noise)
+        outputs = measure(sets, accountant, noise, self._progress)
+        verdicts = self._verdicts(outputs, noise)
         return self._report(
             lambda piece: judged(piece.check, piece.id, tuple(verdicts[piece.id])),
-            cost_of(answers.quote, accountant, self._unit),
-            () if answers.recorded else (UNRECORDED,),
+            cost_of(outputs.quote, accountant, self._unit),
+            () if outputs.recorded else (UNRECORDED,),
         )
 
     def planned(self, accountant: Accountant) -> CheckReport:
         """Price everything; the private table is read only if the ledger may know it."""
-        parts = list(self._parts.values())
-        known = accountant if accountant.exists() and parts else None
-        quote = quote_of(parts, known, self._progress, accountant.budget)
+        sets = [plan.measurements for plan in self._plans.values()]
+        known = accountant if accountant.exists() and sets else None
+        quote = quoted(sets, known, self._progress, budget=accountant.budget)
         report = self._report(
-            lambda piece: planned(piece.check, piece.id, self._questions(piece), quote),
+            lambda piece: planned(piece.check, piece.id, self._planned(piece), quote),
             cost_of(quote, known, self._unit),
         )
         return replace(report, dry=True)
 
-    def _questions(self, piece: _Piece) -> list[Question]:
-        part = self._parts[piece.synthetic]
-        return [q for q in part.prepared.questions if (q.query.block or q.id) == piece.id]
+    def _planned(self, piece: _Piece) -> list[PlannedVerdict]:
+        verdicts = self._plans[piece.synthetic].verdicts
+        return [v for v in verdicts if (v.query.block or v.query.id) == piece.id]
 
-    def _verdicts(self, answers: Outputs, noise: Noise) -> dict[str, list[Verdict]]:
+    def _verdicts(self, outputs: Outputs, noise: Noise) -> dict[str, list[Verdict]]:
         """Return the verdicts of each check by its id."""
         found: dict[str, list[Verdict]] = {}
-        shown: set[str] = set()
-        for name, part in self._parts.items():
+        shown: set[object] = set()
+        for name, plan in self._plans.items():
             label = label_of(self._spec.synthetic[name])
-            for verdict in verdicts_of(part, label, answers, noise, shown):
+            for verdict in verdicts_of(plan, outputs, label, noise, shown):
                 found.setdefault(verdict.block or verdict.id, []).append(verdict)
         return found
 
@@ -280,7 +281,7 @@ class _Run:
         ]
         if cost.ledger and self.ledger:
             cost = replace(cost, ledger=Path(self.ledger).name)
-        remarks = (note for part in self._parts.values() for note in part.prepared.notes)
+        remarks = (note for plan in self._plans.values() for note in plan.bound.notes)
         return CheckReport(
             spec=self._spec.path.name,
             private=self._private.label,

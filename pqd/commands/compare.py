@@ -1,4 +1,4 @@
-"""``pqd compare``: one private release per query, and what it says of every candidate."""
+"""``pqd compare``: one estimate per query, and what it says of every candidate."""
 
 from __future__ import annotations
 
@@ -9,21 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.composition import NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.accounting.ledger_location import ledger_path
 from pqd.columns import kinds
-from pqd.commands.audit import UNRECORDED, cost_of, part_of
 from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import leaderboard
-from pqd.commands.reference_tables import MARGINALS, columns_of, counting, marginals, resampled
+from pqd.commands.reference_tables import (
+    MARGINALS,
+    columns_of,
+    marginals,
+    resampled,
+    select_marginals,
+)
+from pqd.commands.results import UNRECORDED, cost_of
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError
-from pqd.execution import Accountant, Outputs, Part, measure, quote_of
+from pqd.execution import Outputs, measure, quoted
 from pqd.parameters import Parameters, privacy_unit
-from pqd.planning.decisions import QueryRequest
-from pqd.planning.estimates import AUTO, Contest, contest_of
+from pqd.planning.binding import BoundWorkload, QueryRequest, bind
+from pqd.planning.choose_estimator import AUTO
+from pqd.planning.estimates import ComparisonPlan, select_estimators
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, silent
 from pqd.sql.workload_files import as_queries
@@ -38,9 +46,10 @@ if TYPE_CHECKING:
     from deciders import Noise
     from deciders.exact import Number
     from pqd.commands.leaderboard import Evidence
-    from pqd.commands.reference_tables import Column, Marginal
+    from pqd.commands.reference_tables import Column, MarginalPlan
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.planning.binding import Made, Maker
+    from pqd.measurement import MeasurementSet
+    from pqd.planning.estimates import PlannedComparison
     from pqd.sql.query import Query
     from reports.models.audit import Cost
     from reports.models.refusals import Refused
@@ -107,7 +116,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         As ``pqd.audit``.
     """
     terms = Parameters.parse(
-        tau=tau, epsilon=epsilon, alpha=alpha, decider=estimator, columns=columns
+        tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=columns
     )
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     return run_compare(
@@ -167,35 +176,35 @@ class _Run:
         self._files = {name: table.label for name, table in tables.items()}
         self._tables = {name: replace(table, label=name) for name, table in tables.items()}
         self._private, self._queries = private, queries
-        self._rules, self._unit, self._progress = rules, unit, progress
+        self._parameters, self._unit, self._progress = rules, unit, progress
         self._kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
         self._costs: list[Cost] = []
         self._notes: list[str] = []
         self._refused: dict[str, Refused] | None = None
 
     def report(self, accountant: Accountant | None, noise: Noise) -> CompareReport:
-        """Release, and say what that means for every candidate."""
-        part = self._contests()
-        answers = self._paid(part, accountant, noise)
+        """Estimate, and say what that means for every candidate."""
+        plan = self._plan()
+        outputs = self._measured(plan.measurements, accountant, noise)
         names = list(self._kinds)
         outcomes = [
-            outcome_of(contest, answers, names, self._rules.weight(contest.query), noise)
-            for contest in part.prepared.questions
+            outcome_of(each, outputs, names, self._parameters.weight(each.query), noise)
+            for each in plan.comparisons
         ]
         compared = tuple(query for query, _ in outcomes)
-        terms = self._rules.terms
-        evidence = _merged(part.prepared.questions, [found for _, found in outcomes])
-        board, pairs = leaderboard(compared, evidence, self._kinds, terms.alpha)
+        evidence = _merged(plan.comparisons, [evidence for _, evidence in outcomes])
+        parameters = self._parameters.parameters
+        board, pairs = leaderboard(compared, evidence, self._kinds, parameters.alpha)
         return CompareReport(
             queries=compared,
             leaderboard=board,
             better=pairs,
             candidates={name: self._files.get(name, name) for name in self._tables},
-            private=part.private.label,
-            tolerance=terms.tolerance.text,
-            alpha=terms.alpha,
+            private=self._private.label,
+            tolerance=parameters.tolerance.text,
+            alpha=parameters.alpha,
             cost=_added(self._costs),
-            notes=(*part.prepared.notes, *dict.fromkeys(self._notes)),
+            notes=(*plan.bound.notes, *dict.fromkeys(self._notes)),
             refused=tuple((self._refused or {}).values()),
         )
 
@@ -210,68 +219,73 @@ class _Run:
         columns, rows = self._columns()
         self._add(f"{first} resampled", resampled(rows), "bootstrap")
         self._check_free(MARGINALS)
-        part = self._marginals(columns, epsilon)
-        self._check_affordable(part, accountant)
-        answers = self._paid(part, accountant, noise)
-        drawn = marginals(columns, part.prepared.questions, answers, len(rows))
+        plan = self._marginals(columns, epsilon)
+        self._check_affordable(plan, accountant)
+        outputs = self._measured(plan.measurements, accountant, noise)
+        drawn = marginals(columns, plan, outputs, len(rows))
         self._add(MARGINALS, drawn, "marginals")
         self._notes.append(
             f"{MARGINALS}: every column of the queries by itself, released at epsilon "
             f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
         )
 
-    def _check_affordable(self, marginals: Part[Marginal], accountant: Accountant | None) -> None:
+    def _check_affordable(self, first: MarginalPlan, accountant: Accountant | None) -> None:
         """Refuse if the budget reaches for the marginals but not for what follows.
 
         What is settled now may not be once there is one more candidate.
         """
-        first = quote_of([marginals], accountant, self._progress).charge
-        contests = self._contests()
-        settled = [c for c in contests.prepared.questions if c.release.settled]
-        more = sum((contest.terms.epsilon for contest in settled), Fraction(0))
-        after = replace(first, epsilon=first.epsilon + more)
-        quote_of([contests], accountant, self._progress, after=after)
+        charge = quoted([first.measurements], accountant, self._progress).charge
+        plan = self._plan()
+        settled = [each for each in plan.comparisons if each.measurement.settled]
+        more = sum((each.parameters.epsilon for each in settled), Fraction(0))
+        after = replace(charge, epsilon=charge.epsilon + more)
+        quoted([plan.measurements], accountant, self._progress, after=after)
 
-    def _contests(self) -> Part[Contest]:
+    def _plan(self) -> ComparisonPlan:
         self._progress("Reading the synthetic tables")
-        asked = [self._rules.asked(query) for query in self._queries]
-        part = self._part(asked, contest_of)
-        questions, prepared = part.prepared.demand(), part.prepared
-        self._rules.check(
-            [*(c.query for c in questions), *(query for query, _ in prepared.refused)]
-        )
+        bound = self._bound([self._parameters.request(query) for query in self._queries])
+        plan = select_estimators(bound)
+        plan.bound.check()
+        refused = [query for query, _ in plan.bound.refusals]
+        self._parameters.check([*(each.query for each in plan.comparisons), *refused])
         if self._refused is None:
             # What the candidates themselves cannot answer is not asked for a reference's sake: what
             # it costs was not weighed before that was paid for.
-            self._refused = {each.id: each for each in prepared.left_out}
-        left = tuple(c for c in questions if c.query.id not in self._refused)
-        return replace(part, prepared=replace(prepared, questions=left))
+            self._refused = {each.id: each for each in plan.bound.left_out}
+        left = tuple(c for c in plan.comparisons if c.query.id not in self._refused)
+        return replace(plan, comparisons=left)
 
-    def _part(self, asked: Sequence[QueryRequest], make: Maker[Made]) -> Part[Made]:
+    def _bound(self, requests: Sequence[QueryRequest]) -> BoundWorkload:
         telling = list(self._kinds.values()).count("candidate")
         tables = SyntheticTables(list(self._tables.values()), self._private, telling)
-        return part_of(tables, asked, self._rules.terms.facts, make, self._unit, self._queries)
+        columns = self._parameters.parameters.columns
+        return bind(tables, requests, columns, self._unit, others=self._queries)
 
     def _columns(self) -> tuple[tuple[Column, ...], pd.DataFrame]:
-        """Return the columns of the marginals, and the rows of the first candidate."""
+        """The columns of the marginals, and the rows of the first candidate."""
         tables = SyntheticTables(list(self._tables.values()))
         names = sorted({name for query in self._queries for name in query.mentioned})
-        return columns_of(tables, names, kinds(self._rules.terms.facts, tables.columns))
+        stated = kinds(self._parameters.parameters.columns, tables.columns)
+        return columns_of(tables, names, stated)
 
-    def _marginals(self, columns: Sequence[Column], epsilon: Fraction) -> Part[Marginal]:
-        terms = self._rules.terms.at(epsilon / max(1, len(columns)))
-        asked = [QueryRequest(query, terms) for column in columns for query in column.queries]
-        part = self._part(asked, counting)
-        part.prepared.demand()
-        return part
+    def _marginals(self, columns: Sequence[Column], epsilon: Fraction) -> MarginalPlan:
+        parameters = self._parameters.parameters.at(epsilon / max(1, len(columns)))
+        bound = self._bound(
+            [QueryRequest(query, parameters) for column in columns for query in column.queries]
+        )
+        plan = select_marginals(bound)
+        plan.bound.check()
+        return plan
 
-    def _paid(self, part: Part[Any], accountant: Accountant | None, noise: Noise) -> Outputs:
-        """Return the answers of one stage; its cost and what went wrong are noted."""
-        answers = measure([part], accountant, noise, self._progress)
-        self._costs.append(cost_of(answers.quote, accountant, self._unit))
-        if not answers.recorded:
+    def _measured(
+        self, measurements: MeasurementSet, accountant: Accountant | None, noise: Noise
+    ) -> Outputs:
+        """Outputs of one stage; its cost and what went wrong are noted."""
+        outputs = measure([measurements], accountant, noise, self._progress)
+        self._costs.append(cost_of(outputs.quote, accountant, self._unit))
+        if not outputs.recorded:
             self._notes.append(UNRECORDED)
-        return answers
+        return outputs
 
     def _add(self, name: str, frame: pd.DataFrame, kind: CandidateKind) -> None:
         self._check_free(name)
@@ -283,14 +297,16 @@ class _Run:
             raise ParameterError(f"a candidate cannot be called {name!r}; give it another name")
 
 
-def _merged(contests: Sequence[Contest], evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Return evidence of independent draws: a query under two ids is one of their weight."""
-    found: dict[tuple[object, ...], Evidence] = {}
-    for contest, each in zip(contests, evidence, strict=True):
-        asked = contest.release.key, contest.intervals
-        before = found.get(asked)
-        found[asked] = replace(each, weight=each.weight + (before.weight if before else 0))
-    return list(found.values())
+def _merged(
+    comparisons: Sequence[PlannedComparison], evidence: Sequence[Evidence]
+) -> list[Evidence]:
+    """Evidence of independent draws: a query under two ids is one of their weight."""
+    merged: dict[tuple[object, ...], Evidence] = {}
+    for comparison, each in zip(comparisons, evidence, strict=True):
+        draw = comparison.measurement.cache_key, comparison.intervals
+        before = merged.get(draw)
+        merged[draw] = replace(each, weight=each.weight + (before.weight if before else 0))
+    return list(merged.values())
 
 
 def _added(costs: Sequence[Cost]) -> Cost:

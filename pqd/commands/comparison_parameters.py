@@ -11,8 +11,8 @@ from deciders.exact import positive
 from pqd.budgets import stated_budget
 from pqd.errors import DeciderError, ParameterError
 from pqd.parameters import Parameters, Tolerance
-from pqd.planning.decisions import QueryRequest
-from pqd.planning.estimates import AUTO, RELEASES
+from pqd.planning.binding import QueryRequest
+from pqd.planning.choose_estimator import AUTO, ESTIMATORS
 
 if TYPE_CHECKING:
     from deciders.exact import Number
@@ -23,13 +23,13 @@ Stated = TypeVar("Stated")
 
 @dataclass(frozen=True, slots=True)
 class ComparisonParameters:
-    """What is compared beside the tables: terms, and what differs from query to query.
+    """What is compared beside the tables: parameters, and what differs from query to query.
 
     ``weights`` and ``tolerances`` are by query id; ``references`` is the budget of the independent
     marginals, None without reference candidates.
     """
 
-    terms: Parameters
+    parameters: Parameters
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
     references: Fraction | None = None
@@ -37,18 +37,19 @@ class ComparisonParameters:
     @classmethod
     def parse(
         cls,
-        terms: Parameters,
+        parameters: Parameters,
         weights: Mapping[str, Number] | None = None,
         tolerances: Mapping[str, Number] | None = None,
         references: Number | None = None,
     ) -> ComparisonParameters:
         """Read what a caller gave; PqdError names what is wrong."""
-        if terms.decider not in {AUTO, *RELEASES}:
+        if parameters.mechanism not in {AUTO, *ESTIMATORS}:
             raise DeciderError(
-                f"there is no estimator {terms.decider!r}; use {AUTO} or {', '.join(RELEASES)}"
+                f"there is no estimator {parameters.mechanism!r}; "
+                f"use {AUTO} or {', '.join(ESTIMATORS)}"
             )
         return cls(
-            terms,
+            parameters,
             {name: positive(value, f"weight of {name}") for name, value in (weights or {}).items()},
             {name: Tolerance.parse(value) for name, value in (tolerances or {}).items()},
             None if references is None else stated_budget(references),
@@ -58,10 +59,10 @@ class ComparisonParameters:
         """Return what a query counts in the leaderboard."""
         return self._of(self.weights, query, Fraction(1))
 
-    def asked(self, query: Query) -> QueryRequest:
-        """Return a query on its own terms."""
-        tolerance = self._of(self.tolerances, query, self.terms.tolerance)
-        return QueryRequest(query, replace(self.terms, tolerance=tolerance))
+    def request(self, query: Query) -> QueryRequest:
+        """Request of a query on its own terms."""
+        tolerance = self._of(self.tolerances, query, self.parameters.tolerance)
+        return QueryRequest(query, replace(self.parameters, tolerance=tolerance))
 
     def _of(self, stated: Mapping[str, Stated], query: Query, otherwise: Stated) -> Stated:
         names = (name for name in (query.id, query.block) if name in stated)

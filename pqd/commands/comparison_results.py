@@ -1,4 +1,4 @@
-"""What the release of a contest says of each candidate, by post-processing."""
+"""Results of a comparison: what one estimate says of each candidate, by post-processing."""
 
 from __future__ import annotations
 
@@ -18,35 +18,39 @@ if TYPE_CHECKING:
     from deciders import Interval, Noise
     from deciders.estimators import Estimator
     from pqd.execution import Outputs
-    from pqd.planning.estimates import Contest
+    from pqd.planning.estimates import PlannedComparison
 
 # Of a candidate that cannot be within: nothing is drawn for it.
 _NEVER = Decision(outcome=False, p_value=0.0)
 
 
 def outcome_of(
-    contest: Contest, answers: Outputs, candidates: Sequence[str], weight: Fraction, noise: Noise
+    comparison: PlannedComparison,
+    outputs: Outputs,
+    candidates: Sequence[str],
+    weight: Fraction,
+    noise: Noise,
 ) -> tuple[ComparedQuery, Evidence]:
     """Return one query of the report, and its evidence for the leaderboard."""
-    released = answers.released(contest.release)
-    estimator = contest.release.estimator
+    released = outputs[comparison.measurement]
+    estimator = comparison.measurement.estimator
     estimate = low = high = None
     if isinstance(estimator, SplitMargins):
-        epsilon = contest.terms.epsilon
+        epsilon = comparison.parameters.epsilon
         decisions = [
             estimator.decision(released, interval, epsilon) if interval else _NEVER
-            for interval in contest.intervals
+            for interval in comparison.intervals
         ]
         cells = tuple(
-            _cell(contest, number, name, d.outcome, d.p_value, margin=d.margin)
+            _cell(comparison, number, name, d.outcome, d.p_value, margin=d.margin)
             for number, (name, d) in enumerate(zip(candidates, decisions, strict=True))
         )
-        evidence = _split_evidence(contest, decisions, weight)
+        evidence = _split_evidence(comparison, decisions, weight)
     else:
-        outcome = _Joint(contest, estimator, released, candidates)
+        outcome = _Joint(comparison, estimator, released, candidates)
         cells, evidence = outcome.cells(), outcome.evidence(weight)
         estimate, (low, high) = outcome.estimate, outcome.ends
-    query = contest.query
+    query = comparison.query
     return (
         ComparedQuery(
             id=query.id or "",
@@ -56,21 +60,21 @@ def outcome_of(
             p=None if query.p is None else float(query.p),
             where=query.where,
             weight=plain(weight),
-            tolerance=contest.terms.tolerance.text,
-            estimator=contest.taken,
-            reason=contest.reason,
-            estimators=contest.facts,
-            epsilon=contest.release.cost,
-            tau_min=contest.tau_min,
+            tolerance=comparison.parameters.tolerance.text,
+            estimator=comparison.taken,
+            reason=comparison.reason,
+            estimators=comparison.facts,
+            epsilon=comparison.measurement.cost,
+            tau_min=comparison.tau_min,
             cells=cells,
             closest=_closest(cells),
-            estimate=_shown(estimate, contest.scale),
-            low=_shown(low, contest.scale),
-            high=_shown(high, contest.scale),
+            estimate=_shown(estimate, comparison.scale),
+            low=_shown(low, comparison.scale),
+            high=_shown(high, comparison.scale),
             block=query.block,
             group=query.group,
-            counted=contest.release.counted,
-            replayed=contest.release.key in answers.quote.known,
+            counted=comparison.measurement.counted,
+            replayed=outputs.replayed(comparison.measurement),
             simulated=noise.simulated,
         ),
         evidence,
@@ -82,34 +86,38 @@ class _Joint:
 
     def __init__(
         self,
-        contest: Contest,
+        comparison: PlannedComparison,
         estimator: Estimator,
         released: EstimatorOutput,
         candidates: Sequence[str],
     ) -> None:
-        self._contest, self._names = contest, candidates
+        self._comparison, self._names = comparison, candidates
         self._estimator, self._released = estimator, released
-        self._epsilon = contest.terms.epsilon
+        self._epsilon = comparison.parameters.epsilon
         self.estimate = self._estimator.estimate(released)
-        alpha = contest.terms.alpha
-        self.ends = contest.ends(self._estimator.confidence(released, self._epsilon, alpha))
+        alpha = comparison.parameters.alpha
+        self.ends = comparison.ends(self._estimator.confidence(released, self._epsilon, alpha))
         asked = self._estimator, released
-        self._within = [within(*asked, i, self._epsilon) if i else 1.0 for i in contest.intervals]
-        self._outside = [outside(*asked, i, self._epsilon) if i else 0.0 for i in contest.intervals]
+        self._within = [
+            within(*asked, i, self._epsilon) if i else 1.0 for i in comparison.intervals
+        ]
+        self._outside = [
+            outside(*asked, i, self._epsilon) if i else 0.0 for i in comparison.intervals
+        ]
 
     def cells(self) -> tuple[Cell, ...]:
         return tuple(self._judged(number) for number in range(len(self._names)))
 
     def _judged(self, number: int) -> Cell:
-        contest = self._contest
-        interval, centre = contest.intervals[number], contest.answers[number]
+        comparison = self._comparison
+        interval, centre = comparison.intervals[number], comparison.answers[number]
         yes = interval is not None and inside(self._estimator, self._released, interval)
         p_value = 0.0 if interval is None else self._claimed(interval, outcome=yes)
         gaps = [
-            None if value is None or centre is None else plain(value * contest.scale - centre)
+            None if value is None or centre is None else plain(value * comparison.scale - centre)
             for value in (self.estimate, *self.ends)
         ]
-        return _cell(contest, number, self._names[number], yes, p_value, gaps=gaps)
+        return _cell(comparison, number, self._names[number], yes, p_value, gaps=gaps)
 
     def _claimed(self, interval: Interval, *, outcome: bool) -> float | None:
         return claimed(self._estimator, self._released, interval, self._epsilon, outcome=outcome)
@@ -119,7 +127,7 @@ class _Joint:
 
     def _never(self, a: int, b: int) -> float:
         """Return the p-value of the claim that the answer is in no part of b's interval off a's."""
-        first, second = self._contest.intervals[a], self._contest.intervals[b]
+        first, second = self._comparison.intervals[a], self._comparison.intervals[b]
         if second is None:
             return 0.0
         if first is None:
@@ -143,7 +151,9 @@ def _beyond(first: Span, second: Span) -> list[Span]:
     return [(x, y) for x, y in parts if x < y]
 
 
-def _split_evidence(contest: Contest, decisions: Sequence[Decision], weight: Fraction) -> Evidence:
+def _split_evidence(
+    comparison: PlannedComparison, decisions: Sequence[Decision], weight: Fraction
+) -> Evidence:
     """Return the evidence of decisions that were drawn one by one."""
     chances = [1.0 if d.p_value is None else d.p_value for d in decisions]
     held = [p if d.outcome else 1.0 for d, p in zip(decisions, chances, strict=True)]
@@ -151,7 +161,7 @@ def _split_evidence(contest: Contest, decisions: Sequence[Decision], weight: Fra
 
     def never(a: int, b: int) -> float:
         """Return the p-value of the claim that a is within or b outside."""
-        first, second = contest.intervals[a], contest.intervals[b]
+        first, second = comparison.intervals[a], comparison.intervals[b]
         if first and second and first.lower <= second.lower and second.upper <= first.upper:
             return 0.0
         return min(1.0, 2 * min(held[a], refuted[b]))
@@ -160,7 +170,7 @@ def _split_evidence(contest: Contest, decisions: Sequence[Decision], weight: Fra
 
 
 def _cell(
-    contest: Contest,
+    comparison: PlannedComparison,
     number: int,
     name: str,
     yes: bool,  # noqa: FBT001 - what the cell says
@@ -169,17 +179,21 @@ def _cell(
     margin: int | None = None,
     gaps: Sequence[int | float | None] = (None, None, None),
 ) -> Cell:
-    interval, centre, scale = contest.intervals[number], contest.answers[number], contest.scale
+    interval, centre, scale = (
+        comparison.intervals[number],
+        comparison.answers[number],
+        comparison.scale,
+    )
     gap, low, high = gaps
     return Cell(
         candidate=name,
         q_synthetic=None if centre is None else plain(centre),
-        tau=plain(contest.taus[number]),
+        tau=plain(comparison.taus[number]),
         lower=plain(interval.lower * scale) if interval else None,
         upper=plain(interval.upper * scale) if interval else None,
         outcome="yes" if yes else "no",
-        error=contest.errors[number],
-        alpha=contest.terms.alpha,
+        error=comparison.errors[number],
+        alpha=comparison.parameters.alpha,
         p_value=p_value,
         margin=margin,
         gap=gap,

@@ -12,9 +12,9 @@ from reports.text.numbers import budget_text, epsilon_text, p_value_text, thresh
 from reports.text.query import proof_sentence
 
 if TYPE_CHECKING:
+    from pqd.accounting.accountant import Quote
     from pqd.errors import PqdError
-    from pqd.execution import Quote
-    from pqd.planning.decisions import Question
+    from pqd.planning.decisions import PlannedVerdict
     from pqd.spec import Check
     from reports.models.audit import Verdict
 
@@ -62,25 +62,27 @@ def broken(check: Check, name: str, error: PqdError) -> CheckResult:
     return _entry(check, name, "broken", "error", str(error), exit_code=error.exit_code)
 
 
-def planned(check: Check, name: str, questions: Sequence[Question], quote: Quote) -> CheckResult:
-    """Return the entry of a check that was only planned: its cost by itself, and its worth."""
-    drawn = list({id(draw): draw for q in questions for draw in q.draws}.values())
-    new = [draw for draw in drawn if quote.new.get(draw.key) is draw]
+def planned(
+    check: Check, name: str, verdicts: Sequence[PlannedVerdict], quote: Quote
+) -> CheckResult:
+    """Entry of a check that was only planned: its cost by itself, and its worth."""
+    measurements = list({id(v.measurement): v.measurement for v in verdicts}.values())
+    new = [each for each in measurements if quote.new.get(each.cache_key) is each]
     if new:
-        alone = price(grouped([draw.share for draw in new]))
-        joint = any(draw.joint for draw in new)
+        alone = price(grouped([each.composition_cost for each in new]))
+        joint = any(each.joint for each in new)
         parts = [
             f"epsilon {epsilon_text(alone.epsilon)} {'with its batch' if joint else 'by itself'}"
         ]
-    elif any(draw.key in quote.new for draw in drawn):
+    elif any(each.cache_key in quote.new for each in measurements):
         parts = ["costs nothing: another check asks the same"]
     else:
-        settled = all(q.settled for q in questions)
+        settled = all(verdict.settled for verdict in verdicts)
         parts = [
             f"costs nothing: {'no table can answer otherwise' if settled else 'known already'}"
         ]
-    unproved = dict.fromkeys(filter(None, (proof_sentence(q.taken) for q in questions)))
-    low = [q for q in questions if q.taken.worst > q.terms.alpha]
+    unproved = dict.fromkeys(filter(None, (proof_sentence(q.taken) for q in verdicts)))
+    low = [q for q in verdicts if q.taken.worst > q.criteria.alpha]
     parts += unproved
     if low:
         least = max(q.taken.tau_min or 0 for q in low)
@@ -89,7 +91,7 @@ def planned(check: Check, name: str, questions: Sequence[Question], quote: Quote
         parts.append(f"about epsilon {budget_text(needed)} would do" if needed else "raise tau")
     elif not unproved:
         parts.append("decidable")
-    parts.append(f"by {', '.join(sorted({q.choice.taken.decider.id for q in questions}))}")
+    parts.append(f"by {', '.join(sorted({q.choice.taken.decider.id for q in verdicts}))}")
     return _entry(check, name, "planned", "pass", "; ".join(parts))
 
 

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import grouped
-from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import open_table
-from pqd.parameters import Criteria, Parameters, privacy_unit
-from pqd.planning.binding import prepare
+from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
+from pqd.planning.binding import QueryRequest, bind
 from pqd.planning.choose_decider import AUTO
-from pqd.planning.decisions import QueryRequest, asks, examined
-from pqd.planning.table_separation import check_separation
+from pqd.planning.decisions import decider_plan, planned_verdict
+from pqd.planning.table_separation import separate_tables
 from pqd.sql.workload_files import as_queries
 from reports.models.plan import PlannedQuery, PlanReport
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from deciders.exact import Number
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.planning.decisions import Decidable
+    from pqd.planning.decisions import DeciderPlan
     from pqd.sql.query import Query
 
 
@@ -48,43 +46,45 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     PqdError
         QueryError, TableError, ParameterError or DeciderError; the message names the query.
     """
-    terms = Criteria.of(
+    criteria = Criteria.of(
         tau=tau,
         alpha=alpha,
-        decider=decider,
+        mechanism=decider,
         columns=columns,
-        detailed=detailed,
-        planning=True,
+        detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )
-    terms = terms if epsilon is None else terms.at(epsilon)
-    return run_plan(synthetic, as_queries(queries), terms, privacy_unit(unit, max_rows))
+    criteria = criteria if epsilon is None else criteria.at(epsilon)
+    return run_plan(synthetic, as_queries(queries), criteria, privacy_unit(unit, max_rows))
 
 
 def run_plan(
-    synthetic: object, queries: tuple[Query, ...], terms: Criteria, unit: PrivacyUnit | None = None
+    synthetic: object,
+    queries: tuple[Query, ...],
+    criteria: Criteria,
+    unit: PrivacyUnit | None = None,
 ) -> PlanReport:
     """Plan ``queries``; see ``plan``."""
-    table = open_table(synthetic, "synthetic")
-    tables = SyntheticTables([table])
-    check_separation(tables)
-    asked = [QueryRequest(query, terms) for query in queries]
-    found: tuple[Decidable, ...]
+    tables = separate_tables(None, synthetic)
+    requests = [QueryRequest(query, criteria) for query in queries]
+    bound = bind(tables, requests, criteria.columns, unit)
     epsilon = total = None
-    if isinstance(terms, Parameters):
-        priced = prepare(tables, asked, terms.facts, asks, unit=unit)
-        shares = [question.share for question in priced.demand() if not question.settled]
-        epsilon, total = terms.epsilon, price(grouped(shares)).epsilon
-        found, notes, left_out = priced.questions, priced.notes, priced.left_out
+    plans: tuple[DeciderPlan, ...]
+    if isinstance(criteria, Parameters):
+        bound, verdicts = bound.select(planned_verdict)
+        costs = [
+            verdict.measurement.composition_cost for verdict in verdicts if not verdict.settled
+        ]
+        epsilon, total, plans = criteria.epsilon, price(grouped(costs)).epsilon, verdicts
     else:
-        open_ = prepare(tables, asked, terms.facts, examined, unit=unit)
-        found, notes, left_out = open_.demand(), open_.notes, open_.left_out
+        bound, plans = bound.select(decider_plan)
+    bound.check()
     return PlanReport(
-        tuple(PlannedQuery(**question.facts()) for question in found),
-        table.label,
-        terms.tolerance.text,
+        tuple(PlannedQuery(**plan.facts()) for plan in plans),
+        tables.label,
+        criteria.tolerance.text,
         epsilon,
-        terms.alpha,
-        notes,
+        criteria.alpha,
+        bound.notes,
         total,
-        left_out,
+        bound.left_out,
     )

@@ -14,7 +14,7 @@ Both are drawn with a fixed seed: the first from what was released, the second f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,8 @@ import numpy as np
 
 from deciders.estimators import LaplaceEstimate
 from pqd.errors import ParameterError
-from pqd.planning.decisions import QueryRequest, measured_on
-from pqd.planning.estimates import Release
+from pqd.planning.estimates import EstimatorMeasurement
+from pqd.planning.statistics import lattice_of
 from pqd.sql.grouping import grouped
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, fold_case, quote_identifier
@@ -33,10 +33,10 @@ from reports.text.numbers import number_text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deciders import Histogram
-    from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.execution import Outputs
+    from pqd.measurement import MeasurementSet
+    from pqd.planning.binding import BoundQuery, BoundWorkload
     from pqd.sql.schema import Schema
 
 MARGINALS = "independent marginals"
@@ -135,42 +135,57 @@ def _sql(number: float) -> str:
     return repr(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
-class Marginal(Release):
-    """The count of one group of a marginal.
+class Marginal(EstimatorMeasurement):
+    """Measurement of one group's count of a marginal.
 
-    It never shares its draw with a release of the comparison: a candidate that was made from the
+    It never shares its draw with an estimate of the comparison: a candidate that was made from the
     noise that it is judged by would look better than it is.
     """
 
-    def mechanism(self) -> Mapping[str, Any]:
-        """Return what is asked of the histogram, as ``Measurement.mechanism`` says."""
-        return {**super().mechanism(), "kind": "marginal"}
+    kind = "marginal"
 
 
-def counting(
-    asked: QueryRequest,
-    task: Statistic,
-    columns: tuple[tuple[str, str], ...],
-    unit: PrivacyUnit | None,
-    _found: tuple[Histogram, ...],
-) -> Marginal:
-    """Return the release of one group's count."""
-    lattice, _ = measured_on(asked.query, task)
-    estimator = LaplaceEstimate.on("COUNT", lattice)
-    return Marginal(asked.query, asked.priced, task, columns, unit, estimator)
+@dataclass(frozen=True, slots=True)
+class MarginalPlan:
+    """The counts of all marginals, and how they are measured."""
+
+    bound: BoundWorkload
+    marginals: tuple[Marginal, ...]
+
+    @property
+    def measurements(self) -> MeasurementSet:
+        """What is measured: every count."""
+        return self.bound.measurement_set(self.marginals)
+
+
+def select_marginals(bound: BoundWorkload) -> MarginalPlan:
+    """Plan the count of every group."""
+    return MarginalPlan(*bound.select(_marginal))
+
+
+def _marginal(bound: BoundQuery) -> Marginal:
+    lattice, _ = lattice_of(bound.query, bound.statistic)
+    return Marginal(
+        bound.query,
+        bound.statistic,
+        bound.kinds,
+        bound.unit,
+        bound.parameters.epsilon,
+        LaplaceEstimate.on("COUNT", lattice),
+    )
 
 
 def marginals(
-    columns: Sequence[Column], releases: Sequence[Marginal], answers: Outputs, rows: int
+    columns: Sequence[Column], plan: MarginalPlan, outputs: Outputs, rows: int
 ) -> pd.DataFrame:
-    """Return a table of ``rows`` rows, each column drawn by itself from its released counts.
+    """Table of ``rows`` rows, each column drawn by itself from its released counts.
 
-    Guarantee: post-processing of the releases.
+    Guarantee: post-processing of the measurements.
     """
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
     rng = np.random.default_rng(_SEED)
-    counts = {release.id: answers.released(release).numbers[0] for release in releases}
+    counts = {marginal.id: outputs[marginal].numbers[0] for marginal in plan.marginals}
     drawn = {}
     for column in columns:
         held = np.array([max(0, counts[query.id or ""]) for query in column.queries], float)

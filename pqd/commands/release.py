@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from deciders import SecureNoise
 from deciders.batch.verdicts import reach
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
-from pqd.batches.answers import Made, Member, asking, batches
+from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import corrected
 from pqd.budgets import total_budget
-from pqd.commands.audit import cost_of, part_of
+from pqd.commands.results import cost_of
 from pqd.engine.export import check_new, write_frame
-from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import open_table
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
-from pqd.execution import Accountant, Outputs, Part, measure
+from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
+from pqd.planning.binding import QueryRequest, bind
 from pqd.planning.choose_decider import AUTO
-from pqd.planning.decisions import QueryRequest
-from pqd.planning.table_separation import check_separation
+from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
 from pqd.sql.predicate import atoms
 from pqd.sql.workload_files import as_queries
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from deciders import Noise
     from deciders.batch.base import BatchOutput
     from deciders.exact import Number
-    from pqd.batches.batch import BatchMeasurement
-    from pqd.engine.tables import Table
+    from pqd.batches.answers import PlannedBatch
+    from pqd.planning.binding import BoundQuery
     from pqd.sql.query import Query
 
 _UNRECORDED = (
@@ -103,7 +102,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         tau=1,
         epsilon=total_budget(total_epsilon),
         alpha=alpha,
-        decider=mechanism,
+        mechanism=mechanism,
         columns=columns,
     )
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
@@ -127,75 +126,62 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     private: object,
     synthetic: object,
     queries: tuple[Query, ...],
-    terms: Parameters,
+    parameters: Parameters,
     noise: Noise,
     progress: Progress = silent,
     *,
     accountant: Accountant | None = None,
     table: Path | None = None,
 ) -> ReleaseReport:
-    """Release with ``noise``; see ``release``.  Without a purse no account is kept."""
-    _check(queries, terms)
-    secret, public = open_table(private, "private"), open_table(synthetic, "synthetic")
-    tables = SyntheticTables([public], secret)
-    check_separation(tables, accountant)
+    """Release with ``noise``; see ``release``.  Without an accountant no account is kept."""
+    _check(queries, parameters)
+    tables = separate_tables(private, synthetic, accountant=accountant)
     progress("Reading the synthetic table")
-    part = part_of(
-        tables, [QueryRequest(query, terms) for query in queries], terms.facts, Member.of
-    )
-    members = part.prepared.demand()
-    if not members:
+    requests = [QueryRequest(query, parameters) for query in queries]
+    bound = bind(tables, requests, parameters.columns)
+    bound.check()
+    if not bound.queries:
         raise NothingSelectedError("there is no query to answer")
     progress("Rehearsing on the synthetic table")
-    made = batches(members, part, tables.tables[0], terms)
-    taken = tuple(one.batch for one in made)
-    drawn = Part(part.engine, part.private, asking(part, taken))
+    plan = select_batches(bound, parameters)
     # Before the charge: what may take long, or fail, must not come after it.
-    reaches = {one.batch.name: _reaches(one, terms.alpha) for one in made}
-    answers = measure([drawn], accountant, noise, progress)
-    notes = [*part.prepared.notes, *_remarks(made)]
-    notes += [] if answers.recorded else [_UNRECORDED]
+    reaches = {one.batch.name: _reaches(one, parameters.alpha) for one in plan.batches}
+    outputs = measure([plan.measurements], accountant, noise, progress)
+    notes = [*bound.notes, *_remarks(plan)]
+    notes += [] if outputs.recorded else [_UNRECORDED]
     if table is not None:
         progress("Drawing the table")
-        notes.append(_drawn(part, tables.tables[0], made, answers, table))
+        notes.append(_drawn(plan, outputs, table))
     return ReleaseReport(
-        queries=tuple(_released(member, made, answers, reaches) for member in members),
-        batches=tuple(one.facts(replayed=one.batch.key in answers.quote.known) for one in made),
-        private=part.private.label,
-        synthetic=public.label,
-        epsilon=terms.epsilon,
-        alpha=terms.alpha,
-        cost=cost_of(answers.quote, accountant, None),
+        queries=tuple(_released(query, plan, outputs, reaches) for query in bound.queries),
+        batches=tuple(one.facts(replayed=outputs.replayed(one.batch)) for one in plan.batches),
+        private=tables.private_label,
+        synthetic=tables.label,
+        epsilon=parameters.epsilon,
+        alpha=parameters.alpha,
+        cost=cost_of(outputs.quote, accountant, None),
         simulated=noise.simulated,
         notes=tuple(notes),
-        refused=part.prepared.left_out,
+        refused=bound.left_out,
     )
 
 
-def _unsure(batch: BatchMeasurement) -> tuple[str, ...]:
-    """Return the conditions that a private row may meet as no class does."""
-    classes = batch.plan.classes
-    return classes.unsure if classes else ()
-
-
-def _drawn(
-    part: Part[Member], synthetic: Table, made: Sequence[Made], answers: Outputs, table: Path
-) -> str:
+def _drawn(plan: ReleasePlan, outputs: Outputs, table: Path) -> str:
     """Write the corrected copy and say what it is; a failure is told, since all is paid for."""
-    found = corrected(part.engine, synthetic, part.prepared.schema, made, answers)
+    copy = corrected(plan, outputs)
     try:
-        write_frame(found.frame, table)
+        write_frame(copy.frame, table)
     except RunError as error:
         return f"{error}. Asked again, the answers cost nothing."
-    return f"{table.name}: {found.note}"
+    return f"{table.name}: {copy.note}"
 
 
-def _check(queries: Sequence[Query], terms: Parameters) -> None:
+def _check(queries: Sequence[Query], parameters: Parameters) -> None:
     """Refuse what no mechanism is for, before any table is read."""
     names = [AUTO, *TOGETHER]
-    if terms.decider not in names:
+    if parameters.mechanism not in names:
         known = ", ".join(names)
-        raise ParameterError(f"mechanism {terms.decider!r} is not known; use one of {known}")
+        raise ParameterError(f"mechanism {parameters.mechanism!r} is not known; use one of {known}")
     for query in queries:
         if query.aggregate not in {"COUNT", "SUM"}:
             raise QueryError(
@@ -206,9 +192,9 @@ def _check(queries: Sequence[Query], terms: Parameters) -> None:
             )
 
 
-def _remarks(made: Sequence[Made]) -> Iterator[str]:
-    """Yield what else is public of the batches."""
-    for one in made:
+def _remarks(plan: ReleasePlan) -> Iterator[str]:
+    """Notes on what else is public of the batches."""
+    for one in plan.batches:
         if one.choice.error >= one.choice.size / 2 > 0:
             yield (
                 f"{one.batch.name}: rehearsed, the answers err by half their size or more: at this "
@@ -221,7 +207,7 @@ def _remarks(made: Sequence[Made]) -> Iterator[str]:
             )
         if note := one.batch.plan.note:
             yield f"{one.batch.name}: {note}"
-        if unsure := _unsure(one.batch):
+        if unsure := one.unsure:
             more = f" and {len(unsure) - 3:,} more" if len(unsure) > 3 else ""
             yield (
                 f"{one.batch.name}: what can hold together of {', '.join(unsure[:3])}{more} is "
@@ -235,12 +221,11 @@ Reaches = tuple[int | None, ...]
 
 
 def _released(
-    member: Member, made: Sequence[Made], answers: Outputs, reaches: Mapping[str, Reaches]
+    bound: BoundQuery, plan: ReleasePlan, outputs: Outputs, reaches: Mapping[str, Reaches]
 ) -> ReleasedQuery:
-    """Return one query with its answer."""
-    one = next(each for each in made if each.measured == member.task.measured)
-    found, place = answers.batched(one.batch), one.places[member.asks]
-    query, scale = member.query, one.scale
+    """One query with its answer."""
+    one, place = plan.batch_of(bound)
+    found, query, scale = outputs[one.batch], bound.query, scale_of(bound)
     low, high = _thresholds(found, place, len(one.places)) if one.measured else (None, None)
     # To whole units, which is what every answer about a table is made of.
     released = round(found.answers[place])
@@ -252,7 +237,7 @@ def _released(
         attribute=query.attribute,
         where=query.where,
         batch=one.batch.name,
-        q_synthetic=plain(member.synthetic),
+        q_synthetic=plain(synthetic_sum(bound)),
         answer=plain(released * scale),
         low=plain(ends[0] * scale) if ends else None,
         high=plain(ends[1] * scale) if ends else None,
@@ -264,21 +249,22 @@ def _released(
     )
 
 
-def _reaches(one: Made, alpha: Number) -> Reaches:
+def _reaches(one: PlannedBatch, alpha: Number) -> Reaches:
     """Return how far noise reaches but with chance ``alpha``, where it is all that is wrong."""
     batch, noise = one.batch, one.batch.plan.noise(one.batch.epsilon)
     if noise is None:
-        return (None,) * len(batch.tasks)
-    unsure, known = set(_unsure(batch)), {law: reach(law, alpha) for law in set(noise)}
+        return (None,) * len(batch.statistics)
+    unsure, known = set(one.unsure), {law: reach(law, alpha) for law in set(noise)}
     met = (
-        set() if t.predicate is None else {a.sql for a in atoms(t.predicate)} for t in batch.tasks
+        set() if t.predicate is None else {a.sql for a in atoms(t.predicate)}
+        for t in batch.statistics
     )
     return tuple(
         None if names & unsure else known[law] for names, law in zip(met, noise, strict=True)
     )
 
 
-def _ends(one: Made, released: int, reach: int | None) -> tuple[int, int] | None:
+def _ends(one: PlannedBatch, released: int, reach: int | None) -> tuple[int, int] | None:
     """Return ends that hold the exact answer, in units."""
     if reach is None:
         return None

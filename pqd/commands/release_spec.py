@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deciders.errors import ParameterError
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.commands.release import check_unit, run_release
-from pqd.execution import Accountant
 from pqd.parameters import Parameters
 from pqd.progress import Progress, silent
 from pqd.spec.sources import opened, place_of_ledger, unexpanded
@@ -47,7 +47,7 @@ def run_publication(
         tau=1,
         epsilon=said.total_epsilon,
         alpha=said.alpha,
-        decider=said.mechanism,
+        mechanism=said.mechanism,
         columns=spec.columns,
     )
     accountant = Accountant(

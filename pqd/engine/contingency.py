@@ -1,4 +1,4 @@
-"""Cells: how many rows have each combination of atoms and each place on one lattice."""
+"""Contingency table: how many rows have each combination of atoms and each place on one lattice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class ContingencyTable:
 
     def __repr__(self) -> str:
         """Return the type alone: what it counts may be private, and a traceback may show this."""
-        return "Cells(...)"
+        return "ContingencyTable(...)"
 
 
 def keys_of(workload: "ScanPlan") -> list[str]:

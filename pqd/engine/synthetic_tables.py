@@ -42,6 +42,16 @@ class SyntheticTables:
         self.notes: dict[str, None] = {}
 
     @property
+    def label(self) -> str:
+        """The first table's name."""
+        return self.tables[0].label
+
+    @property
+    def private_label(self) -> str:
+        """The private table's name, empty without one."""
+        return self.private.label if self.private else ""
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the first table's columns."""
         return self.tables[0].columns

@@ -1,196 +1,242 @@
-"""From queries to questions: synthetic tables are read once, the private one not at all."""
+"""Binding: queries meet the synthetic tables, which are read once; the private one is not read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from deciders import Lattice, ParameterError, UnanswerableError, answer
-from deciders.aggregates import HALF
-from pqd.columns import (
-    Facts,
-    bounded_lattice,
-    check_stated,
-    kinds,
-    known,
-    no_column,
-    rows_of,
-    span,
-    stated_of,
-)
-from pqd.engine.cut_points import ORDERED
+from deciders import UnanswerableError
+from pqd.columns import Facts, check_stated, kinds, known, no_column
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
-from pqd.errors import PqdError
-from pqd.planning.decisions import QueryRequest
+from pqd.measurement import Kinds, Measurement, MeasurementSet
+from pqd.parameters import Criteria, Parameters
+from pqd.planning.bounds import NUMERIC, Bounds, beyond_bounds
 from pqd.planning.query_warnings import WARNING, Constants, warnings_of
+from pqd.planning.refusals import Refusal, Refusals, refusal_facts
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.schema import fold_case
-from reports.models.refusals import Refused
 
 if TYPE_CHECKING:
     from deciders import Histogram
     from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.measurement import Measurement
+    from pqd.engine.tables import Table
     from pqd.sql.query import BoundExpression, Query
     from pqd.sql.schema import Schema
+    from reports.models.refusals import Refused
 
-_CLAMPED = ("SUM", "AVG")
-_NUMERIC = (*_CLAMPED, *ORDERED)
+Selected = TypeVar("Selected")
 
 
-class Drawable(Protocol):
-    """A query made ready, and what must be drawn for it."""
+@dataclass(frozen=True, slots=True)
+class QueryRequest:
+    """A query, and on what terms a verdict is wanted; without a budget it is planned, or shares."""
+
+    query: Query
+    criteria: Criteria
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A query, or one group of it, that the synthetic tables can answer; all of it public.
+
+    Attributes
+    ----------
+    request
+        The query and its terms.
+    statistic
+        What the engine counts for it.
+    kinds
+        The columns that it reads, with their kinds.
+    unit
+        The privacy unit.
+    synthetic
+        The histogram of each synthetic table.
+    """
+
+    request: QueryRequest
+    statistic: Statistic
+    kinds: Kinds
+    unit: PrivacyUnit | None
+    synthetic: tuple[Histogram, ...]
 
     @property
     def query(self) -> Query:
         """The query, or one group of it."""
-        ...
+        return self.request.query
 
     @property
-    def draws(self) -> tuple[Measurement, ...]:
-        """What must be drawn."""
-        ...
+    def criteria(self) -> Criteria:
+        """The terms, perhaps without a budget."""
+        return self.request.criteria
 
+    @property
+    def parameters(self) -> Parameters:
+        """The terms with their budget; ParameterError if there is none."""
+        criteria = self.criteria
+        return criteria if isinstance(criteria, Parameters) else criteria.at(None)
 
-Made = TypeVar("Made", bound=Drawable)
-Refusal: TypeAlias = tuple["Query", PqdError]
-# Makes a query ready, given its columns with their kinds and a histogram per synthetic table.
-Maker = Callable[
-    [
-        QueryRequest,
-        Statistic,
-        tuple[tuple[str, str], ...],
-        PrivacyUnit | None,
-        tuple["Histogram", ...],
-    ],
-    Made,
-]
+    def on(self, criteria: Criteria) -> BoundQuery:
+        """The same query on other terms."""
+        return replace(self, request=QueryRequest(self.query, criteria))
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared(Generic[Made]):
-    """The questions of one run, in the order of the queries, and what else is public of it.
+class BoundWorkload:
+    """The queries of one run, bound, in their order.
 
-    ``schema`` is what they were resolved against; ``refused`` are the queries, or single groups of
-    them, that could not be made decidable, and why; ``notes`` are remarks to show.  ``whole`` says
-    that a grouped query is asked with all of its groups or not at all.
+    Attributes
+    ----------
+    tables
+        The synthetic tables, and the private one if there is any.
+    queries
+        What can be answered.
+    refusals
+        The queries, or single groups of them, that cannot, and why.
+    schema
+        What they were bound to.
+    unit
+        The privacy unit.
+    notes
+        Remarks to show.
+    whole
+        Whether a grouped query is asked with all of its groups or not at all.
     """
 
-    questions: tuple[Made, ...]
-    refused: tuple[Refusal, ...]
+    tables: SyntheticTables
+    queries: tuple[BoundQuery, ...]
+    refusals: tuple[Refusal, ...]
     schema: Schema
     unit: PrivacyUnit | None
     notes: tuple[str, ...]
     whole: bool = False
 
     @property
+    def private(self) -> Table:
+        """The private table; TypeError if there is none."""
+        if self.tables.private is None:
+            raise TypeError("nothing can be measured without a private table")
+        return self.tables.private
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Those of the notes that are to be told before anything is spent."""
         return tuple(note for note in self.notes if note.startswith(WARNING))
 
-    def demand(self) -> tuple[Made, ...]:
-        """Return the questions, or raise the first refusal that stops a run; it names the query.
-
-        What is wrong with a query stops it.  What the synthetic table gives no answer to does so
-        only where nothing is left to ask, and then with the warnings, which may tell why; else it
-        is among ``left_out``.
-        """
-        others = bool(self.questions)
-        for query, error in self.refused:
-            unanswerable = isinstance(error, UnanswerableError)
-            if not (others and unanswerable):
-                told = [f"query {query.id}: {error}", *(self.warnings if unanswerable else ())]
-                error.args = (". ".join(told),)
-                raise error
-        return self.questions
-
     @property
     def left_out(self) -> tuple[Refused, ...]:
         """What is refused, as a report shows it."""
-        return tuple(
-            Refused(id=q.id or "", sql=q.sql, reason=str(error), block=q.block, group=q.group)
-            for q, error in self.refused
+        return refusal_facts(self.refusals)
+
+    def check(self) -> None:
+        """Raise the first refusal that stops a run; it names the query.
+
+        What is wrong with a query stops it.  What the synthetic table gives no answer to does so
+        only where nothing is left to answer, and then with the warnings, which may tell why; else
+        it is among ``left_out``.
+        """
+        for query, error in self.refusals:
+            unanswerable = isinstance(error, UnanswerableError)
+            if not (self.queries and unanswerable):
+                told = [f"query {query.id}: {error}", *(self.warnings if unanswerable else ())]
+                error.args = (". ".join(told),)
+                raise error
+
+    def select(
+        self, rule: Callable[[BoundQuery], Selected]
+    ) -> tuple[BoundWorkload, tuple[Selected, ...]]:
+        """Apply ``rule`` to every query; what it refuses joins the refusals."""
+        refusals = Refusals(self.refusals)
+        pairs: list[tuple[BoundQuery, Selected]] = []
+        for bound in self.queries:
+            with refusals.of(bound.query):
+                pairs.append((bound, rule(bound)))
+        if self.whole:
+            broken = refusals.blocks
+            pairs = [pair for pair in pairs if pair[0].query.block not in broken]
+        queries = tuple(bound for bound, _ in pairs)
+        return (
+            replace(self, queries=queries, refusals=refusals.every),
+            tuple(made for _, made in pairs),
+        )
+
+    def measurement_set(self, measurements: Sequence[Measurement[Any]]) -> MeasurementSet:
+        """``measurements`` with all that it takes to make them."""
+        return MeasurementSet(
+            self.tables.engine,
+            self.private,
+            self.schema,
+            self.unit,
+            tuple(measurements),
+            self.warnings,
         )
 
 
-def prepare(
+def bind(
     tables: SyntheticTables,
-    asked: Sequence[QueryRequest],
-    facts: Facts,
-    make: Maker[Made],
-    *,
+    requests: Sequence[QueryRequest],
+    columns: Facts,
     unit: PrivacyUnit | None = None,
+    *,
     others: Sequence[Query] = (),
     whole: bool = False,
-) -> Prepared[Made]:
-    """Read the synthetic tables and make every query ready, once per group where it is grouped.
+) -> BoundWorkload:
+    """Bind every query to the synthetic tables, once per group where it is grouped.
 
-    ``facts`` are what the caller states of columns and of what is aggregated here or in ``others``;
-    of the private table the header is used.  ``whole`` leaves a grouped query out if one of its
-    groups is refused.
+    ``columns`` are what the caller states of columns and of what is aggregated here or in
+    ``others``; of the private table the header is used.
 
     Raises
     ------
     PqdError
         TableError or ParameterError for what concerns no single query.
     """
-    return _Preparation(tables, facts, unit, make, whole=whole).of(asked, others)
+    return _Binding(tables, columns, unit, whole=whole).of(requests, others)
 
 
-class _Preparation(Generic[Made]):
+class _Binding:
     """One pass over the queries; a query that is refused drops out, and the others go on."""
 
     def __init__(
-        self,
-        tables: SyntheticTables,
-        facts: Facts,
-        unit: PrivacyUnit | None,
-        make: Maker[Made],
-        *,
-        whole: bool,
+        self, tables: SyntheticTables, stated: Facts, unit: PrivacyUnit | None, *, whole: bool
     ) -> None:
-        self._tables, self._given, self._unit, self._make = tables, facts, unit, make
-        self._whole = whole
+        self._tables, self._stated, self._unit, self._whole = tables, stated, unit, whole
         self._schema: Schema = {}
-        self._refused: dict[str, tuple[Query, PqdError]] = {}
-        self._lattices: dict[tuple[str, bool], Lattice] = {}
+        self._refusals = Refusals()
         self._notes: dict[str, None] = {}
 
-    def of(self, asked: Sequence[QueryRequest], others: Sequence[Query]) -> Prepared[Made]:
-        queries = [each.query for each in asked]
+    def of(self, requests: Sequence[QueryRequest], others: Sequence[Query]) -> BoundWorkload:
+        queries = [request.query for request in requests]
         names = {name for query in queries for name in query.mentioned}
         if self._unit:
             names.add(self._unit.column)
-        stated = kinds(self._given, self._tables.columns)
+        stated = kinds(self._stated, self._tables.columns)
         self._schema = self._tables.schema(names, stated)
-        check_stated(self._given, self._schema, [*queries, *others])
+        check_stated(self._stated, self._schema, [*queries, *others])
         self._notes.update(self._tables.notes)
         self._check_unit()
         self._constants = Constants(self._tables, self._schema)
-        single = [one for each in asked for one in self._ungrouped(each)]
-        tasks = [(each, task) for each in single for task in self._task(each)]
-        workload = ScanPlan(tuple(task for _, task in tasks), self._unit)
-        histograms = self._tables.histograms(self._schema, workload)
-        questions = [
-            question
-            for (each, task), found in zip(tasks, histograms, strict=True)
-            for question in self._question(each, task, found)
-        ]
-        refused = tuple(self._refused.values())
-        return Prepared(
-            tuple(kept(questions, refused) if self._whole else questions),
-            refused,
+        self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)
+        single = [one for request in requests for one in self._ungrouped(request)]
+        statistics = [(one, statistic) for one in single for statistic in self._statistic(one)]
+        plan = ScanPlan(tuple(statistic for _, statistic in statistics), self._unit)
+        histograms = self._tables.histograms(self._schema, plan)
+        bound = tuple(
+            self._bound(request, statistic, synthetic)
+            for (request, statistic), synthetic in zip(statistics, histograms, strict=True)
+        )
+        if self._whole:
+            broken = self._refusals.blocks
+            bound = tuple(query for query in bound if query.query.block not in broken)
+        return BoundWorkload(
+            self._tables,
+            bound,
+            self._refusals.every,
             self._schema,
             self._unit,
             tuple(self._notes),
             self._whole,
         )
-
-    def _refusing(self, query: Query) -> AbstractContextManager[None, bool]:
-        """Keep the first refusal of a query, or of one of its groups."""
-        return _Refusing(query, self._refused)
 
     def _check_unit(self) -> None:
         if self._unit is None:
@@ -206,136 +252,50 @@ class _Preparation(Generic[Made]):
                 note = f'{table.label} has no "{self._unit.column}": each of its rows counts'
                 self._notes[f"{note} as one person."] = None
 
-    def _ungrouped(self, asked: QueryRequest) -> list[QueryRequest]:
-        """Return a query as it is, or once per group."""
-        query = asked.query
+    def _ungrouped(self, request: QueryRequest) -> list[QueryRequest]:
+        """A query as it is, or once per group."""
+        query = request.query
         if not query.group_by:
-            return [asked]
-        with self._refusing(query):
+            return [request]
+        with self._refusals.of(query):
             # Resolved as a whole first: its names and kinds must be right whatever the keys.
             resolved = query.resolve(self._schema)
             names = [known(self._schema, name, query) for name in query.group_by]
-            made = grouped(
+            groups = grouped(
                 query, lambda: self._tables.groups(self._schema, names, resolved, MOST_GROUPS + 1)
             )
-            return [QueryRequest(one, asked.terms) for one in made]
+            return [QueryRequest(group, request.criteria) for group in groups]
         return []
 
-    def _task(self, asked: QueryRequest) -> Iterator[Statistic]:
-        """Yield what the engine must do for a query, if it is not refused."""
-        query = asked.query
-        with self._refusing(query):
+    def _statistic(self, request: QueryRequest) -> Iterator[Statistic]:
+        """What the engine must count for a query, if it is not refused."""
+        query = request.query
+        with self._refusals.of(query):
             resolved = query.resolve(self._schema)
             self._tables.check(sorted(resolved.columns))
-            collapsed = query.aggregate in {"COUNT", "SUM"}
             measured = None
             if resolved.value is not None:
                 measured = Measure(resolved.value, None)
-                if query.aggregate in _NUMERIC:
-                    measured = self._on_lattice(query, resolved)
-            self._warn(asked, resolved)
+                if query.aggregate in NUMERIC:
+                    measured = self._bounds.measure(query, resolved)
+                    self._notes.update(self._bounds.notes)
+            self._warn(request, resolved)
+            collapsed = query.aggregate in {"COUNT", "SUM"}
             yield Statistic(resolved.predicate, measured, resolved.columns, collapsed)
 
-    def _warn(self, asked: QueryRequest, resolved: BoundExpression) -> None:
+    def _warn(self, request: QueryRequest, resolved: BoundExpression) -> None:
         """Note what is seldom meant; all of it is public."""
-        found = [*warnings_of(asked.query, asked.terms), *self._constants.slips(resolved.where)]
-        self._notes.update(dict.fromkeys(f"{WARNING}{slip}" for slip in found))
+        warnings = [
+            *warnings_of(request.query, request.criteria),
+            *self._constants.slips(resolved.where),
+        ]
+        self._notes.update(dict.fromkeys(f"{WARNING}{warning}" for warning in warnings))
 
-    def _on_lattice(self, query: Query, resolved: BoundExpression) -> Measure:
-        """Return what is aggregated on its public lattice, and note whose bounds these are."""
-        totalled = self._unit if query.aggregate == "SUM" else None
-        place = resolved.value or "", totalled is not None
-        facts = stated_of(self._given, query.attribute or "")
-        if place not in self._lattices:
-            self._lattices[place] = self._bounded(query, resolved, totalled)
-        lattice = self._lattices[place]
-        stated = facts is not None and facts.bounds is not None
-        what = f"a person's total of {query.attribute}" if totalled else query.attribute
-        if stated:
-            snapped = query.aggregate in _CLAMPED
-            between = ", and between two steps as the nearer one" if snapped else ""
-            self._notes[
-                f"Values of {what} outside {span(lattice)}, as stated, count as its ends{between}."
-            ] = None
-        elif query.aggregate in _CLAMPED:
-            if query.aggregate == "SUM" and lattice.lower == lattice.upper == 0:
-                raise UnanswerableError(
-                    f"{what} is 0 throughout in the synthetic table, so that its bounds leave "
-                    "nothing to add up; state its bounds (--bounds)"
-                )
-            self._notes[
-                f"SUM and AVG are of {what} within {span(lattice)}, which are the bounds of the "
-                "synthetic table: values outside count as its ends, and between two steps as the "
-                "nearer one. State --bounds (LOW:HIGH:STEP) if there may be any."
-            ] = None
-        if totalled:
-            return Measure(resolved.value or "", rows_of(lattice), lattice, stated=stated)
-        return Measure(resolved.value or "", lattice, stated=stated)
-
-    def _bounded(
-        self, query: Query, resolved: BoundExpression, totalled: PrivacyUnit | None
-    ) -> Lattice:
-        name = query.attribute or ""
-        facts = stated_of(self._given, name)
-        try:
-            seen = self._tables.profile(
-                self._schema, resolved.columns, resolved.value or "", totalled
-            )
-            lattice = bounded_lattice(facts, seen)
-        except ParameterError as error:
-            raise UnanswerableError(f"{name} in the synthetic table: {error}") from None
-        if lattice is None:
-            message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
-            raise UnanswerableError(message)
-        return lattice
-
-    def _question(
-        self, asked: QueryRequest, task: Statistic, found: tuple[Histogram, ...]
-    ) -> Iterator[Made]:
-        """Yield one query made ready, if it is not refused."""
-        with self._refusing(asked.query):
-            columns = tuple((name, str(self._schema[name])) for name in sorted(task.columns))
-            for note in _beyond(asked, task, found):
-                self._notes[note] = None
-            yield self._make(asked, task, columns, self._unit, found)
-
-
-def _beyond(asked: QueryRequest, task: Statistic, found: Sequence[Histogram]) -> Iterator[str]:
-    """Yield a warning if a tolerance reaches beyond bounds that the caller states."""
-    query, measured = asked.query, task.measured
-    if measured is None or measured.lattice is None or not measured.stated:
-        return
-    if query.aggregate not in ("AVG", *ORDERED):
-        return
-    lattice = measured.lattice
-    for histogram in found:
-        centre = answer(query.aggregate, histogram, query.p or HALF)
-        tolerance = asked.terms.tolerance
-        if centre is None or (tolerance.relative and not centre):
-            continue
-        middle = centre * lattice.unit
-        tau = tolerance.of(middle)
-        if middle - tau < lattice.lower or middle + tau > lattice.upper:
-            yield (
-                f"{query.block or query.id}: the tolerance reaches beyond the stated bounds of "
-                f"{query.attribute}, {span(lattice)}; an answer beyond them looks like one at them."
-            )
-
-
-class _Refusing(AbstractContextManager[None, bool]):
-    """Notes a refusal of ``query`` and goes on after the block."""
-
-    def __init__(self, query: Query, refused: dict[str, tuple[Query, PqdError]]) -> None:
-        self._query, self._refused = query, refused
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, PqdError):
-            return False
-        self._refused.setdefault(self._query.id or "", (self._query, error))
-        return True
-
-
-def kept(questions: Iterable[Made], refused: Iterable[Refusal]) -> list[Made]:
-    """Return the questions but those of grouped queries of which a group is refused."""
-    broken = {query.block for query, _ in refused if query.block}
-    return [question for question in questions if question.query.block not in broken]
+    def _bound(
+        self, request: QueryRequest, statistic: Statistic, synthetic: tuple[Histogram, ...]
+    ) -> BoundQuery:
+        columns = tuple((name, str(self._schema[name])) for name in sorted(statistic.columns))
+        tolerance = request.criteria.tolerance
+        warnings = beyond_bounds(request.query, tolerance, statistic, synthetic)
+        self._notes.update(dict.fromkeys(warnings))
+        return BoundQuery(request, statistic, columns, self._unit, synthetic)

@@ -26,7 +26,7 @@ from deciders import (
     published_tau,
 )
 from deciders.single.base import BOTH
-from pqd.parameters import Criteria, Parameters
+from pqd.parameters import Criteria, Detail, Parameters
 
 AUTO, PAPER = "auto", "paper"
 # True gaps, in multiples of tau, at which operating characteristics are given.
@@ -85,39 +85,37 @@ class Choice:
 
 
 def choose(
-    wanted: str,
+    criteria: Criteria,
     aggregate: str,
     fitting: Sequence[Decider],
     synthetic: Histogram,
     interval: Interval,
-    terms: Criteria,
 ) -> Choice:
-    """Return the decider for one query among the ``fitting`` ones.
+    """Choose the decider for one query among the ``fitting`` ones.
 
     ``synthetic`` is the histogram of the synthetic table: nothing here has seen the private one.
 
     Raises
     ------
     DeciderError
-        If ``wanted`` is unknown or decides another aggregate.
+        If the mechanism is unknown or decides another aggregate.
     UnanswerableError
         If it needs values >= 0.
     """
-    _check_name(wanted, aggregate, fitting)
-    candidates = tuple(_evaluated(decider, synthetic, interval, terms) for decider in fitting)
-    if wanted == AUTO:
-        name, reason = (_least_error if isinstance(terms, Parameters) else _least_budget)(
-            candidates
-        )
-    elif wanted == PAPER:
+    name = criteria.mechanism
+    _check_name(name, aggregate, fitting)
+    candidates = tuple(_evaluated(decider, synthetic, interval, criteria) for decider in fitting)
+    reason = "named by the caller"
+    if name == AUTO:
+        budgeted = isinstance(criteria, Parameters)
+        name, reason = (_least_error if budgeted else _least_budget)(candidates)
+    elif name == PAPER:
         name, reason = _table_four(aggregate, candidates)
-    else:
-        name, reason = wanted, "named by the caller"
     taken = next(c for c in candidates if c.decider.id == name)
-    low = taken.rates is not None and taken.rates.worst > terms.alpha
-    if low and taken.needed is None and not terms.brief:
+    low = taken.rates is not None and taken.rates.worst > criteria.alpha
+    if low and taken.needed is None and criteria.detail > Detail.ERRORS:
         decider = next(decider for decider in fitting if decider.id == name)
-        taken = replace(taken, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
+        taken = replace(taken, needed=needed_epsilon(decider, synthetic, interval, criteria.alpha))
         candidates = tuple(taken if c.decider.id == name else c for c in candidates)
     return Choice(taken, reason, candidates)
 
@@ -139,25 +137,23 @@ def _check_name(wanted: str, aggregate: str, fitting: Sequence[Decider]) -> None
 
 
 def _evaluated(
-    decider: Decider, synthetic: Histogram, interval: Interval, terms: Criteria
+    decider: Decider, synthetic: Histogram, interval: Interval, criteria: Criteria
 ) -> Candidate:
-    if not isinstance(terms, Parameters):
-        return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, terms.alpha))
-    if terms.brief:
-        return Candidate(decider, rates=error_rates(decider, synthetic, interval, terms.epsilon))
+    alpha, detail = criteria.alpha, criteria.detail
+    if not isinstance(criteria, Parameters):
+        return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, alpha))
+    epsilon = criteria.epsilon
+    rates = error_rates(decider, synthetic, interval, epsilon)
+    if detail is Detail.ERRORS:
+        return Candidate(decider, rates=rates)
     needed = curve = None
-    if terms.planning or terms.detailed:
-        needed = needed_epsilon(decider, synthetic, interval, terms.alpha)
-    if terms.detailed:
-        curve = operating_characteristic(decider, synthetic, interval, terms.epsilon, GAPS)
-    return Candidate(
-        decider,
-        decider.tau_min(synthetic, terms.epsilon, terms.alpha),
-        published_tau(decider, synthetic, terms.epsilon, terms.alpha),
-        error_rates(decider, synthetic, interval, terms.epsilon),
-        needed,
-        curve,
-    )
+    if detail >= Detail.BUDGETS:
+        needed = needed_epsilon(decider, synthetic, interval, alpha)
+    if detail is Detail.CURVES:
+        curve = operating_characteristic(decider, synthetic, interval, epsilon, GAPS)
+    threshold = decider.tau_min(synthetic, epsilon, alpha)
+    published = published_tau(decider, synthetic, epsilon, alpha)
+    return Candidate(decider, threshold, published, rates, needed, curve)
 
 
 def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:

@@ -1,64 +1,65 @@
-"""The public half of a question: everything about a query that needs no private table."""
+"""Decisions: which decider answers a query, what it is worth, and the verdict that it leads to."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
-from deciders import Interval, Lattice, ParameterError, answer, applicable
-from deciders.aggregates import HALF
+from deciders import Decision, Interval, applicable
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_decider
-from pqd.engine.cut_points import ORDERED, CutPoints, reaching
-from pqd.errors import UnanswerableError
 from pqd.measurement import Measurement, counted
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, choose
+from pqd.planning.statistics import cut, lattice_of, synthetic_answer, widened
 from reports.models.audit import CandidateFacts
 from reports.text.numbers import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from deciders import Decision, Histogram, Noise
+    from deciders import Decider, Histogram, Noise
     from deciders.single.base import Estimate
     from pqd.accounting.disjoint_groups import Cost
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.execution import Outputs
+    from pqd.measurement import MeasurementSet
+    from pqd.planning.binding import BoundQuery, BoundWorkload
     from pqd.sql.query import Query
 
-_COUNTING = Lattice(0, 1)
-_COUNTS = ("COUNT", "COUNT DISTINCT")
 _OUTCOMES = (("yes", True), ("no", False))
 
 
-@dataclass(frozen=True, slots=True)
-class QueryRequest:
-    """A query, and the terms on which it is asked; without a budget it is planned, or waits."""
-
-    query: Query
-    terms: Criteria
-
-    @property
-    def priced(self) -> Parameters:
-        """The terms, which must have a budget."""
-        return self.terms if isinstance(self.terms, Parameters) else self.terms.at(None)
-
-
 @dataclass(frozen=True)
-class Decidable:
-    """One query made decidable: interval, lattice and decider, all from public data.
+class DeciderPlan:
+    """Decider of one query, chosen on public data; without a budget it can only be shown.
 
-    ``answer`` and ``tau`` are in the query's own unit; ``interval`` is in lattice units, of which
-    each is ``scale`` of the query's own.  It may have no budget: then it can be planned only.
+    Attributes
+    ----------
+    query
+        The query.
+    criteria
+        The terms of the verdict.
+    statistic
+        What the engine counts, on a lattice or between cut points that fit the interval.
+    unit
+        The privacy unit.
+    scale
+        What one lattice unit is worth in the query's own unit.
+    answer, tau
+        The synthetic answer and the tolerance, in the query's own unit.
+    interval
+        The answers within the tolerance, in lattice units.
+    choice
+        The decider taken, and what else could decide.
     """
 
     query: Query
-    terms: Criteria
-    task: Statistic
-    kinds: tuple[tuple[str, str], ...]
+    criteria: Criteria
+    statistic: Statistic
     unit: PrivacyUnit | None
     scale: Fraction
     answer: Fraction
@@ -67,17 +68,12 @@ class Decidable:
     choice: Choice
 
     @property
-    def draws(self) -> tuple[Measurement, ...]:
-        """Nothing."""
-        return ()
-
-    @property
     def taken(self) -> CandidateFacts:
         """The decider taken, as a report shows it."""
         return _facts_of(self.choice.taken, self.scale)
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields of ``reports.models.audit.QueryFacts``."""
+        """Fields of ``reports.models.audit.QueryFacts``."""
         query, choice = self.query, self.choice
         return {
             "id": query.id or "",
@@ -88,163 +84,186 @@ class Decidable:
             "where": query.where,
             "q_synthetic": plain(self.answer),
             "tau": plain(self.tau),
-            "alpha": self.terms.alpha,
+            "alpha": self.criteria.alpha,
             "decider": choice.decider.id,
             "reason": choice.reason,
             "candidates": tuple(_facts_of(c, self.scale) for c in choice.candidates),
             "block": query.block,
             "group": query.group,
-            "counted": counted(self.task, self.unit),
+            "counted": counted(self.statistic, self.unit),
         }
 
 
-# Without slots, so that the key is hashed once: it is asked for many times.
+# Without slots, so that the cache key is computed once.
 @dataclass(frozen=True)
-class Question(Measurement, Decidable):
-    """A decidable query with a budget: what is drawn and paid for.
+class DeciderMeasurement(Measurement[Decision]):
+    """Measurement of one query by a decider.
 
-    Where questions share a budget, those that are charged once have one ``company``.
+    Where queries share a budget, those that are charged once have one ``composition_group``.
     """
 
-    terms: Parameters
-    company: str = ""
+    decider: Decider
+    interval: Interval
+    tau: Fraction
+    composition_group: str = ""
+
+    @cached_property
+    def settled(self) -> bool:
+        """Whether every table within the bounds has the same verdict, which then costs nothing."""
+        return self.decider.settled(self.interval) is not None
 
     @property
-    def share(self) -> Cost:
-        """What it takes part in the price of a run with."""
-        return replace(super().share, company=self.company)
+    def composition_cost(self) -> Cost:
+        """Cost as it is composed with others of its composition group."""
+        cost = super().composition_cost
+        return cost.within(self.composition_group)
+
+    def parameters(self) -> Mapping[str, Any]:
+        """The decider with its parameters, and the interval."""
+        return {"kind": "verdict", "interval": self.interval, **of_decider(self.decider)}
+
+    def run(self, counts: Histogram, noise: Noise) -> Decision:
+        """The decider's verdict."""
+        return self.decider.decide(counts, self.interval, self.epsilon, noise)
+
+    def ledger_facts(self) -> dict[str, Any]:
+        """Public facts that the ledger keeps of the charge."""
+        return {**super().ledger_facts(), "tau": str(self.tau)}
+
+
+class VerdictRule(Protocol):
+    """Post-processing of one measurement's output into a verdict.
+
+    Conformers: DeciderRule, BatchRule.
+    """
+
+    @property
+    def identity(self) -> object:
+        """What tells verdicts of one measurement apart."""
+        ...
+
+    def decision(self, output: Any) -> Decision:  # noqa: ANN401 - of the measurement's kind
+        """The verdict."""
+        ...
+
+    def estimate(self, decision: Decision) -> Estimate:
+        """The private answer in lattice units, as far as the verdict tells it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeciderRule:
+    """Rule of a measurement that is itself a verdict."""
+
+    decider: Decider
+    interval: Interval
+    epsilon: Fraction
+    alpha: Fraction
+
+    @property
+    def identity(self) -> object:
+        """Nothing: the interval is part of the measurement."""
+        return None
+
+    def decision(self, output: Decision) -> Decision:
+        """The verdict itself."""
+        return output
+
+    def estimate(self, decision: Decision) -> Estimate:
+        """The statistic that the decider releases, if it does."""
+        return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
+
+
+@dataclass(frozen=True)
+class PlannedVerdict(DeciderPlan):
+    """Verdict that is planned: a rule, and the measurement it refers to, its own or a batch's."""
+
+    measurement: Measurement[Any]
+    rule: VerdictRule
 
     @property
     def settled(self) -> bool:
-        """Whether every table within the bounds has the same answer, which then costs nothing."""
-        return self.choice.decider.settled(self.interval) is not None
+        """Whether every table within the bounds has the same verdict, which then costs nothing."""
+        return self.measurement.settled
 
-    def mechanism(self) -> Mapping[str, Any]:
-        """Return what is asked of the histogram, as ``Measurement.mechanism`` says."""
-        decider = of_decider(self.choice.decider)
-        return {"kind": "verdict", "interval": self.interval, **decider}
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What two verdicts have in common that are one."""
+        return self.measurement.cache_key, self.rule.identity
 
-    def draw(self, histogram: Histogram, noise: Noise) -> Decision:
-        """Decide."""
-        return self.choice.decider.decide(histogram, self.interval, self.epsilon, noise)
-
-    def decided(self, answers: Outputs) -> Decision:
-        """Return the verdict among the answers of a run."""
-        return answers.decision(self)
-
-    def estimated(self, decision: Decision) -> Estimate:
-        """Return the private answer in lattice units, as far as the verdict tells it."""
-        asked = decision, self.interval, self.epsilon, self.terms.alpha
-        return self.choice.decider.estimated(*asked)
-
-    def entry(self) -> dict[str, Any]:
-        """Return what the ledger keeps of it in public."""
-        return {**super().entry(), "tau": str(self.tau)}
+    def decision(self, outputs: Outputs) -> Decision:
+        """The verdict, given the outputs of a run."""
+        return self.rule.decision(outputs[self.measurement])
 
 
-def examined(
-    asked: QueryRequest,
-    task: Statistic,
-    columns: tuple[tuple[str, str], ...],
-    unit: PrivacyUnit | None,
-    found: tuple[Histogram, ...],
-) -> Decidable:
-    """Return what is public of one query, given the histogram of the one synthetic table.
+@dataclass(frozen=True, slots=True)
+class VerdictPlan:
+    """The verdicts of one run against one synthetic table, and how they are to be measured."""
+
+    bound: BoundWorkload
+    verdicts: tuple[PlannedVerdict, ...]
+
+    @property
+    def measurements(self) -> MeasurementSet:
+        """What is measured; a batch once for all of its verdicts."""
+        return self.bound.measurement_set([verdict.measurement for verdict in self.verdicts])
+
+
+def select_deciders(bound: BoundWorkload) -> VerdictPlan:
+    """Choose a decider for every query, which must have a budget of its own."""
+    return VerdictPlan(*bound.select(planned_verdict))
+
+
+def planned_verdict(bound: BoundQuery) -> PlannedVerdict:
+    """Verdict of one query by itself, which must have a budget; see ``decider_plan``."""
+    parameters = bound.parameters
+    plan = decider_plan(bound)
+    decider = plan.choice.decider
+    measurement = DeciderMeasurement(
+        query=plan.query,
+        statistic=plan.statistic,
+        kinds=bound.kinds,
+        unit=plan.unit,
+        epsilon=parameters.epsilon,
+        decider=decider,
+        interval=plan.interval,
+        tau=plan.tau,
+    )
+    rule = DeciderRule(decider, plan.interval, parameters.epsilon, parameters.alpha)
+    return PlannedVerdict(**plan_fields(plan), measurement=measurement, rule=rule)
+
+
+def plan_fields(plan: DeciderPlan) -> dict[str, Any]:
+    """Fields of the plan, by name."""
+    return {field.name: getattr(plan, field.name) for field in fields(DeciderPlan)}
+
+
+def decider_plan(bound: BoundQuery) -> DeciderPlan:
+    """Decider of one query, given the histogram of the one synthetic table.
 
     Raises
     ------
     PqdError
         If it has no synthetic answer, or no decider fits, or the noise would drown everything.
     """
-    (synthetic,), query, terms = found, asked.query, asked.terms
-    centre = public_answer(query, synthetic)
-    scale = measured_on(query, task)[1]
-    tau = terms.tolerance.of(centre * scale)
+    (synthetic,), query, criteria = bound.synthetic, bound.query, bound.criteria
+    centre = synthetic_answer(query, synthetic)
+    scale = lattice_of(query, bound.statistic)[1]
+    tau = criteria.tolerance.of(centre * scale)
     interval = Interval.around(centre, tau / scale)
-    task = with_room(query, task, [interval])
-    lattice = measured_on(query, task)[0]
-    parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
-    fitting = applicable(query.aggregate, lattice, **parameters)
-    choice = choose(terms.decider, query.aggregate, fitting, synthetic, interval, terms)
-    if isinstance(terms, Parameters):
+    statistic = widened(query, bound.statistic, [interval])
+    lattice = lattice_of(query, statistic)[0]
+    shape = {"p": query.p} if query.aggregate == "QUANTILE" else {}
+    fitting = applicable(query.aggregate, lattice, **shape)
+    choice = choose(criteria, query.aggregate, fitting, synthetic, interval)
+    if isinstance(criteria, Parameters):
         # Here, on public data, and not in the draw: nothing may be refused after it has begun.
-        check_scale(choice.decider.largest_scale(terms.epsilon))
+        check_scale(choice.decider.largest_scale(criteria.epsilon))
     if choice.decider.compares:
-        task = fenced(task, [interval], scale)
-    whole = centre * scale
-    return Decidable(query, terms, task, columns, unit, scale, whole, tau, interval, choice)
-
-
-def asks(
-    asked: QueryRequest,
-    task: Statistic,
-    columns: tuple[tuple[str, str], ...],
-    unit: PrivacyUnit | None,
-    found: tuple[Histogram, ...],
-) -> Question:
-    """Return the question of one query, which must have a budget; see ``examined``."""
-    terms = asked.priced
-    made = examined(asked, task, columns, unit, found)
-    values = {field.name: getattr(made, field.name) for field in fields(Decidable)}
-    return Question(**{**values, "terms": terms})
-
-
-def with_room(query: Query, task: Statistic, intervals: Sequence[Interval]) -> Statistic:
-    """Return ``task`` on a lattice that reaches beyond ``intervals``, unless bounds are stated.
-
-    Of means and order statistics: what bounds the answer must not be the synthetic table's word.
-
-    Raises
-    ------
-    UnanswerableError
-        If that is too wide a lattice.
-    """
-    measured = task.measured
-    if query.aggregate not in ("AVG", *ORDERED) or measured is None or measured.stated:
-        return task
-    if measured.lattice is None:
-        return task
-    try:
-        wide = reaching(measured.lattice, intervals)
-    except ParameterError as error:
-        raise UnanswerableError(f"tau is too wide: {error}") from None
-    return replace(task, measured=replace(measured, lattice=wide))
-
-
-def fenced(task: Statistic, intervals: Sequence[Interval], scale: Fraction) -> Statistic:
-    """Return ``task`` with private values compared with the ends of ``intervals`` as they are."""
-    measured = task.measured
-    if measured is None or measured.lattice is None:
-        return task
-    lattice = measured.lattice
-    bounds = (lattice.lower, lattice.upper) if measured.stated else None
-    fences = CutPoints.of(intervals, scale, bounds)
-    return replace(task, measured=replace(measured, lattice=None, fences=fences))
-
-
-def measured_on(query: Query, task: Statistic) -> tuple[Lattice, Fraction]:
-    """Return the lattice of what is aggregated, and what one unit of the answer is worth."""
-    measured = task.measured
-    lattice = (measured.total or measured.lattice if measured else None) or _COUNTING
-    return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
-
-
-def public_answer(query: Query, synthetic: Histogram) -> Fraction:
-    """Return the synthetic answer in lattice units.
-
-    Raises
-    ------
-    UnanswerableError
-        If there is none.
-    """
-    found = answer(query.aggregate, synthetic, query.p or HALF)
-    if found is None:
-        word = {"AVG": "mean", "MEDIAN": "median"}.get(query.aggregate, "quantile")
-        raise UnanswerableError(
-            f"no synthetic row matches, so there is no {word} to compare with; check the WHERE "
-            "(text is case-sensitive)"
-        )
-    return found
+        statistic = cut(statistic, [interval], scale)
+    return DeciderPlan(
+        query, criteria, statistic, bound.unit, scale, centre * scale, tau, interval, choice
+    )
 
 
 def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import around, check_bound
+from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, RunError, TableError
 from pqd.exception_barrier import sealed
@@ -22,14 +23,29 @@ from pqd.sql.schema import fold_case
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pqd.accounting.accountant import Accountant
     from pqd.accounting.ledger import Ledger
     from pqd.engine.duckdb import DuckDBEngine
-    from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.engine.tables import Table
-    from pqd.execution import Accountant
 
 _ITSELF = "is the private table itself; give the synthetic copy"
 _ALIKE = "holds the same rows as the private table; give the synthetic copy"
+
+
+def separate_tables(
+    private: object | None, *synthetic: object, accountant: Accountant | None = None
+) -> SyntheticTables:
+    """Open the tables of a run, after checking that none of the public ones is private.
+
+    Raises
+    ------
+    PqdError
+        If one cannot be opened, and as ``check_separation``.
+    """
+    secret = None if private is None else open_table(private, "private")
+    tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic], secret)
+    check_separation(tables, accountant)
+    return tables
 
 
 def check_separation(tables: SyntheticTables, accountant: Accountant | None = None) -> None:

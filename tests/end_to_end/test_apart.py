@@ -18,14 +18,14 @@ import pytest
 
 import pqd
 from deciders import SecureNoise
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Budget
 from pqd.accounting.ledger import FILE_NAME, Ledger
-from pqd.commands.audit import run
+from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.release import run_release
 from pqd.errors import LedgerError, NotPublicError, ParameterError
-from pqd.execution import Accountant
 from pqd.parameters import Parameters
 from pqd.pytest_plugin import Trust
 from pqd.sql.workload_files import as_queries
@@ -224,7 +224,7 @@ def test_nothing_is_shown_before_not_even_progress(folder: Path) -> None:
     asked, noise = as_queries(SQL), SecureNoise()
     bad = folder / "link.csv"
     for refused in (
-        lambda: run(folder / "private.csv", bad, asked, terms, noise, show),
+        lambda: run_audit(folder / "private.csv", bad, asked, terms, noise, show),
         lambda: run_release(folder / "private.csv", bad, asked, terms, noise, show),
         lambda: run_compare(
             folder / "private.csv",
@@ -384,11 +384,13 @@ def test_whoever_makes_a_purse_is_bound_too(spent: Path) -> None:
     accountant = Accountant(Path("mine.sqlite"))
     ledger = Ledger(spent)
     ledger.set_limit(NO_LIMIT, 1)
-    report = run("private.csv", "copy.csv", asked, terms, SecureNoise(), accountant=accountant)
+    report = run_audit(
+        "private.csv", "copy.csv", asked, terms, SecureNoise(), accountant=accountant
+    )
     assert report.spent == 1, "no limit is no limit"
     ledger.set_limit(Budget(Fraction(9)))
     with pytest.raises(ParameterError, match="states a limit"):
-        run("private.csv", "copy.csv", asked, terms, SecureNoise(), accountant=accountant)
+        run_audit("private.csv", "copy.csv", asked, terms, SecureNoise(), accountant=accountant)
 
 
 # Query files -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from deciders import SimulatedNoise
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.batches.mechanisms import SHARINGS
-from pqd.commands.audit import run
+from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.errors import BudgetError, ParameterError
 from pqd.parameters import Parameters
@@ -101,7 +101,7 @@ def simulated(
     detailed: bool = False,
 ) -> AuditReport:
     terms = Parameters.parse(tau=20, epsilon="0.5", alpha=0.05, detailed=detailed)
-    return run(private, COPY, as_queries(queries), terms, noise, sharing=sharing)
+    return run_audit(private, COPY, as_queries(queries), terms, noise, sharing=sharing)
 
 
 def drawn(report: AuditReport) -> list[tuple[Any, ...]]:

@@ -30,7 +30,7 @@ import pqd.cli
 from pqd.accounting.accounts import Reservation
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
-from pqd.commands.audit import UNRECORDED
+from pqd.commands.results import UNRECORDED
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (

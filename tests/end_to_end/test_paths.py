@@ -11,10 +11,10 @@ import pytest
 
 import pqd
 from deciders import SecureNoise
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger import Ledger
-from pqd.commands.audit import run
+from pqd.commands.audit import run_audit
 from pqd.errors import LostLedgerError
-from pqd.execution import Accountant
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 
@@ -308,7 +308,9 @@ class Meddling:
 
 def audited(path: Path, meddle: Callable[[], object]) -> object:
     terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05)
-    return run(PRIVATE, COPY, as_queries(SQL), terms, Meddling(meddle), accountant=Accountant(path))
+    return run_audit(
+        PRIVATE, COPY, as_queries(SQL), terms, Meddling(meddle), accountant=Accountant(path)
+    )
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved"])

@@ -63,7 +63,7 @@ def released(private: object = SECRET, queries: Any = QUERIES, **options: Any) -
 def simulated(
     private: object, noise: Any, mechanism: str = "auto", **options: Any
 ) -> ReleaseReport:
-    terms = Parameters.parse(tau=1, epsilon="0.5", alpha=0.05, decider=mechanism, columns=COLUMNS)
+    terms = Parameters.parse(tau=1, epsilon="0.5", alpha=0.05, mechanism=mechanism, columns=COLUMNS)
     return run_release(private, COPY, as_queries(QUERIES), terms, noise, **options)
 
 
@@ -126,7 +126,7 @@ def test_a_query_without_a_condition(sql: str, mechanism: str) -> None:
         SECRET.iloc[:0],
         COPY,
         as_queries(sql),
-        Parameters.parse(tau=1, epsilon=1, alpha=0.05, decider=mechanism),
+        Parameters.parse(tau=1, epsilon=1, alpha=0.05, mechanism=mechanism),
         SimulatedNoise(2),
     ).queries
 

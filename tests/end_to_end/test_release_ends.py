@@ -11,17 +11,15 @@ import pytest
 
 import pqd
 from deciders import SimulatedNoise
-from pqd.batches.answers import Made, Member, batches
+from pqd.batches.answers import ReleasePlan, select_batches
 from pqd.batches.workload_laplace import answers as answered
 from pqd.commands import release as releaser
-from pqd.commands.audit import part_of
 from pqd.commands.release import run_release
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Part
 from pqd.parameters import Parameters
-from pqd.planning.decisions import QueryRequest
+from pqd.planning.binding import QueryRequest, bind
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleasedQuery, ReleaseReport
 from tests.end_to_end.test_release import table
@@ -53,7 +51,7 @@ def released(
     private: pd.DataFrame = SECRET,
 ) -> ReleaseReport:
     terms = Parameters.parse(
-        tau=1, epsilon=str(epsilon), alpha=str(alpha), decider=mechanism, columns=COLUMNS
+        tau=1, epsilon=str(epsilon), alpha=str(alpha), mechanism=mechanism, columns=COLUMNS
     )
     return run_release(private, COPY, as_queries(list(QUERIES)), terms, noise)
 
@@ -80,13 +78,13 @@ def ends(query: ReleasedQuery) -> tuple[float, float]:
     return query.low, query.high
 
 
-def batched(mechanism: str) -> tuple[list[Made], Part[Member]]:
-    """Return the batches of a release before anything is drawn, and the tables."""
+def batched(mechanism: str) -> ReleasePlan:
+    """The batches of a release before anything is drawn, and the tables."""
     opened = open_table(COPY, "synthetic"), open_table(SECRET, "private")
-    terms = Parameters.parse(tau=1, epsilon=1, alpha="0.1", decider=mechanism, columns=COLUMNS)
+    terms = Parameters.parse(tau=1, epsilon=1, alpha="0.1", mechanism=mechanism, columns=COLUMNS)
     asked = [QueryRequest(query, terms) for query in as_queries(list(QUERIES))]
-    part = part_of(SyntheticTables([opened[0]], opened[1]), asked, terms.facts, Member.of)
-    return batches(part.prepared.demand(), part, opened[0], terms), part
+    bound = bind(SyntheticTables([opened[0]], opened[1]), asked, terms.columns)
+    return select_batches(bound, terms)
 
 
 def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> tuple[float, float]:
@@ -94,11 +92,13 @@ def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> t
 
     ``factor`` is what the noise is drawn at, as a multiple of its scale.
     """
-    made, part = batched(mechanism)
+    plan = batched(mechanism)
+    bound = plan.bound
     level, noise = float(alpha), Scaled(3, factor)
     found: list[float] = []
-    for one in made:
-        cells = part.engine.cells(part.private, part.prepared.schema, ScanPlan(one.batch.tasks))
+    for one in plan.batches:
+        scan = ScanPlan(one.batch.statistics)
+        cells = bound.tables.engine.cells(bound.private, bound.schema, scan)
         exact = answered(one.batch.workload, cells).tolist()
         rows = one.batch.plan.read(cells)
         drawn = [one.batch.plan.release(rows, one.batch.epsilon, noise) for _ in range(RUNS)]
@@ -169,14 +169,14 @@ def test_answers_that_are_not_only_noisy_have_none() -> None:
         report = released(SimulatedNoise(1), mechanism)
         assert all(query.low is None and query.high is None for query in report.queries)
     sums = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6")]
-    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.05, decider="ranges", columns=COLUMNS)
+    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.05, mechanism="ranges", columns=COLUMNS)
     report = run_release(SECRET, COPY, as_queries(sums), terms, SimulatedNoise(1))
     assert all(query.low is None and query.high is None for query in report.queries)
 
 
 def test_units_are_those_of_the_column() -> None:
     columns = {"pay": {"bounds": (0, 8), "step": Fraction(1, 4)}}
-    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.1, decider="workload", columns=columns)
+    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.1, mechanism="workload", columns=columns)
     asked = as_queries("SELECT SUM(pay) FROM D")
     (query,) = run_release(SECRET, COPY, asked, terms, Fixed(0)).queries
     low, high = ends(query)

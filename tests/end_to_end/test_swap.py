@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pqd.commands.audit import run
+from pqd.commands.audit import run_audit
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import PqdError
 from pqd.parameters import Parameters
@@ -153,7 +153,7 @@ def test_what_a_run_costs_does_not_depend_on_the_private_table() -> None:
     stated = Parameters.parse(tau="1.5", epsilon="0.5", alpha="0.05")
     for unit, expected in ((None, Fraction(1, 2)), (PEOPLE, Fraction(5, 2))):
         costs = {
-            run(table, PERSONS, queries, stated, RECORDS["near"](), unit=unit).spent
+            run_audit(table, PERSONS, queries, stated, RECORDS["near"](), unit=unit).spent
             for table in PERSON_TABLES.values()
         }
         assert costs == {expected}

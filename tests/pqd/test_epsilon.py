@@ -11,19 +11,18 @@ import pytest
 
 import pqd
 from deciders import SecureNoise
-from pqd.batches.shared_budget import shared
-from pqd.commands.audit import part_of, run
+from pqd.batches.shared_budget import select_sharing
+from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.commands.comparison_parameters import ComparisonParameters
-from pqd.commands.reference_tables import counting
+from pqd.commands.reference_tables import select_marginals
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Criteria
-from pqd.planning.binding import prepare
-from pqd.planning.budget_split import Beside, waits
-from pqd.planning.decisions import Decidable, QueryRequest, Question, asks, examined
-from pqd.planning.estimates import contest_of
+from pqd.planning.binding import BoundQuery, BoundWorkload, QueryRequest, bind
+from pqd.planning.decisions import DeciderPlan, decider_plan, planned_verdict, select_deciders
+from pqd.planning.estimates import select_estimators
 from pqd.sql.workload_files import as_queries
 
 # None of these files is there: what reads one first raises another error.
@@ -102,45 +101,44 @@ def test_budgets_that_contradict_each_other_are_refused(
     assert not ledger.exists()
 
 
-def prepared(make: Any) -> Any:
-    wanted = Criteria.of(tau=1, alpha="0.05")
+def bound_query(epsilon: int | None = None) -> BoundQuery:
+    criteria = Criteria.of(tau=1, alpha="0.05")
+    request = QueryRequest(as_queries(SQL)[0], criteria.at(epsilon) if epsilon else criteria)
+    bound = bind(SyntheticTables([open_table(COPY, "synthetic")]), [request], {})
+    bound.check()
+    return bound.queries[0]
+
+
+@pytest.mark.parametrize("select", [select_deciders, select_estimators, select_marginals])
+def test_what_is_drawn_cannot_be_made_without_one(select: Callable[[BoundWorkload], Any]) -> None:
+    criteria = Criteria.of(tau=1, alpha="0.05")
     tables = SyntheticTables([open_table(COPY, "synthetic")])
-    return prepare(tables, [QueryRequest(as_queries(SQL)[0], wanted)], {}, make)
-
-
-@pytest.mark.parametrize("make", [asks, contest_of, counting])
-def test_what_is_drawn_cannot_be_made_without_one(make: Any) -> None:
+    bound = bind(tables, [QueryRequest(as_queries(SQL)[0], criteria)], {})
+    bound.check()
     with pytest.raises(ParameterError, match="epsilon is missing"):
-        prepared(make).demand()
+        select(bound).bound.check()
 
 
 def test_a_plan_without_one_cannot_be_drawn() -> None:
-    (planned,) = prepared(examined).demand()
-    assert type(planned) is Decidable
-    assert planned.draws == ()
-    assert not hasattr(planned, "draw")
-    assert not hasattr(planned.terms, "epsilon")
+    planned = decider_plan(bound_query())
+    assert type(planned) is DeciderPlan
+    assert not hasattr(planned, "measurement")
+    assert not hasattr(planned.criteria, "epsilon")
 
 
-def test_the_question_itself_refuses_a_budget_of_nothing() -> None:
-    wanted: Any = Criteria.of(tau=1, alpha="0.05")
-    tables = SyntheticTables([open_table(COPY, "synthetic")])
-    asked = QueryRequest(as_queries(SQL)[0], wanted.at(1))
-    (question,) = prepare(tables, [asked], {}, asks).demand()
-    assert isinstance(question, Question)
+def test_the_measurement_itself_refuses_a_budget_of_nothing() -> None:
+    measurement = planned_verdict(bound_query(1)).measurement
     nothing: tuple[Any, ...] = (Fraction(0), Fraction(-1), None)
     for epsilon in nothing:
         with pytest.raises(ParameterError, match="epsilon"):
-            replace(question, terms=replace(question.terms, epsilon=epsilon))
-    with pytest.raises(AttributeError):
-        replace(question, terms=wanted)
+            replace(measurement, epsilon=epsilon)
 
 
 @pytest.mark.parametrize("sharing", [None, "auto"])
 def test_the_inner_runs_invent_none(sharing: str | None) -> None:
     wanted: Any = Criteria.of(tau=1, alpha="0.05")
-    with pytest.raises((ParameterError, AttributeError), match=r"epsilon|wanted"):
-        run(SECRET, COPY, as_queries(SQL), wanted, SecureNoise(), sharing=sharing)
+    with pytest.raises((ParameterError, AttributeError), match="epsilon"):
+        run_audit(SECRET, COPY, as_queries(SQL), wanted, SecureNoise(), sharing=sharing)
 
 
 def test_the_inner_comparison_invents_none() -> None:
@@ -155,9 +153,9 @@ def test_a_query_waits_for_a_budget_that_there_must_be() -> None:
     wanted = Criteria.of(tau=1, alpha="0.05")
     table = open_table(COPY, "synthetic")
     tables = SyntheticTables([table], open_table(SECRET, "private"))
-    part = part_of(tables, [QueryRequest(as_queries(SQL)[0], wanted)], {}, waits)
+    bound = bind(tables, [QueryRequest(as_queries(SQL)[0], wanted)], {})
     with pytest.raises(ParameterError, match="has no epsilon"):
-        shared([Beside(part, table)], None)
+        select_sharing([bound], None)
 
 
 SPEC = """

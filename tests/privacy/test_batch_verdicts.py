@@ -17,20 +17,21 @@ import pytest
 from deciders import SimulatedNoise
 from deciders.batch.base import BatchOutput
 from deciders.batch.linear.laplace import NoisyAnswers, NoisyClasses
+from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
 from pqd.accounting.stored_answers import decode, encode
 from pqd.batches.batch import BatchMeasurement
-from pqd.batches.shared_budget import SharedBudget, shared
-from pqd.batches.verdicts import Together
+from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.verdicts import BatchRule
 from pqd.batches.workload_laplace import DirectPlan
-from pqd.commands.audit import part_of, run
+from pqd.commands.audit import run_audit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Accountant, Outputs, Part, Quote, measure
+from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
-from pqd.planning.budget_split import Beside, waits
-from pqd.planning.decisions import QueryRequest, Question
+from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.decisions import VerdictPlan
 from pqd.sql.workload_files import as_queries
 from tests.privacy.test_batch_linear import Recording
 
@@ -73,13 +74,13 @@ def terms(tau: object = 40) -> Parameters:
     return Parameters.parse(tau=str(tau), epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
 
 
-def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> Part[Question]:
+def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> VerdictPlan:
     opened = open_table(COPY, "synthetic"), open_table(private, "private")
-    waiting = terms(tau).wanted
+    waiting = terms(tau).criteria
     asked = [QueryRequest(query, waiting) for query in as_queries(QUERIES)]
-    part = part_of(SyntheticTables([opened[0]], opened[1]), asked, waiting.facts, waits)
-    (found,) = shared([Beside(part, opened[0])], SharedBudget(EPSILON, mode))
-    return found
+    bound = bind(SyntheticTables([opened[0]], opened[1]), asked, waiting.columns)
+    (plan,) = select_sharing([bound], SharedBudget(EPSILON, mode))
+    return plan
 
 
 # What a run costs ---------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> Part[Qu
 
 def asked(private: pd.DataFrame, mode: str) -> list[tuple[int, Fraction]]:
     noise = Recording()
-    run(private, COPY, as_queries(QUERIES), terms(), noise, sharing=mode)
+    run_audit(private, COPY, as_queries(QUERIES), terms(), noise, sharing=mode)
     return noise.asked
 
 
@@ -137,19 +138,19 @@ def test_a_whole_budget_for_each_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
 # What verdicts are a function of ------------------------------------------------------------------
 
 
-def verdicts(part: Part[Question], drawn: Outputs) -> list[tuple[bool, float | None]]:
-    found = [question.decided(drawn) for question in part.prepared.questions]
+def verdicts(part: VerdictPlan, drawn: Outputs) -> list[tuple[bool, float | None]]:
+    found = [verdict.decision(drawn) for verdict in part.verdicts]
     return [(decision.outcome, decision.p_value) for decision in found]
 
 
-def answers(part: Part[Question], released: dict[str, BatchOutput]) -> Outputs:
+def answers(part: VerdictPlan, released: dict[str, BatchOutput]) -> Outputs:
     """Return these as if they had been drawn."""
     del part
     return Outputs(released, Quote({}, (), Charge(), {}))
 
 
-def batches(part: Part[Question]) -> list[BatchMeasurement]:
-    found = {draw.key: draw for draw in part.questions}
+def batches(part: VerdictPlan) -> list[BatchMeasurement]:
+    found = {draw.cache_key: draw for draw in part.measurements.measurements}
     assert all(isinstance(draw, BatchMeasurement) for draw in found.values())
     return [draw for draw in found.values() if isinstance(draw, BatchMeasurement)]
 
@@ -158,18 +159,18 @@ def batches(part: Part[Question]) -> list[BatchMeasurement]:
 def test_verdicts_are_a_function_of_the_release(mode: str) -> None:
     """Two private tables, one release: the questions of either read the same from it."""
     part = made(mode)
-    drawn = measure([part], None, SimulatedNoise(4))
-    stored = {batch.key: decode(encode(drawn.batched(batch))) for batch in batches(part)}
+    drawn = measure([part.measurements], None, SimulatedNoise(4))
+    stored = {batch.cache_key: decode(encode(drawn[batch])) for batch in batches(part)}
     assert all(isinstance(one, BatchOutput) for one in stored.values())
     for other in (part, made(mode, SECRET.iloc[:0]), made(mode, table(9, 900).assign(job="spy"))):
-        assert [batch.key for batch in batches(other)] == list(stored)
+        assert [batch.cache_key for batch in batches(other)] == list(stored)
         assert verdicts(other, Outputs(stored, drawn.quote)) == verdicts(part, drawn)
 
 
 def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path) -> None:
     path = tmp_path / "own.sqlite"
     asked = as_queries(QUERIES)
-    first = run(
+    first = run_audit(
         SECRET,
         COPY,
         asked,
@@ -186,7 +187,7 @@ def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path)
     found = [(v.outcome == "yes", v.p_value) for v in first.verdicts]
     assert verdicts(part, answers(part, stored)) == found
     # Noise is not asked again.
-    again = run(
+    again = run_audit(
         SECRET, COPY, asked, terms(), Recording(), accountant=Accountant(path), sharing="identity"
     )
     assert [(v.outcome == "yes", v.p_value) for v in again.verdicts] == found
@@ -204,14 +205,14 @@ RULES: Sequence[Callable[[pd.DataFrame], float]] = (
 )
 
 
-def mistaken(part: Part[Question], tau: int) -> list[str]:
+def mistaken(part: VerdictPlan, tau: int) -> list[str]:
     """Return the queries whose verdict from exact answers is not the truth by pandas."""
-    drawn = measure([part], None, Recording())
+    drawn = measure([part.measurements], None, Recording())
     wrong = []
-    for question, rule in zip(part.prepared.questions, RULES, strict=True):
+    for verdict, rule in zip(part.verdicts, RULES, strict=True):
         truth = abs(float(rule(SECRET)) - float(rule(COPY))) < tau
-        if question.decided(drawn).outcome != truth:
-            wrong.append(question.query.sql)
+        if verdict.decision(drawn).outcome != truth:
+            wrong.append(verdict.query.sql)
     return wrong
 
 
@@ -223,8 +224,6 @@ def test_every_query_reads_its_own_answer(mode: str, tau: int) -> None:
 
 def test_permuted_places_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong: the answer of another query of the batch."""
-    part = made("identity", tau=12)
-    assert all(isinstance(question, Together) for question in part.prepared.questions)
     right: Callable[[BatchMeasurement], dict[str, int]] = vars(BatchMeasurement)["places"].func
 
     def permuted(self: BatchMeasurement) -> dict[str, int]:
@@ -232,4 +231,6 @@ def test_permuted_places_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         return {name: (place + 1) % len(found) for name, place in found.items()}
 
     monkeypatch.setattr(BatchMeasurement, "places", property(permuted))
+    part = made("identity", tau=12)
+    assert all(isinstance(verdict.rule, BatchRule) for verdict in part.verdicts)
     assert mistaken(part, 12)

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from deciders import Histogram, Lattice, SecureNoise
 from pqd.accounting.composition import PARALLEL, SEQUENTIAL
-from pqd.commands.audit import part_of, run
+from pqd.commands.audit import run_audit
 from pqd.engine import duckdb as engine_module
 from pqd.engine import scan_sql as sql_module
 from pqd.engine.duckdb import DuckDBEngine
@@ -33,7 +33,8 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters, privacy_unit
-from pqd.planning.decisions import QueryRequest, Question, asks
+from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.decisions import PlannedVerdict, VerdictPlan, select_deciders
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
 
@@ -76,14 +77,27 @@ def terms() -> Parameters:
     return Parameters.parse(tau="1.5", epsilon="0.5", alpha="0.05", columns=FACTS)
 
 
+def planned(
+    tables: SyntheticTables,
+    asked: Sequence[QueryRequest],
+    stated: Parameters,
+    unit: PrivacyUnit | None,
+) -> VerdictPlan:
+    plan = select_deciders(bind(tables, asked, stated.columns, unit))
+    plan.bound.check()
+    return plan
+
+
 @cache
-def questions(sqls: tuple[str, ...], most: int) -> tuple[tuple[Question, ...], Any]:
+def questions(sqls: tuple[str, ...], most: int) -> tuple[tuple[PlannedVerdict, ...], Any]:
     """The questions of the product itself, with what they were resolved against."""
     asked = [QueryRequest(query, terms()) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", most)
     tables = open_table(SYNTHETIC, "private"), open_table(SYNTHETIC, "synthetic")
-    part = part_of(SyntheticTables(tables[1:], tables[0]), asked, terms().facts, asks, unit)
-    return part.prepared.demand(), part.prepared.schema
+    bound = bind(SyntheticTables(tables[1:], tables[0]), asked, terms().columns, unit)
+    plan = select_deciders(bound)
+    plan.bound.check()
+    return plan.verdicts, plan.bound.schema
 
 
 def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
@@ -99,7 +113,7 @@ def histograms(
     engine = DuckDBEngine(open_table(SYNTHETIC, "synthetic"), open_table(private, "private"))
     table = engine.described(open_table(private, "private"))
     unit = PrivacyUnit("pid", most)
-    workload = ScanPlan(tuple(question.task for question in asked), unit, key)
+    workload = ScanPlan(tuple(verdict.statistic for verdict in asked), unit, key)
     return list(engine.histograms(table, schema, workload))
 
 
@@ -139,7 +153,7 @@ def check_neighbours(
             assert moved(sql, here, there) <= allowed, (sql, person)
             if not question.settled:
                 # What is charged is that many times epsilon, exactly.
-                assert question.cost == allowed * Fraction(1, 2), sql
+                assert question.measurement.cost == allowed * Fraction(1, 2), sql
             assert here.mass >= there.mass, (sql, person)
 
 
@@ -326,15 +340,15 @@ def test_totals_beyond_doubles_are_exact() -> None:
     private = pd.DataFrame(rows, columns=["pid", "v"]).sample(frac=1.0, random_state=3)
     unit = PrivacyUnit("pid")
     tables = open_table(private, "private"), open_table(synthetic, "synthetic")
-    part = part_of(
+    plan = planned(
         SyntheticTables(tables[1:], tables[0]),
         [QueryRequest(as_queries("SELECT SUM(v) FROM D")[0], stated)],
-        stated.facts,
-        asks,
+        stated,
         unit,
     )
-    task = part.prepared.demand()[0].task
-    (found,) = part.engine.histograms(part.private, part.prepared.schema, ScanPlan((task,), unit))
+    scan = ScanPlan((plan.verdicts[0].statistic,), unit)
+    bound = plan.bound
+    (found,) = bound.tables.engine.histograms(bound.private, bound.schema, scan)
     assert entries(found) == Counter({-most: 1, 3: 1, most - 1: 1, most: 1})
 
 
@@ -354,9 +368,11 @@ def kept(
     unit = PrivacyUnit("PID", most)
     asked = [QueryRequest(query, stated) for query in as_queries([*KEPT[:1], *beside])]
     tables = open_table(private, "private"), open_table(synthetic, "synthetic")
-    part = part_of(SyntheticTables(tables[1:], tables[0]), asked, stated.facts, asks, unit)
-    tasks = tuple(question.task for question in part.prepared.demand())
-    found = part.engine.histograms(part.private, part.prepared.schema, ScanPlan(tasks, unit, key))
+    plan = planned(SyntheticTables(tables[1:], tables[0]), asked, stated, unit)
+    statistics = tuple(verdict.statistic for verdict in plan.verdicts)
+    bound = plan.bound
+    scan = ScanPlan(statistics, unit, key)
+    found = bound.tables.engine.histograms(bound.private, bound.schema, scan)
     assert set(found[0].counts.tolist()) <= {1}
     if beside:
         # Who is kept is settled before the predicate is asked.
@@ -418,9 +434,11 @@ def test_values_of_kept_rows_are_what_is_counted() -> None:
     asked = [QueryRequest(query, stated) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", 3)
     tables = open_table(frame, "private"), open_table(synthetic, "synthetic")
-    part = part_of(SyntheticTables(tables[1:], tables[0]), asked, stated.facts, asks, unit)
-    tasks = tuple(question.task for question in part.prepared.demand())
-    found = part.engine.histograms(part.private, part.prepared.schema, ScanPlan(tasks, unit, KEY))
+    plan = planned(SyntheticTables(tables[1:], tables[0]), asked, stated, unit)
+    statistics = tuple(verdict.statistic for verdict in plan.verdicts)
+    bound = plan.bound
+    scan = ScanPlan(statistics, unit, KEY)
+    found = bound.tables.engine.histograms(bound.private, bound.schema, scan)
     mine = [rows[number] for number in entries(found[0])]
     assert len(mine) == 15
     ages_ = Counter(int(min(max(row[1], 0), 7)) for row in mine if row[3] != "b")
@@ -447,7 +465,7 @@ GROUPED = "SELECT {} FROM D GROUP BY job"
 @pytest.mark.parametrize("operand", ["COUNT(*)", "SUM(age)", "COUNT(age)"])
 def test_people_may_be_in_every_group_so_groups_add_up(operand: str) -> None:
     unit, queries = PrivacyUnit("pid", 7), as_queries(GROUPED.format(operand))
-    report = run(like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    report = run_audit(like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
     assert (report.cost.rule, report.spent) == (SEQUENTIAL, 3 * Fraction(1, 2))
     assert (report.cost.unit, report.cost.max_rows) == ("pid", 7)
 
@@ -455,10 +473,10 @@ def test_people_may_be_in_every_group_so_groups_add_up(operand: str) -> None:
 @pytest.mark.parametrize("operand", ["MEDIAN(age)", "AVG(age)", "COUNT(DISTINCT age)"])
 def test_kept_rows_are_in_one_group_each(operand: str) -> None:
     unit, queries = PrivacyUnit("pid", 7), as_queries(GROUPED.format(operand))
-    report = run(like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    report = run_audit(like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
     assert (report.cost.rule, report.spent) == (PARALLEL, 7 * Fraction(1, 2))
     mixed = as_queries([GROUPED.format(operand), "SELECT COUNT(*) FROM D WHERE job = 'a'"])
-    both = run(like(SYNTHETIC), SYNTHETIC, mixed, only_age(), SecureNoise(), unit=unit)
+    both = run_audit(like(SYNTHETIC), SYNTHETIC, mixed, only_age(), SecureNoise(), unit=unit)
     assert both.spent == 8 * Fraction(1, 2)
 
 
@@ -474,7 +492,7 @@ def test_disjoint_counts_of_one_person_really_overlap() -> None:
     assert [h.mass for h in histograms(frame_of(rows), 1, sqls)] == [1, 1, 1]
     assert [h.mass for h in histograms(frame_of([]), 1, sqls)] == [0, 0, 0]
     asked, _ = questions(tuple(sqls), 1)
-    assert {question.region for question in asked} == {None}
+    assert {question.measurement.region for question in asked} == {None}
 
 
 # Questions that differ must not be taken for one another
@@ -491,14 +509,13 @@ def key_of(
     stated = Parameters.parse(**facts)
     (query,) = as_queries(sql)
     tables = open_table(SYNTHETIC, "private"), open_table(synthetic, "synthetic")
-    part = part_of(
+    plan = planned(
         SyntheticTables(tables[1:], tables[0]),
         [QueryRequest(query, stated)],
-        stated.facts,
-        asks,
+        stated,
         unit,
     )
-    return part.prepared.demand()[0].key
+    return plan.verdicts[0].measurement.cache_key
 
 
 def bounds(low: int, high: int, step: str | int = 1) -> dict[str, Any]:
@@ -535,7 +552,7 @@ DIFFERENT: list[list[dict[str, Any]]] = [
         {"sql": "SELECT SUM(age) FROM D", "tau": 3, **changed}
         for changed in (
             *({}, {"tau": 4}, {"epsilon": "0.25"}, bounds(0, 8), bounds(-1, 7)),
-            *(bounds(0, 7, "0.5"), {"decider": "lm_sum"}, {"decider": "r2t_sum"}),
+            *(bounds(0, 7, "0.5"), {"mechanism": "lm_sum"}, {"mechanism": "r2t_sum"}),
             *({"unit": PrivacyUnit("pid")}, {"unit": PrivacyUnit("job")}),
         )
     ],
@@ -606,7 +623,7 @@ def test_a_private_table_without_the_column_is_refused_before_it_is_read(tmp_pat
         patch.setattr("pqd.engine.synthetic_tables.DuckDBEngine", Watched)
         queries = as_queries("SELECT COUNT(*) FROM D")
         with pytest.raises(ParameterError, match='"pid"') as caught:
-            run(path, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("pid"))
+            run_audit(path, SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit("pid"))
     assert not scanned
     assert "zebra" not in str(caught.value)
 
@@ -617,18 +634,20 @@ def test_a_synthetic_table_without_the_column_has_a_person_per_row() -> None:
         ["SELECT COUNT(*) FROM D", "SELECT SUM(age) FROM D", "SELECT AVG(age) FROM D"]
     )
     unit = PrivacyUnit("pid", 2)
-    report = run(SYNTHETIC, synthetic, queries, only_age(), SecureNoise(), unit=unit)
+    report = run_audit(SYNTHETIC, synthetic, queries, only_age(), SecureNoise(), unit=unit)
     assert [verdict.q_synthetic for verdict in report.verdicts] == [4, 12, 3]
     assert any("each of its rows counts as one person" in note for note in report.notes)
     assert report.spent == 4 * Fraction(1, 2)
-    with_column = run(like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit)
+    with_column = run_audit(
+        like(SYNTHETIC), SYNTHETIC, queries, only_age(), SecureNoise(), unit=unit
+    )
     assert [verdict.q_synthetic for verdict in with_column.verdicts] == [3, 12, 3]
 
 
 def test_a_unit_in_no_table_is_refused() -> None:
     queries = as_queries("SELECT COUNT(*) FROM D")
     with pytest.raises(ParameterError):
-        run(
+        run_audit(
             like(SYNTHETIC),
             SYNTHETIC,
             queries,
@@ -650,7 +669,7 @@ def test_rows_of_a_person_are_a_whole_number(rows: Any) -> None:
 
 def test_a_frame_in_reverse_is_read() -> None:
     queries = as_queries("SELECT SUM(age) FROM D")
-    report = run(like(SYNTHETIC).iloc[::-1], SYNTHETIC, queries, only_age(), SecureNoise())
+    report = run_audit(like(SYNTHETIC).iloc[::-1], SYNTHETIC, queries, only_age(), SecureNoise())
     assert len(report.verdicts) == 1
 
 
@@ -690,7 +709,7 @@ EXTREME: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("unit", ["pid", "seen"])
 def test_no_cell_of_any_column_ends_a_run(name: str, unit: str) -> None:
     queries = as_queries(["SELECT COUNT(*) FROM D WHERE age > 1", "SELECT MEDIAN(age) FROM D"])
-    report = run(
+    report = run_audit(
         EXTREME[name](), SYNTHETIC, queries, only_age(), SecureNoise(), unit=PrivacyUnit(unit)
     )
     assert len(report.verdicts) == 2

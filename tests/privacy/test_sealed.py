@@ -13,11 +13,13 @@ import pytest
 from rich.console import Console
 from rich.traceback import Traceback
 
-import pqd.execution as asking_home
+import pqd.accounting.accountant as accountant_home
+import pqd.execution as execution_home
 from deciders import Histogram
 from deciders.batch.linear.universe import Rows
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger import Ledger
-from pqd.commands.audit import run
+from pqd.commands.audit import run_audit
 from pqd.commands.release import run_release
 from pqd.engine import duckdb as engine
 from pqd.engine.contingency import ContingencyTable
@@ -25,7 +27,6 @@ from pqd.engine.histograms import Chunk
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, RunError
 from pqd.exception_barrier import sealed
-from pqd.execution import Accountant
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 
@@ -72,7 +73,7 @@ def after(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, failure: type[BaseException]
 ) -> None:
     """Let a function do its work, keep what came of it in a variable, and fail."""
-    original, recognised, begun = getattr(owner, name), asking_home._recognised, []
+    original, recognised, begun = getattr(owner, name), Accountant.recognise, []
 
     def begin(*args: Any) -> Any:
         begun.append(True)
@@ -85,7 +86,7 @@ def after(
         return found
 
     # What came before is public.
-    monkeypatch.setattr(asking_home, "_recognised", begin)
+    monkeypatch.setattr(Accountant, "recognise", begin)
     static = isinstance(vars(owner).get(name), classmethod)
     monkeypatch.setattr(owner, name, staticmethod(broken) if static else broken)
 
@@ -93,11 +94,11 @@ def after(
 def asking(path: Path, noise: Any, private: object) -> None:
     terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05, columns=COLUMNS)
     queries = as_queries([COUNT, SUM, MEDIAN])
-    run(private, COPY, queries, terms, noise, accountant=Accountant(path))
+    run_audit(private, COPY, queries, terms, noise, accountant=Accountant(path))
 
 
 def releasing(path: Path, noise: Any, private: object) -> None:
-    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.05, decider="workload", columns=COLUMNS)
+    terms = Parameters.parse(tau=1, epsilon=1, alpha=0.05, mechanism="workload", columns=COLUMNS)
     run_release(private, COPY, as_queries([COUNT, SUM]), terms, noise, accountant=Accountant(path))
 
 
@@ -247,7 +248,8 @@ def test_the_check_sees_what_is_not_sealed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The twin: where frames are kept, the same check finds counts in their variables."""
-    monkeypatch.setattr(asking_home, "sealed", lambda work: work())
+    for home in (accountant_home, execution_home):
+        monkeypatch.setattr(home, "sealed", lambda work: work())
     error = failed(how, stage, InjectedError, tmp_path, monkeypatch)
     assert isinstance(error, InjectedError)
     assert leaked(shown(error))

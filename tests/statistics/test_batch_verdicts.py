@@ -15,19 +15,19 @@ import pytest
 from deciders import Interval, SimulatedNoise
 from deciders.batch.base import BatchOutput
 from deciders.distribution_sums import NoiseSum
+from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import Charge
 from pqd.batches.batch import BatchMeasurement, selection
-from pqd.batches.shared_budget import SharedBudget, shared
-from pqd.batches.verdicts import Together
+from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.verdicts import BatchRule
 from pqd.batches.workload_laplace import answers as answered
-from pqd.commands.audit import part_of
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs, Part, Quote
+from pqd.execution import Outputs
 from pqd.parameters import Criteria
-from pqd.planning.budget_split import Beside, waits
-from pqd.planning.decisions import QueryRequest, Question
+from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.decisions import VerdictPlan
 from pqd.sql.workload_files import as_queries
 
 RUNS, LIMIT = 1000, 5.0
@@ -54,14 +54,14 @@ def table(seed: int, rows: int = 200) -> pd.DataFrame:
     )
 
 
-def made(queries: list[str], mode: str) -> Part[Question]:
+def made(queries: list[str], mode: str) -> VerdictPlan:
     opened = open_table(table(1), "synthetic"), open_table(table(2), "private")
     columns = {"debt": {"bounds": (-5, 9)}}
     terms = Criteria.of(tau=30, alpha=0.05, columns=columns)
     asked = [QueryRequest(query, terms) for query in as_queries(queries)]
-    part = part_of(SyntheticTables([opened[0]], opened[1]), asked, terms.facts, waits)
-    (found,) = shared([Beside(part, opened[0])], SharedBudget(Fraction(4, 5), mode))
-    return found
+    bound = bind(SyntheticTables([opened[0]], opened[1]), asked, terms.columns)
+    (plan,) = select_sharing([bound], SharedBudget(Fraction(4, 5), mode))
+    return plan
 
 
 def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) -> dict[str, float]:
@@ -70,19 +70,23 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
     The intervals are such that the exact answer is the last one inside, or the first one outside.
     ``factor`` is what p-values take the noise for, as a multiple of its scale.
     """
-    part = made(queries, mode)
-    (batch,) = {draw.key: draw for draw in part.questions}.values()
+    plan = made(queries, mode)
+    bound = plan.bound
+    (batch,) = {m.cache_key: m for m in plan.measurements.measurements}.values()
     assert isinstance(batch, BatchMeasurement)
-    cells = part.engine.cells(part.private, part.prepared.schema, ScanPlan(batch.tasks))
+    engine = bound.tables.engine
+    cells = engine.cells(bound.private, bound.schema, ScanPlan(batch.statistics))
     exact = answered(batch.workload, cells)
     rows, noise = batch.plan.read(cells), SimulatedNoise(6)
     drawn = [batch.plan.release(rows, batch.epsilon, noise) for _ in range(RUNS)]
     found: dict[str, float] = {}
-    for question in part.prepared.questions:
-        assert isinstance(question, Together)
-        assert isinstance(question.errors, NoiseSum)
-        errors = NoiseSum(question.errors.count, question.errors.scale * factor)
-        truth = int(exact[batch.places[selection(question.task)]])
+    for verdict in plan.verdicts:
+        rule = verdict.rule
+        assert isinstance(rule, BatchRule)
+        assert isinstance(rule.errors, NoiseSum)
+        errors = NoiseSum(rule.errors.count, rule.errors.scale * factor)
+        assert rule.place == batch.places[selection(verdict.statistic)]
+        truth = int(exact[rule.place])
         wide = math.ceil(12 * errors.scale * math.sqrt(errors.count))
         claims = {
             "yes from above": Interval(truth - 2 * wide, truth),
@@ -91,10 +95,10 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
             "no in a narrow one": Interval(truth - 1, truth + 1),
         }
         for claim, interval in claims.items():
-            one = replace(question, interval=interval, errors=errors)
+            one = replace(verdict, rule=replace(rule, interval=interval, errors=errors))
             false = claim.startswith("yes")
             assert interval.contains(truth) != false
-            decided = [one.decided(answers(batch, each)) for each in drawn]
+            decided = [one.decision(answers(batch, each)) for each in drawn]
             p_values = [d.p_value if d.outcome == false else 1.0 for d in decided]
             for alpha in ALPHAS:
                 often = sum((p or 0.0) <= alpha for p in p_values) / RUNS
@@ -105,7 +109,7 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
 
 
 def answers(batch: BatchMeasurement, released: BatchOutput) -> Outputs:
-    return Outputs({batch.key: released}, Quote({}, (), Charge(), {}))
+    return Outputs({batch.cache_key: released}, Quote({}, (), Charge(), {}))
 
 
 @pytest.mark.parametrize("mode", ["workload", "identity"])

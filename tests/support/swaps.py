@@ -13,13 +13,13 @@ from typing import Any
 
 import pandas as pd
 
-from pqd.commands.audit import run
+from pqd.accounting.accountant import Accountant
+from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.commands.compare import run_compare
 from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.release import run_release
-from pqd.execution import Accountant
-from pqd.parameters import Parameters
+from pqd.parameters import Detail, Parameters
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import AuditReport
@@ -46,10 +46,12 @@ RECORDS: dict[str, Making] = {
 def audit(synthetic: object, queries: Any, *, options: Any = None, **parameters: Any) -> Run:
     """Return an audit with ``options`` of the run and ``parameters`` as a user states them."""
     given: dict[str, Any] = {"tau": "1.5", "epsilon": "0.5", "alpha": "0.05"} | parameters
+    if given.pop("detailed", False):
+        given["detail"] = Detail.CURVES
 
     def audited(private: Any, noise: Any, progress: Progress) -> Any:
         asked, stated = as_queries(queries), Parameters.parse(**given)
-        return run(private, synthetic, asked, stated, noise, progress, **(options or {}))
+        return run_audit(private, synthetic, asked, stated, noise, progress, **(options or {}))
 
     return audited
 
@@ -67,7 +69,7 @@ def compare(
     given: dict[str, Any] = {"tau": "20%", "epsilon": "0.5", "alpha": "0.05"} | parameters
 
     def compared(private: Any, noise: Any, progress: Progress) -> Any:
-        asked, stated = as_queries(queries), Parameters.parse(decider=estimator, **given)
+        asked, stated = as_queries(queries), Parameters.parse(mechanism=estimator, **given)
         rules = ComparisonParameters.parse(stated, {"q1": 2}, {"q2": "1.5"}, references)
         return run_compare(private, candidates, asked, rules, noise, progress, **(options or {}))
 
@@ -81,7 +83,7 @@ def release(
     given: dict[str, Any] = {"tau": 1, "epsilon": "0.5", "alpha": 0.05} | parameters
 
     def released(private: Any, noise: Any, progress: Progress) -> Any:
-        asked, stated = as_queries(queries), Parameters.parse(decider=mechanism, **given)
+        asked, stated = as_queries(queries), Parameters.parse(mechanism=mechanism, **given)
         return run_release(private, WORKERS, asked, stated, noise, progress, **(options or {}))
 
     return released

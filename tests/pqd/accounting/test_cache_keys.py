@@ -7,7 +7,7 @@ If that is meant, write them with ``python tests/pqd/accounting/test_cache_keys.
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -34,21 +34,21 @@ from pqd.accounting import cache_keys as keys
 from pqd.accounting.accounts import Budget
 from pqd.accounting.cache_keys import digest, of_range_sums, written
 from pqd.accounting.ledger import Ledger
-from pqd.batches.answers import Member, batches
+from pqd.batches.answers import select_batches
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.linear_workload import MECHANISMS
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import DirectPlan
-from pqd.commands.audit import part_of
-from pqd.commands.reference_tables import counting
+from pqd.commands.reference_tables import select_marginals
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.parameters import Parameters
-from pqd.planning.binding import prepare
-from pqd.planning.decisions import QueryRequest, asks
-from pqd.planning.estimates import RELEASES, contest_of
+from pqd.planning.binding import BoundWorkload, QueryRequest, bind
+from pqd.planning.choose_estimator import ESTIMATORS as NAMES
+from pqd.planning.decisions import PlannedVerdict, select_deciders
+from pqd.planning.estimates import PlannedComparison, select_estimators
 from pqd.sql.workload_files import as_queries
 
 GOLDEN = Path(__file__).with_name("golden_keys.json")
@@ -76,8 +76,7 @@ def sql(aggregate: str, where: str = "pay > 2 AND sex = 'f'") -> str:
     return f"SELECT {AGGREGATES[aggregate]} FROM D WHERE {where}"
 
 
-def made(
-    make: Any,
+def bound(
     *queries: str,
     decider: str = "auto",
     epsilon: str = "1/3",
@@ -85,24 +84,33 @@ def made(
     columns: Any = COLUMNS,
     unit: PrivacyUnit | None = None,
     copies: Sequence[pd.DataFrame] = (COPY,),
-) -> list[Any]:
-    terms = Parameters.parse(
-        tau=tau, epsilon=epsilon, alpha="0.05", decider=decider, columns=columns
+    private: pd.DataFrame | None = None,
+) -> BoundWorkload:
+    parameters = Parameters.parse(
+        tau=tau, epsilon=epsilon, alpha="0.05", mechanism=decider, columns=columns
     )
-    tables = SyntheticTables([open_table(copy, "synthetic") for copy in copies])
-    asked = [QueryRequest(query, terms) for query in as_queries(list(queries))]
-    return list(prepare(tables, asked, terms.facts, make, unit=unit).demand())
+    secret = None if private is None else open_table(private, "private")
+    tables = SyntheticTables([open_table(copy, "synthetic") for copy in copies], secret)
+    requests = [QueryRequest(query, parameters) for query in as_queries(list(queries))]
+    workload = bind(tables, requests, parameters.columns, unit)
+    workload.check()
+    return workload
 
 
-def batch(
-    mechanism: str, *queries: str, columns: Any = COLUMNS, epsilon: str = "1/3"
-) -> list[BatchMeasurement]:
-    terms = Parameters.parse(tau=1, epsilon=epsilon, alpha=0.05, decider=mechanism, columns=columns)
-    copy, private = open_table(COPY, "synthetic"), open_table(COPY.head(90), "private")
-    tables = SyntheticTables([copy], private)
-    asked = [QueryRequest(query, terms) for query in as_queries(list(queries))]
-    part = part_of(tables, asked, terms.facts, Member.of)
-    return [one.batch for one in batches(part.prepared.demand(), part, copy, terms)]
+def verdicts(*queries: str, **how: Any) -> tuple[PlannedVerdict, ...]:
+    return select_deciders(bound(*queries, **how)).verdicts
+
+
+def comparisons(*queries: str, **how: Any) -> tuple[PlannedComparison, ...]:
+    return select_estimators(bound(*queries, **how)).comparisons
+
+
+def batch(mechanism: str, *queries: str, **how: Any) -> list[BatchMeasurement]:
+    parameters = Parameters.parse(
+        tau=1, epsilon=how.get("epsilon", "1/3"), alpha=0.05, mechanism=mechanism
+    )
+    workload = bound(*queries, tau="1", private=COPY.head(90), **how)
+    return [one.batch for one in select_batches(workload, parameters).batches]
 
 
 RANGES = ("SELECT SUM(age) FROM D WHERE age <= 9", "SELECT SUM(age) FROM D WHERE age <= 15")
@@ -122,19 +130,19 @@ RELEASED = {
 def measurements() -> Iterator[tuple[str, str]]:
     """Yield every kind of measurement by name, with its key."""
     for name, decider in DECIDERS.items():
-        (question,) = made(asks, sql(decider.aggregate), decider=name)
-        yield f"audit by {name}", question.key
+        (verdict,) = verdicts(sql(decider.aggregate), decider=name)
+        yield f"audit by {name}", verdict.measurement.cache_key
     for name, aggregates in RELEASED.items():
         for aggregate in aggregates:
-            (contest,) = made(contest_of, sql(aggregate), decider=name)
-            assert contest.taken == name
-            yield f"compare {aggregate} by {name}", contest.release.key
-    (marginal,) = made(counting, sql("COUNT"))
-    yield "a marginal", marginal.key
+            (comparison,) = comparisons(sql(aggregate), decider=name)
+            assert comparison.taken == name
+            yield f"compare {aggregate} by {name}", comparison.measurement.cache_key
+    (marginal,) = select_marginals(bound(sql("COUNT"))).marginals
+    yield "a marginal", marginal.cache_key
     for name in TOGETHER:
         queries = RANGES if name == "ranges" else COUNTS
         (one,) = batch(name, *queries)
-        yield f"release by {name}", one.key
+        yield f"release by {name}", one.cache_key
     # The best of these is taken for ``ranges``: each by itself.
     (one,) = batch("ranges", *RANGES)
     assert isinstance(one.plan, RangePlan)
@@ -143,8 +151,8 @@ def measurements() -> Iterator[tuple[str, str]]:
         yield f"ranges by {kind.id}", digest(of_range_sums(kind(workload=workload)))
     people = PrivacyUnit("who", 3)
     for aggregate in ("COUNT", "SUM", "MEDIAN"):
-        (question,) = made(asks, sql(aggregate), unit=people)
-        yield f"{aggregate} of people", question.key
+        (verdict,) = verdicts(sql(aggregate), unit=people)
+        yield f"{aggregate} of people", verdict.measurement.cache_key
 
 
 def test_the_keys_are_as_they_were() -> None:
@@ -156,7 +164,7 @@ def test_every_kind_has_its_own_key() -> None:
     assert len(set(golden.values())) == len(golden)
     assert all(re.fullmatch("[0-9a-f]{64}", key) for key in golden.values())
     assert {name.removeprefix("audit by ") for name in golden if "audit" in name} == set(DECIDERS)
-    assert {name.split()[-1] for name in golden if name.startswith("compare")} == set(RELEASES)
+    assert {name.split()[-1] for name in golden if name.startswith("compare")} == set(NAMES)
     assert {name.split()[-1] for name in golden if name.startswith("release")} == set(TOGETHER)
 
 
@@ -202,7 +210,7 @@ def test_no_field_is_left_out() -> None:
 
 def test_all_that_can_be_asked_is_listed() -> None:
     assert set(keys.DECIDERS) == set(DECIDERS)
-    assert set(keys.ESTIMATORS) == {kind.id for kind in ESTIMATORS} == set(RELEASES)
+    assert set(keys.ESTIMATORS) == {kind.id for kind in ESTIMATORS} == set(NAMES)
     assert {*keys.BATCHES, "ranges"} == set(TOGETHER)
     conformers = re.search(r"Conformers: ([^.]*)\.", Estimator.__doc__ or "")
     assert conformers
@@ -249,9 +257,11 @@ SUMMED: dict[str, dict[str, Any]] = {
 }
 
 
-def key_of(make: Any = asks, queries: Sequence[str] = (QUESTION,), **terms: Any) -> str:
-    (found,) = made(make, *queries, **terms)
-    return str(found.release.key if make is contest_of else found.key)
+def key_of(
+    plans: Callable[..., Any] = verdicts, queries: Sequence[str] = (QUESTION,), **how: Any
+) -> str:
+    (planned,) = plans(*queries, **how)
+    return str(planned.measurement.cache_key)
 
 
 @pytest.mark.parametrize("how", LIKE_IT)
@@ -271,15 +281,15 @@ def test_a_comment_is_not_asked(text: str) -> None:
     texts = [text.replace("{0}", "{}").replace("{}", comment) for comment in ("", " /* so */ ")]
     if not text.startswith("SELECT"):
         texts = [f"SELECT COUNT(*) FROM D WHERE {condition}" for condition in texts]
-    plain, commented = (made(asks, text, tau="50")[0] for text in texts)
-    assert plain.key == commented.key
+    plain, commented = (verdicts(text, tau="50")[0] for text in texts)
+    assert plain.measurement.cache_key == commented.measurement.cache_key
     assert "so" not in str(commented.facts()["where"])
 
 
-@pytest.mark.parametrize("make", [asks, contest_of])
+@pytest.mark.parametrize("make", [verdicts, comparisons])
 def test_another_question_has_another_key(make: Any) -> None:
     found = [key_of(make)]
-    named = make is contest_of
+    named = make is comparisons
     for how, terms in APART.items():
         if named and how in {"another tolerance", "another answer of the copy"}:
             # One release answers for all intervals.
@@ -312,20 +322,21 @@ def test_who_may_be_counted_twice_is_in_the_key() -> None:
 
 
 def test_a_marginal_is_no_release() -> None:
-    assert key_of(counting) != key_of(contest_of)
+    (marginal,) = select_marginals(bound(QUESTION)).marginals
+    assert marginal.cache_key != key_of(comparisons)
 
 
 def test_batches_apart() -> None:
-    found = [batch("workload", *COUNTS)[0].key]
-    found.append(batch("workload", *COUNTS, epsilon="1/4")[0].key)
-    found.append(batch("identity", *COUNTS)[0].key)
-    found.append(batch("workload", COUNTS[0])[0].key)
-    found.append(batch("workload", COUNTS[0], sql("COUNT", "pay > 8"))[0].key)
+    found = [batch("workload", *COUNTS)[0].cache_key]
+    found.append(batch("workload", *COUNTS, epsilon="1/4")[0].cache_key)
+    found.append(batch("identity", *COUNTS)[0].cache_key)
+    found.append(batch("workload", COUNTS[0])[0].cache_key)
+    found.append(batch("workload", COUNTS[0], sql("COUNT", "pay > 8"))[0].cache_key)
     sums = [query.replace("COUNT(*)", "SUM(age)") for query in COUNTS]
-    found.append(batch("workload", *sums)[0].key)
-    found.append(batch("workload", *sums, columns={"age": {"bounds": (0, 21)}})[0].key)
+    found.append(batch("workload", *sums)[0].cache_key)
+    found.append(batch("workload", *sums, columns={"age": {"bounds": (0, 21)}})[0].cache_key)
     assert len(set(found)) == len(found)
-    assert batch("workload", *reversed(COUNTS))[0].key == found[0]
+    assert batch("workload", *reversed(COUNTS))[0].cache_key == found[0]
 
 
 def test_range_sums_apart() -> None:

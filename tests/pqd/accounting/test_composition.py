@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 from deciders import SecureNoise
 from pqd.accounting import composition
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.accounting.composition import (
     NOTHING,
@@ -37,8 +38,7 @@ from pqd.accounting.composition import (
     price,
 )
 from pqd.accounting.disjoint_groups import Cost, Group, grouped
-from pqd.commands.audit import run
-from pqd.execution import Accountant
+from pqd.commands.audit import run_audit
 from pqd.parameters import Parameters
 from pqd.sql.query import Query
 from pqd.sql.regions import region, separating
@@ -528,7 +528,9 @@ def test_runs_share_the_delta_and_never_exceed_it(tmp_path: Path) -> None:
     for number in range(3):
         accountant = Accountant(tmp_path / "ledger.sqlite", Budget(None, limit), fresh=True)
         queries = as_queries(WORKLOAD[: 40 - number])
-        report = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant)
+        report = run_audit(
+            like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant
+        )
         spent.append(report.cost.delta)
         assert report.cost.rule == OPTIMAL
         assert report.cost.total_delta == sum(spent) < limit
@@ -539,13 +541,15 @@ def test_runs_share_the_delta_and_never_exceed_it(tmp_path: Path) -> None:
 def test_what_a_run_costs_is_what_it_is_called(tmp_path: Path) -> None:
     accountant = Accountant(tmp_path / "ledger.sqlite")
     queries = as_queries(WORKLOAD[:3])
-    report = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant)
+    report = run_audit(like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant)
     assert (report.cost.rule, report.spent) == (SEQUENTIAL, Fraction(3, 10))
-    again = run(like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant)
+    again = run_audit(like(TABLE), TABLE, queries, terms(), SecureNoise(), accountant=accountant)
     assert again.cost.rule == NOTHING
     assert again.spent == 0
     assert again.cost.total == Fraction(3, 10)
     grouped_by = as_queries("SELECT COUNT(*) FROM D GROUP BY name")
-    parallel = run(like(TABLE), TABLE, grouped_by, terms(), SecureNoise(), accountant=accountant)
+    parallel = run_audit(
+        like(TABLE), TABLE, grouped_by, terms(), SecureNoise(), accountant=accountant
+    )
     assert (parallel.cost.rule, parallel.spent) == (PARALLEL, Fraction(1, 10))
     assert parallel.cost.total == Fraction(4, 10)

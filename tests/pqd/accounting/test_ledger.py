@@ -21,15 +21,16 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 import pqd.accounting.ledger
 import pqd.execution
 from deciders.single.base import Decision
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Account, Budget, Reservation
 from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Chain
 from pqd.accounting.ledger import Ledger
-from pqd.commands.audit import UNRECORDED, run
+from pqd.commands.audit import run_audit
+from pqd.commands.results import UNRECORDED
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
 from pqd.errors import BudgetError, LedgerError, PqdError
-from pqd.execution import Accountant
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import AuditReport
@@ -778,10 +779,12 @@ class Watched:
 def audited(accountant: Accountant, act: Callable[[], object], questions: int = 1) -> AuditReport:
     queries = [f"SELECT COUNT(*) FROM D WHERE age > {number}" for number in range(questions)]
     terms = Parameters.parse(
-        tau=5, epsilon="1/3", alpha="0.05", decider="auto", columns=None, detailed=False
+        tau=5, epsilon="1/3", alpha="0.05", mechanism="auto", columns=None, detailed=False
     )
     noise = Watched(act)
-    return run(like(COUNTED), COUNTED, as_queries(queries), terms, noise, accountant=accountant)
+    return run_audit(
+        like(COUNTED), COUNTED, as_queries(queries), terms, noise, accountant=accountant
+    )
 
 
 def bodies(path: Path, kind: str) -> list[Mapping[str, Any]]:

@@ -49,7 +49,9 @@ def answers(frame: pd.DataFrame) -> list[float]:
 
 
 def released(private: object, synthetic: object, path: Path, **given: str) -> str:
-    terms = Parameters.parse(tau=1, epsilon=SILENT, alpha=0.05, decider=given.get("m", "workload"))
+    terms = Parameters.parse(
+        tau=1, epsilon=SILENT, alpha=0.05, mechanism=given.get("m", "workload")
+    )
     queries = tuple(Query(sql, f"q{n}") for n, sql in enumerate(QUERIES))
     report = run_release(private, synthetic, queries, terms, SimulatedNoise(1), table=path)
     return report.notes[-1]

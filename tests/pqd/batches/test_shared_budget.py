@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, permutations
 from pathlib import Path
@@ -15,21 +15,21 @@ import pytest
 from deciders import Decision, operating_characteristic
 from deciders.batch.verdicts import accept
 from deciders.distribution_sums import NoiseSum
+from pqd.accounting.accountant import _quote, quote_of
 from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
+from pqd.batches.batch import BatchMeasurement
 from pqd.batches.linear_workload import MECHANISMS
-from pqd.batches.mechanisms import ALONE, RANGES, SHARINGS, TOGETHER, check_sharing
-from pqd.batches.shared_budget import SharedBudget, shared
-from pqd.batches.verdicts import Together
-from pqd.commands.audit import part_of
+from pqd.batches.mechanisms import RANGES, SHARINGS, TOGETHER, check_sharing
+from pqd.batches.shared_budget import ALONE, SharedBudget, select_sharing
+from pqd.batches.verdicts import BatchRule
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import DeciderError, ParameterError
-from pqd.execution import Part, _bill, quote_of
 from pqd.parameters import Criteria, Parameters
-from pqd.planning.budget_split import Beside, Waiting, waits
-from pqd.planning.decisions import QueryRequest, Question
+from pqd.planning.binding import BoundQuery, BoundWorkload, QueryRequest, bind
+from pqd.planning.decisions import PlannedVerdict, VerdictPlan, select_deciders
 from pqd.spec.schema import json_schema
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
@@ -73,12 +73,12 @@ def made(
     decider: str = "auto",
     columns: Any = COLUMNS,
     epsilon: Fraction = EPSILON,
-) -> list[Part[Question]]:
+) -> list[VerdictPlan]:
     """Share ``epsilon`` among the queries, against each of the copies."""
     besides = waiting(
         *queries, tau=tau, copies=copies, people=people, decider=decider, columns=columns
     )
-    return shared(besides, SharedBudget(epsilon, mode))
+    return select_sharing(besides, SharedBudget(epsilon, mode))
 
 
 def waiting(
@@ -88,13 +88,13 @@ def waiting(
     people: PrivacyUnit | None = None,
     decider: str = "auto",
     columns: Any = COLUMNS,
-) -> list[Beside]:
+) -> list[BoundWorkload]:
     """The same, before anything is shared."""
     taus = tau if isinstance(tau, list) else [tau] * len(queries)
     asked = []
     for place, (one, each) in enumerate(zip(queries, taus, strict=True)):
         own = one.epsilon if isinstance(one, Own) else None
-        terms = Criteria.of(tau=each, alpha=0.05, decider=decider, columns=columns)
+        terms = Criteria.of(tau=each, alpha=0.05, mechanism=decider, columns=columns)
         terms = terms if own is None else terms.at(own)
         asked.append(
             QueryRequest(Query(one.sql if isinstance(one, Own) else one, f"q{place}"), terms)
@@ -103,8 +103,8 @@ def waiting(
     for copy in COPIES[:copies]:
         opened = open_table(copy, "synthetic"), open_table(SECRET, "private")
         tables = SyntheticTables([opened[0]], opened[1])
-        facts = Criteria.of(tau=1, alpha=0.05, columns=columns).facts
-        parts.append(Beside(part_of(tables, asked, facts, waits, people), opened[0]))
+        facts = Criteria.of(tau=1, alpha=0.05, columns=columns).columns
+        parts.append(bind(tables, asked, facts, people))
     return parts
 
 
@@ -112,12 +112,11 @@ def waiting(
 GRID = [Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8)]
 
 
-def expected_wrong(besides: Sequence[Beside], sharing: SharedBudget) -> float:
+def expected_wrong(besides: Sequence[BoundWorkload], sharing: SharedBudget) -> float:
     """How many verdicts are wrong on average where each gap is as likely, exactly, in public."""
     found = 0.0
-    for (before, _), after in zip(besides, shared(besides, sharing), strict=True):
-        for one, question in zip(before.prepared.questions, questions([after]), strict=True):
-            assert isinstance(one, Waiting)
+    for before, after in zip(besides, select_sharing(besides, sharing), strict=True):
+        for one, question in zip(before.queries, questions([after]), strict=True):
             chances = accepted(one, question)
             wrong = [p if gap > 1 else 1 - p for gap, p in zip(GRID, chances, strict=True)]
             # Where an answer cannot be so far off, the other gaps of that side stand for it.
@@ -125,33 +124,33 @@ def expected_wrong(besides: Sequence[Beside], sharing: SharedBudget) -> float:
     return found
 
 
-def accepted(one: Waiting, question: Question) -> Sequence[float]:
+def accepted(one: BoundQuery, question: PlannedVerdict) -> Sequence[float]:
     """The chances of a yes, on the worse side, at each gap of the grid."""
-    interval, epsilon = question.interval, question.epsilon
-    if not isinstance(question, Together):
+    interval, epsilon = question.interval, question.measurement.epsilon
+    if not isinstance(question.rule, BatchRule):
         decider = question.choice.decider
-        return operating_characteristic(decider, one.found[0], interval, epsilon, GRID)
+        return operating_characteristic(decider, one.synthetic[0], interval, epsilon, GRID)
     found = []
     for gap in GRID:
         off = math.ceil(gap * interval.tau)
-        sides = [accept(question.errors, side * off, interval.tau) for side in (1, -1)]
+        sides = [accept(question.rule.errors, side * off, interval.tau) for side in (1, -1)]
         found.append(min(sides) if gap < 1 else max(sides))
     return found
 
 
-def questions(parts: Sequence[Part[Question]]) -> list[Question]:
+def questions(parts: Sequence[VerdictPlan]) -> list[PlannedVerdict]:
     for part in parts:
-        part.prepared.demand()
-    return [question for part in parts for question in part.prepared.questions]
+        part.bound.check()
+    return [verdict for part in parts for verdict in part.verdicts]
 
 
-def notes(parts: Sequence[Part[Question]]) -> str:
-    return "\n".join(note for part in parts for note in part.prepared.notes)
+def notes(parts: Sequence[VerdictPlan]) -> str:
+    return "\n".join(note for part in parts for note in part.bound.notes)
 
 
-def total(parts: Sequence[Part[Question]]) -> Fraction:
+def total(parts: Sequence[VerdictPlan]) -> Fraction:
     """What a run would charge for all of them."""
-    return quote_of(parts, None).charge.epsilon
+    return quote_of([part.measurements.measurements for part in parts]).charge.epsilon
 
 
 def count(condition: str) -> str:
@@ -201,7 +200,7 @@ BOTH += [(name, "identity") for name in WORKLOADS if name not in UNFIT]
 BOTH += [(name, "auto") for name in ("duplicates", "two copies")]
 
 
-def workload(name: str, mode: str) -> list[Part[Question]]:
+def workload(name: str, mode: str) -> list[VerdictPlan]:
     given = dict(WORKLOADS[name])
     return made(*given.pop("queries"), mode=mode, **given)
 
@@ -231,7 +230,9 @@ def test_every_mechanism_costs_its_share(mode: str) -> None:
         f"{mode}_batch",
         "inv_mean",
     ]
-    assert [q.cost for q in questions(parts)] == [EPSILON * Fraction(2, 3)] * 2 + [EPSILON / 3]
+    assert [q.measurement.cost for q in questions(parts)] == [EPSILON * Fraction(2, 3)] * 2 + [
+        EPSILON / 3
+    ]
     assert total(parts) == EPSILON
 
 
@@ -250,9 +251,9 @@ def test_no_workload_costs_more_than_is_shared(seed: int) -> None:
 
 def test_disjoint_queries_alone_have_the_whole_each() -> None:
     parts = made(*AGES, mode=ALONE)
-    assert [q.terms.epsilon for q in questions(parts)] == [EPSILON] * 4
+    assert [q.measurement.epsilon for q in questions(parts)] == [EPSILON] * 4
     mixed = made(*AGES, NESTED[0], mode=ALONE)
-    assert [q.terms.epsilon for q in questions(mixed)] == [EPSILON / 2] * 5
+    assert [q.measurement.epsilon for q in questions(mixed)] == [EPSILON / 2] * 5
 
 
 BLOCKS = [f"SELECT COUNT(*) FROM D GROUP BY {keys}" for keys in ("k", "job", "k, job")]
@@ -263,7 +264,7 @@ def test_every_group_by_costs_one_share(epsilon: Fraction) -> None:
     """Whatever epsilon is, and in whatever order they come."""
     for order in permutations(BLOCKS):
         found = questions(parts := made(*order, mode=ALONE, epsilon=epsilon))
-        assert {q.terms.epsilon for q in found} == {epsilon / 3}
+        assert {q.measurement.epsilon for q in found} == {epsilon / 3}
         assert total(parts) == epsilon
 
 
@@ -273,31 +274,35 @@ def test_what_shares_costs_no_more_than_that_whatever_is_replayed() -> None:
     spent = []
     for number in range(8):
         rng = np.random.default_rng(number)
-        known = {q.key: Decision(True) for q in asked if rng.random() < number / 8}
-        spent.append(_bill(parts, known, price).charge.epsilon)
+        known = {
+            q.measurement.cache_key: Decision(True) for q in asked if rng.random() < number / 8
+        }
+        spent.append(
+            _quote([part.measurements.measurements for part in parts], known, price).charge.epsilon
+        )
     assert max(spent) == spent[0] == EPSILON
 
 
 def test_a_question_that_is_asked_twice_takes_one_share() -> None:
     for mode in (ALONE, "workload"):
         parts = made(NESTED[0], MEANS[0], NESTED[0].replace("COUNT", "count"), mode=mode)
-        assert [q.cost for q in questions(parts)] == [EPSILON / 2] * 3
+        assert [q.measurement.cost for q in questions(parts)] == [EPSILON / 2] * 3
 
 
 def test_what_is_settled_takes_no_share() -> None:
     parts = workload("settled", ALONE)
-    assert [q.cost for q in questions(parts)] == [0, EPSILON / 2, EPSILON / 2]
+    assert [q.measurement.cost for q in questions(parts)] == [0, EPSILON / 2, EPSILON / 2]
 
 
 def test_rows_of_persons_cost_as_many_times() -> None:
     parts = made(*MEANS, mode=ALONE, people=THREE_ROWS)
-    assert [q.terms.epsilon for q in questions(parts)] == [EPSILON / 6] * 2
-    assert [q.cost for q in questions(parts)] == [EPSILON / 2] * 2
+    assert [q.measurement.epsilon for q in questions(parts)] == [EPSILON / 6] * 2
+    assert [q.measurement.cost for q in questions(parts)] == [EPSILON / 2] * 2
 
 
 def test_copies_share_by_how_much_is_asked_of_each() -> None:
     parts = made(*NESTED[:2], mode="identity", copies=2)
-    batches = {q.draws[0].key: q.cost for q in questions(parts)}
+    batches = {q.measurement.cache_key: q.measurement.cost for q in questions(parts)}
     # The same questions of the private table: one release would serve both, at half of the budget.
     assert list(batches.values()) == [EPSILON / 2]
     assert total(parts) == EPSILON / 2
@@ -306,11 +311,13 @@ def test_copies_share_by_how_much_is_asked_of_each() -> None:
 def test_two_tolerances_are_answered_by_one_release() -> None:
     parts = made(NESTED[0], NESTED[0], tau=[20, 35], mode="workload")
     first, second = questions(parts)
-    assert isinstance(first, Together)
-    assert isinstance(second, Together)
-    assert first.batch is second.batch
-    assert len(first.batch.tasks) == 1
-    assert first.key != second.key
+    assert isinstance(first.rule, BatchRule)
+    assert isinstance(second.rule, BatchRule)
+    batch = first.measurement
+    assert batch is second.measurement
+    assert isinstance(batch, BatchMeasurement)
+    assert len(batch.statistics) == 1
+    assert first.identity != second.identity
     assert total(parts) == EPSILON
 
 
@@ -319,8 +326,10 @@ def test_every_answer_is_judged_by_its_own_noise() -> None:
     for mode, draws in (("identity", [6, 5, 4, 3, 2, 1]), ("workload", [1] * 6)):
         found = questions(made(*NESTED, mode=mode))
         scale = (6 if mode == "workload" else 1) / EPSILON
-        together = [question for question in found if isinstance(question, Together)]
-        assert [q.errors for q in together] == [NoiseSum(count, scale) for count in draws]
+        rules = [question.rule for question in found]
+        assert [rule.errors for rule in rules if isinstance(rule, BatchRule)] == [
+            NoiseSum(count, scale) for count in draws
+        ]
 
 
 @pytest.mark.parametrize("mode", ["auto", "workload", "identity"])
@@ -350,11 +359,11 @@ def test_a_query_with_its_own_budget_is_paid_beside(mode: str) -> None:
     own = Own(NESTED[3], Fraction(1, 3))
     parts = made(own, *NESTED[:2], MEANS[0], mode=mode)
     first, *others = questions(parts)
-    assert first.terms.epsilon == first.cost == Fraction(1, 3)
+    assert first.measurement.epsilon == first.measurement.cost == Fraction(1, 3)
     assert first.choice.taken.decider.id == "inv_count"
     assert total(parts) == EPSILON + Fraction(1, 3)
-    assert [q.key for q in others] == [
-        q.key for q in questions(made(*NESTED[:2], MEANS[0], mode=mode))
+    assert [q.measurement.cache_key for q in others] == [
+        q.measurement.cache_key for q in questions(made(*NESTED[:2], MEANS[0], mode=mode))
     ]
 
 
@@ -392,14 +401,14 @@ def test_the_order_of_queries_does_not_matter(name: str, mode: str) -> None:
     keys = set()
     for order in (asked, [*asked[2:], *asked[1::-1]]):
         found = questions(made(*order, mode=mode))
-        keys.add(frozenset((q.query.sql, q.key, q.draws[0].key) for q in found))
+        keys.add(frozenset((q.query.sql, q.identity) for q in found))
     assert len(keys) == 1
 
 
 def test_what_else_is_asked_makes_another_question_of_a_batch() -> None:
     def drawn(*queries: str, **options: Any) -> set[str]:
         parts = made(*queries, mode="identity", **options)
-        return {q.draws[0].key for q in questions(parts)}
+        return {q.measurement.cache_key for q in questions(parts)}
 
     whole = drawn(*NESTED)
     assert len(whole) == 1
@@ -435,7 +444,7 @@ def test_auto_takes_what_errs_least(name: str) -> None:
         mode: expected_wrong(besides, SharedBudget(EPSILON, mode))
         for mode in (ALONE, "workload", "identity")
     }
-    parts = shared(besides, SharedBudget(EPSILON))
+    parts = select_sharing(besides, SharedBudget(EPSILON))
     best = min(scores, key=scores.__getitem__)
     taken = {q.choice.taken.decider.id for q in questions(parts)}
     assert taken == {"inv_count" if best == ALONE else f"{best}_batch"}
@@ -508,10 +517,8 @@ def test_more_budget_never_means_more_wrong_verdicts_on_real_tables(name: str) -
     copy, secret = open_table(paths[0], "synthetic"), open_table(paths[1], "private")
     terms = Criteria.of(tau=tau, alpha=0.05)
     asked = [QueryRequest(query, terms) for query in as_queries(queries)]
-    part = part_of(SyntheticTables([copy], secret), asked, terms.facts, waits)
-    found = [
-        expected_wrong([Beside(part, copy)], SharedBudget(epsilon / 4)) for epsilon in BUDGETS[:6]
-    ]
+    bound = bind(SyntheticTables([copy], secret), asked, terms.columns)
+    found = [expected_wrong([bound], SharedBudget(epsilon / 4)) for epsilon in BUDGETS[:6]]
     assert sorted(found, reverse=True) == found
     assert found[-1] < found[0] / 2
 
@@ -529,7 +536,7 @@ def test_of_ways_that_err_alike_that_of_the_least_thresholds_is_taken() -> None:
     besides, epsilon = waiting(*CHOICES["few classes"]["queries"], tau=60), Fraction(11)
     for mode in (ALONE, "identity", "workload"):
         assert expected_wrong(besides, SharedBudget(epsilon, mode)) < 1e-10
-    found = questions(shared(besides, SharedBudget(epsilon)))
+    found = questions(select_sharing(besides, SharedBudget(epsilon)))
     assert {q.choice.taken.decider.id for q in found} == {"identity_batch"}
 
 
@@ -546,7 +553,7 @@ def test_the_choice_is_the_same_every_time() -> None:
     def told() -> list[Any]:
         given = dict(CHOICES["few classes"])
         parts = made(*given.pop("queries"), **given)
-        facts = [(q.key, q.taken, q.facts()["candidates"]) for q in questions(parts)]
+        facts = [(q.identity, q.taken, q.facts()["candidates"]) for q in questions(parts)]
         return [notes(parts), facts]
 
     assert told() == told()
@@ -563,13 +570,13 @@ def test_one_query_is_asked_by_itself_unless_a_batch_is_named() -> None:
 
 def test_means_are_asked_by_themselves_whatever_is_named() -> None:
     found = questions(made(*MEANS, *NESTED[:2], mode="identity"))
-    assert [isinstance(q, Together) for q in found] == [False, False, True, True]
+    assert [isinstance(q.rule, BatchRule) for q in found] == [False, False, True, True]
 
 
 def test_persons_are_counted_by_questions_alone() -> None:
     found = questions(made(*NESTED[:3], SUMS[0], people=PERSONS))
-    assert not any(isinstance(q, Together) for q in found)
-    assert [q.cost for q in found] == [EPSILON / 4] * 4
+    assert not any(isinstance(q.rule, BatchRule) for q in found)
+    assert [q.measurement.cost for q in found] == [EPSILON / 4] * 4
     for mode in ("workload", "numerical"):
         with pytest.raises(ParameterError, match=r"without a unit .* use alone"):
             made(*NESTED[:3], SUMS[0], mode=mode, people=PERSONS)
@@ -590,7 +597,7 @@ def test_patterns_alone_are_refused_by_a_batch_that_is_named(mode: str) -> None:
 def test_patterns_are_counted_query_by_query(mode: str) -> None:
     parts = made(*LIKE, mode=mode, tau=50)
     assert {q.choice.taken.decider.id for q in questions(parts)} <= {"workload_batch", "inv_count"}
-    assert mode == "auto" or all(isinstance(q, Together) for q in questions(parts))
+    assert mode == "auto" or all(isinstance(q.rule, BatchRule) for q in questions(parts))
     assert total(parts) == EPSILON
 
 
@@ -618,7 +625,7 @@ def test_too_many_classes_leave_workload(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_pattern_in_one_family_leaves_the_others_together() -> None:
     sums = ["SELECT SUM(pay) FROM D WHERE k < 3", "SELECT SUM(pay) FROM D WHERE k < 5"]
     found = questions(made(*LIKE, *sums, mode="identity"))
-    assert [isinstance(q, Together) for q in found] == [False, False, True, True]
+    assert [isinstance(q.rule, BatchRule) for q in found] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -678,10 +685,10 @@ def test_a_decider_of_others_is_refused_in_a_batch_too() -> None:
 def test_what_cannot_be_asked_takes_no_share() -> None:
     parts = made(NESTED[0], "SELECT MEDIAN(age) FROM D WHERE age > 500", MEANS[0], mode=ALONE)
     (part,) = parts
-    assert [query.sql for query, _ in part.prepared.refused] == [
+    assert [query.sql for query, _ in part.bound.refusals] == [
         "SELECT MEDIAN(age) FROM D WHERE age > 500"
     ]
-    assert [q.cost for q in part.prepared.questions] == [EPSILON / 2] * 2
+    assert [q.measurement.cost for q in part.verdicts] == [EPSILON / 2] * 2
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -702,7 +709,7 @@ def test_without_a_sharing_nothing_changes() -> None:
     opened = open_table(COPIES[0], "synthetic"), open_table(SECRET, "private")
     terms = Parameters.parse(tau=20, epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
     asked = [QueryRequest(query, terms) for query in as_queries(NESTED)]
-    part = part_of(SyntheticTables([opened[0]], opened[1]), asked, terms.facts, waits)
-    (same,) = shared([Beside(part, opened[0])], None)
-    assert same.prepared.questions == part.prepared.questions
-    assert replace(same.prepared, questions=()) == replace(part.prepared, questions=())
+    bound = bind(SyntheticTables([opened[0]], opened[1]), asked, terms.columns)
+    (same,) = select_sharing([bound], None)
+    assert same.verdicts == select_deciders(bound).verdicts
+    assert same.bound == bound

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from deciders import SimulatedNoise, answer
 from deciders.aggregates import HALF
-from pqd.commands.audit import part_of
 from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import Evidence, band, better, leaderboard
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs, quote_of
+from pqd.execution import Outputs, quoted
 from pqd.parameters import Parameters
-from pqd.planning.estimates import Contest, contest_of
+from pqd.planning.binding import bind
+from pqd.planning.estimates import select_estimators
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import Cost
 from reports.models.compare import CandidateKind, Cell, ComparedQuery, CompareReport, LeaderboardRow
@@ -413,21 +413,18 @@ class Simulation:
 
     def __init__(self, frames: dict[str, pd.DataFrame], epsilon: str, tau: str) -> None:
         rules = ComparisonParameters.parse(Parameters.parse(tau=tau, epsilon=epsilon, alpha=HALVES))
-        part = part_of(
-            SyntheticTables(
-                [open_table(frame, "synthetic") for frame in frames.values()],
-                open_table(table(0, 0), "private"),
-            ),
-            [rules.asked(query) for query in as_queries(WORKLOAD)],
-            {},
-            contest_of,
+        tables = SyntheticTables(
+            [open_table(frame, "synthetic") for frame in frames.values()],
+            open_table(table(0, 0), "private"),
         )
+        requests = [rules.request(query) for query in as_queries(WORKLOAD)]
+        plan = select_estimators(bind(tables, requests, {}))
+        plan.bound.check()
         self.names = list(frames)
-        self.contests: tuple[Contest, ...] = part.prepared.demand()
-        tasks = tuple(contest.release.task for contest in self.contests)
-        schema = part.prepared.schema
-        self.histograms = part.engine.histograms(part.private, schema, ScanPlan(tasks))
-        self._bill = quote_of([part], None)
+        self.contests = plan.comparisons
+        scan = ScanPlan(tuple(each.measurement.statistic for each in self.contests))
+        self.histograms = tables.engine.histograms(plan.bound.private, plan.bound.schema, scan)
+        self._quote = quoted([plan.measurements], None)
         truths = [
             answer(c.query.aggregate, h, c.query.p or HALF)
             for c, h in zip(self.contests, self.histograms, strict=True)
@@ -442,10 +439,10 @@ class Simulation:
     def run(self, noise: SimulatedNoise) -> tuple[Truth, dict[str, LeaderboardRow], list[str]]:
         """The false verdicts, the board, and the pairs, one draw of each release."""
         drawn = {
-            contest.release.key: contest.release.draw(histogram, noise)
+            contest.measurement.cache_key: contest.measurement.run(histogram, noise)
             for contest, histogram in zip(self.contests, self.histograms, strict=True)
         }
-        answers = Outputs(drawn, self._bill)
+        answers = Outputs(drawn, self._quote)
         outcomes = [outcome_of(c, answers, self.names, Fraction(1), noise) for c in self.contests]
         queries = [query for query, _ in outcomes]
         kinds: dict[str, CandidateKind] = dict.fromkeys(self.names, "candidate")

@@ -14,21 +14,20 @@ import pqd
 from deciders import ParameterError
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
-from pqd.commands.audit import part_of
 from pqd.commands.reference_tables import (
     MARGINALS,
     Column,
     columns_of,
-    counting,
     marginals,
     resampled,
+    select_marginals,
 )
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import BudgetError, PqdError
 from pqd.execution import measure
 from pqd.parameters import Parameters
-from pqd.planning.decisions import QueryRequest
+from pqd.planning.binding import QueryRequest, bind
 from reports.models.compare import CompareReport
 from tests.support.likeness import like
 
@@ -150,9 +149,9 @@ def test_bins_hold_what_no_candidate_has() -> None:
     (column,) = columns(pd.DataFrame({"v": MANY}), names=["v"]).values()
     private = pd.DataFrame({"v": [-1e9, 0.5, 1e9, None]})
     tables = SyntheticTables(opened(pd.DataFrame({"v": MANY})), open_table(private, "private"))
-    part = part_of(tables, asked([column]), {}, counting)
-    drawn = measure([part], None, Silent())
-    counts = [drawn.released(release).numbers[0] for release in part.prepared.demand()]
+    plan = select_marginals(bind(tables, asked([column]), {}))
+    outputs = measure([plan.measurements], None, Silent())
+    counts = [outputs[marginal].numbers[0] for marginal in plan.marginals]
     assert sum(counts) == 4
     assert (counts[0], counts[1], counts[-1]) == (1, 2, 1)
 
@@ -186,9 +185,9 @@ def test_names_are_those_of_the_table_whatever_a_query_writes() -> None:
 def released(made: list[Column], private: object) -> list[int]:
     """The counts of all groups, without noise."""
     tables = SyntheticTables(opened(private), open_table(private, "private"))
-    part = part_of(tables, asked(made), {}, counting)
-    drawn = measure([part], None, Silent())
-    return [drawn.released(release).numbers[0] for release in part.prepared.demand()]
+    plan = select_marginals(bind(tables, asked(made), {}))
+    outputs = measure([plan.measurements], None, Silent())
+    return [outputs[marginal].numbers[0] for marginal in plan.marginals]
 
 
 def asked(made: list[Column]) -> list[QueryRequest]:
@@ -199,9 +198,8 @@ def asked(made: list[Column]) -> list[QueryRequest]:
 def drawn_table(noise: Any, rows: int = 4000) -> pd.DataFrame:
     made = list(columns(FIRST, SECOND).values())
     tables = SyntheticTables(opened(FIRST, SECOND), open_table(PRIVATE, "private"))
-    part = part_of(tables, asked(made), {}, counting)
-    found = measure([part], None, noise)
-    return marginals(made, part.prepared.demand(), found, rows)
+    plan = select_marginals(bind(tables, asked(made), {}))
+    return marginals(made, plan, measure([plan.measurements], None, noise), rows)
 
 
 def test_a_drawn_table_has_the_columns_kinds_and_values_of_the_candidates() -> None:

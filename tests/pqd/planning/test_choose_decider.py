@@ -10,9 +10,9 @@ import pytest
 
 import pqd
 from deciders import Interval, Lattice, SimulatedNoise, applicable
-from pqd.commands.audit import run
+from pqd.commands.audit import run_audit
 from pqd.errors import DeciderError, UnanswerableError
-from pqd.parameters import Parameters
+from pqd.parameters import Detail, Parameters
 from pqd.planning.choose_decider import choose
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
@@ -67,9 +67,9 @@ def test_auto_takes_no_decider_whose_verdict_nothing_proves() -> None:
     (verdict,) = named.verdicts
     assert verdict.outcome == "yes"
     assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "undecided")
-    terms = Parameters.parse(alpha=0.05, decider="auto", **{**asked, "epsilon": 5})
+    terms = Parameters.parse(alpha=0.05, mechanism="auto", **{**asked, "epsilon": 5})
     for seed in range(20):
-        report = run(TIE, TIED_COPY, as_queries(query), terms, SimulatedNoise(seed))
+        report = run_audit(TIE, TIED_COPY, as_queries(query), terms, SimulatedNoise(seed))
         assert report.verdicts[0].standing != "trusted"
 
 
@@ -140,8 +140,10 @@ def test_the_choice_sees_public_data_only(decider: str) -> None:
     synthetic = table(1, 400)
     found = []
     for private in (table(2, 400), table(3, 6), like(table(1, 400))):
-        terms = Parameters.parse(tau="5%", epsilon=0.5, alpha=0.05, decider=decider, detailed=True)
-        report = run(private, synthetic, as_queries(queries), terms, SimulatedNoise(1))
+        terms = Parameters.parse(
+            tau="5%", epsilon=0.5, alpha=0.05, mechanism=decider, detail=Detail.CURVES
+        )
+        report = run_audit(private, synthetic, as_queries(queries), terms, SimulatedNoise(1))
         found.append([(v.decider, v.reason, v.tau_min, v.candidates) for v in report.verdicts])
     assert found[0] == found[1] == found[2]
 
@@ -174,13 +176,13 @@ def test_truncating_deciders_refuse_negative_values() -> None:
 
 
 def test_the_paper_takes_r2t_where_the_largest_value_is_far_below_the_bound() -> None:
-    terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05, decider="paper")
+    terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05, mechanism="paper")
     from deciders import Histogram  # noqa: PLC0415 - used here only
 
     small = Histogram.from_values([1, 2, 2] * 30)
     for upper, expected in ((2, "lm_sum"), (10**7, "r2t_sum")):
         fitting = applicable("SUM", Lattice(0, upper))
-        choice = choose("paper", "SUM", fitting, small, Interval.around(150, 5), terms)
+        choice = choose(terms, "SUM", fitting, small, Interval.around(150, 5))
         assert choice.decider.id == expected
 
 

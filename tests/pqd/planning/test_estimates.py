@@ -18,14 +18,15 @@ from deciders.estimators import (
     SumAndCount,
 )
 from deciders.single.split_margins import SplitMargins
-from pqd.commands.audit import part_of
 from pqd.commands.compare import run_compare
 from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Parameters
-from pqd.planning.estimates import RELEASES, Contest, contest_of
+from pqd.planning.binding import bind
+from pqd.planning.choose_estimator import ESTIMATORS
+from pqd.planning.estimates import PlannedComparison, select_estimators
 from pqd.sql.workload_files import as_queries
 from reports.models.compare import CompareReport
 from tests.support.likeness import like
@@ -60,27 +61,25 @@ def rules_of(
     tau: str = "5%", epsilon: str = "1", estimator: str = "auto", columns: Columns | None = None
 ) -> ComparisonParameters:
     terms = Parameters.parse(
-        tau=tau, epsilon=epsilon, alpha="0.05", decider=estimator, columns=columns
+        tau=tau, epsilon=epsilon, alpha="0.05", mechanism=estimator, columns=columns
     )
     return ComparisonParameters.parse(terms)
 
 
 def contests(
     sql: str | Sequence[str], frames: Sequence[object] = FRAMES, **options: Any
-) -> tuple[Contest, ...]:
+) -> tuple[PlannedComparison, ...]:
     rules = rules_of(**options)
-    part = part_of(
-        SyntheticTables(
-            [open_table(frame, "synthetic") for frame in frames], open_table(frames[0], "private")
-        ),
-        [rules.asked(query) for query in as_queries(sql)],
-        rules.terms.facts,
-        contest_of,
+    tables = SyntheticTables(
+        [open_table(frame, "synthetic") for frame in frames], open_table(frames[0], "private")
     )
-    return part.prepared.demand()
+    requests = [rules.request(query) for query in as_queries(sql)]
+    plan = select_estimators(bind(tables, requests, rules.parameters.columns))
+    plan.bound.check()
+    return plan.comparisons
 
 
-def contest(sql: str, frames: Sequence[object] = FRAMES, **options: Any) -> Contest:
+def contest(sql: str, frames: Sequence[object] = FRAMES, **options: Any) -> PlannedComparison:
     (found,) = contests(sql, frames, **options)
     return found
 
@@ -96,7 +95,7 @@ def compared(
     return run_compare(secret, named, as_queries(sql), rules_of(**options), Silent())
 
 
-def answers(found: Contest) -> tuple[float | None, ...]:
+def answers(found: PlannedComparison) -> tuple[float | None, ...]:
     return tuple(None if answer is None else float(answer) for answer in found.answers)
 
 
@@ -125,17 +124,17 @@ def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
     found = contest(f"SELECT {operand} FROM D WHERE y > 3", tau="10%", epsilon="2")
     name, kind = TAKEN[operand]
     assert found.taken == name
-    assert isinstance(found.release.estimator, kind)
+    assert isinstance(found.measurement.estimator, kind)
     assert found.reason == "one release for all candidates, which also bounds their gaps"
     assert {facts.estimator for facts in found.facts} == FITTING[operand]
     assert max(found.errors) == next(f.error for f in found.facts if f.estimator == name) <= 0.005
-    assert found.release.cost == 2
+    assert found.measurement.cost == 2
     assert found.tau_min is not None
     assert found.tau_min < min(found.taus)
 
 
 @pytest.mark.parametrize("operand", TAKEN)
-@pytest.mark.parametrize("estimator", RELEASES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_named_estimator_is_taken_where_it_fits(operand: str, estimator: str) -> None:
     found = contest(f"SELECT {operand} FROM D", estimator=estimator, tau="10%", epsilon="2")
     if estimator in FITTING[operand]:
@@ -184,7 +183,7 @@ def test_candidates_by_themselves_are_taken_where_they_err_less(operand: str) ->
         if found.taken == "split" and error["split"] <= 0.05:
             words = "each candidate by itself at its share of epsilon: errs least on public"
             assert found.reason == f"{words} stand-ins"
-            assert isinstance(found.release.estimator, SplitMargins)
+            assert isinstance(found.measurement.estimator, SplitMargins)
     assert len(seen) == 2
 
 
@@ -212,7 +211,7 @@ def test_without_p_values_is_taken_where_it_is_named_alone() -> None:
         assert found.taken in {facts.estimator for facts in found.facts if facts.exact}
     assert looked_better
     named = contest("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=1, estimator="exponential")
-    assert isinstance(named.release.estimator, ExponentialQuantile)
+    assert isinstance(named.measurement.estimator, ExponentialQuantile)
 
 
 @pytest.mark.parametrize("sql", [f"SELECT {operand} FROM D" for operand in TAKEN])
@@ -221,7 +220,7 @@ def test_the_choice_does_not_depend_on_the_order_of_candidates(sql: str) -> None
     for order in permutations(FRAMES):
         found = contest(sql, order, tau="2%")
         taken.add((found.taken, tuple(sorted(found.errors))))
-        costs.add(found.release.cost)
+        costs.add(found.measurement.cost)
     assert len(taken) == len(costs) == 1
 
 
@@ -231,11 +230,11 @@ def test_the_choice_does_not_depend_on_the_order_of_candidates(sql: str) -> None
 def test_identical_intervals_are_asked_once() -> None:
     frames = [FRAMES[0], FRAMES[1], FRAMES[0], FRAMES[0]]
     found = contest("SELECT COUNT(*) FROM D WHERE y > 3", frames, estimator="split")
-    estimator = found.release.estimator
+    estimator = found.measurement.estimator
     assert isinstance(estimator, SplitMargins)
     assert len(estimator.intervals) == 2
     assert estimator.share(1) == Fraction(1, 2)
-    assert found.release.cost == 1
+    assert found.measurement.cost == 1
     report = compared("SELECT COUNT(*) FROM D WHERE y > 3", frames, estimator="split")
     (query,) = report.queries
     assert len({(c.outcome, c.p_value, c.margin) for c in query.cells}) == 2
@@ -250,8 +249,8 @@ def test_the_reason_tells_the_share_of_each_interval() -> None:
         if found.taken == "split" and max(found.errors) <= 0.05:
             sure = found
     assert sure is not None
-    assert isinstance(sure.release.estimator, SplitMargins)
-    assert sure.release.estimator.share(1) == 1
+    assert isinstance(sure.measurement.estimator, SplitMargins)
+    assert sure.measurement.estimator.share(1) == 1
     assert "1/3 of epsilon" not in sure.reason
 
 
@@ -263,8 +262,8 @@ def test_settled_intervals_cost_nothing(frames: int) -> None:
     """Within these bounds every sum is 0, whatever the table."""
     asked: dict[str, Any] = {"tau": "1", "columns": ZERO, "estimator": "split"}
     found = contest("SELECT SUM(x) FROM D", FRAMES[:frames], **asked)
-    assert found.release.settled
-    assert found.release.cost == 0
+    assert found.measurement.settled
+    assert found.measurement.cost == 0
     report = compared("SELECT SUM(x) FROM D", FRAMES[:frames], **asked)
     assert report.cost.epsilon == 0
     assert report.queries[0].epsilon == 0
@@ -277,7 +276,7 @@ def test_settled_intervals_cost_nothing(frames: int) -> None:
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "10", "100"])
 def test_what_is_settled_is_never_paid_for(epsilon: str) -> None:
     found = contest("SELECT SUM(x) FROM D", tau="1", columns=ZERO, epsilon=epsilon)
-    assert found.release.cost == 0
+    assert found.measurement.cost == 0
 
 
 # Candidates that cannot be within -----------------------------------------------------------------
@@ -305,10 +304,10 @@ def test_a_candidate_without_an_answer_is_a_no(operand: str, estimator: str, tau
                 assert (cell.gap, cell.gap_low, cell.gap_high, cell.margin) == (None,) * 4
                 assert cell.candidate not in query.closest
         alone = contest(sql, [FRAMES[0]], **options)
-        assert found.release.cost == alone.release.cost == 1
+        assert found.measurement.cost == alone.measurement.cost == 1
         if estimator == "split":
-            assert isinstance(found.release.estimator, SplitMargins)
-            assert len(found.release.estimator.intervals) == 1
+            assert isinstance(found.measurement.estimator, SplitMargins)
+            assert len(found.measurement.estimator.intervals) == 1
 
 
 @pytest.mark.parametrize("operand", ["COUNT(*)", "SUM(x)", "COUNT(DISTINCT x)"])
@@ -318,7 +317,7 @@ def test_a_share_of_0_is_the_very_answer(operand: str, estimator: str) -> None:
     found = contest(sql, frames, estimator=estimator)
     assert found.answers[0] == 0
     assert found.taus[0] == found.scale
-    assert found.release.cost == 1
+    assert found.measurement.cost == 1
     for private in (FRAMES[0], LOW):
         (query,) = compared(sql, frames, private, estimator=estimator).queries
         cell, other = query.cells
@@ -360,30 +359,32 @@ def test_the_key_of_a_count_does_not_depend_on_candidates() -> None:
     sql = "SELECT COUNT(*) FROM D WHERE y > 3"
     options = {"estimator": "laplace"}
     keys = {
-        contest(sql, frames, **options).release.key
+        contest(sql, frames, **options).measurement.cache_key
         for frames in (FRAMES, FRAMES[:1], FRAMES[::-1], [LOW])
     }
     assert len(keys) == 1
     # Nor on the tolerance, which is applied after.
-    assert contest(sql, tau="9", **options).release.key in keys
+    assert contest(sql, tau="9", **options).measurement.cache_key in keys
     for other in (
         contest(sql, epsilon="2", **options),
         contest("SELECT COUNT(*) FROM D WHERE y > 4", **options),
         contest(sql, estimator="split"),
     ):
-        assert other.release.key not in keys
+        assert other.measurement.cache_key not in keys
 
 
 def test_keys_of_what_depends_on_candidates_differ() -> None:
     for sql in ("SELECT MEDIAN(x) FROM D", "SELECT SUM(x) FROM D"):
-        keys = {contest(sql, frames).release.key for frames in (FRAMES, [*FRAMES, LOW * 3])}
+        keys = {
+            contest(sql, frames).measurement.cache_key for frames in (FRAMES, [*FRAMES, LOW * 3])
+        }
         assert len(keys) == 2
 
 
 def test_bounds_are_those_of_all_candidates_together() -> None:
     low, high = pd.DataFrame({"v": [2.0, 4.0]}), pd.DataFrame({"v": [5.0, 9.5]})
     found = contest("SELECT SUM(v) FROM D", [low, high])
-    estimator = found.release.estimator
+    estimator = found.measurement.estimator
     assert isinstance(estimator, LaplaceEstimate)
     assert (estimator.bounds, found.scale) == ((20, 95, 1), Fraction(1, 10))
     assert answers(found) == (6, 14.5)

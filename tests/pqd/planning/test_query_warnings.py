@@ -10,9 +10,9 @@ import pytest
 
 import pqd
 from deciders import SecureNoise
-from pqd.commands.audit import run
+from pqd.accounting.accountant import Accountant
+from pqd.commands.audit import run_audit
 from pqd.errors import ParameterError
-from pqd.execution import Accountant
 from pqd.parameters import Parameters
 from pqd.planning.query_warnings import WARNING
 from pqd.sql.workload_files import as_queries
@@ -122,7 +122,9 @@ def test_it_is_told_before_the_charge_and_in_the_report(tmp_path: Path) -> None:
     terms = Parameters.parse(tau=5, epsilon=11, alpha=0.05)
     queries = as_queries(f"{ALL} WHERE sex = 'female'")
     accountant = Accountant(tmp_path / "ledger.sqlite")
-    report = run(PRIVATE, COPY, queries, terms, SecureNoise(), progress, accountant=accountant)
+    report = run_audit(
+        PRIVATE, COPY, queries, terms, SecureNoise(), progress, accountant=accountant
+    )
     told = [stage for stage in seen if stage.startswith(WARNING)]
     assert len(told) == 2
     assert seen.index(told[-1]) < seen.index("Recognising the private table")

@@ -121,7 +121,7 @@ def test_what_is_read_is_what_the_library_takes(spec: Callable[..., Spec]) -> No
             tau=check.tau,
             epsilon=check.epsilon or "",
             alpha=check.alpha,
-            decider=check.decider,
+            mechanism=check.decider,
             columns=found.columns,
         )
         assert terms.tolerance.text == str(check.tau)

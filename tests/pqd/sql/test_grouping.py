@@ -13,13 +13,14 @@ import pqd
 from deciders import SecureNoise, answer
 from deciders.errors import ParameterError
 from pqd.accounting.composition import PARALLEL, SEQUENTIAL
-from pqd.commands.audit import part_of, run
+from pqd.commands.audit import run_audit
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import PqdError, QueryError, UnanswerableError
 from pqd.parameters import Parameters
-from pqd.planning.decisions import QueryRequest, asks
+from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.decisions import select_deciders
 from pqd.sql.grouping import MOST_GROUPS, Bins, grouped
 from pqd.sql.query import Key, Query
 from pqd.sql.workload_files import as_queries
@@ -91,17 +92,15 @@ def answers(
 ) -> dict[str | None, tuple[Fraction, Fraction | None]]:
     """By group in words: the synthetic answer, and the private one without any noise."""
     asked = stated or terms()
-    part = part_of(
-        SyntheticTables([open_table(synthetic, "synthetic")], open_table(private, "private")),
-        [QueryRequest(query, asked) for query in queries],
-        asked.facts,
-        asks,
-    )
-    questions = part.prepared.demand()
-    workload = ScanPlan(tuple(question.task for question in questions))
-    histograms = part.engine.histograms(part.private, part.prepared.schema, workload)
+    tables = SyntheticTables([open_table(synthetic, "synthetic")], open_table(private, "private"))
+    requests = [QueryRequest(query, asked) for query in queries]
+    plan = select_deciders(bind(tables, requests, asked.columns))
+    plan.bound.check()
+    scan = ScanPlan(tuple(verdict.statistic for verdict in plan.verdicts))
+    bound = plan.bound
+    histograms = tables.engine.histograms(bound.private, bound.schema, scan)
     found: dict[str | None, tuple[Fraction, Fraction | None]] = {}
-    for question, histogram in zip(questions, histograms, strict=True):
+    for question, histogram in zip(plan.verdicts, histograms, strict=True):
         query = question.query
         secret = answer(query.aggregate, histogram, query.p or Fraction(1, 2))
         assert query.group not in found
@@ -247,7 +246,7 @@ def test_a_key_that_only_the_private_table_holds_appears_nowhere() -> None:
     query = as_queries(
         ["SELECT COUNT(*) FROM D GROUP BY sex", "SELECT COUNT(*) FROM D GROUP BY age"]
     )
-    report = run(PRIVATE, SYNTHETIC, query, terms(), SecureNoise())
+    report = run_audit(PRIVATE, SYNTHETIC, query, terms(), SecureNoise())
     said = str(report) + report.to_json() + report.to_frame().to_csv()
     assert HIDDEN in set(PRIVATE["sex"])
     assert HIDDEN not in said
@@ -365,7 +364,7 @@ def test_keys_need_a_grouped_query() -> None:
 def test_keys_that_cannot_be_are_refused(label: str) -> None:
     query, message = REFUSED_KEYS[label]
     with pytest.raises(PqdError) as caught:
-        run(PRIVATE, SYNTHETIC, (query,), terms(), SecureNoise())
+        run_audit(PRIVATE, SYNTHETIC, (query,), terms(), SecureNoise())
     assert message in str(caught.value)
     assert "query g" in str(caught.value)
 
@@ -381,7 +380,7 @@ def test_one_key_in_two_spellings_is_stated_twice(label: str) -> None:
     column, first, second = SAME[label]
     query = stated(f"SELECT COUNT(*) FROM D GROUP BY {column}", first, second)
     with pytest.raises(QueryError, match="stated twice"):
-        run(PRIVATE, SYNTHETIC, (query,), terms(), SecureNoise())
+        run_audit(PRIVATE, SYNTHETIC, (query,), terms(), SecureNoise())
 
 
 def test_a_query_without_an_id_keeps_its_keys() -> None:
@@ -395,7 +394,7 @@ def test_a_query_without_an_id_keeps_its_keys() -> None:
 def test_more_than_a_thousand_groups_are_refused() -> None:
     many = pd.DataFrame({"sex": [f"k{number}" for number in range(MOST_GROUPS + 1)]})
     with pytest.raises(UnanswerableError, match="GROUP BY sex makes more than 1,000 groups"):
-        run(PRIVATE, many, as_queries(BY_SEX), terms(columns={}), SecureNoise())
+        run_audit(PRIVATE, many, as_queries(BY_SEX), terms(columns={}), SecureNoise())
     keys = [(str(number),) for number in range(MOST_GROUPS + 1)]
     with pytest.raises(UnanswerableError, match="more than 1,000"):
         grouped(Query(BY_SEX), lambda: keys)
@@ -405,16 +404,16 @@ def test_more_than_a_thousand_groups_are_refused() -> None:
 def test_no_group_at_all_is_refused() -> None:
     sql = f"SELECT COUNT(*) FROM D WHERE sex = '{HIDDEN}' GROUP BY sex"
     with pytest.raises(UnanswerableError, match="no synthetic row matches, so there is no group"):
-        run(PRIVATE, SYNTHETIC, as_queries(sql), terms(), SecureNoise())
+        run_audit(PRIVATE, SYNTHETIC, as_queries(sql), terms(), SecureNoise())
 
 
 @pytest.mark.parametrize("aggregate", ["MEDIAN", "AVG"])
 def test_a_group_without_a_synthetic_row_has_no_median(aggregate: str) -> None:
     sql = f"SELECT {aggregate}(pay) FROM D GROUP BY sex"
     with pytest.raises(UnanswerableError, match="no synthetic row matches, so there is no me"):
-        run(PRIVATE, SYNTHETIC, (stated(sql, (HIDDEN,)),), terms(), SecureNoise())
+        run_audit(PRIVATE, SYNTHETIC, (stated(sql, (HIDDEN,)),), terms(), SecureNoise())
     both = stated(sql, ("it's",), (HIDDEN,))
-    report = run(PRIVATE, SYNTHETIC, (both,), terms(), SecureNoise())
+    report = run_audit(PRIVATE, SYNTHETIC, (both,), terms(), SecureNoise())
     assert [verdict.group for verdict in report.verdicts] == ["sex = it's"]
     assert [each.group for each in report.refused] == [f"sex = {HIDDEN}"]
 
@@ -423,7 +422,7 @@ def test_a_group_without_a_synthetic_row_has_no_median(aggregate: str) -> None:
 def test_only_columns_group(column: str) -> None:
     def asked() -> None:
         queries = as_queries(f"SELECT COUNT(*) FROM D GROUP BY {column}")
-        run(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
+        run_audit(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
 
     with pytest.raises(QueryError, match=r"GROUP BY|to group by"):
         asked()
@@ -433,7 +432,7 @@ def test_only_columns_group(column: str) -> None:
 
 
 def test_groups_have_ids_of_their_own_and_share_a_block() -> None:
-    report = run(PRIVATE, SYNTHETIC, as_queries(BY_SEX), terms(), SecureNoise())
+    report = run_audit(PRIVATE, SYNTHETIC, as_queries(BY_SEX), terms(), SecureNoise())
     assert {verdict.block for verdict in report.verdicts} == {"q1"}
     assert all(verdict.id == f"q1[{verdict.group}]" for verdict in report.verdicts)
     assert len({verdict.id for verdict in report.verdicts}) == len(report.verdicts)
@@ -441,20 +440,20 @@ def test_groups_have_ids_of_their_own_and_share_a_block() -> None:
 
 def test_null_and_the_text_null_have_two_names() -> None:
     frame = pd.DataFrame({"sex": ["NULL", None]})
-    report = run(like(frame), frame, as_queries(BY_SEX), terms(columns={}), SecureNoise())
+    report = run_audit(like(frame), frame, as_queries(BY_SEX), terms(columns={}), SecureNoise())
     assert len({verdict.id for verdict in report.verdicts}) == 2
 
 
 def test_keys_of_several_columns_have_different_names() -> None:
     frame = pd.DataFrame({"a": ["x, b = y", "x"], "b": ["z", "y, b = z"]})
     query = as_queries("SELECT COUNT(*) FROM D GROUP BY a, b")
-    report = run(like(frame), frame, query, terms(columns={}), SecureNoise())
+    report = run_audit(like(frame), frame, query, terms(columns={}), SecureNoise())
     assert len({verdict.id for verdict in report.verdicts}) == 2
 
 
 def test_a_grouped_query_is_one_block_that_names_each_group_once() -> None:
     queries = as_queries([BY_SEX, "SELECT COUNT(*) FROM D"])
-    report = run(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
+    report = run_audit(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
     text = str(report)
     assert text.count("COUNT(*) per group") == 1
     for verdict in report.verdicts:
@@ -465,11 +464,11 @@ def test_a_grouped_query_is_one_block_that_names_each_group_once() -> None:
 
 def test_groups_are_charged_once_and_overlapping_queries_each() -> None:
     queries = as_queries(["SELECT COUNT(*) FROM D GROUP BY sex, flag"])
-    report = run(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
+    report = run_audit(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
     assert (report.spent, report.cost.rule) == (Fraction(1, 2), PARALLEL)
     both = as_queries([BY_SEX, "SELECT COUNT(*) FROM D GROUP BY flag"])
-    assert run(PRIVATE, SYNTHETIC, both, terms(), SecureNoise()).spent == 1
-    alone = run(PRIVATE, SYNTHETIC, (stated(BY_SEX, ("M",)),), terms(), SecureNoise())
+    assert run_audit(PRIVATE, SYNTHETIC, both, terms(), SecureNoise()).spent == 1
+    alone = run_audit(PRIVATE, SYNTHETIC, (stated(BY_SEX, ("M",)),), terms(), SecureNoise())
     assert (alone.spent, alone.cost.rule) == (Fraction(1, 2), SEQUENTIAL)
 
 
@@ -558,7 +557,7 @@ def test_bins_of_a_hyphenated_column_keep_the_predicate() -> None:
 
 def test_bins_are_charged_once() -> None:
     queries = Bins.parse("age=-2:2:0.5").of(Query("SELECT COUNT(*) FROM D", id="b"))
-    report = run(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
+    report = run_audit(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
     assert len(report.verdicts) == 8
     assert (report.spent, report.cost.rule) == (Fraction(1, 2), PARALLEL)
 
@@ -584,7 +583,7 @@ def test_bins_and_group_by_do_not_go_together() -> None:
 def test_bins_of_what_is_no_number_are_refused(text: str) -> None:
     queries = Bins.parse(text).of(Query("SELECT COUNT(*) FROM D", id="b"))
     with pytest.raises(QueryError):
-        run(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
+        run_audit(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
 
 
 def test_the_public_door_groups_too() -> None:

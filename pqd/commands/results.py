@@ -1,0 +1,96 @@
+"""Results of a run, as reports hold them: verdicts, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pqd.errors import LedgerError
+from reports.models.audit import CompositionGroup, Cost, Verdict
+from reports.text.numbers import plain
+
+if TYPE_CHECKING:
+    from deciders import Noise
+    from pqd.accounting.accountant import Accountant, Quote
+    from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.execution import Outputs
+    from pqd.planning.decisions import PlannedVerdict, VerdictPlan
+
+UNRECORDED = (
+    "These verdicts were paid for but could not be written to the ledger; see that it is whole "
+    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
+)
+
+
+def verdicts_of(
+    plan: VerdictPlan,
+    outputs: Outputs,
+    synthetic: str,
+    noise: Noise,
+    shown: set[object] | None = None,
+) -> tuple[Verdict, ...]:
+    """A verdict per query; one whose identity is in ``shown`` already counts as replayed."""
+    shown = set() if shown is None else shown
+    verdicts = []
+    for planned in plan.verdicts:
+        replayed = outputs.replayed(planned.measurement) or planned.identity in shown
+        verdicts.append(_verdict(planned, outputs, synthetic, noise, replayed=replayed))
+        if not planned.settled:
+            shown.add(planned.identity)
+    return tuple(verdicts)
+
+
+def _verdict(
+    planned: PlannedVerdict, outputs: Outputs, synthetic: str, noise: Noise, *, replayed: bool
+) -> Verdict:
+    facts, scale, decision = planned.facts(), planned.scale, planned.decision(outputs)
+    p_value, estimate = decision.p_value, planned.rule.estimate(decision)
+    value, low, high = (None if x is None else plain(x * scale) for x in estimate)
+    if planned.settled:
+        facts["reason"] = "no table within the bounds can answer otherwise"
+    return Verdict(
+        **facts,
+        lower=plain(planned.interval.lower * scale),
+        upper=plain(planned.interval.upper * scale),
+        epsilon=planned.measurement.cost,
+        outcome="yes" if decision.outcome else "no",
+        p_value=p_value,
+        margin=decision.margin,
+        conclusive=p_value is not None and p_value <= planned.criteria.alpha,
+        estimate=value,
+        low=low,
+        high=high,
+        tau_min=planned.taken.tau_min,
+        synthetic=synthetic,
+        replayed=replayed,
+        simulated=noise.simulated,
+    )
+
+
+def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
+    """Cost of a run as a report shows it, with what the ledger now holds."""
+    charge = quote.charge
+    cost = Cost(
+        charge.epsilon,
+        charge.delta,
+        charge.rule,
+        tuple(CompositionGroup(g.names, g.epsilon, g.proof()) for g in quote.groups),
+        unit=unit.column if unit else None,
+        max_rows=unit.max_rows if unit else None,
+    )
+    if accountant is None or quote.table is None:
+        return cost
+    try:
+        account = accountant.ledger.account(quote.table.fingerprint)
+        limit = accountant.ledger.allowed(quote.table.fingerprint, accountant.budget).epsilon
+    except LedgerError:
+        # It broke after the charge: the verdicts are paid for and shown all the same.
+        return cost
+    return replace(
+        cost,
+        ledger=accountant.ledger.path.name,
+        total=account.epsilon if account else Fraction(0),
+        total_delta=account.delta if account else Fraction(0),
+        limit=limit,
+    )

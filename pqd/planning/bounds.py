@@ -1,0 +1,113 @@
+"""Bounds of what is aggregated: stated by the caller, or else those of the synthetic tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from deciders import Lattice, ParameterError, UnanswerableError, answer
+from deciders.aggregates import HALF
+from pqd.columns import bounded_lattice, rows_of, span, stated_of
+from pqd.engine.cut_points import ORDERED
+from pqd.engine.scan_plan import Measure
+
+if TYPE_CHECKING:
+    from deciders import Histogram
+    from pqd.columns import Facts
+    from pqd.engine.scan_plan import PrivacyUnit, Statistic
+    from pqd.engine.synthetic_tables import SyntheticTables
+    from pqd.parameters import Tolerance
+    from pqd.sql.query import BoundExpression, Query
+    from pqd.sql.schema import Schema
+
+_CLAMPED = ("SUM", "AVG")
+NUMERIC = (*_CLAMPED, *ORDERED)
+
+
+class Bounds:
+    """Lattices of the attributes of a run, each found once, with notes whose bounds they are."""
+
+    def __init__(
+        self, tables: SyntheticTables, schema: Schema, stated: Facts, unit: PrivacyUnit | None
+    ) -> None:
+        """Read nothing yet."""
+        self._tables, self._schema, self._stated, self._unit = tables, schema, stated, unit
+        self._lattices: dict[tuple[str, bool], Lattice] = {}
+        self.notes: dict[str, None] = {}
+
+    def measure(self, query: Query, resolved: BoundExpression) -> Measure:
+        """What is aggregated, on its public lattice.
+
+        Raises
+        ------
+        UnanswerableError
+            If there are no bounds, or nothing between them.
+        """
+        totalled = self._unit if query.aggregate == "SUM" else None
+        place = resolved.value or "", totalled is not None
+        facts = stated_of(self._stated, query.attribute or "")
+        if place not in self._lattices:
+            self._lattices[place] = self._bounded(query, resolved, totalled)
+        lattice = self._lattices[place]
+        stated = facts is not None and facts.bounds is not None
+        what = f"a person's total of {query.attribute}" if totalled else query.attribute
+        if stated:
+            snapped = query.aggregate in _CLAMPED
+            between = ", and between two steps as the nearer one" if snapped else ""
+            self.notes[
+                f"Values of {what} outside {span(lattice)}, as stated, count as its ends{between}."
+            ] = None
+        elif query.aggregate in _CLAMPED:
+            if query.aggregate == "SUM" and lattice.lower == lattice.upper == 0:
+                raise UnanswerableError(
+                    f"{what} is 0 throughout in the synthetic table, so that its bounds leave "
+                    "nothing to add up; state its bounds (--bounds)"
+                )
+            self.notes[
+                f"SUM and AVG are of {what} within {span(lattice)}, which are the bounds of the "
+                "synthetic table: values outside count as its ends, and between two steps as the "
+                "nearer one. State --bounds (LOW:HIGH:STEP) if there may be any."
+            ] = None
+        if totalled:
+            return Measure(resolved.value or "", rows_of(lattice), lattice, stated=stated)
+        return Measure(resolved.value or "", lattice, stated=stated)
+
+    def _bounded(
+        self, query: Query, resolved: BoundExpression, totalled: PrivacyUnit | None
+    ) -> Lattice:
+        name = query.attribute or ""
+        facts = stated_of(self._stated, name)
+        try:
+            seen = self._tables.profile(
+                self._schema, resolved.columns, resolved.value or "", totalled
+            )
+            lattice = bounded_lattice(facts, seen)
+        except ParameterError as error:
+            raise UnanswerableError(f"{name} in the synthetic table: {error}") from None
+        if lattice is None:
+            message = f"{name} has no value in the synthetic table; state its bounds (--bounds)"
+            raise UnanswerableError(message)
+        return lattice
+
+
+def beyond_bounds(
+    query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
+) -> Iterator[str]:
+    """Warnings that a tolerance reaches beyond bounds that the caller states."""
+    measured = statistic.measured
+    if measured is None or measured.lattice is None or not measured.stated:
+        return
+    if query.aggregate not in ("AVG", *ORDERED):
+        return
+    lattice = measured.lattice
+    for histogram in synthetic:
+        centre = answer(query.aggregate, histogram, query.p or HALF)
+        if centre is None or (tolerance.relative and not centre):
+            continue
+        middle = centre * lattice.unit
+        tau = tolerance.of(middle)
+        if middle - tau < lattice.lower or middle + tau > lattice.upper:
+            yield (
+                f"{query.block or query.id}: the tolerance reaches beyond the stated bounds of "
+                f"{query.attribute}, {span(lattice)}; an answer beyond them looks like one at them."
+            )

@@ -1,0 +1,221 @@
+"""Choice of an estimator: one for all synthetic tables of a comparison, from public data only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from deciders import Histogram, Interval, PqdError, error_rates, for_lattice
+from deciders.aggregates import HALF
+from deciders.estimators import (
+    Estimator,
+    ExponentialQuantile,
+    LaplaceEstimate,
+    RaceEstimate,
+    RankCounts,
+    SumAndCount,
+)
+from deciders.estimators.base import whole_span
+from deciders.evaluation.effectiveness import searched_threshold
+from deciders.noise import check_scale
+from deciders.single.inverse_sensitivity import InverseQuantile
+from deciders.single.split_margins import SplitMargins
+
+if TYPE_CHECKING:
+    from deciders import Lattice
+    from deciders.single.inverse_sensitivity import InverseSensitivity
+    from pqd.parameters import Parameters
+    from pqd.sql.query import Query
+
+AUTO, SPLIT = "auto", "split"
+ESTIMATORS = ("laplace", "race_to_the_top", "sum_and_count", "rank_counts", "exponential", SPLIT)
+# An estimator for all is taken if it errs at most this share of alpha: it estimates gaps as well.
+_ENOUGH = Fraction(1, 10)
+_INVERSE = {
+    "COUNT": "inv_count",
+    "COUNT DISTINCT": "inv_distinct",
+    "SUM": "inv_sum",
+    "AVG": "inv_mean",
+    "MEDIAN": "inv_median",
+    "QUANTILE": "inv_quantile",
+}
+
+
+class EstimatorOption(NamedTuple):
+    """An estimator that fits: its error per candidate, and the threshold it would have."""
+
+    name: str
+    exact: bool
+    errors: tuple[float, ...]
+    estimator: Estimator | SplitMargins
+    threshold: Callable[[], float]
+
+    @property
+    def worst(self) -> float:
+        """The largest of its errors."""
+        return max(self.errors)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the verdict on every candidate is the same for every table."""
+        return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
+
+
+def choose_estimator(
+    options: Sequence[EstimatorOption], parameters: Parameters, candidates: int
+) -> tuple[EstimatorOption, str]:
+    """Choose the estimator to pay for, and say why.
+
+    Only those with p-values, since nothing else is ever decided, unless one is named; and of them
+    first one for all candidates, since it estimates gaps.
+    """
+    named = next((option for option in options if option.name == parameters.mechanism), None)
+    if named:
+        return named, "named by the caller"
+    exact = [option for option in options if option.exact]
+    if settled := [option for option in options if option.settled]:
+        return settled[0], "no table within the bounds can answer otherwise"
+    joint = [option for option in exact if option.name != SPLIT]
+    served = "one release for all candidates, which also bounds their gaps"
+    if sure := [option for option in joint if option.worst <= _ENOUGH * parameters.alpha]:
+        return _least(sure), served
+    if able := [option for option in exact if option.worst <= parameters.alpha]:
+        best = _least(able)
+        alone = "each candidate by itself at its share of epsilon: "
+        return best, (alone if best.name == SPLIT else "") + "errs least on public stand-ins"
+    if joint and candidates > 1:
+        return _least(joint), f"nothing decides every candidate at this epsilon; {served}"
+    return _least(exact), "nothing decides at this epsilon; this errs least"
+
+
+def _ends(interval: Interval) -> tuple[Fraction, Fraction]:
+    # In order, so that the order of the candidates does not change what is asked.
+    return interval.lower, interval.upper
+
+
+def _least(options: Sequence[EstimatorOption]) -> EstimatorOption:
+    return min(options, key=lambda option: option.worst)
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatorChoice:
+    """What every estimator of one query needs; units are ``finer`` than the lattice's."""
+
+    query: Query
+    parameters: Parameters
+    lattice: Lattice
+    intervals: tuple[Interval | None, ...]
+    synthetic: tuple[Histogram, ...]
+    finer: int = 1
+
+    @property
+    def _shape(self) -> dict[str, int]:
+        """The lattice."""
+        lattice, finer = self.lattice, self.finer
+        return {
+            "lower": lattice.lower_units * finer,
+            "upper": lattice.upper_units * finer,
+            "step": lattice.step_units * finer,
+        }
+
+    def options(self, centres: Sequence[Fraction | None]) -> list[EstimatorOption]:
+        """Every estimator that fits.
+
+        Raises
+        ------
+        PqdError
+            If none does that could be taken, or its noise would drown everything.
+        """
+        options: list[EstimatorOption] = []
+        refusal = None
+        for estimator in self._estimators(centres):
+            try:
+                options.append(self._of_estimator(estimator()))
+            except PqdError as error:
+                refusal = error
+        try:
+            options.append(self._split())
+        except PqdError as error:
+            refusal = error
+        if refusal and not any(o.exact or o.name == self.parameters.mechanism for o in options):
+            raise refusal
+        return options
+
+    def _estimators(self, centres: Sequence[Fraction | None]) -> list[Callable[[], Estimator]]:
+        query, lattice = self.query, self.lattice
+        if query.aggregate in {"COUNT", "COUNT DISTINCT"}:
+            return [lambda: LaplaceEstimate.on(query.aggregate, lattice)]
+        if query.aggregate == "SUM":
+            return [
+                lambda: LaplaceEstimate.on(query.aggregate, lattice),
+                lambda: RaceEstimate.on(lattice),
+            ]
+        shape = self._shape
+        if query.aggregate == "AVG":
+            known = sorted(centre for centre in centres if centre is not None)
+            middle = known[len(known) // 2]
+            centre = min(max(round(middle), shape["lower"]), shape["upper"])
+            return [lambda: SumAndCount(**shape, centre=centre)]
+        p, cuts = (
+            query.p or HALF,
+            sorted({cut for i in self.intervals if i for cut in whole_span(i)}),
+        )
+        return [
+            lambda: RankCounts(**shape, cuts=tuple(cuts), p=p, aggregate=query.aggregate),
+            lambda: ExponentialQuantile(**shape, p=p, aggregate=query.aggregate),
+        ]
+
+    def _of_estimator(self, estimator: Estimator) -> EstimatorOption:
+        epsilon = self.parameters.epsilon
+        check_scale(estimator.largest_scale(epsilon))
+        errors = tuple(
+            error_rates(estimator, histogram, interval, epsilon).worst if interval else 0.0
+            for histogram, interval in zip(self.synthetic, self.intervals, strict=True)
+        )
+        return EstimatorOption(
+            estimator.id,
+            estimator.exact,
+            errors,
+            estimator,
+            lambda: searched_threshold(estimator, self._first, epsilon, self.parameters.alpha).tau,
+        )
+
+    @property
+    def _first(self) -> Histogram:
+        """The histogram of the first candidate that can be within."""
+        pairs = zip(self.synthetic, self.intervals, strict=True)
+        return next(histogram for histogram, interval in pairs if interval)
+
+    def _split(self) -> EstimatorOption:
+        """Return the inverse-sensitivity decisions, one per distinct interval, at equal shares."""
+        query = self.query
+        parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
+        decider = for_lattice(
+            _INVERSE[query.aggregate], query.aggregate, self.lattice, **parameters
+        )
+        if isinstance(decider, InverseQuantile):
+            shape = self._shape
+            decider = replace(
+                decider, lower=shape["lower"], upper=shape["upper"], step=shape["step"]
+            )
+        unsettled = [i for i in self.intervals if i and decider.settled(i) is None]
+        split = SplitMargins(
+            cast("InverseSensitivity", decider), tuple(sorted(set(unsettled), key=_ends))
+        )
+        check_scale(split.largest_scale(self.parameters.epsilon))
+        epsilon = split.share(self.parameters.epsilon)
+        errors = tuple(
+            error_rates(decider, histogram, interval, epsilon).worst
+            if interval and interval in split.intervals
+            else 0.0
+            for histogram, interval in zip(self.synthetic, self.intervals, strict=True)
+        )
+        return EstimatorOption(
+            SPLIT,
+            exact=True,
+            errors=errors,
+            estimator=split,
+            threshold=lambda: decider.tau_min(self._first, epsilon, self.parameters.alpha).tau,
+        )

@@ -1,0 +1,78 @@
+"""Statistics of bound queries on public lattices, with room for their tolerances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from deciders import Lattice, ParameterError, UnanswerableError, answer
+from deciders.aggregates import HALF
+from pqd.engine.cut_points import ORDERED, CutPoints, reaching
+
+if TYPE_CHECKING:
+    from deciders import Histogram, Interval
+    from pqd.engine.scan_plan import Statistic
+    from pqd.sql.query import Query
+
+_COUNTING = Lattice(0, 1)
+_COUNTS = ("COUNT", "COUNT DISTINCT")
+
+
+def lattice_of(query: Query, statistic: Statistic) -> tuple[Lattice, Fraction]:
+    """Lattice of what is aggregated, and what one of its units is worth in the query's own."""
+    measured = statistic.measured
+    lattice = (measured.total or measured.lattice if measured else None) or _COUNTING
+    return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
+
+
+def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:
+    """Synthetic answer in lattice units.
+
+    Raises
+    ------
+    UnanswerableError
+        If there is none.
+    """
+    value = answer(query.aggregate, synthetic, query.p or HALF)
+    if value is None:
+        word = {"AVG": "mean", "MEDIAN": "median"}.get(query.aggregate, "quantile")
+        raise UnanswerableError(
+            f"no synthetic row matches, so there is no {word} to compare with; check the WHERE "
+            "(text is case-sensitive)"
+        )
+    return value
+
+
+def widened(query: Query, statistic: Statistic, intervals: Sequence[Interval]) -> Statistic:
+    """Statistic on a lattice that reaches beyond ``intervals``, unless bounds are stated.
+
+    Of means and order statistics: what bounds the answer must not be the synthetic table's word.
+
+    Raises
+    ------
+    UnanswerableError
+        If that is too wide a lattice.
+    """
+    measured = statistic.measured
+    if query.aggregate not in ("AVG", *ORDERED) or measured is None or measured.stated:
+        return statistic
+    if measured.lattice is None:
+        return statistic
+    try:
+        wide = reaching(measured.lattice, intervals)
+    except ParameterError as error:
+        raise UnanswerableError(f"tau is too wide: {error}") from None
+    return replace(statistic, measured=replace(measured, lattice=wide))
+
+
+def cut(statistic: Statistic, intervals: Sequence[Interval], scale: Fraction) -> Statistic:
+    """Statistic in which private values are compared with the ends of ``intervals`` as they are."""
+    measured = statistic.measured
+    if measured is None or measured.lattice is None:
+        return statistic
+    lattice = measured.lattice
+    bounds = (lattice.lower, lattice.upper) if measured.stated else None
+    fences = CutPoints.of(intervals, scale, bounds)
+    return replace(statistic, measured=replace(measured, lattice=None, fences=fences))
