@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pqd.commands.audit import audit
-    from pqd.commands.check import check
-    from pqd.commands.compare import compare
-    from pqd.commands.plan import plan
-    from pqd.commands.release import release
+    from pqd.api.audit import audit
+    from pqd.api.check import check
+    from pqd.api.compare import compare
+    from pqd.api.plan import plan
+    from pqd.api.release import release
     from pqd.errors import PqdError
     from pqd.sql.query import Query
     from pqd.sql.workload_files import read_queries
@@ -44,18 +44,18 @@ __all__ = [
 
 # Where each public name lives; nothing heavy is imported before it is used.
 _HOMES = {
-    "audit": "pqd.commands.audit",
+    "audit": "pqd.api.audit",
     "AuditReport": "reports.models.audit",
-    "check": "pqd.commands.check",
+    "check": "pqd.api.check",
     "CheckReport": "reports.models.check",
-    "compare": "pqd.commands.compare",
+    "compare": "pqd.api.compare",
     "CompareReport": "reports.models.compare",
-    "plan": "pqd.commands.plan",
+    "plan": "pqd.api.plan",
     "PlanReport": "reports.models.plan",
     "PqdError": "pqd.errors",
     "Query": "pqd.sql.query",
     "read_queries": "pqd.sql.workload_files",
-    "release": "pqd.commands.release",
+    "release": "pqd.api.release",
     "ReleaseReport": "reports.models.release",
     "Verdict": "reports.models.audit",
 }

@@ -1,0 +1,115 @@
+"""``pqd.audit``: one verdict per query on a private table and its synthetic copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deciders import SecureNoise
+from pqd.accounting.accountant import Accountant
+from pqd.accounting.ledger_location import ledger_path
+from pqd.budgets import RunBudget
+from pqd.commands.audit import run_audit
+from pqd.parameters import Detail, Parameters, privacy_unit
+from pqd.planning.choose_decider import AUTO
+from pqd.sql.workload_files import as_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from deciders.exact import Number
+    from pqd.sql.query import Query
+    from reports.models.audit import AuditReport
+
+
+def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
+    private: object,
+    synthetic: object,
+    queries: str | Query | Iterable[str | Query],
+    *,
+    tau: Number,
+    epsilon: Number | None = None,
+    total_epsilon: Number | None = None,
+    sharing: str | None = None,
+    alpha: Number = 0.05,
+    decider: str = AUTO,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    ledger: str | Path | None = None,
+    fresh: bool = False,
+    unit: str | None = None,
+    max_rows: int = 1,
+    detailed: bool = False,
+) -> AuditReport:
+    """Decide, per query, whether ``|q(private) - q(synthetic)| < tau``.
+
+    Parameters
+    ----------
+    private, synthetic
+        A path (``.csv``, ``.tsv``, ``.parquet``), a pandas DataFrame or a pyarrow Table.  The
+        synthetic table, and all other arguments, are taken as public.
+    queries
+        One SQL text, several, or ``pqd.Query`` objects.
+    tau
+        The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
+        answer.
+    epsilon, total_epsilon
+        Privacy budget of each query, or of all queries together: one of the two.
+    sharing
+        How queries share ``total_epsilon``: ``"alone"`` (each by itself at its share), the id of a
+        mechanism that answers COUNT or SUM queries together (``workload``, ``identity``,
+        ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
+        ``clipped_composition``, ``ranges``), or ``"auto"`` (whichever errs least on public data),
+        which is taken if it is left out.
+    alpha
+        The error probability that the caller accepts: the level of the p-value and of the
+        effectiveness thresholds.
+    decider
+        ``"auto"`` (errs least on public data), ``"paper"`` (Patwa 2023, Table 4), or an id.
+    columns
+        Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; what is not
+        stated comes from the synthetic table.
+    ledger
+        The file that keeps account of the private table's budget and replays what was asked before;
+        by default the one that the variable ``PQD_LEDGER`` names, else ``pqd-ledger.sqlite`` beside
+        the table, for a frame in the working folder.
+    fresh
+        Ask again, and pay again, what the ledger could replay.
+    unit, max_rows
+        A column of the private table: all rows with one value are one person, of whom at most
+        ``max_rows`` count (COUNT and SUM count a person once).  By default one row is one person.
+    detailed
+        Also give every decider's operating characteristic and needed epsilon; it costs time only.
+
+    Returns
+    -------
+    AuditReport
+        The verdicts of this run are ``report.spent``-differentially private together, persons added
+        or removed one at a time: each is one run of an epsilon-DP decider, composed as
+        ``report.cost`` says, and all else in the report is a function of public data and of what
+        the ledger holds.
+
+    Raises
+    ------
+    PqdError
+        QueryError, TableError, ParameterError, DeciderError before the private table is read;
+        LedgerError or BudgetError before anything is spent; RunError if reading breaks.
+    """
+    budget = RunBudget.parse(epsilon, total_epsilon, sharing)
+    parameters = Parameters.parse(
+        tau=tau,
+        epsilon=budget.epsilon,
+        alpha=alpha,
+        mechanism=decider,
+        columns=columns,
+        detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
+    )
+    return run_audit(
+        private,
+        synthetic,
+        as_queries(queries),
+        parameters,
+        SecureNoise(),
+        accountant=Accountant(ledger_path(private, ledger), fresh=fresh),
+        unit=privacy_unit(unit, max_rows),
+        sharing=budget.sharing,
+    )

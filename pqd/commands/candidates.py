@@ -1,0 +1,121 @@
+"""Candidates of a comparison: synthetic tables by name, references among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import Table, open_table
+from pqd.errors import ParameterError
+from pqd.planning.binding import BoundWorkload, QueryRequest, bind
+from pqd.planning.estimates import ComparisonPlan, select_estimators
+from pqd.planning.table_separation import check_separation
+from pqd.progress import Progress, silent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pqd.accounting.accountant import Accountant
+    from pqd.columns import Facts
+    from pqd.commands.comparison_parameters import ComparisonParameters
+    from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.sql.query import Query
+    from reports.models.compare import CandidateKind
+
+
+class Candidates:
+    """The tables that are compared.
+
+    Attributes
+    ----------
+    private
+        The private table.
+    files
+        What each candidate is called in messages too: two files may have one name.
+    kinds
+        What each candidate is: a candidate of the caller's, or a reference.
+    """
+
+    def __init__(
+        self, private: object, synthetics: Mapping[str, object], accountant: Accountant | None
+    ) -> None:
+        """Open the tables, after checking that none of the public ones is private.
+
+        Raises
+        ------
+        PqdError
+            If there is no candidate, or one cannot be opened, and as ``check_separation``.
+        """
+        self.private = open_table(private, "private")
+        tables = _opened(synthetics)
+        check_separation(SyntheticTables(list(tables.values()), self.private), accountant)
+        self.files = {name: table.label for name, table in tables.items()}
+        self.kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
+        self._tables = {name: replace(table, label=name) for name, table in tables.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """Their names, references last."""
+        return list(self._tables)
+
+    @property
+    def public(self) -> SyntheticTables:
+        """The synthetic tables alone."""
+        return SyntheticTables(list(self._tables.values()))
+
+    def bind(
+        self,
+        requests: Sequence[QueryRequest],
+        columns: Facts,
+        unit: PrivacyUnit | None,
+        others: Sequence[Query],
+    ) -> BoundWorkload:
+        """Bind ``requests`` to all candidates; bounds and groups are not those of references."""
+        telling = list(self.kinds.values()).count("candidate")
+        tables = SyntheticTables(list(self._tables.values()), self.private, telling)
+        return bind(tables, requests, columns, unit, others=others)
+
+    def plan(
+        self,
+        queries: Sequence[Query],
+        parameters: ComparisonParameters,
+        unit: PrivacyUnit | None,
+        progress: Progress = silent,
+    ) -> ComparisonPlan:
+        """Bind the queries to all candidates, and choose an estimator for each.
+
+        Raises
+        ------
+        PqdError
+            If a query is wrong, or a weight or tolerance is of no query.
+        """
+        progress("Reading the synthetic tables")
+        requests = [parameters.request(query) for query in queries]
+        columns = parameters.parameters.columns
+        plan = select_estimators(self.bind(requests, columns, unit, queries))
+        plan.bound.check()
+        refused = [query for query, _ in plan.bound.refusals]
+        parameters.check([*(each.query for each in plan.comparisons), *refused])
+        return plan
+
+    def add(self, name: str, frame: pd.DataFrame, kind: CandidateKind) -> None:
+        """Add a reference; ParameterError if a candidate has its name."""
+        self.check_free(name)
+        self._tables[name] = replace(open_table(frame, "synthetic"), label=name)
+        self.kinds[name] = kind
+
+    def check_free(self, name: str) -> None:
+        """Raise ParameterError if a candidate has this name."""
+        if name in self._tables:
+            raise ParameterError(f"a candidate cannot be called {name!r}; give it another name")
+
+
+def _opened(synthetics: Mapping[str, object]) -> dict[str, Table]:
+    if not isinstance(synthetics, Mapping) or not synthetics:
+        raise ParameterError('synthetics must be a mapping such as {"a": "a.csv", "b": "b.csv"}')
+    names = [str(name) for name in synthetics]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"two candidates are called alike: {', '.join(names)}")
+    return {str(name): open_table(source, "synthetic") for name, source in synthetics.items()}

@@ -1,0 +1,117 @@
+"""References of a comparison: measured and added before the candidates are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pqd.columns import kinds
+from pqd.commands.reference_tables import (
+    MARGINALS,
+    columns_of,
+    marginals,
+    resampled,
+    select_marginals,
+)
+from pqd.commands.results import UNRECORDED, cost_of
+from pqd.errors import ParameterError
+from pqd.execution import measure, quoted
+from pqd.planning.binding import QueryRequest
+from pqd.progress import Progress, silent
+from reports.text.numbers import epsilon_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deciders import Noise
+    from pqd.accounting.accountant import Accountant
+    from pqd.commands.candidates import Candidates
+    from pqd.commands.comparison_parameters import ComparisonParameters
+    from pqd.commands.reference_tables import Column, MarginalPlan
+    from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.planning.estimates import ComparisonPlan
+    from pqd.sql.query import Query
+    from reports.models.audit import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceStage:
+    """What the references cost, what is to be said of them, and the plan before they came."""
+
+    cost: Cost
+    notes: tuple[str, ...]
+    plan: ComparisonPlan
+
+
+def add_references(  # noqa: PLR0913 - those of a comparison
+    candidates: Candidates,
+    queries: Sequence[Query],
+    parameters: ComparisonParameters,
+    epsilon: Fraction,
+    noise: Noise,
+    progress: Progress = silent,
+    *,
+    accountant: Accountant | None = None,
+    unit: PrivacyUnit | None = None,
+) -> ReferenceStage:
+    """Add the references to the candidates; ``epsilon`` is what the marginals cost in all.
+
+    What can be refused is, before the first is paid for: the budget must reach for the comparison
+    as well.
+
+    Raises
+    ------
+    PqdError
+        As ``pqd.compare``.
+    """
+    if unit:
+        raise ParameterError(
+            "independent marginals count rows, so that a person with several would be charged "
+            "for each value; compare without the references, or without --unit"
+        )
+    first = candidates.names[0]
+    columns, rows = _columns(candidates, queries, parameters)
+    candidates.add(f"{first} resampled", resampled(rows), "bootstrap")
+    candidates.check_free(MARGINALS)
+    plan = _marginals(candidates, queries, parameters, columns, epsilon)
+    # What is settled now may not be once there is one more candidate.
+    charge = quoted([plan.measurements], accountant, progress).charge
+    later = candidates.plan(queries, parameters, unit, progress)
+    settled = [each for each in later.comparisons if each.measurement.settled]
+    more = sum((each.parameters.epsilon for each in settled), Fraction(0))
+    after = replace(charge, epsilon=charge.epsilon + more)
+    quoted([later.measurements], accountant, progress, after=after)
+
+    outputs = measure([plan.measurements], accountant, noise, progress)
+    candidates.add(MARGINALS, marginals(columns, plan, outputs, len(rows)), "marginals")
+    notes = [] if outputs.recorded else [UNRECORDED]
+    notes.append(
+        f"{MARGINALS}: every column of the queries by itself, released at epsilon "
+        f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
+    )
+    return ReferenceStage(cost_of(outputs.quote, accountant, unit), tuple(notes), later)
+
+
+def _columns(
+    candidates: Candidates, queries: Sequence[Query], parameters: ComparisonParameters
+) -> tuple[tuple[Column, ...], pd.DataFrame]:
+    """The columns of the marginals, and the rows of the first candidate."""
+    tables = candidates.public
+    names = sorted({name for query in queries for name in query.mentioned})
+    return columns_of(tables, names, kinds(parameters.parameters.columns, tables.columns))
+
+
+def _marginals(
+    candidates: Candidates,
+    queries: Sequence[Query],
+    parameters: ComparisonParameters,
+    columns: Sequence[Column],
+    epsilon: Fraction,
+) -> MarginalPlan:
+    share = parameters.parameters.at(epsilon / max(1, len(columns)))
+    requests = [QueryRequest(query, share) for column in columns for query in column.queries]
+    plan = select_marginals(candidates.bind(requests, share.columns, None, queries))
+    plan.bound.check()
+    return plan

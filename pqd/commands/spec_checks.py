@@ -1,0 +1,178 @@
+"""Checks of a spec, bound: each synthetic table is read once for all of its checks."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pqd.columns import parse_columns
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
+from pqd.parameters import Criteria, Detail, privacy_unit
+from pqd.planning.binding import BoundWorkload, QueryRequest, bind
+from pqd.planning.table_separation import check_separation
+from pqd.spec.sources import opened, unexpanded
+from pqd.sql.grouping import Bins
+from pqd.sql.query import Key, Query
+
+if TYPE_CHECKING:
+    from pqd.accounting.accountant import Accountant
+    from pqd.planning.decisions import VerdictPlan
+    from pqd.progress import Progress
+    from pqd.spec import Check, Spec
+    from reports.models.check import CheckResult
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedCheck:
+    """One check against one synthetic table, with the id of its queries."""
+
+    check: Check
+    synthetic: str
+    id: str
+
+
+def selected_checks(spec: Spec, only: Sequence[str]) -> list[SelectedCheck]:
+    """Checks to run; ``only`` names them by the spec's id or by the report's.
+
+    Raises
+    ------
+    NothingSelectedError
+        If there is none, or none of that name.
+    """
+    if not spec.checks:
+        raise NothingSelectedError(f"{spec.path.name} has no [[check]], so there is nothing to do")
+    several = len(spec.synthetic) > 1
+    checks = [
+        SelectedCheck(check, name, f"{check.id}@{name}" if several else check.id)
+        for check in spec.checks
+        for name in check.synthetic
+    ]
+    known = dict.fromkeys(name for each in checks for name in (each.check.id, each.id))
+    for name in only:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or list(known)[:8]
+            raise NothingSelectedError(
+                f"{spec.path.name} has no check {name!r}; it has {', '.join(near)}"
+            )
+    return [each for each in checks if not only or each.check.id in only or each.id in only]
+
+
+class BoundChecks:
+    """The selected checks, bound; one that is wrong by itself is broken, and the others go on.
+
+    Attributes
+    ----------
+    checks
+        The selected checks, in the spec's order.
+    workloads
+        Their queries by the name of the synthetic table.
+    broken
+        Why a check cannot be decided, by its id.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        only: Sequence[str],
+        accountant: Accountant,
+        detail: Detail,
+        progress: Progress,
+    ) -> None:
+        """Bind what is selected; one public table that is private ends the run."""
+        self._spec, self._detail = spec, detail
+        self.checks = selected_checks(spec, only)
+        self.broken: dict[str, PqdError] = {}
+        self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
+        self.private = opened(spec.private, "private")
+        self._columns = parse_columns(spec.columns)
+        names = dict.fromkeys(each.synthetic for each in self.checks)
+        tables = {name: self._tables(name, accountant) for name in names}
+        progress("Reading the synthetic tables")
+        self.workloads = {
+            name: bound for name in names for bound in self._bound(name, tables[name])
+        }
+
+    def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
+        """A synthetic table, or why it cannot be used."""
+        try:
+            with unexpanded(self._spec):
+                table = opened(self._spec.synthetic[name], "synthetic")
+                tables = SyntheticTables([table], self.private)
+                check_separation(tables, accountant)
+        except NotPublicError:
+            raise
+        except TableError as error:
+            return error
+        return tables
+
+    def _bound(self, name: str, tables: SyntheticTables | TableError) -> Iterator[BoundWorkload]:
+        """The queries against one synthetic table, if it can be read and there are any."""
+        checks = [each for each in self.checks if each.synthetic == name]
+        requests = [request for each in checks for request in self._requests(each)]
+        if not requests:
+            return
+        try:
+            if isinstance(tables, TableError):
+                raise tables
+            others = [query for check in self._spec.checks for query in _query_of(check)]
+            with unexpanded(self._spec):
+                bound = bind(tables, requests, self._columns, self.unit, others=others, whole=True)
+        except PqdError as error:
+            self.broken.update(dict.fromkeys((each.id for each in checks), error))
+            return
+        yield bound
+
+    def _requests(self, selected: SelectedCheck) -> list[QueryRequest]:
+        """The queries of one check, on its terms."""
+        check = selected.check
+        try:
+            criteria = Criteria.of(
+                tau=check.tau, alpha=check.alpha, mechanism=check.decider, detail=self._detail
+            )
+            if check.epsilon is not None:
+                criteria = criteria.at(check.epsilon)
+            query = Query(check.sql, selected.id, keys=keys_of(check))
+            queries = Bins.parse(check.bins).of(query) if check.bins else (query,)
+        except PqdError as error:
+            self.broken[selected.id] = error
+            return []
+        return [QueryRequest(query, criteria) for query in queries]
+
+    def note_refusals(self, plans: Sequence[VerdictPlan]) -> None:
+        """Count checks as broken of which a query is refused."""
+        for plan in plans:
+            for query, refusal in plan.bound.refusals:
+                if query.group:
+                    refusal.args = (f"{query.group}: {refusal}",)
+                self.broken.setdefault(query.block or query.id or "", refusal)
+
+    def results(
+        self,
+        result: Callable[[SelectedCheck], CheckResult],
+        broken: Callable[[Check, str, PqdError], CheckResult],
+    ) -> tuple[CheckResult, ...]:
+        """A result per check: ``broken`` where it is, else ``result``."""
+        return tuple(
+            broken(each.check, each.id, self.broken[each.id])
+            if each.id in self.broken
+            else result(each)
+            for each in self.checks
+        )
+
+
+def _query_of(check: Check) -> list[Query]:
+    """The query of a check, if it is one."""
+    try:
+        return [Query(check.sql, check.id)]
+    except PqdError:
+        return []
+
+
+def keys_of(check: Check) -> tuple[Key, ...] | None:
+    """Groups that a check states, one tuple each."""
+    if check.keys is None:
+        return None
+    return tuple(key if isinstance(key, tuple) else (key,) for key in check.keys)
