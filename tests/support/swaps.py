@@ -48,6 +48,8 @@ def audit(synthetic: object, queries: Any, *, options: Any = None, **parameters:
     given: dict[str, Any] = {"tau": "1.5", "epsilon": "0.5", "alpha": "0.05"} | parameters
     if given.pop("detailed", False):
         given["detail"] = Detail.CURVES
+    if "decider" in given:
+        given["mechanism"] = given.pop("decider")
 
     def audited(private: Any, noise: Any, progress: Progress) -> Any:
         asked, stated = as_queries(queries), Parameters.parse(**given)
