@@ -24,8 +24,8 @@ from benchmarks.seeds import Estimate
 from deciders import Decision, SimulatedNoise
 from deciders.errors import PqdError
 from pqd.batches.batch import BatchMeasurement
-from pqd.batches.mechanisms import TOGETHER
-from pqd.batches.shared_budget import ALONE, SharedBudget, select_sharing
+from pqd.batches.mechanisms import ALONE, TOGETHER
+from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables

@@ -20,8 +20,8 @@ from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.linear_workload import MECHANISMS
-from pqd.batches.mechanisms import RANGES, SHARINGS, TOGETHER, check_sharing
-from pqd.batches.shared_budget import ALONE, SharedBudget, select_sharing
+from pqd.batches.mechanisms import ALONE, RANGES, SHARINGS, TOGETHER, check_sharing
+from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
