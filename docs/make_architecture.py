@@ -68,7 +68,12 @@ def imports(path: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def room(name: str, paths: Mapping[str, Path]) -> str:
-    """Folder of a module; a file of pqd/ itself (execution.py) is a room of its own."""
+    """Folder of a module; a file of pqd/ itself (execution.py) is a room of its own.
+
+    So are the names that a package offers to others, which its own files do not import.
+    """
+    if name in PACKAGES:
+        return f"{name}.__init__"
     if paths[name].name == "__init__.py" or (name.count(".") == 1 and name.startswith("pqd.")):
         return name
     return name.rpartition(".")[0]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceStage:
+class ReferenceRun:
     """What the references cost, what is to be said of them, and the plan before they came."""
 
     cost: Cost
@@ -55,7 +55,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     *,
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
-) -> ReferenceStage:
+) -> ReferenceRun:
     """Add the references to the candidates; ``epsilon`` is what the marginals cost in all.
 
     What can be refused is, before the first is paid for: the budget must reach for the comparison
@@ -91,7 +91,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
         f"{MARGINALS}: every column of the queries by itself, released at epsilon "
         f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
     )
-    return ReferenceStage(cost_of(outputs.quote, accountant, unit), tuple(notes), later)
+    return ReferenceRun(cost_of(outputs.quote, accountant, unit), tuple(notes), later)
 
 
 def _columns(
