@@ -62,7 +62,7 @@ pictures: $(READY)
 	$(BIN)/python docs/make_pictures.py
 
 benchmark: $(READY)
-	$(BIN)/python benchmarks/scan.py
+	$(BIN)/python benchmarks/audit_time.py
 
 clean:
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from benchmarks.experiments_wu import published_greedy
-from benchmarks.seeds import NO, UNDECIDED, YES, Estimate
+from benchmarks.range_sum_errors import published_greedy
+from benchmarks.standard_errors import NO, UNDECIDED, YES, Estimate
 from deciders.batch.range_sums.greedy_h import greedy_hierarchy, quantised
 
 Matrix = NDArray[np.float64]

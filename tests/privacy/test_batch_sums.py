@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.range_workloads import prefix_sums
 from deciders import Histogram
 from deciders.batch.range_sums.matrix_mechanism import AnswersStrategy, Strategy, TreeStrategy
 from deciders.batch.range_sums.mechanisms import (
@@ -204,7 +205,7 @@ def worst(mechanism: RangeSumMechanism, rows: list[int], epsilon: str = EPSILON)
 
 
 WORKLOADS = (
-    RangeSums.prefixes(Buckets((1, 2, 3, 5, 8))),
+    prefix_sums(Buckets((1, 2, 3, 5, 8))),
     RangeSums(Buckets((2, 3, 7)), ((0, 1), (1, 3), (0, 3), (1, 2))),
     RangeSums(Buckets((0, 4)), ((0, 2),)),
     RangeSums(Buckets((1, 2, 3, 4, 5, 6)), ((1, 4), (0, 2), (2, 5))),
@@ -403,7 +404,7 @@ class RowsAbove(RecursiveTruncation):
 
 
 MANY = RangeSums(Buckets((1, 2, 3, 4)), tuple((0, 4) for _ in range(4)))
-EVEN = RangeSums.prefixes(Buckets(tuple(range(1, 65))))
+EVEN = prefix_sums(Buckets(tuple(range(1, 65))))
 TWINS: list[tuple[str, RangeSumMechanism, RangeSumMechanism]] = [
     ("WORKLOAD with its row norm", WorkloadByRows(workload=MANY), WorkloadMechanism(workload=MANY)),
     (

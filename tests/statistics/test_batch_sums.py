@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.range_workloads import expected_errors
 from deciders import Histogram, SimulatedNoise
 from deciders.batch.range_sums.mechanisms import RangeSumMechanism
 from deciders.batch.range_sums.select import MECHANISMS
@@ -47,7 +48,7 @@ def off(mechanism: RangeSumMechanism, noise: SimulatedNoise) -> float:
     truth = workload.answers(workload.buckets.counts(TABLE)).astype(np.float64)
     answers = [mechanism.release(TABLE, "0.8", noise).answers for _ in range(RUNS)]
     squares = (np.array(answers) - truth) ** 2
-    expected = mechanism.expected_errors(TABLE, "0.8")
+    expected = expected_errors(mechanism, TABLE, "0.8")
     spread = squares.std(axis=0) / np.sqrt(RUNS)
     return float((np.abs(squares.mean(axis=0) - expected) / spread).max())
 

@@ -86,13 +86,6 @@ class RangeSumMechanism(ABC):
             found[threshold] = found.get(threshold, 0.0) + chance
         return found
 
-    def expected_errors(self, histogram: Histogram, epsilon: Number) -> Floats:
-        """Return each answer's expected squared error over the law of the threshold."""
-        found = np.zeros(len(self.workload.ranges))
-        for threshold, chance in self.law(histogram, epsilon).items():
-            found += chance * self.errors(histogram, threshold, epsilon)
-        return found
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SingleQueries(RangeSumMechanism):

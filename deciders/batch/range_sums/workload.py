@@ -1,6 +1,5 @@
 """Batches of range sums over one attribute: public buckets, and ranges of them (Wu 2019, 2)."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -34,11 +33,6 @@ class Buckets:
         if not self.ends or not ascending or self.ends[0] < 0 or self.ends[-1] < 1:
             raise ParameterError("bucket ends must ascend from 0 or more, and the last be positive")
 
-    @classmethod
-    def equal(cls, width: int, number: int) -> "Buckets":
-        """Return ``number`` buckets that end at ``width``, ``2 width``, ..."""
-        return cls(tuple(width * i for i in range(1, number + 1)))
-
     @property
     def top(self) -> int:
         """Largest weight of a row."""
@@ -68,12 +62,6 @@ class RangeSums:
         number = len(self.buckets.ends)
         if not self.ranges or any(not 0 <= low < high <= number for low, high in self.ranges):
             raise ParameterError(f"ranges must be pairs 0 <= start < stop <= {number}")
-
-    @classmethod
-    def prefixes(cls, buckets: Buckets, stops: Iterable[int] | None = None) -> "RangeSums":
-        """Return the sums over the first ``stop`` buckets for all ``stops``, default each."""
-        chosen = range(1, len(buckets.ends) + 1) if stops is None else stops
-        return cls(buckets, tuple((0, stop) for stop in chosen))
 
     @cached_property
     def starts(self) -> Integers:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.range_workloads import equal_buckets, expected_errors, prefix_sums
 from deciders import Histogram
 from deciders.batch.range_sums.matrix_mechanism import TreeStrategy
 from deciders.batch.range_sums.mechanisms import MatrixMechanism, RangeSumMechanism
@@ -112,7 +113,7 @@ def test_expected_errors_of_single_queries_by_hand() -> None:
 
 def test_identity_by_hand() -> None:
     """Prefixes of buckets 2, 5, 9 clamped to 7, epsilon 1: variances 4, 29, 78 times the noise."""
-    workload = RangeSums.prefixes(Buckets((2, 5, 9)))
+    workload = prefix_sums(Buckets((2, 5, 9)))
     identity = MECHANISMS["identity"](workload=workload)
     found = identity.variances(7, "1") / noise_variance(Fraction(1))
     assert found.tolist() == pytest.approx([4, 29, 78])
@@ -129,7 +130,7 @@ def test_laplace_variance_is_a_sum(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_deviations_are_those_of_the_thresholds(name: str) -> None:
-    workload = RangeSums.prefixes(Buckets.equal(5, 8))
+    workload = prefix_sums(equal_buckets(5, 8))
     histogram = Histogram.from_values([3, 8, 8, 21, 40])
     for truncation in SMALL:
         mechanism = MECHANISMS[name](workload=workload, truncation=truncation)
@@ -151,7 +152,7 @@ def mixture(mechanism: RangeSumMechanism, histogram: Histogram) -> float:
 
 
 def test_ranking_is_by_the_expected_error() -> None:
-    workload = RangeSums.prefixes(Buckets.equal(5, 16))
+    workload = prefix_sums(equal_buckets(5, 16))
     public = Histogram.from_values([3] * 50 + [8] * 90 + [21] * 20 + [66])
     ranked = ranking(workload, public, EPSILON, SMALL)
     assert len(ranked) == 15
@@ -167,19 +168,19 @@ PAY = np.append(np.random.default_rng(2).gamma(2.0, 15_000, 20_000).astype(int),
 @pytest.mark.parametrize("unit", [1, 1000], ids=["units", "thousands"])
 def test_the_best_for_a_wide_range_truncates(unit: int) -> None:
     """One row in four thousand is large: bounds far too wide cost more than a clamp."""
-    workload = RangeSums.prefixes(Buckets.equal(50_000 // unit, 100))
+    workload = prefix_sums(equal_buckets(50_000 // unit, 100))
     public = Histogram.from_values(PAY // unit)
     mechanism = best(workload, public, "0.1")
     assert mechanism.id in {"timm", "tamm"}
     whole = replace(mechanism, truncation=NoTruncation())
-    least, other = (m.expected_errors(public, "0.1").sum() for m in (mechanism, whole))
+    least, other = (expected_errors(m, public, "0.1").sum() for m in (mechanism, whole))
     assert least < other / 25
 
 
 @pytest.mark.parametrize("top", [1_000, 40_000])
 def test_truncation_acts_below_bounds_of_any_size(top: int) -> None:
     """It began at 50,000 units: beyond these bounds, so that no threshold ever acted."""
-    workload = RangeSums.prefixes(Buckets.equal(top // 100, 100))
+    workload = prefix_sums(equal_buckets(top // 100, 100))
     public = Histogram.from_values(np.append(PAY[PAY < 900_000] * top // 900_000, [top] * 5))
     chosen = min(ranking(workload, public, "0.1"))
     fixed = SparseVectorTruncation(start=50_000, growth="1.2", kept="0.998"), NoTruncation()
@@ -189,7 +190,7 @@ def test_truncation_acts_below_bounds_of_any_size(top: int) -> None:
 def test_proposals_are_the_same_in_dollars_and_in_cents() -> None:
     """Thresholds, but for rounding to whole units, errors, and what is chosen."""
     dollars, cents = (
-        (RangeSums.prefixes(Buckets.equal(500 * k, 100)), Histogram.from_values(PAY // 20 * k))
+        (prefix_sums(equal_buckets(500 * k, 100)), Histogram.from_values(PAY // 20 * k))
         for k in (1, 100)
     )
     for here, there in zip(*(proposals(w.buckets, h) for w, h in (dollars, cents)), strict=True):

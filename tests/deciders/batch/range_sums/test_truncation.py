@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.range_workloads import equal_buckets
 from deciders import Histogram, ParameterError, SimulatedNoise
 from deciders.batch.range_sums.truncation import (
     NoTruncation,
@@ -162,7 +163,7 @@ def test_laws_are_those_of_draws(truncation: Truncation) -> None:
         assert abs(float((drawn <= bound).mean()) - expected) < 4.5 * math.sqrt(0.25 / runs)
 
 
-WIDE = Buckets.equal(10**4, 1000)
+WIDE = equal_buckets(10**4, 1000)
 
 
 @pytest.mark.parametrize("budget", [Fraction(1, 500), Fraction(1, 20), Fraction(2)])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.isotonic import isotonic
+from benchmarks.range_workloads import equal_buckets, prefix_sums
 from deciders import Histogram, ParameterError
 from deciders.batch.range_sums.workload import Buckets, RangeSums
 from tests.deciders.batch.range_sums.dense import workload_matrix
@@ -77,15 +78,15 @@ def test_cells_are_what_columns_tell_apart(workload: RangeSums, threshold: int) 
 def test_sums_beyond_64_bits_are_exact() -> None:
     buckets = Buckets((1, 2**61))
     counts = np.array([3, 2**40])
-    (found,) = RangeSums.prefixes(buckets, [2]).answers(counts)
+    (found,) = prefix_sums(buckets, [2]).answers(counts)
     assert found == 3 + 2**101
 
 
 def test_the_first_example_of_the_paper() -> None:
     """Figure 1; Example 1: the sums below 30k, 40k, 50k and 1M are 0, 35k, 124k and 1.474M."""
     incomes = Histogram.from_values([44_000, 35_000, 45_000, 350_000, 1_000_000])
-    buckets = Buckets.equal(1_000, 1_000)
-    workload = RangeSums.prefixes(buckets, [30, 40, 50, 1000])
+    buckets = equal_buckets(1_000, 1_000)
+    workload = prefix_sums(buckets, [30, 40, 50, 1000])
     counts = buckets.counts(incomes)
     assert workload.answers(counts).tolist() == [0, 35_000, 124_000, 1_474_000]
     assert workload.answers(counts, 40_000).tolist() == [0, 35_000, 115_000, 195_000]

@@ -1,4 +1,4 @@
-"""Time `pqd audit` on the census pair against plain pandas: `python benchmarks/scan.py`.
+"""Time `pqd audit` on the census pair against plain pandas: `python benchmarks/audit_time.py`.
 
 Every run is a whole process: start, imports, both tables, 30 verdicts.  The programs take turns,
 the best of the repeats counts.  Both must agree on all synthetic answers.  Unix only (`os.wait4`).
@@ -116,7 +116,12 @@ def check_agreement(every: Sequence[Case]) -> int:
 
 def phases(folder: Path, extension: str) -> dict[str, float]:
     """Return the seconds per phase of one audit."""
-    command = (sys.executable, str(HERE / "phases.py"), *tables(folder, extension), *QUESTIONS)
+    command = (
+        sys.executable,
+        str(HERE / "audit_phases.py"),
+        *tables(folder, extension),
+        *QUESTIONS,
+    )
     found: dict[str, float] = json.loads(subprocess.check_output(command))  # noqa: S603
     return found
 

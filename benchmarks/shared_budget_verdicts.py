@@ -1,6 +1,6 @@
 """Verdicts on a workload of 100 range sums under one budget: alone, at epsilon/N, or as a batch.
 
-    python -m benchmarks.experiments_batch PRIVATE SYNTHETIC --epsilon 1 --trials 40
+    python -m benchmarks.shared_budget_verdicts PRIVATE SYNTHETIC --epsilon 1 --trials 40
 
 PRIVATE and SYNTHETIC are the Adult table and a copy of it.  For every way to spend one epsilon on
 100 queries ``|SUM on PRIVATE - SUM on SYNTHETIC| < tau`` are printed: the wrong verdicts to be
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.seeds import Estimate
+from benchmarks.standard_errors import Estimate
 from deciders import Decision, SimulatedNoise
 from deciders.errors import PqdError
 from pqd.batches.batch import BatchMeasurement

@@ -1,6 +1,6 @@
 """What ``pqd compare`` claims, against the truth: many simulated runs on real tables.
 
-    python benchmarks/compare.py PRIVATE NAME=FILE... --queries FILE --tau 5% --epsilon 1 --runs 500
+    python benchmarks/comparison_claims.py PRIVATE NAME=FILE... --queries FILE --tau 5% --epsilon 1
 
 Every run draws anew with seeded noise, which protects nobody: this is for tables that are public
 anyway.  Printed are the true shares; how often a verdict that is not "undecided" was false, on the
@@ -162,7 +162,7 @@ def _print(simulation: Simulation, epsilon: str, runs: int) -> None:
 def _tell(simulation: Simulation, report: CompareReport, epsilon: str, runs: int) -> None:
     taken = Counter(contest.taken for contest in simulation.contests)
     releases = ", ".join(f"{count} {name}" for name, count in taken.most_common())
-    print(f"epsilon {epsilon} per query, {runs} runs; releases: {releases}")
+    print(f"epsilon {epsilon} per query, {runs} runs; estimators: {releases}")
     for name, share in sorted(simulation.shares.items(), key=lambda pair: -float(pair[1])):
         last = next(s for s in report.leaderboard if s.candidate == name)
         print(

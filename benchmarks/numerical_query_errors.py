@@ -1,13 +1,13 @@
 """The experiments of Qiu et al. (KDD 2022), section 6 and appendix A, with our mechanisms.
 
-    python -m benchmarks.experiments_qiu ../shared/data --figure 1   # 1 .. 6, tpch, rounds, speed
-    python -m benchmarks.experiments_qiu ../shared/data --figure tpch --lineitem lineitem.parquet
+    python -m benchmarks.numerical_query_errors DATA --figure 1     # 1 .. 6, tpch, rounds, speed
+    python -m benchmarks.numerical_query_errors DATA --figure tpch --lineitem lineitem.parquet
 
 Printed are, per epsilon and mechanism, the maximum, the 75 %, 50 % and 25 % points of the errors of
 all queries (the paper's box plots as numbers; means over the seeds with standard errors), the share
 of queries answered by 0, and CPU seconds.  "all zeros" answers every query by 0 and looks at
-nothing.  Then every ordering that the paper reads off its figure is judged, as in ``seeds.py``, on
-the scale of logarithms.  Noise is seeded: simulation.
+nothing.  Then every ordering that the paper reads off its figure is judged, as in
+``standard_errors.py``, on the scale of logarithms.  Noise is seeded: simulation.
 
 The paper's figures do not print their epsilons; these are ours.
 """
@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.seeds import NO, UNDECIDED, YES, Estimate
+from benchmarks.standard_errors import NO, UNDECIDED, YES, Estimate
 from deciders import SimulatedNoise
 from deciders.batch.budget import PrivacyBudget
 from deciders.batch.linear.clipped_composition import ClippedComposition

@@ -1,6 +1,6 @@
 """Where an audit's time goes: one run in this process, seconds per phase as JSON.
 
-`python benchmarks/phases.py PRIVATE SYNTHETIC --queries FILE --tau 3.2% --epsilon 0.25`
+`python benchmarks/audit_phases.py PRIVATE SYNTHETIC --queries FILE --tau 3.2% --epsilon 0.25`
 """
 
 import json

@@ -1,13 +1,14 @@
 """The experiments of Wu et al. 2019, section 4, on a table of incomes.
 
-    python -m benchmarks.experiments_wu ../shared/data/cps_private.parquet --seeds 8 --trials 25
+    python -m benchmarks.range_sum_errors ../shared/data/cps_private.parquet --seeds 8 --trials 25
 
 Prefix sums of incomes below 800, 1600, ..., 800000 (Q1; every 10th: Q2; every 100th: Q3), five
 mechanisms with three truncations each, epsilon 0.01, of which a tenth finds the threshold.  The
 error of an answer is ``|noisy - true| / max(true, 100)``; true is the sum over buckets, as in the
 paper's analysis.  Noise is seeded, which protects nobody: for tables that are public anyway.
 
-Numbers are means over the seeds with standard errors; claims are judged as in ``seeds.py``.
+Numbers are means over the seeds with standard errors; claims are judged as in
+``standard_errors.py``.
 
 Two things are run a second time as published: SQM with the whole epsilon for each query (Algorithms
 2 and 3 as printed), and TIMM and TAMM with the GreedyH of Li, Hay and Miklau.  Last comes what our
@@ -26,7 +27,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.isotonic import isotonic
-from benchmarks.seeds import Estimate
+from benchmarks.range_workloads import equal_buckets, expected_errors, prefix_sums
+from benchmarks.standard_errors import Estimate
 from deciders import Histogram, SimulatedNoise
 from deciders.batch.range_sums.greedy_h import greedy_hierarchy, quantised
 from deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
@@ -43,14 +45,14 @@ from deciders.batch.range_sums.truncation import (
     RecursiveTruncation,
     SparseVectorTruncation,
 )
-from deciders.batch.range_sums.workload import Buckets, RangeSums, running_sums
+from deciders.batch.range_sums.workload import running_sums
 from deciders.distributions import Floats
 from deciders.histogram import Integers
 
-BUCKETS = Buckets.equal(800, 1000)
+BUCKETS = equal_buckets(800, 1000)
 STEPS = {"Q1": 1, "Q2": 10, "Q3": 100}
 WORKLOADS = {
-    name: RangeSums.prefixes(BUCKETS, range(step, len(BUCKETS.ends) + 1, step))
+    name: prefix_sums(BUCKETS, range(step, len(BUCKETS.ends) + 1, step))
     for name, step in STEPS.items()
 }
 # The paper's parameters: for incomes in dollars.
@@ -191,7 +193,7 @@ def simulated(histogram: Histogram, epsilon: str, trials: int, seed: int) -> See
 def expected(histogram: Histogram, epsilon: str) -> dict[Key, float]:
     """Return the root mean squared errors that theory expects, over the threshold's law."""
     return {
-        key: float(np.sqrt(mechanism.expected_errors(histogram, budget).mean()))
+        key: float(np.sqrt(expected_errors(mechanism, histogram, budget).mean()))
         for key, (mechanism, budget) in configurations(epsilon).items()
     }
 

@@ -1,0 +1,30 @@
+"""Workloads of range sums as Wu et al. 2019 take them, and what theory expects of a mechanism."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deciders.batch.range_sums.mechanisms import RangeSumMechanism
+from deciders.batch.range_sums.workload import Buckets, RangeSums
+from deciders.distributions import Floats
+from deciders.exact import Number
+from deciders.histogram import Histogram
+
+
+def equal_buckets(width: int, number: int) -> Buckets:
+    """Buckets that end at ``width``, ``2 width``, ..., ``number`` of them."""
+    return Buckets(tuple(width * i for i in range(1, number + 1)))
+
+
+def prefix_sums(buckets: Buckets, stops: Iterable[int] | None = None) -> RangeSums:
+    """Sums over the first ``stop`` buckets for all ``stops``, default each."""
+    ends = range(1, len(buckets.ends) + 1) if stops is None else stops
+    return RangeSums(buckets, tuple((0, stop) for stop in ends))
+
+
+def expected_errors(mechanism: RangeSumMechanism, histogram: Histogram, epsilon: Number) -> Floats:
+    """Expected squared error of each answer over the law of the threshold (Wu 2019, A.3, A.4)."""
+    total = np.zeros(len(mechanism.workload.ranges))
+    for threshold, chance in mechanism.law(histogram, epsilon).items():
+        total += chance * mechanism.errors(histogram, threshold, epsilon)
+    return total
