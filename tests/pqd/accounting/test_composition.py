@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciders import SecureNoise
-from pqd.accounting import composition
+from pqd.accounting import disjoint_groups
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.accounting.composition import (
@@ -178,7 +178,7 @@ def test_a_twin_that_groups_what_overlaps_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for function, twin in zip(("disjoint", "separating"), TWINS[name], strict=True):
-        monkeypatch.setattr(composition, function, twin)
+        monkeypatch.setattr(disjoint_groups, function, twin)
     with pytest.raises(AssertionError):
         test_no_two_conditions_are_charged_below_their_worst_row()
 
@@ -186,7 +186,7 @@ def test_a_twin_that_groups_what_overlaps_is_caught(
 def test_a_twin_that_forgets_all_members_but_the_first_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(composition, "united", lambda first, _: first)
+    monkeypatch.setattr(disjoint_groups, "union", lambda first, _: first)
     overlapping = [("age = 0", Fraction(1)), ("age > 1", Fraction(1)), ("age > 2", Fraction(1))]
     with pytest.raises(AssertionError):
         check(overlapping)
@@ -343,7 +343,7 @@ def test_a_twin_that_groups_in_the_order_of_names_is_caught(
     def by_hash(costs: Sequence[Cost]) -> list[Cost]:
         return sorted(costs, key=lambda c: hashlib.sha256(c.name.encode()).hexdigest())
 
-    monkeypatch.setattr(composition, "_ordered", by_hash)
+    monkeypatch.setattr(disjoint_groups, "_ordered", by_hash)
     with pytest.raises(AssertionError):
         test_blocks_make_no_more_groups_than_there_are(0)
 
