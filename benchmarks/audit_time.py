@@ -43,7 +43,7 @@ EVERY_DECIDER = {"pandas, all deciders": (PANDAS, "--all")}
 
 
 class Usage(NamedTuple):
-    """What one process took."""
+    """Time and memory of one process."""
 
     seconds: float
     cpu_seconds: float
@@ -77,7 +77,7 @@ def measured(command: Sequence[str]) -> Usage:
 
 
 def tables(folder: Path, extension: str) -> tuple[str, str]:
-    """Return the private and the synthetic file."""
+    """The private and the synthetic file."""
     private, synthetic = (
         folder / f"census_{kind}.{extension}" for kind in ("private", "synthetic")
     )
@@ -85,7 +85,7 @@ def tables(folder: Path, extension: str) -> tuple[str, str]:
 
 
 def cases(folder: Path, programs: Mapping[str, tuple[str, ...]]) -> list[Case]:
-    """Return every program on every format."""
+    """Every program on every format."""
     found: list[Case] = []
     for extension in FORMATS:
         for name, program in programs.items():
@@ -99,13 +99,13 @@ def cases(folder: Path, programs: Mapping[str, tuple[str, ...]]) -> list[Case]:
 
 
 def synthetic_answers(path: Path) -> dict[str, float]:
-    """Return q(Ds) per query from either program's JSON."""
+    """``q(Ds)`` per query from either program's JSON."""
     report = json.loads(path.read_text(encoding="utf-8"))
     return {verdict["id"]: float(verdict["q_synthetic"]) for verdict in report["verdicts"]}
 
 
 def check_agreement(every: Sequence[Case]) -> int:
-    """Return the number of queries on which all programs give one synthetic answer, or exit."""
+    """Number of queries on which all programs give one synthetic answer, or exit."""
     first, *others = (synthetic_answers(case.answers) for case in every)
     for case, answers in zip(every[1:], others, strict=True):
         if answers != first:
@@ -115,7 +115,7 @@ def check_agreement(every: Sequence[Case]) -> int:
 
 
 def phases(folder: Path, extension: str) -> dict[str, float]:
-    """Return the seconds per phase of one audit."""
+    """Seconds per phase of one audit."""
     command = (
         sys.executable,
         str(HERE / "audit_phases.py"),

@@ -1,4 +1,4 @@
-"""What ``pqd compare`` claims, against the truth: many simulated runs on real tables.
+"""Claims of ``pqd compare``, against the truth: many simulated runs on real tables.
 
     python benchmarks/comparison_claims.py PRIVATE NAME=FILE... --queries FILE --tau 5% --epsilon 1
 

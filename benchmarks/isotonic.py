@@ -6,7 +6,7 @@ from deciders.distributions import Floats
 
 
 def isotonic(answers: Floats) -> Floats:
-    """Return the ascending sequence with the least sum of squared distances to ``answers``.
+    """Ascending sequence with the least sum of squared distances to ``answers``.
 
     For prefix sums of values >= 0 in the order of their ranges, whose true answers ascend.  Post-
     processing, so it costs no privacy; it may add to the bias.  Pool adjacent violators (Barlow,

@@ -1,4 +1,4 @@
-"""How often the epsilon that a plan promises is enough on the real table.
+"""Share of plans whose epsilon is enough on the real table.
 
     python benchmarks/needed_epsilon.py FOLDER [--seeds 3] [--queries 40]
 
@@ -89,7 +89,7 @@ def questions(
 
 
 def planned(asked: Asked) -> tuple[Decider, float]:
-    """Return the decider that needs the least epsilon on the copy, and that epsilon."""
+    """Decider that needs the least epsilon on the copy, and that epsilon."""
     parameters = {"p": asked.p} if asked.aggregate == "QUANTILE" else {}
     known = applicable(asked.aggregate, asked.lattice, **parameters)
     fitting = [decider for decider in known if decider.id.startswith("inv_")]
@@ -101,7 +101,7 @@ def planned(asked: Asked) -> tuple[Decider, float]:
 
 
 def holds(asked: Asked, decider: Decider, epsilon: float) -> bool:
-    """Say whether the promise is kept on the real table."""
+    """Whether the promise is kept on the real table."""
     lower, upper = asked.lattice.lower, asked.lattice.upper
     private = asked.private
     if asked.aggregate == "AVG":

@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 
 
 class Box(NamedTuple):
-    """The errors of all queries, as a box plot shows them."""
+    """Errors of all queries, as a box plot shows them."""
 
     largest: float
     upper: float
@@ -90,13 +90,13 @@ class Problem:
 
 
 def box(errors: Floats, zeros: float, seconds: float) -> Box:
-    """Return the box of one run."""
+    """Box of one run."""
     upper, median, lower = np.percentile(errors, [75, 50, 25]).tolist()
     return Box(float(errors.max()), upper, median, lower, zeros, seconds)
 
 
 def truth_of(queries: NumericalQueries, rows: Rows) -> Floats:
-    """Return ``w(D)``, exactly but for the last conversion."""
+    """``w(D)``, exactly but for the last conversion."""
     thresholds = doubling(1, int(queries.limits.max()))
     return queries.table_tails(rows, thresholds)[1][:, -1].astype(np.float64)
 
@@ -104,7 +104,7 @@ def truth_of(queries: NumericalQueries, rows: Rows) -> Floats:
 def general(
     queries: NumericalQueries, weights: MultiplicativeWeights, base: int = 1
 ) -> dict[str, LinearMechanism]:
-    """Return the mechanisms that every figure compares."""
+    """Mechanisms that every figure compares."""
     return {
         "clipped_composition": ClippedComposition(queries=queries, base=base),
         "normalization": Normalization(queries=queries, weights=weights),
@@ -115,7 +115,7 @@ def general(
 
 
 def adult_table(data: Path, column: str, upper: int) -> tuple[NumericalQueries, Rows]:
-    """Return age ranges up to 11 years times one or two education levels."""
+    """Age ranges up to 11 years times one or two education levels."""
     table = pd.read_parquet(data / "adult_private.parquet")
     conditions = Ranges((Intervals.up_to(100, 11), Intervals.up_to(16, 2)))
     classes = ((table["age"] - 1) * 16 + table["education-num"] - 1).to_numpy()
@@ -125,7 +125,7 @@ def adult_table(data: Path, column: str, upper: int) -> tuple[NumericalQueries, 
 
 
 def adult(data: Path, column: str, upper: int, weights: MultiplicativeWeights) -> Problem:
-    """Return Figures 1 and 2."""
+    """Figures 1 and 2."""
     queries, rows = adult_table(data, column, upper)
     cells = queries.counts(rows).size
     title = f"Adult, {column}, {queries.size:,} queries, universe {cells:,}"
@@ -133,7 +133,7 @@ def adult(data: Path, column: str, upper: int, weights: MultiplicativeWeights) -
 
 
 def bank(data: Path, weights: MultiplicativeWeights) -> Problem:
-    """Return Figure 3: age ranges times housing times loan, balances of either sign."""
+    """Figure 3: age ranges times housing times loan, balances of either sign."""
     table = pd.read_parquet(data / "bank_private.parquet")
     flag = Intervals.up_to(2, 1)
     conditions = Ranges((Intervals.up_to(100, 11), flag, flag))
@@ -151,7 +151,7 @@ def bank(data: Path, weights: MultiplicativeWeights) -> Problem:
 
 
 def transfusion(data: Path, longest: int, weights: MultiplicativeWeights) -> Problem:
-    """Return Figures 4 and 5: all frequency ranges, time / frequency, the whole universe."""
+    """Figures 4 and 5: all frequency ranges, time / frequency, the whole universe."""
     table = pd.read_parquet(data / "blood_private.parquet")
     unit = 2**-20
     frequency, months = np.arange(1, 51)[:, None], np.arange(1, longest + 1)
@@ -168,7 +168,7 @@ def transfusion(data: Path, longest: int, weights: MultiplicativeWeights) -> Pro
 
 
 def bank_ranges(data: Path, weights: MultiplicativeWeights) -> Problem:
-    """Return Figure 6: age ranges only, positive balances only."""
+    """Figure 6: age ranges only, positive balances only."""
     table = pd.read_parquet(data / "bank_private.parquet")
     table = table[table["balance"] > 0]
     queries = NumericalQueries(Ranges((Intervals.up_to(100, 11),)), DigitUniverse(100, 2**17))
@@ -179,7 +179,7 @@ def bank_ranges(data: Path, weights: MultiplicativeWeights) -> Problem:
 
 
 def tpch(lineitem: Path, weights: MultiplicativeWeights) -> Problem:
-    """Return Figure 7: months times discounts times quantities, revenue in whole dollars."""
+    """Figure 7: months times discounts times quantities, revenue in whole dollars."""
     names = ["l_shipdate", "l_discount", "l_quantity", "l_extendedprice"]
     parquet = lineitem.suffix == ".parquet"
     table = (
@@ -208,7 +208,7 @@ def tpch(lineitem: Path, weights: MultiplicativeWeights) -> Problem:
 
 
 def below(less: float, more: float) -> float:
-    """Return by how much one error lies below another, in logarithms; 0 counts as next to 0."""
+    """By how much one error lies below another, in logarithms; 0 counts as next to 0."""
     return math.log(max(more, 1e-9) / max(less, 1e-9))
 
 
@@ -300,7 +300,7 @@ BEYOND_ZEROS: Claim = (
 
 
 def told(verdicts: dict[str, str]) -> str:
-    """Return the verdicts of all epsilons in few words."""
+    """Verdicts of all epsilons in few words."""
     found = {
         verdict: [epsilon for epsilon, one in verdicts.items() if one == verdict]
         for verdict in (YES, UNDECIDED, NO)

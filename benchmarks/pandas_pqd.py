@@ -40,15 +40,15 @@ class Query:
     where: tuple[tuple[str, str], ...]
 
     def matches(self, frame: pd.DataFrame) -> "pd.Series[bool]":
-        """Return the boolean mask of the WHERE clause; LIKE without wildcards is equality."""
+        """Boolean mask of the WHERE clause; LIKE without wildcards is equality."""
         return reduce(and_, (frame[column] == text for column, text in self.where))
 
     def values(self, frame: pd.DataFrame) -> "pd.Series[int]":
-        """Return the attribute of the matching rows."""
+        """Attribute of the matching rows."""
         return frame.loc[self.matches(frame), self.attribute]
 
     def answer(self, frame: pd.DataFrame) -> int:
-        """Return q(frame); MEDIAN is the lower median."""
+        """``q(frame)``; MEDIAN is the lower median."""
         if self.aggregate == "COUNT":
             return int(self.matches(frame).sum())
         if self.aggregate == "SUM":
@@ -70,15 +70,15 @@ class Question:
     rng: np.random.Generator
 
     def within(self, estimate: float) -> bool:
-        """Say whether an estimate lies in the open interval of the paper's eq. (1)."""
+        """Whether an estimate lies in the open interval of the paper's eq. (1)."""
         return bool(self.answer - self.tau < estimate < self.answer + self.tau)
 
     def rungs(self) -> range:
-        """Return the exponents j of the truncation thresholds 2^j."""
+        """Exponents j of the truncation thresholds 2^j."""
         return range(1, math.ceil(math.log2(self.upper)) + 1)
 
     def at_most(self, bound: int) -> "pd.Series[int]":
-        """Return SELECT attribute FROM D WHERE ... AND attribute <= bound."""
+        """SELECT attribute FROM D WHERE ... AND attribute <= bound."""
         frame = self.private
         kept = self.query.matches(frame) & (frame[self.query.attribute] <= bound)
         return frame.loc[kept, self.query.attribute]

@@ -77,7 +77,7 @@ class Runs:
 
     @property
     def smooth(self) -> "Runs":
-        """The same after isotonic regression."""
+        """Runs after isotonic regression."""
         return Runs(np.array([isotonic(row) for row in self.answers]), self.truth)
 
     @property
@@ -103,7 +103,7 @@ Row = tuple[str, str, str]
 
 
 class Seed(NamedTuple):
-    """What one seed gave: without and with isotonic regression."""
+    """Results of one seed: without and with isotonic regression."""
 
     raw: dict[Key, Runs]
     smooth: dict[Key, Runs]
@@ -147,7 +147,7 @@ class PublishedIndependent(TruncationIndependent):
     """TIMM with the published GreedyH."""
 
     def strategy(self, weights: Integers) -> TreeStrategy:
-        """Return its tree."""
+        """Tree of the strategy."""
         return TreeStrategy.of_sums(self.workload, weights, published_greedy)
 
 
@@ -155,13 +155,13 @@ class PublishedAware(TruncationAware):
     """TAMM with the published GreedyH."""
 
     def strategy(self, weights: Integers) -> TreeStrategy:
-        """Return its tree."""
+        """Tree of the strategy."""
         return TreeStrategy.of_counts(self.workload, weights, published_greedy)
 
 
 @cache
 def configurations(epsilon: str) -> dict[Key, tuple[RangeSumMechanism, Fraction]]:
-    """Return every mechanism with its budget."""
+    """Every mechanism with its budget."""
     found: dict[Key, tuple[RangeSumMechanism, Fraction]] = {}
     for name, workload in WORKLOADS.items():
         for truncation in TRUNCATIONS:
@@ -191,7 +191,7 @@ def simulated(histogram: Histogram, epsilon: str, trials: int, seed: int) -> See
 
 
 def expected(histogram: Histogram, epsilon: str) -> dict[Key, float]:
-    """Return the root mean squared errors that theory expects, over the threshold's law."""
+    """Root mean squared errors that theory expects, over the threshold's law."""
     return {
         key: float(np.sqrt(expected_errors(mechanism, histogram, budget).mean()))
         for key, (mechanism, budget) in configurations(epsilon).items()
@@ -234,7 +234,7 @@ Numbers = Callable[[Seed], Sequence[float]]
 
 
 def claim(text: str, seeds: Seeds, numbers: Numbers, margin: Callable[..., float]) -> Row:
-    """Return a row of the table of claims: true where ``margin`` of the numbers is positive."""
+    """Row of the table of claims: true where ``margin`` of the numbers is positive."""
     found = [numbers(seed) for seed in seeds]
     shown = ", ".join(str(Estimate.of(column)) for column in zip(*found, strict=True))
     verdict = Estimate.of(margin(*values) for values in found).positive
@@ -242,13 +242,13 @@ def claim(text: str, seeds: Seeds, numbers: Numbers, margin: Callable[..., float
 
 
 def spread(runs: Runs) -> float:
-    """Return the mean, over the queries, of the width between the 5 and 95 percentiles."""
+    """Mean, over the queries, of the width between the 5 and 95 percentiles."""
     low, high = np.percentile(runs.answers, [5, 95], axis=0)
     return float((high - low).mean())
 
 
 def relative(name: str, kinds: Iterable[str], truncations: Iterable[str], side: int = 1) -> Numbers:
-    """Return what gives the mean relative errors of these configurations."""
+    """Function that gives the mean relative errors of these configurations."""
     keys = [(name, kind, t) for kind in kinds for t in truncations]
     return lambda seed: [float(seed[side][key].mean.mean()) for key in keys]
 

@@ -66,7 +66,7 @@ WORKLOADS = (
 
 
 class Line(NamedTuple):
-    """What one way comes to; shares of the verdicts, in per cent."""
+    """Results of one way to share; shares of the verdicts, in per cent."""
 
     name: str
     public: float
@@ -201,7 +201,7 @@ class Experiment:
 
 
 def _by(query: BoundQuery, decider: str) -> BoundQuery:
-    """Return the query as asked of a decider by its name."""
+    """Query as asked of a decider by its name."""
     return query.on(replace(query.criteria, mechanism=decider))
 
 

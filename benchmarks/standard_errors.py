@@ -12,7 +12,7 @@ YES, NO, UNDECIDED = "yes", "**no**", "undecided"
 
 
 class Estimate(NamedTuple):
-    """A mean over the seeds, its standard error, and how many seeds there were."""
+    """Mean over the seeds, its standard error, and how many seeds there were."""
 
     mean: float
     error: float
@@ -20,7 +20,7 @@ class Estimate(NamedTuple):
 
     @classmethod
     def of(cls, values: Iterable[float]) -> "Estimate":
-        """Return it from the value of each seed."""
+        """Estimate from the value of each seed."""
         found = np.array(list(values))
         error = found.std(ddof=1) / math.sqrt(found.size) if found.size > 1 else math.inf
         return cls(float(found.mean()), float(error), found.size)

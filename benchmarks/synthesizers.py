@@ -41,12 +41,12 @@ BINS = 50
 
 
 def is_discrete(column: "pd.Series[int]") -> bool:
-    """Say whether a column's values are drawn as they are: text, or few different numbers."""
+    """Whether a column's values are drawn as they are: text, or few different numbers."""
     return not pd.api.types.is_numeric_dtype(column) or column.nunique() <= FEW
 
 
 def discrete(table: pd.DataFrame) -> list[str]:
-    """Return the columns whose values are drawn as they are."""
+    """Columns whose values are drawn as they are."""
     return [name for name in table.columns if is_discrete(table[name])]
 
 
@@ -118,7 +118,7 @@ GENERATORS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 
 def shaped_like(private: pd.DataFrame, copy: pd.DataFrame) -> pd.DataFrame:
-    """Return the copy with the private table's columns and types; integers are rounded."""
+    """Copy with the private table's columns and types; integers are rounded."""
     integers = private.select_dtypes("integer").columns
     shaped = copy[private.columns].astype(dict.fromkeys(integers, "float64"))
     return shaped.round(dict.fromkeys(integers, 0)).astype(private.dtypes)

@@ -9,7 +9,7 @@ HALF = Fraction(1, 2)
 
 
 def answer(aggregate: str, histogram: Histogram, p: Fraction = HALF) -> Fraction | None:
-    """Return the answer, None where there is none (a mean or quantile of no rows).
+    """Answer, None where there is none (a mean or quantile of no rows).
 
     For COUNT DISTINCT the histogram is that of the multiplicities (``Histogram.multiplicities``).
     ``p`` is the quantile's; the ``p``-quantile is the ``ceil(p n)``-th smallest value, the median

@@ -41,7 +41,7 @@ class ValueBounds:
 
     @property
     def bounds(self) -> tuple[int, int, int]:
-        """The lattice."""
+        """Lattice."""
         return self.lower, self.upper, self.step
 
     @property
@@ -81,11 +81,11 @@ class LatticeBounds:
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
-        """The lattice."""
+        """Lattice."""
         return self.lower, self.upper, self.step
 
     def reaches(self, interval: Interval) -> bool:
-        """Say whether a lattice point lies inside ``interval``."""
+        """Whether a lattice point lies inside ``interval``."""
         first = math.floor(interval.lower) + 1
         if self.lower is not None:
             first = self.lower + max(0, -(-(first - self.lower) // self.step)) * self.step

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def laplace_cdf(x: ArrayLike) -> Floats:
-    """Return ``Pr[Lap(0, 1) <= x]`` elementwise."""
+    """``Pr[Lap(0, 1) <= x]`` elementwise."""
     points = np.asarray(x, dtype=np.float64)
     tail = np.exp(-np.abs(points)) / 2
     return np.where(points < 0, tail, 1 - tail)
@@ -37,7 +37,7 @@ def noise_variance(scale: Fraction) -> float:
 
 
 def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fraction) -> float:
-    """Return ``Pr[statistic + Lap(scale) in interval]`` = ``F(r - q) - F(l - q)``.
+    """``Pr[statistic + Lap(scale) in interval]`` = ``F(r - q) - F(l - q)``.
 
     Outside the interval the difference is taken as one product, so that it keeps its relative
     accuracy far in the tail.
@@ -51,7 +51,7 @@ def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fra
 
 
 def doubled_tail(x: float) -> float:
-    """Return ``Pr[X + 2 Y >= x]`` for independent Laplace(0, 1) draws X and Y.
+    """``Pr[X + 2 Y >= x]`` for independent Laplace(0, 1) draws X and Y.
 
     Their density is ``(2 exp(-|x|/2) - exp(-|x|)) / 6``, by partial fractions of the characteristic
     function ``1 / ((1 + t^2)(1 + 4 t^2))``.
@@ -61,12 +61,12 @@ def doubled_tail(x: float) -> float:
 
 
 def as_probability(value: float) -> float:
-    """Return ``value`` without the rounding that may carry a sum just beyond 0 or 1."""
+    """``value`` without the rounding that may carry a sum just beyond 0 or 1."""
     return min(max(float(value), 0.0), 1.0)
 
 
 def sigmoid(x: float) -> float:
-    """Return ``1 / (1 + exp(-x))`` without overflow, accurate near 0."""
+    """``1 / (1 + exp(-x))`` without overflow, accurate near 0."""
     if x >= 0:
         return 1 / (1 + math.exp(-x))
     small = math.exp(x)

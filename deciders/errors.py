@@ -11,15 +11,15 @@ class PqdError(Exception):
 
 
 class ParameterError(PqdError, ValueError):
-    """A public parameter (tolerance, budget, bound, decider field) is outside its allowed range."""
+    """Public parameter (tolerance, budget, bound, decider field) is outside its allowed range."""
 
 
 class UnanswerableError(ParameterError):
-    """A query that public data give nothing to hold against, or no decider that fits.
+    """Query that public data give nothing to hold against, or no decider that fits.
 
     It is refused alone: the other queries of a run are answered.
     """
 
 
 class DeciderError(PqdError, ValueError):
-    """A decider was asked for something that it cannot decide (aggregate, negative lattice)."""
+    """Decider was asked for something that it cannot decide (aggregate, negative lattice)."""

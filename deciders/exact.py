@@ -20,7 +20,7 @@ _USUAL_BITS = 900
 
 
 def exact(value: Number, name: str = "value") -> Fraction:
-    """Return ``value`` as an exact fraction.
+    """``value`` as an exact fraction.
 
     A float stands for the shortest decimal that prints as it (``0.1`` is 1/10), a string is read
     as a decimal or as ``a/b``.
@@ -61,7 +61,7 @@ def _read(text: str, name: str) -> Fraction:
 
 
 def positive(value: Number, name: str) -> Fraction:
-    """Return ``value`` as an exact fraction greater than 0, else raise ParameterError."""
+    """``value`` as an exact fraction greater than 0, else raise ParameterError."""
     number = exact(value, name)
     if number <= 0:
         raise ParameterError(f"{name} is {value}; it must be greater than 0")
@@ -72,7 +72,7 @@ _LEAST_BUDGET, _MOST_BUDGET = Fraction(1, 10**12), Fraction(10**12)
 
 
 def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
-    """Return a privacy budget as an exact fraction, 10^-12 to 10^12, else raise ParameterError."""
+    """Privacy budget as an exact fraction, 10^-12 to 10^12, else raise ParameterError."""
     number = positive(epsilon, name)
     if not _LEAST_BUDGET <= number <= _MOST_BUDGET:
         raise ParameterError(f"{name} is {epsilon}; it must lie between 1e-12 and 1e12")
@@ -80,7 +80,7 @@ def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
 
 
 def probability(value: Number, name: str) -> Fraction:
-    """Return ``value`` as an exact fraction strictly between 0 and 1, else raise ParameterError."""
+    """``value`` as an exact fraction strictly between 0 and 1, else raise ParameterError."""
     number = exact(value, name)
     if not 0 < number < 1:
         raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1")
@@ -88,7 +88,7 @@ def probability(value: Number, name: str) -> Fraction:
 
 
 def as_float(number: Fraction) -> float:
-    """Return the nearest double of ``number``, infinite where it does not fit."""
+    """Nearest double of ``number``, infinite where it does not fit."""
     try:
         return float(number)
     except OverflowError:

@@ -38,7 +38,7 @@ class Histogram:
             raise ParameterError("histogram values must ascend strictly and counts be at least 1")
 
     def __repr__(self) -> str:
-        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        """Type alone: what it counts may be private, and a traceback may show this."""
         return "Histogram(...)"
 
     @classmethod
@@ -57,14 +57,14 @@ class Histogram:
 
     @classmethod
     def of_mass(cls, mass: int) -> "Histogram":
-        """Return the histogram of a count: ``mass`` rows, all at value 0."""
+        """Histogram of a count: ``mass`` rows, all at value 0."""
         if mass == 0:
             return EMPTY
         return cls(np.zeros(1, np.int64), np.array([mass], np.int64))
 
     @classmethod
     def merged(cls, parts: Iterable["Histogram"]) -> "Histogram":
-        """Return the histogram of the rows of all ``parts`` together."""
+        """Histogram of the rows of all ``parts`` together."""
         filled = [part for part in parts if part.mass]
         if len(filled) <= 1:
             return filled[0] if filled else EMPTY
@@ -75,7 +75,7 @@ class Histogram:
 
     @classmethod
     def weighted(cls, values: Integers, counts: Integers) -> "Histogram":
-        """Return the histogram of ``counts[i]`` rows at ``values[i]``; values may repeat."""
+        """Histogram of ``counts[i]`` rows at ``values[i]``; values may repeat."""
         kept = counts > 0
         distinct, place = np.unique(values[kept], return_inverse=True)
         held = np.zeros(distinct.size, np.int64)
@@ -83,7 +83,7 @@ class Histogram:
         return cls(distinct, held)
 
     def multiplicities(self) -> "Histogram":
-        """Return how many distinct values are held by 1, 2, ... rows: what COUNT DISTINCT needs."""
+        """Number of distinct values held by 1, 2, ... rows, for COUNT DISTINCT."""
         return Histogram.from_values(self.counts)
 
     @cached_property
@@ -133,13 +133,13 @@ class Histogram:
         return int(self.cumulative_counts[place])
 
     def smallest(self, k: int) -> int:
-        """Return the ``k``-th smallest value, ``1 <= k <= mass``."""
+        """``k``-th smallest value, ``1 <= k <= mass``."""
         if not 1 <= k <= self.mass:
             raise ParameterError(f"there is no {k}-th smallest of {self.mass} values")
         return int(self.values[np.searchsorted(self.cumulative_counts[1:], k)])
 
     def sum_of_smallest(self, k: int) -> int:
-        """Return the exact sum of the ``k`` smallest values, ``0 <= k <= mass``."""
+        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``."""
         place = int(np.searchsorted(self.cumulative_counts[1:], k))
         if place == self.values.size:
             return self.total
@@ -147,12 +147,12 @@ class Histogram:
         return int(self._cumulative_sums[place]) + rest * int(self.values[place])
 
     def quantile(self, p: Fraction) -> int:
-        """Return the ``p``-quantile, the ``ceil(p n)``-th smallest value."""
+        """``p``-quantile, the ``ceil(p n)``-th smallest value."""
         return self.smallest(math.ceil(p * self.mass))
 
     @property
     def median(self) -> int:
-        """The lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
+        """Lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
         return self.quantile(Fraction(1, 2))
 
 

@@ -9,7 +9,7 @@ from deciders.exact import Number, exact, positive
 
 @dataclass(frozen=True, slots=True, init=False)
 class Interval:
-    """The open interval ``(lower, upper)`` = ``(q(Ds) - tau, q(Ds) + tau)``, exact ends.
+    """Open interval ``(lower, upper)`` = ``(q(Ds) - tau, q(Ds) + tau)``, exact ends.
 
     ``tau`` is in the unit of the query; ``centre`` is the synthetic answer.  A private answer on
     an end is outside (Patwa 2023, Def. 3.1: ``|q(D) - q(Ds)| < tau``).
@@ -28,13 +28,13 @@ class Interval:
 
     @classmethod
     def around(cls, centre: Number, tau: Number) -> "Interval":
-        """Return ``(centre - tau, centre + tau)``; ``tau`` must be greater than 0."""
+        """``(centre - tau, centre + tau)``; ``tau`` must be greater than 0."""
         middle, half = exact(centre, "centre"), positive(tau, "tau")
         return cls(middle - half, middle + half)
 
     @property
     def centre(self) -> Fraction:
-        """The middle, q(Ds)."""
+        """Middle, q(Ds)."""
         return (self.lower + self.upper) / 2
 
     @property
@@ -43,5 +43,5 @@ class Interval:
         return (self.upper - self.lower) / 2
 
     def contains(self, value: Number) -> bool:
-        """Say whether ``value`` lies strictly inside."""
+        """Whether ``value`` lies strictly inside."""
         return self.lower < exact(value) < self.upper

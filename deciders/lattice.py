@@ -16,7 +16,7 @@ _LARGEST = 2**53
 
 @dataclass(frozen=True, slots=True, init=False)
 class Lattice:
-    """The values ``lower, lower + step, ..., upper`` that the attribute may take; all public.
+    """Values ``lower, lower + step, ..., upper`` that the attribute may take; all public.
 
     Histograms, sums and thresholds are kept as whole multiples of ``unit``, the largest number of
     which ``lower`` and ``step`` are both multiples, so no answer is ever rounded.
@@ -47,7 +47,7 @@ class Lattice:
 
     @property
     def unit(self) -> Fraction:
-        """The size of one integer unit, in the attribute's own unit."""
+        """Size of one integer unit, in the attribute's own unit."""
         if self.lower == 0:
             return self.step
         denominator = math.lcm(self.lower.denominator, self.step.denominator)
@@ -57,7 +57,7 @@ class Lattice:
 
     @property
     def points(self) -> int:
-        """How many values the lattice has."""
+        """Number of values of the lattice."""
         return int((self.upper - self.lower) / self.step) + 1
 
     @property
@@ -76,6 +76,6 @@ class Lattice:
         return int(self.step / self.unit)
 
     def units_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the values at ``places``, of which the lowest value is 0, in units."""
+        """Values at ``places``, of which the lowest value is 0, in units."""
         found: NDArray[np.int64] = self.lower_units + self.step_units * places
         return found

@@ -27,21 +27,21 @@ _FAIR = 2.0**400
 
 
 class Noise(Protocol):
-    """A source of discrete Laplace noise.  Conformers: SecureNoise, SimulatedNoise."""
+    """Source of discrete Laplace noise.  Conformers: SecureNoise, SimulatedNoise."""
 
     simulated: bool
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """Return ``statistic + Z``, ``Z`` two-sided geometric of ``scale`` (> 0)."""
+        """``statistic + Z``, ``Z`` two-sided geometric of ``scale`` (> 0)."""
         ...
 
     def choose(self, logit: float) -> bool:
-        """Return True with probability ``1 / (1 + exp(-logit))``."""
+        """True with probability ``1 / (1 + exp(-logit))``."""
         ...
 
 
 def fineness(scale: Fraction) -> int:
-    """Return grid points per unit: a power of two that puts at least 2^40 into one ``scale``.
+    """Grid points per unit: a power of two that puts at least 2^40 into one ``scale``.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def check_scale(scale: Fraction) -> None:
 
 
 def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fraction:
-    """Return ``statistic`` plus Laplace noise of ``scale`` (same unit), on the fine grid.
+    """``statistic`` plus Laplace noise of ``scale`` (same unit), on the fine grid.
 
     The statistic is rounded down to the grid.  Its sensitivity must be a whole number, and the
     floor of two numbers that differ by at most ``k`` grid points differs by at most ``k``, so the
@@ -97,7 +97,7 @@ class SecureNoise:
         return opendp
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """Return ``statistic + Z``; UnanswerableError beyond the largest scale."""
+        """``statistic + Z``; UnanswerableError beyond the largest scale."""
         check_scale(scale)
         low = statistic % _LOW
         return (statistic - low) + self._draw(low, scale)
@@ -111,7 +111,7 @@ class SecureNoise:
         return int(measurement(statistic))
 
     def choose(self, logit: float) -> bool:
-        """Return True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
+        """True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
 
         With ``a = exp(-1/scale)`` a draw is >= 1 with probability ``a / (1 + a)``; at
         ``scale = 1/|logit|`` that is the chance of the less likely choice, for any size of logit:
@@ -126,7 +126,7 @@ class SecureNoise:
 
 
 class SimulatedNoise:
-    """The same distributions from a seeded numpy generator; for simulation only.
+    """Same distributions from a seeded numpy generator; for simulation only.
 
     Everything decided with it is stamped SIMULATED.
     """
@@ -138,17 +138,17 @@ class SimulatedNoise:
         self._rng = np.random.default_rng(rng)
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """Return ``statistic + Z``; the difference of two geometric draws."""
+        """``statistic + Z``; the difference of two geometric draws."""
         stop = -math.expm1(-1 / float(scale))
         first, second = self._rng.geometric(stop, 2)
         return statistic + int(first) - int(second)
 
     def choose(self, logit: float) -> bool:
-        """Return True with probability ``1 / (1 + exp(-logit))``."""
+        """True with probability ``1 / (1 + exp(-logit))``."""
         return bool(self._rng.logistic() < logit)
 
 
 def rounded_up(number: Fraction) -> float:
-    """Return the least double that is >= ``number`` (> 0)."""
+    """Least double that is >= ``number`` (> 0)."""
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

@@ -21,14 +21,14 @@ class PrivacyBudget:
 
     @classmethod
     def of(cls, epsilon: Number, delta: Number = 0) -> "PrivacyBudget":
-        """Return the budget; ParameterError unless epsilon is one and ``0 <= delta < 1``."""
+        """Budget; ParameterError unless epsilon is one and ``0 <= delta < 1``."""
         failure = exact(delta, "delta")
         if not 0 <= failure < 1:
             raise ParameterError(f"delta is {delta}; it must be at least 0 and below 1")
         return cls(budget_of(epsilon), failure)
 
     def share(self, mechanisms: int) -> Fraction:
-        """Return the pure budget of each of ``mechanisms``, which may be chosen adaptively.
+        """Pure budget of each of ``mechanisms``, which may be chosen adaptively.
 
         With ``delta = 0`` it is ``epsilon / k`` (basic composition); else the larger of that and
         the root e of ``e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1) = epsilon`` (advanced

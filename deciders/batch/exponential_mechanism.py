@@ -9,7 +9,7 @@ from deciders.noise import Noise
 
 
 def chosen(log_weights: Floats, noise: Noise) -> int:
-    """Return a place, drawn with probability proportional to ``exp(log_weights)``.
+    """Place, drawn with probability proportional to ``exp(log_weights)``.
 
     With weights ``exp(epsilon score / (2 s))`` of scores of sensitivity s the draw is epsilon-DP
     (McSherry and Talwar 2007).  Each choice between two halves is exact given its log-odds, which
@@ -25,6 +25,6 @@ def chosen(log_weights: Floats, noise: Noise) -> int:
 
 
 def _log_sum(log_weights: Floats) -> float:
-    """Return ``ln sum exp(log_weights)``."""
+    """``ln sum exp(log_weights)``."""
     highest = float(log_weights.max())
     return highest + math.log(float(np.exp(log_weights - highest).sum()))

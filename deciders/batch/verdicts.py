@@ -1,4 +1,4 @@
-"""How far a released answer may be from the exact one, and the verdicts that follow from it.
+"""Errors of a released answer, and the verdicts that follow from it.
 
 This turns the answers of a batch into verdicts (GenericDecider, Patwa 2023, Algorithm 1): an answer
 counts as within tolerance if the released one is.  All of it is public or post-processing of a
@@ -27,7 +27,7 @@ class Errors(Protocol):
     """
 
     def inside(self, first: int, beyond: int) -> float:
-        """Return ``Pr[first <= error < beyond]``."""
+        """``Pr[first <= error < beyond]``."""
         ...
 
 
@@ -41,32 +41,32 @@ class SimulatedErrors:
     draws: tuple[float, ...]
 
     def inside(self, first: int, beyond: int) -> float:
-        """Return the share of errors that lie there."""
+        """Share of errors that lie there."""
         hits = sum(first <= round(draw) < beyond for draw in self.draws)
         return (hits + 1) / (len(self.draws) + 2)
 
 
 def accept(errors: Errors, gap: int, tau: Fraction) -> float:
-    """Return ``Pr[yes]`` where the exact answer is ``gap`` units off a whole synthetic one."""
+    """``Pr[yes]`` where the exact answer is ``gap`` units off a whole synthetic one."""
     return errors.inside(math.floor(-tau) + 1 - gap, math.ceil(tau) - gap)
 
 
 def rates(errors: Errors, tau: Fraction) -> ErrorRates:
-    """Return the chances of a no at a gap of 0, and of a yes at 2 tau (the worse side)."""
+    """Chances of a no at a gap of 0, and of a yes at 2 tau (the worse side)."""
     far = math.ceil(2 * tau)
     false_yes = max(accept(errors, far, tau), accept(errors, -far, tau))
     return ErrorRates(1 - accept(errors, 0, tau), false_yes)
 
 
 def threshold(errors: Errors, alpha: Number) -> Threshold:
-    """Return the effectiveness threshold (Def. 3.4): about the least whole tau in units."""
+    """Effectiveness threshold (Def. 3.4): about the least whole tau in units."""
     level = float(probability(alpha, "alpha"))
     found = least(lambda tau: rates(errors, Fraction(tau)).worst <= level, _FARTHEST)
     return Threshold(math.inf if found is None else float(found), isinstance(errors, NoiseSum))
 
 
 def decided(errors: Errors, released: int, interval: Interval) -> Decision:
-    """Return the verdict on ``interval`` from the released answer, in units.
+    """Verdict on ``interval`` from the released answer, in units.
 
     The p-value, where the noise is known: for *within* the larger of the chances that an answer
     just beyond either end is released so far inside; for *outside* the chance that an answer at an
@@ -84,7 +84,7 @@ def decided(errors: Errors, released: int, interval: Interval) -> Decision:
 
 
 def reach(errors: NoiseSum, alpha: Number) -> int:
-    """Return how far from the released answer the exact one lies with probability ``1 - alpha``."""
+    """Distance within which the exact answer lies with probability ``1 - alpha``."""
     level = float(probability(alpha, "alpha"))
     # Looked for are the least whole numbers from 1 on.
     beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST)

@@ -1,4 +1,4 @@
-"""What an estimator is, and what follows from its release for one interval.
+"""Estimators: their interface, their output, and what follows from it for one interval.
 
 A *cut* splits the line of answers in two.  An estimator gives, for a cut, the p-values of the two
 claims "the answer is below the cut" and "the answer is not": the largest probability, over all
@@ -29,7 +29,7 @@ Span = tuple[Cut, Cut]
 
 @dataclass(frozen=True, slots=True)
 class EstimatorOutput:
-    """The private output of one estimator: whole numbers, all that leaves it about D."""
+    """Private output of one estimator: whole numbers, all that leaves it about D."""
 
     numbers: tuple[int, ...]
 
@@ -48,7 +48,7 @@ class Estimator(Protocol):
 
     @property
     def aggregate(self) -> str:
-        """What it estimates."""
+        """Aggregate."""
         ...
 
     @property
@@ -57,45 +57,45 @@ class Estimator(Protocol):
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return the largest noise scale that ``release`` draws, or a bound on it; public."""
+        """Largest noise scale that ``release`` draws, or a bound on it; public."""
         ...
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Return one epsilon-DP release (guarantee and source in each conformer)."""
+        """One epsilon-DP release (guarantee and source in each conformer)."""
         ...
 
     def span(self, interval: Interval) -> Span:
-        """Return the cuts between which an answer inside ``interval`` lies."""
+        """Cuts between which an answer inside ``interval`` lies."""
         ...
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the exact ``Pr[inside]`` on ``histogram``: not private, for analysis only."""
+        """Exact ``Pr[inside]`` on ``histogram``: not private, for analysis only."""
         ...
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Say whether the release speaks for an answer between the cuts."""
+        """Whether the release speaks for an answer between the cuts."""
         ...
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the p-value of the claim that the answer is below ``cut``."""
+        """P-value of the claim that the answer is below ``cut``."""
         ...
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the p-value of the claim that the answer is not below ``cut``."""
+        """P-value of the claim that the answer is not below ``cut``."""
         ...
 
     def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-        """Return the p-value of the claim that the answer is not between the cuts ``span``."""
+        """P-value of the claim that the answer is not between the cuts ``span``."""
         ...
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Return the answer as estimated, None where the release gives none."""
+        """Answer as estimated, None where the release gives none."""
         ...
 
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return ends that hold the answer with probability >= 1 - alpha; None for no bound."""
+        """Ends that hold the answer with probability >= 1 - alpha; None for no bound."""
         ...
 
 
@@ -105,14 +105,14 @@ class BonferroniClaims:
     __slots__ = ()
 
     def apart(self: Estimator, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-        """Return twice the smaller p-value of both claims."""
+        """Twice the smaller p-value of both claims."""
         low, high = span
         either = self.below(released, low, epsilon), self.at_least(released, high, epsilon)
         return min(1.0, 2 * min(either))
 
 
 def two_sided(tail: Callable[[int], float], released: int, first: int, last: int) -> float:
-    """Return the p-value of "the answer is not in ``first .. last``" from answer plus noise.
+    """P-value of "the answer is not in ``first .. last``" from answer plus noise.
 
     The noise is symmetric with one peak, and ``tail(x)`` is at least its chance of x or more.  The
     p-value is the largest chance, over answers inside, of a release at least as far outside; it is
@@ -123,19 +123,19 @@ def two_sided(tail: Callable[[int], float], released: int, first: int, last: int
 
 
 def whole_span(interval: Interval) -> tuple[int, int]:
-    """Return the span of ``interval`` for answers that are whole numbers: ``a <= q < b``."""
+    """Span of ``interval`` for answers that are whole numbers: ``a <= q < b``."""
     return math.floor(interval.lower) + 1, math.ceil(interval.upper)
 
 
 def inside(estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
-    """Say whether the release speaks for an answer inside ``interval``."""
+    """Whether the release speaks for an answer inside ``interval``."""
     return estimator.contains(released, estimator.span(interval))
 
 
 def within(
     estimator: Estimator, released: EstimatorOutput, interval: Interval, epsilon: Number
 ) -> float:
-    """Return the p-value of the claim that the answer is inside ``interval``."""
+    """P-value of the claim that the answer is inside ``interval``."""
     low, high = estimator.span(interval)
     if low >= high:
         return 1.0
@@ -145,12 +145,12 @@ def within(
 def outside(
     estimator: Estimator, released: EstimatorOutput, interval: Interval, epsilon: Number
 ) -> float:
-    """Return the p-value of the claim that the answer is not inside ``interval``."""
+    """P-value of the claim that the answer is not inside ``interval``."""
     return clear_of(estimator, released, estimator.span(interval), epsilon)
 
 
 def clear_of(estimator: Estimator, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-    """Return the p-value of the claim that the answer is not between the cuts ``span``."""
+    """P-value of the claim that the answer is not between the cuts ``span``."""
     low, high = span
     return 0.0 if low >= high else estimator.apart(released, span, epsilon)
 
@@ -163,7 +163,7 @@ def claimed(
     *,
     outcome: bool,
 ) -> float | None:
-    """Return the p-value of an outcome, None where the release has none for it."""
+    """P-value of an outcome, None where the release has none for it."""
     p_value = (within if outcome else outside)(estimator, released, interval, epsilon)
     return None if p_value >= 1 and not estimator.exact else p_value
 
@@ -175,7 +175,7 @@ def by_cuts(
     epsilon: Number,
     alpha: Number,
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Return the cuts up to which, from either side, claims hold at alpha/2 one after another.
+    """Cuts up to which, from either side, claims hold at alpha/2 one after another.
 
     Tested in a fixed order, up to the first that does not hold, so no error adds up.
     """

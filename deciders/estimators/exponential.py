@@ -31,7 +31,7 @@ class _Runs(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialQuantile(BonferroniClaims, LatticeBounds):
-    """A lattice point e, drawn with weight ``exp(-epsilon u(e) / (2 max(a, b - a)))``; p is a/b.
+    """Lattice point e, drawn with weight ``exp(-epsilon u(e) / (2 max(a, b - a)))``; p is a/b.
 
     The distance u(e) is the largest of 0, ``a #(v > e) - (b - a) #(v <= e)`` and
     ``(b - a) #(v < e) - a #(v >= e) + 1``.  It is 0 exactly where e is the p-quantile, so equal
@@ -69,7 +69,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return 1 / budget_of(epsilon)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Return the chosen lattice point."""
+        """Chosen lattice point."""
         runs = self._runs(histogram, epsilon)
         low, high = 0, runs.weights.size
         while high - low > 1:
@@ -86,7 +86,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return EstimatorOutput((first,))
 
     def _runs(self, histogram: Histogram, epsilon: Number) -> _Runs:
-        """Return runs in ascending order: each value held, and the points between them."""
+        """Runs in ascending order: each value held, and the points between them."""
         lower, upper = self._ends()
         part, rest = self.p.numerator, self.p.denominator - self.p.numerator
         values, ranks = histogram.values, histogram.cumulative_counts
@@ -114,11 +114,11 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return _Runs(first[kept], points[kept], weights)
 
     def span(self, interval: Interval) -> Span:
-        """Return the first lattice unit inside and the first one above."""
+        """First lattice unit inside and the first one above."""
         return whole_span(interval)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the share of the weight that lies inside."""
+        """Share of the weight that lies inside."""
         lower, upper = self._ends()
         low, high = (min(max(cut, lower), upper + 1) for cut in whole_span(interval))
         runs = self._runs(histogram, epsilon)
@@ -131,30 +131,30 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
         return sigmoid(inner - outer) if max(inner, outer) > -math.inf else 0.0
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Say whether the chosen point lies between the cuts."""
+        """Whether the chosen point lies between the cuts."""
         return span[0] <= released.numbers[0] < span[1]
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return 1: no p-value."""
+        """1: no p-value."""
         return 1.0
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return 1: no p-value."""
+        """1: no p-value."""
         return 1.0
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Return the chosen point."""
+        """Chosen point."""
         return Fraction(released.numbers[0])
 
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return no bound."""
+        """No bound."""
         return None, None
 
 
 def _log_sum(weights: Floats) -> float:
-    """Return ``ln sum exp(weights)``, -inf for none."""
+    """``ln sum exp(weights)``, -inf for none."""
     highest = float(weights.max(initial=-math.inf))
     if highest == -math.inf:
         return highest

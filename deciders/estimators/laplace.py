@@ -18,7 +18,7 @@ from deciders.noise import Noise, fineness
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceEstimate:
-    """The answer plus discrete Laplace noise of scale ``sensitivity / epsilon``.
+    """Answer plus discrete Laplace noise of scale ``sensitivity / epsilon``.
 
     Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009; Dwork et al. 2006): one row
     changes a count, and a number of distinct values, by at most 1, and a sum of values in
@@ -41,7 +41,7 @@ class LaplaceEstimate:
 
     @classmethod
     def on(cls, aggregate: str, lattice: Lattice) -> "LaplaceEstimate":
-        """Return the estimator of ``aggregate`` for an attribute on ``lattice``."""
+        """Estimator of ``aggregate`` for an attribute on ``lattice``."""
         if aggregate != "SUM":
             return cls(aggregate=aggregate)
         return cls(
@@ -61,7 +61,7 @@ class LaplaceEstimate:
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
-        """The lattice."""
+        """Lattice."""
         return self.lower, self.upper, self.step
 
     @property
@@ -70,34 +70,34 @@ class LaplaceEstimate:
         return max(abs(self.lower or 0), abs(self.upper or 0), 1)
 
     def scale(self, epsilon: Number) -> Fraction:
-        """Return the noise scale."""
+        """Noise scale."""
         return self.sensitivity / budget_of(epsilon)
 
     largest_scale = scale
 
     def finely(self, epsilon: Number) -> "LaplaceEstimate":
-        """Return the same with noise on the fine grid: the real-valued Laplace of the papers."""
+        """Same with noise on the fine grid: the real-valued Laplace of the papers."""
         return replace(self, fineness=fineness(self.scale(epsilon)))
 
     def _steps(self, epsilon: Number) -> Fraction:
-        """Return the noise scale in grid points."""
+        """Noise scale in grid points."""
         return self.scale(epsilon) * self.fineness
 
     def answer(self, histogram: Histogram) -> int:
-        """Return the exact answer: not private."""
+        """Exact answer: not private."""
         return int(answer(self.aggregate, histogram) or 0)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Return the noisy answer, in grid points."""
+        """Noisy answer, in grid points."""
         true = self.answer(histogram) * self.fineness
         return EstimatorOutput((noise.laplace(true, self._steps(epsilon)),))
 
     def span(self, interval: Interval) -> Span:
-        """Return the first whole number inside and the first one above."""
+        """First whole number inside and the first one above."""
         return whole_span(interval)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``Pr[Z >= a - q] - Pr[Z >= b - q]`` for the cuts a and b."""
+        """``Pr[Z >= a - q] - Pr[Z >= b - q]`` for the cuts a and b."""
         low, high = (cut * self.fineness for cut in whole_span(interval))
         if low >= high:
             return 0.0
@@ -108,21 +108,21 @@ class LaplaceEstimate:
         return as_probability(noise_tail(low - true, scale) - noise_tail(high - true, scale))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Say whether the noisy answer lies between the cuts."""
+        """Whether the noisy answer lies between the cuts."""
         return span[0] * self.fineness <= released.numbers[0] < span[1] * self.fineness
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return ``Pr[Z <= noisy - cut]``: the least answer that is not below is the cut."""
+        """``Pr[Z <= noisy - cut]``: the least answer that is not below is the cut."""
         least = math.ceil(cut) * self.fineness
         return noise_tail(least - released.numbers[0], self._steps(epsilon))
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return ``Pr[Z >= noisy - (cut - 1)]``."""
+        """``Pr[Z >= noisy - (cut - 1)]``."""
         most = (math.ceil(cut) - 1) * self.fineness
         return noise_tail(released.numbers[0] - most, self._steps(epsilon))
 
     def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-        """Return the chance that an answer at an end is released as far outside (Theorem B1)."""
+        """Chance that an answer at an end is released as far outside (Theorem B1)."""
         first, last = (math.ceil(span[0]), math.ceil(span[1]) - 1)
         steps, grid = self._steps(epsilon), self.fineness
         return two_sided(
@@ -133,13 +133,13 @@ class LaplaceEstimate:
         )
 
     def estimate(self, released: EstimatorOutput) -> Fraction:
-        """Return the noisy answer, which is unbiased."""
+        """Noisy answer, which is unbiased."""
         return Fraction(released.numbers[0], self.fineness)
 
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return the whole numbers within a quantile of the noise to either side of the answer."""
+        """Whole numbers within a quantile of the noise to either side of the answer."""
         level, scale = float(probability(alpha, "alpha")), self._steps(epsilon)
         # The least reach with Pr[|Z| > reach] = 2 a^(reach + 1)/(1 + a) <= alpha.
         a = math.exp(-as_float(1 / scale))

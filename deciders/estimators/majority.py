@@ -51,7 +51,7 @@ class MajorityCounts(BonferroniClaims):
 
     @classmethod
     def finely(cls, interval: Interval, epsilon: Number) -> "MajorityCounts":
-        """Return the counts beyond the ends of ``interval`` with noise on the fine grid."""
+        """Counts beyond the ends of ``interval`` with noise on the fine grid."""
         return cls(cuts=whole_span(interval), fineness=fineness(2 / budget_of(epsilon)))
 
     @property
@@ -60,11 +60,11 @@ class MajorityCounts(BonferroniClaims):
         return None, None, 1
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return the noise scale of every count."""
+        """Noise scale of every count."""
         return 2 / budget_of(epsilon)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Return n, q1 and q2 with noise, in grid points."""
+        """N, q1 and q2 with noise, in grid points."""
         below, above = self._beyond(histogram, self.cuts)
         scale = self.largest_scale(epsilon) * self.fineness
         counts = (histogram.mass, below, above)
@@ -75,17 +75,17 @@ class MajorityCounts(BonferroniClaims):
         return histogram.count_below(low), histogram.mass - histogram.count_below(high)
 
     def span(self, interval: Interval) -> Span:
-        """Return the first lattice unit inside and the first one above."""
+        """First lattice unit inside and the first one above."""
         return whole_span(interval)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
+        """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
         below, above = self._beyond(histogram, self.span(interval))
         scale = as_float(self.largest_scale(epsilon))
         return as_probability(_majority_probability(histogram.mass, below, above, scale))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Say whether neither side has reached ``ceil(n~/2)``: Algorithm 3."""
+        """Whether neither side has reached ``ceil(n~/2)``: Algorithm 3."""
         self._check(span[0], span[1])
         mass, below, above = released.numbers
         majority = -(-mass // (2 * self.fineness)) * self.fineness
@@ -97,7 +97,7 @@ class MajorityCounts(BonferroniClaims):
                 raise ParameterError(f"{cut} is none of the cuts of this release")
 
     def _excess(self, released: EstimatorOutput, cut: Cut) -> int:
-        """Return the noisy ``#(v < cut) - #(v >= cut)``, in grid points.
+        """Noisy ``#(v < cut) - #(v >= cut)``, in grid points.
 
         The median is below the cut exactly if that is not negative.
         """
@@ -106,7 +106,7 @@ class MajorityCounts(BonferroniClaims):
         return mass - 2 * above if cut == self.cuts[1] else 2 * below - mass
 
     def _tail(self, points: int, epsilon: Number) -> float:
-        """Return ``Pr[X + 2 Y >= points]``, rounded up.
+        """``Pr[X + 2 Y >= points]``, rounded up.
 
         Discrete noise is real-valued noise moved by less than one grid point: both have the same
         tails at points at most one apart.
@@ -115,21 +115,21 @@ class MajorityCounts(BonferroniClaims):
         return doubled_tail(as_float((points - _ROUNDED) / scale))
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the chance of noise that lifts an excess of -1 row to the one found."""
+        """Chance of noise that lifts an excess of -1 row to the observed one."""
         return self._tail(self._excess(released, cut) + self.fineness, epsilon)
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the chance of noise that sinks an excess of 0 to the one found."""
+        """Chance of noise that sinks an excess of 0 to the observed one."""
         return self._tail(-self._excess(released, cut), epsilon)
 
     def estimate(self, released: EstimatorOutput) -> None:
-        """Return nothing: which side holds the median is all that is known."""
+        """Nothing: which side holds the median is all that is known."""
         return
 
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return the cuts that the claims reach from either side."""
+        """Cuts that the claims reach from either side."""
         return by_cuts(self, self.cuts, released, epsilon, alpha)
 
 
@@ -138,7 +138,7 @@ _Piece = tuple[float, int, float]
 
 
 def _majority_probability(mass: int, below: int, above: int, scale: float) -> float:
-    """Return ``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of ``scale``.
+    """``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of ``scale``.
 
     Between a few whole numbers k every factor is a sum of exponentials, so the series is a sum of
     finite geometric ones: no loop over k, no truncation.

@@ -52,7 +52,7 @@ class SumAndCount(BonferroniClaims):
 
     @property
     def bounds(self) -> tuple[int, int, int]:
-        """The lattice."""
+        """Lattice."""
         return self.lower, self.upper, self.step
 
     def _scales(self, epsilon: Number) -> tuple[Fraction, Fraction]:
@@ -61,21 +61,21 @@ class SumAndCount(BonferroniClaims):
         return reach / (budget * (1 - _COUNT_SHARE)), 1 / (budget * _COUNT_SHARE)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return the larger of the two scales."""
+        """Larger of the two scales."""
         return max(self._scales(epsilon))
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Return the noisy sum and the noisy count."""
+        """Noisy sum and the noisy count."""
         sums, counts = self._scales(epsilon)
         total = histogram.total - self.centre * histogram.mass
         return EstimatorOutput((noise.laplace(total, sums), noise.laplace(histogram.mass, counts)))
 
     def span(self, interval: Interval) -> Span:
-        """Return the ends: a mean is any number."""
+        """Ends: a mean is any number."""
         return interval.lower, interval.upper
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the chance that the noisy sum lies between the ends times the noisy count."""
+        """Chance that the noisy sum lies between the ends times the noisy count."""
         sums, counts = self._scales(epsilon)
         total = histogram.total - self.centre * histogram.mass
         found, chances = _around(counts)
@@ -89,7 +89,7 @@ class SumAndCount(BonferroniClaims):
         return as_probability(float(chances @ np.where(masses > 0, np.maximum(inside, 0), 0)))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Say whether the noisy numbers put the mean strictly between the cuts."""
+        """Whether the noisy numbers put the mean strictly between the cuts."""
         return self._excess(released, span[0]) > 0 > self._excess(released, span[1])
 
     def _excess(self, released: EstimatorOutput, cut: Cut) -> Fraction:
@@ -97,15 +97,15 @@ class SumAndCount(BonferroniClaims):
         return total - (cut - self.centre) * Fraction(count)
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the chance of noise that lowers an excess of 0 to the one found."""
+        """Chance of noise that lowers an excess of 0 to the observed one."""
         return self._tail(-self._excess(released, cut), cut, epsilon)
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the chance of noise that raises an excess of 0 to the one found."""
+        """Chance of noise that raises an excess of 0 to the observed one."""
         return self._tail(self._excess(released, cut), cut, epsilon)
 
     def _tail(self, excess: Fraction, cut: Cut, epsilon: Number) -> float:
-        """Return ``Pr[Z_S - (cut - centre) Z_n >= excess]``; the noise is symmetric."""
+        """``Pr[Z_S - (cut - centre) Z_n >= excess]``; the noise is symmetric."""
         sums, counts = self._scales(epsilon)
         found, chances = _around(counts)
         needed = as_float(excess) + as_float(Fraction(cut - self.centre)) * found
@@ -114,7 +114,7 @@ class SumAndCount(BonferroniClaims):
         return as_probability(float(chances @ _tails(np.ceil(needed), sums)) + 1e-15)
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Return the ratio, within the bounds; None for a count below 1."""
+        """Ratio, within the bounds; None for a count below 1."""
         total, count = released.numbers
         if count < 1:
             return None
@@ -124,7 +124,7 @@ class SumAndCount(BonferroniClaims):
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return the means that neither claim rules out at alpha/2 (Fieller), within the bounds."""
+        """Means that neither claim rules out at alpha/2 (Fieller), within the bounds."""
         level = float(probability(alpha, "alpha")) / 2
         middle, low, high = self.estimate(released), Fraction(self.lower), Fraction(self.upper)
         if middle is None:
@@ -136,7 +136,7 @@ class SumAndCount(BonferroniClaims):
 
 
 def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction) -> Fraction:
-    """Return the last value that is ruled out on the way from ``end``; ``end`` if it is not."""
+    """Last value that is ruled out on the way from ``end``; ``end`` if it is not."""
     if end == middle or not ruled_out(end):
         return end
     outer, inner = end, middle
@@ -148,7 +148,7 @@ def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction
 
 
 def _around(scale: Fraction) -> tuple[Floats, Floats]:
-    """Return the values that noise of ``scale`` takes, but for 1e-17, and their chances."""
+    """Values that noise of ``scale`` takes, but for 1e-17, and their chances."""
     reach = math.ceil(as_float(scale) * _REACH) + 1
     if reach > _MOST_TERMS:
         raise ParameterError("the noise of a count reaches too far; use a larger epsilon")
@@ -158,7 +158,7 @@ def _around(scale: Fraction) -> tuple[Floats, Floats]:
 
 
 def _tails(steps: Floats, scale: Fraction) -> Floats:
-    """Return ``Pr[Z >= steps]`` elementwise for whole numbers."""
+    """``Pr[Z >= steps]`` elementwise for whole numbers."""
     rate = as_float(1 / scale)
     far = np.exp(-np.maximum(steps, 1 - steps) * rate) / (1 + math.exp(-rate))
     tails: Floats = np.where(steps >= 1, far, 1 - far)

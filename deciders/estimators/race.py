@@ -54,7 +54,7 @@ class RaceEstimate(TruncationRungs):
         return math.log(self.log_sensitivity / self.beta)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Return the estimate as a fraction: its numerator and its denominator."""
+        """Estimate as a fraction: its numerator and its denominator."""
         penalty = Fraction(self._penalty)
         found = Fraction(0)
         sums = self.truncated_sums(histogram)
@@ -63,11 +63,11 @@ class RaceEstimate(TruncationRungs):
         return EstimatorOutput((found.numerator, found.denominator))
 
     def span(self, interval: Interval) -> Span:
-        """Return the first whole number inside and the first one above."""
+        """First whole number inside and the first one above."""
         return whole_span(interval)
 
     def chance_inside(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``Pr[max < r] - Pr[max <= l]``, a product over the independent rungs."""
+        """``Pr[max < r] - Pr[max <= l]``, a product over the independent rungs."""
         scales = self.scales(epsilon)
         sums = self.truncated_sums(histogram)
 
@@ -83,7 +83,7 @@ class RaceEstimate(TruncationRungs):
         )
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``Pr[a <= max < b]`` for the cuts a and b, the atom at 0 among them."""
+        """``Pr[a <= max < b]`` for the cuts a and b, the atom at 0 among them."""
         low, high = whole_span(interval)
         if low >= high:
             return 0.0
@@ -92,15 +92,15 @@ class RaceEstimate(TruncationRungs):
         return self.chance_inside(histogram, ends, epsilon)
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Say whether the estimate lies between the cuts."""
+        """Whether the estimate lies between the cuts."""
         return span[0] <= self.estimate(released) < span[1]
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return 1: the truncation may hide any amount."""
+        """1: the truncation may hide any amount."""
         return 1.0
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the chance that the estimate exceeds ``cut - 1`` by as much."""
+        """Chance that the estimate exceeds ``cut - 1`` by as much."""
         found = self.estimate(released)
         excess = as_float(found - math.ceil(cut) + 1)
         if excess < 0 or not found:
@@ -109,17 +109,17 @@ class RaceEstimate(TruncationRungs):
         return min(1.0, weight * sum(math.exp(-excess / as_float(b)) for b in self.scales(epsilon)))
 
     def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
-        """Return the p-value of "at least", the only claim that it can make."""
+        """P-value of "at least", the only claim that it can make."""
         return self.at_least(released, span[1], epsilon)
 
     def estimate(self, released: EstimatorOutput) -> Fraction:
-        """Return the estimate."""
+        """Estimate."""
         return Fraction(*released.numbers)
 
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return the lower end at level alpha; nothing bounds the sum from above."""
+        """Lower end at level alpha; nothing bounds the sum from above."""
         level, found = float(probability(alpha, "alpha")), self.estimate(released)
         low, high = Fraction(0), Fraction(math.floor(found) + 2)
         while high - low > 1:

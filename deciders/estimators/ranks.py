@@ -54,17 +54,17 @@ class RankCounts(BonferroniClaims, LatticeBounds):
             raise ParameterError("the cuts must ascend, and there must be one")
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Return the noisy counts, of the lowest bin first."""
+        """Noisy counts, of the lowest bin first."""
         ranks = [0, *(histogram.count_below(cut) for cut in self.cuts), histogram.mass]
         scale = 1 / budget_of(epsilon)
         return EstimatorOutput(tuple(noise.laplace(int(n), scale) for n in np.diff(ranks)))
 
     def span(self, interval: Interval) -> Span:
-        """Return the first lattice unit inside and the first one above."""
+        """First lattice unit inside and the first one above."""
         return whole_span(interval)
 
     def _weights(self) -> tuple[int, int]:
-        """What a row below a cut counts for the claim, and what one above counts against it."""
+        """Weights of a row below a cut for the claim, and of one above against it."""
         return self.p.denominator - self.p.numerator, self.p.numerator
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -91,7 +91,7 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         return as_probability(float(inner.chances @ np.maximum(chances, 0.0)))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
-        """Say whether the noisy counts put the quantile between the cuts."""
+        """Whether the noisy counts put the quantile between the cuts."""
         return self._surplus(released, span[0]) < 0 <= self._surplus(released, span[1])
 
     def _surplus(self, released: EstimatorOutput, cut: Cut) -> int:
@@ -100,13 +100,13 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         return gain * sum(released.numbers[:place]) - loss * sum(released.numbers[place:])
 
     def _place(self, cut: Cut) -> int:
-        """Return how many bins lie below ``cut``."""
+        """Number of bins below ``cut``."""
         if cut not in self.cuts:
             raise ParameterError(f"{cut} is none of the cuts of this release")
         return self.cuts.index(int(cut)) + 1
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return the noise scale of every bin.
+        """Noise scale of every bin.
 
         Raises
         ------
@@ -127,17 +127,17 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         return weighted_noise_sum(self._terms(cut), 1 / budget_of(epsilon))
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the chance of noise that lifts a surplus of -1 to the one found."""
+        """Chance of noise that lifts a surplus of -1 to the observed one."""
         surplus = self._surplus(released, cut)
         return as_probability(float(self._noise(cut, epsilon).at_least(surplus + 1)))
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Return the chance of noise that sinks a surplus of 0 to the one found."""
+        """Chance of noise that sinks a surplus of 0 to the observed one."""
         surplus = self._surplus(released, cut)
         return as_probability(float(self._noise(cut, epsilon).at_least(-surplus)))
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
-        """Return where the surplus crosses 0, straight between cuts; None without bounds."""
+        """Place where the surplus crosses 0, straight between cuts; None without bounds."""
         if self.lower is None or self.upper is None:
             return None
         gain, loss = self._weights()
@@ -157,5 +157,5 @@ class RankCounts(BonferroniClaims, LatticeBounds):
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return the cuts that the claims reach from either side: no bound, D need not keep it."""
+        """Cuts that the claims reach from either side: no bound, D need not keep it."""
         return by_cuts(self, self.cuts, released, epsilon, alpha)

@@ -1,4 +1,4 @@
-"""How many of many claims are true, with confidence: closed testing (Goeman and Solari 2011).
+"""Closed testing: how many of many claims are true, with confidence (Goeman and Solari 2011).
 
 Given independent p-values, one per claim, all sets of claims are tested at once by Simes' rule
 (Hommel 1988).  The number of true claims in any set, however it was chosen, is then bounded from
@@ -16,13 +16,13 @@ class Discoveries:
     """Lower bounds on the number of true claims, by their p-values."""
 
     def __init__(self, p_values: ArrayLike, alpha: float) -> None:
-        """Find the largest set of claims that Simes' rule cannot refute to be all false."""
+        """Largest set of claims that Simes' rule cannot refute to be all false."""
         self._p: NDArray[np.float64] = np.asarray(p_values, dtype=np.float64)
         self._alpha = alpha
         self._largest = self._unrefuted(np.sort(self._p))
 
     def _unrefuted(self, ascending: NDArray[np.float64]) -> int:
-        """Return Hommel's h: the largest i with ``p_(m - i + j) > j alpha / i`` for j = 1 .. i."""
+        """Hommel's h: the largest i with ``p_(m - i + j) > j alpha / i`` for j = 1 .. i."""
         m = ascending.size
         for size in range(m, 0, -1):
             bars = np.arange(1, size + 1) * self._alpha / size
@@ -31,7 +31,7 @@ class Discoveries:
         return 0
 
     def among(self, places: Iterable[int] | None = None) -> int:
-        """Return a number that the true claims at ``places`` (all by default) reach or exceed."""
+        """Number that the true claims at ``places`` (all by default) reach or exceed."""
         chosen = self._p if places is None else self._p[list(places)]
         if not chosen.size:
             return 0

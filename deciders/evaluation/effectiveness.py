@@ -1,4 +1,4 @@
-"""What a verdict is worth before it is bought: error rates and thresholds on public stand-ins.
+"""Worth of a verdict before it is bought: error rates and thresholds on public stand-ins.
 
 Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)| >= 2 tau``.  Since
 ``accept`` is exact, both are evaluated on the stand-ins of stand_ins.py: no private data, no cost.
@@ -24,11 +24,11 @@ _PRECISION = 200
 
 
 class Mechanism(Protocol):
-    """What can be held against stand-ins: a decider, or an estimator."""
+    """A decider or an estimator, as stand-ins evaluate it."""
 
     @property
     def aggregate(self) -> str:
-        """What it aggregates."""
+        """Aggregate."""
         ...
 
     @property
@@ -37,13 +37,13 @@ class Mechanism(Protocol):
         ...
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the exact ``Pr[yes]`` on ``histogram``."""
+        """Exact ``Pr[yes]`` on ``histogram``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """An effectiveness threshold: the least tau at which a verdict errs with at most alpha.
+    """Effectiveness threshold: the least tau at which a verdict errs with at most alpha.
 
     ``tau`` is in lattice units, infinite where no tau suffices at this epsilon.  ``exact`` says
     that it is a closed form that holds for every table, not a search over public stand-ins.
@@ -61,19 +61,19 @@ class ErrorRates(NamedTuple):
 
     @property
     def worst(self) -> float:
-        """The larger of the two."""
+        """Larger of the two."""
         return max(self)
 
 
 def shape_of(decider: Mechanism) -> Shape:
-    """Return what a decider aggregates and on which lattice."""
+    """Shape of a decider: its aggregate and its lattice."""
     return Shape(decider.aggregate, *decider.bounds, p=getattr(decider, "p", HALF))
 
 
 def error_rates(
     decider: Mechanism, histogram_public: Histogram, interval: Interval, epsilon: Number
 ) -> ErrorRates:
-    """Return the error rates of ``decider`` at this interval, centred on the public answer."""
+    """Error rates of ``decider`` at this interval, centred on the public answer."""
     false_no = 1 - decider.accept(histogram_public, interval, epsilon)
     far = stand_ins_at(histogram_public, 2 * interval.tau, shape_of(decider))
     false_yes = max((decider.accept(h, interval, epsilon) for h in far), default=0.0)
@@ -87,7 +87,7 @@ def decidable(
     epsilon: Number,
     alpha: float,
 ) -> bool:
-    """Say whether both error rates are at most ``alpha``; stops at the first that is not."""
+    """Whether both error rates are at most ``alpha``; stops at the first that is not."""
     if 1 - decider.accept(histogram_public, interval, epsilon) > alpha:
         return False
     far = stand_ins_at(histogram_public, 2 * interval.tau, shape_of(decider))
@@ -97,7 +97,7 @@ def decidable(
 def searched_threshold(
     decider: Mechanism, histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> Threshold:
-    """Return a tau, a whole number of steps, at which both error rates are <= alpha.
+    """Tau, a whole number of steps, at which both error rates are <= alpha.
 
     It has been evaluated and does suffice; it is the least one, to half a per cent, where errors
     fall as tau grows (for truncating deciders they may not).  Infinite if none was found.
@@ -121,7 +121,7 @@ def searched_threshold(
 
 
 def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
-    """Return how far to search: past the whole range where values bound the answer."""
+    """Limit of the search: past the whole range where values bound the answer."""
     if shape.aggregate in {"SUM", "COUNT", "COUNT DISTINCT"}:
         return _LARGEST
     ends = (int(histogram.values[0]), int(histogram.values[-1]))
@@ -131,7 +131,7 @@ def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
 
 
 def least(suffices: Callable[[int], bool], most: int) -> int | None:
-    """Return about the least whole number >= 1 that suffices, None if none up to ``most`` does."""
+    """About the least whole number >= 1 that suffices, None if none up to ``most`` does."""
     low, high = 0, 1
     while not suffices(high):
         if high >= most:
@@ -145,14 +145,14 @@ def least(suffices: Callable[[int], bool], most: int) -> int | None:
 
 
 def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:
-    """Return the exact threshold of Algorithm 1 with Laplace noise: ``scale * ln(1/alpha)``."""
+    """Exact threshold of Algorithm 1 with Laplace noise: ``scale * ln(1/alpha)``."""
     return Threshold(-as_float(scale) * math.log(probability(alpha, "alpha")), exact=True)
 
 
 def needed_epsilon(
     decider: Mechanism, histogram_public: Histogram, interval: Interval, alpha: Number
 ) -> float:
-    """Return about the least epsilon at which such an interval is decidable, infinite if none is.
+    """About the least epsilon at which such an interval is decidable, infinite if none is.
 
     The worst of several public shapes that the private table might have (``shapes``), each around
     its own answer: it is a promise about a table that is not known, and no bound.  Looks from 2^-39
@@ -180,7 +180,7 @@ def operating_characteristic(
     epsilon: Number,
     gaps: Sequence[Fraction],
 ) -> tuple[float, ...]:
-    """Return ``Pr[yes]`` at each true gap, a multiple of tau: the worse side, above or below.
+    """``Pr[yes]`` at each true gap, a multiple of tau: the worse side, above or below.
 
     Inside the tolerance that is the smaller probability, at its end and beyond the larger one;
     NaN where no table lies there.
@@ -200,7 +200,7 @@ def operating_characteristic(
 
 
 def expected_wrong(chances: Sequence[float]) -> float:
-    """Return how likely a verdict is wrong, given ``Pr[yes]`` at each of the gaps ``WEIGHED``.
+    """Probability that a verdict is wrong, given ``Pr[yes]`` at each of the gaps ``WEIGHED``.
 
     The mean over the gaps inside the tolerance and that over those beyond it, in equal parts;
     gaps at which no table lies (NaN) count for nothing.
@@ -212,7 +212,7 @@ def expected_wrong(chances: Sequence[float]) -> float:
 
 
 def _epsilon(steps: int) -> Fraction:
-    """Return ``steps`` 2^-39ths rounded up to three significant digits."""
+    """``steps`` 2^-39ths rounded up to three significant digits."""
     exact = Fraction(steps, 2**39)
     digits = 2 - math.floor(math.log10(exact))
     scale = Fraction(10) ** digits

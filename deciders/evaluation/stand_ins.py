@@ -22,7 +22,7 @@ _DRAWN = 2
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is aggregated and on which lattice; a bound that is None does not bind."""
+    """Aggregate and lattice; a bound that is None does not bind."""
 
     aggregate: str
     lower: int | None = None
@@ -88,7 +88,7 @@ def _recounted(histogram: Histogram, count: int, shape: Shape) -> Histogram | No
 
 
 def _rescaled(histogram: Histogram, mass: int) -> Histogram:
-    """Return the histogram with its counts multiplied so that they add up to ``mass``.
+    """Histogram with its counts multiplied so that they add up to ``mass``.
 
     The running count is rounded, so that the shape is kept however small the factor.
     """
@@ -100,7 +100,7 @@ def _rescaled(histogram: Histogram, mass: int) -> Histogram:
 def _reweighted(
     histogram: Histogram, target: Fraction, side: int, shape: Shape
 ) -> Histogram | None:
-    """Return the histogram with its counts multiplied so that the sum reaches ``target``.
+    """Histogram with its counts multiplied so that the sum reaches ``target``.
 
     The remainder is rows added, or taken away.
     """
@@ -128,7 +128,7 @@ def _reweighted(
 
 
 def _lightened(histogram: Histogram, missing: int, side: int) -> Histogram:
-    """Return the histogram without the rows that hold it ``missing`` short of its target.
+    """Histogram without the rows that hold it ``missing`` short of its target.
 
     One row of the least value that is enough, else the rows of largest value together; what is
     left if all of them are not enough falls short.
@@ -152,7 +152,7 @@ def _lightened(histogram: Histogram, missing: int, side: int) -> Histogram:
 
 
 def _shifted(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram:
-    """Return the histogram with all values moved towards ``target``, within the bounds."""
+    """Histogram with all values moved towards ``target``, within the bounds."""
     centre = answer(shape.aggregate, histogram, shape.p)
     return _moved_by(histogram, math.ceil(abs(target - (centre or 0)) / shape.step), side, shape)
 
@@ -166,7 +166,7 @@ def _moved_by(histogram: Histogram, steps: int, side: int, shape: Shape) -> Hist
 
 
 def _raised(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram | None:
-    """Return the histogram with all values moved until the mean just reaches ``target``.
+    """Histogram with all values moved until the mean just reaches ``target``.
 
     The last step is taken by as few rows as will do, so the mean is off by a step over n at most.
     """
@@ -198,7 +198,7 @@ def _raised(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> 
 
 
 def _stepped(histogram: Histogram, rows: int, side: int, shape: Shape) -> Histogram:
-    """Return the histogram with ``rows`` rows, farthest from their bound first, one step on."""
+    """Histogram with ``rows`` rows, farthest from their bound first, one step on."""
     counts = histogram.counts[::side]
     taken = np.diff(np.minimum(np.concatenate(([0], np.cumsum(counts))), rows))[::side]
     moved = Histogram.weighted(histogram.values + side * shape.step, taken)

@@ -15,7 +15,7 @@ from deciders.noise import Noise
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The private output of one decider: all that leaves it about D.
+    """Private output of one decider: all that leaves it about D.
 
     ``outcome`` is True for yes ("within tolerance").  ``p_value`` bounds, whatever D is, the chance
     of such an outcome where it is wrong; None where nothing that is released does.  ``margin`` is
@@ -29,7 +29,7 @@ class Decision:
 
 
 class Estimate(NamedTuple):
-    """The private answer as a release tells it, in lattice units; None where it tells nothing.
+    """Private answer as a release tells it, in lattice units; None where it tells nothing.
 
     ``low`` and ``high`` hold it with probability at least 1 - alpha.
     """
@@ -69,31 +69,31 @@ class Decider(Protocol):
         ...
 
     def settled(self, interval: Interval) -> bool | None:
-        """Return the answer if it is the same for every table, else None; it costs nothing."""
+        """Answer if it is the same for every table, else None; it costs nothing."""
         ...
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return the largest noise scale that ``decide`` draws, or a bound on it; public."""
+        """Largest noise scale that ``decide`` draws, or a bound on it; public."""
         ...
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the exact ``Pr[yes]`` on ``histogram``: not private, for analysis only."""
+        """Exact ``Pr[yes]`` on ``histogram``: not private, for analysis only."""
         ...
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """Return one epsilon-DP verdict (guarantee and source in each conformer)."""
+        """One epsilon-DP verdict (guarantee and source in each conformer)."""
         ...
 
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Return the private answer as far as ``decision`` tells it, by post-processing."""
+        """Private answer as far as ``decision`` tells it, by post-processing."""
         ...
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Return the effectiveness threshold (Def. 3.4) on public data."""
+        """Effectiveness threshold (Def. 3.4) on public data."""
         ...
 
 
@@ -109,11 +109,11 @@ class DeciderDefaults:
     proves: ClassVar[frozenset[bool]] = NEITHER
 
     def settled(self, interval: Interval) -> bool | None:
-        """Return None: the published deciders always spend."""
+        """None: the published deciders always spend."""
         return None
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return the bound ``9/epsilon``, which holds for every decider but those of sums."""
+        """Bound ``9/epsilon``, which holds for every decider but those of sums."""
         return 9 / budget_of(epsilon)
 
     def estimated(
@@ -123,13 +123,13 @@ class DeciderDefaults:
         epsilon: Number,
         alpha: Number,
     ) -> Estimate:
-        """Return nothing."""
+        """Nothing."""
         return Estimate()
 
     def tau_min(
         self: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
     ) -> Threshold:
-        """Return the threshold on public stand-ins, by search (docs/theory.md, section 4)."""
+        """Threshold on public stand-ins, by search (docs/theory.md, section 4)."""
         return searched_threshold(self, histogram_public, epsilon, alpha)
 
 

@@ -29,15 +29,15 @@ class LaplaceCount(GenericDecider, NoBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "COUNT"
 
     def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
-        """Return the noisy count on the fine grid."""
+        """Noisy count on the fine grid."""
         return LaplaceEstimate(aggregate="COUNT").finely(epsilon)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``F(r - n) - F(l - n)`` (Prop. 4.2, exactly)."""
+        """``F(r - n) - F(l - n)`` (Prop. 4.2, exactly)."""
         return probability_inside(histogram.mass, interval, 1 / budget_of(epsilon))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Return the exact ``(1/epsilon) ln(1/alpha)`` (ours).
+        """Exact ``(1/epsilon) ln(1/alpha)`` (ours).
 
         Prop. 4.3 states ``ln(1/(2 alpha))``, at which the false-no rate is 2 alpha: its own
         proof, eq. (24), needs the value given here.
@@ -57,12 +57,12 @@ class NaiveExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "COUNT"
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``+epsilon/2`` inside the interval, ``-epsilon/2`` outside (eqs. 6 and 7)."""
+        """``+epsilon/2`` inside the interval, ``-epsilon/2`` outside (eqs. 6 and 7)."""
         half = as_float(budget_of(epsilon) / 2)
         return half if interval.contains(histogram.mass) else -half
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Return 0 if ``epsilon/2 >= ln((1 - alpha)/alpha)``, else infinity (ours)."""
+        """0 if ``epsilon/2 >= ln((1 - alpha)/alpha)``, else infinity (ours)."""
         enough = float(budget_of(epsilon)) / 2 >= log_odds(alpha)
         return Threshold(0.0 if enough else math.inf, exact=True)
 
@@ -82,17 +82,17 @@ class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "COUNT"
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``epsilon tau (2 u'(yes) - 1)``."""
+        """``epsilon tau (2 u'(yes) - 1)``."""
         count = Fraction(histogram.mass)
         depth = min(count - interval.lower, interval.upper - count)
         return as_float(budget_of(epsilon) * max(-interval.tau, depth))
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Return the exact ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7)."""
+        """Exact ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7)."""
         return Threshold(max(0.0, log_odds(alpha) / float(budget_of(epsilon))), exact=True)
 
 
 def log_odds(alpha: Number) -> float:
-    """Return ``ln((1 - alpha)/alpha)``."""
+    """``ln((1 - alpha)/alpha)``."""
     level = probability(alpha, "alpha")
     return math.log((1 - level) / level)

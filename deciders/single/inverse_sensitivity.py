@@ -49,7 +49,7 @@ class InverseSensitivity(ABC):
         """Answer that is the same for every table, else None; it costs nothing."""
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``1 - a^s/(1 + a)`` for a margin s >= 1, ``a^(1-s)/(1 + a)`` else, a = e^-eps."""
+        """``1 - a^s/(1 + a)`` for a margin s >= 1, ``a^(1-s)/(1 + a)`` else, a = e^-eps."""
         answer = self.settled(interval)
         if answer is not None:
             return float(answer)
@@ -60,7 +60,7 @@ class InverseSensitivity(ABC):
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """Return one epsilon-DP verdict with its margin and p-value.
+        """One epsilon-DP verdict with its margin and p-value.
 
         The p-value is the largest probability, over all tables of the other verdict, of a margin
         at least as far on this side: ``a^M/(1 + a)`` for a yes, ``a^(1-M)/(1 + a)`` for a no.
@@ -73,7 +73,7 @@ class InverseSensitivity(ABC):
 
 
 def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
-    """Return what follows from a noisy margin, by post-processing."""
+    """Verdict that follows from a noisy margin, by post-processing."""
     outcome = noisy >= 1
     p_value = noise_tail(noisy if outcome else 1 - noisy, 1 / epsilon)
     return Decision(outcome, p_value, noisy)
@@ -87,15 +87,15 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "COUNT"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
-        """Return the margin of the count."""
+        """Margin of the count."""
         return count_margin(histogram.mass, interval)
 
     def settled(self, interval: Interval) -> bool | None:
-        """Return no if the interval holds no count."""
+        """No if the interval holds no count."""
         return None if _holds_whole(interval, 0) else False
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Return the exact ``1 + (1/epsilon) ln(1/(alpha (1 + e^epsilon)))``, rounded up (ours)."""
+        """Exact ``1 + (1/epsilon) ln(1/(alpha (1 + e^epsilon)))``, rounded up (ours)."""
         budget, level = as_float(budget_of(epsilon)), float(probability(alpha, "alpha"))
         # ln(1 + e^epsilon), kept finite for any budget.
         softplus = max(budget, 0.0) + math.log1p(math.exp(-abs(budget)))
@@ -110,11 +110,11 @@ class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "SUM"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
-        """Return the margin of the sum."""
+        """Margin of the sum."""
         return sum_margin(histogram, interval, self.lower, self.upper)
 
     def settled(self, interval: Interval) -> bool | None:
-        """Return no if the interval holds no possible sum, yes if 0 is the only sum and inside."""
+        """No if the interval holds no possible sum, yes if 0 is the only sum and inside."""
         least = -NEVER if self.lower < 0 else 0
         most = NEVER if self.upper > 0 else 0
         if least == most:
@@ -130,11 +130,11 @@ class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "AVG"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
-        """Return the margin of the mean."""
+        """Margin of the mean."""
         return mean_margin(histogram, interval, self.lower, self.upper)
 
     def settled(self, interval: Interval) -> bool | None:
-        """Return no if no mean of values within the bounds is inside."""
+        """No if no mean of values within the bounds is inside."""
         return False if interval.upper <= self.lower or interval.lower >= self.upper else None
 
 
@@ -155,7 +155,7 @@ class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
 
     @classmethod
     def on(cls, lattice: Lattice, p: Number = Fraction(1, 2)) -> Self:
-        """Return the decider of the ``p``-quantile on ``lattice``."""
+        """Decider of the ``p``-quantile on ``lattice``."""
         return cls(
             lower=lattice.lower_units,
             upper=lattice.upper_units,
@@ -164,17 +164,17 @@ class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
         )
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
-        """Return the margin of the quantile."""
+        """Margin of the quantile."""
         return quantile_margin(histogram, interval, self.p)
 
     def settled(self, interval: Interval) -> bool | None:
-        """Return no if no lattice point is inside."""
+        """No if no lattice point is inside."""
         return None if self.reaches(interval) else False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InverseMedian(InverseQuantile):
-    """The lower median, the ``ceil(n/2)``-th smallest value."""
+    """Lower median, the ``ceil(n/2)``-th smallest value."""
 
     id: ClassVar[str] = "inv_median"
     aggregate: ClassVar[str] = "MEDIAN"
@@ -188,15 +188,15 @@ class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "COUNT DISTINCT"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
-        """Return the margin of the number of distinct values."""
+        """Margin of the number of distinct values."""
         return distinct_margin(histogram, interval)
 
     def settled(self, interval: Interval) -> bool | None:
-        """Return no if the interval holds no count."""
+        """No if the interval holds no count."""
         return None if _holds_whole(interval, 0) else False
 
 
 def _holds_whole(interval: Interval, least: float, most: float = NEVER) -> bool:
-    """Say whether a whole number of ``least .. most`` lies inside."""
+    """Whether a whole number of ``least .. most`` lies inside."""
     first = max(least, math.floor(interval.lower) + 1)
     return first < interval.upper and first <= most

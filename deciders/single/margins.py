@@ -57,7 +57,7 @@ def _shifted(histogram: Histogram, end: Fraction, lower: int, upper: int) -> "Mo
 
 
 class Moves:
-    """What single-row changes can gain for a sum: removals held by the table, and additions."""
+    """Gains of single-row changes for a sum: removals held by the table, and additions."""
 
     def __init__(
         self,

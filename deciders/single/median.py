@@ -50,7 +50,7 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
         return self.lower, self.upper
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the log-odds of a lattice point inside (Prop. C.1)."""
+        """Log-odds of a lattice point inside (Prop. C.1)."""
         lower, upper = self._ends()
         runs = np.concatenate(([_LOWEST], histogram.values, [_HIGHEST]))
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
@@ -71,7 +71,7 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
 
 
 def _log_weight(points: Floats, exponents: Floats) -> float:
-    """Return ``ln sum points * exp(exponents)``, -inf for no points."""
+    """``ln sum points * exp(exponents)``, -inf for no points."""
     present = points > 0
     if not present.any():
         return -math.inf
@@ -94,21 +94,21 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
     compares: ClassVar[bool] = True
 
     def estimator(self, interval: Interval, epsilon: Number) -> MajorityCounts:
-        """Return the three noisy counts on the fine grid."""
+        """Three noisy counts on the fine grid."""
         return MajorityCounts.finely(interval, epsilon)
 
     def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
-        """Return the verdict of Algorithm 3."""
+        """Verdict of Algorithm 3."""
         return estimator.contains(released, estimator.span(interval))
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
+        """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
         return self.estimator(interval, epsilon).accept(histogram, interval, epsilon)
 
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Return the ends of the interval beyond which, or up to which, the median must lie.
+        """Ends of the interval beyond which, or up to which, the median must lie.
 
         A cut stands for the end that it is at: values are compared with that as they are.
         """

@@ -16,7 +16,7 @@ from deciders.single.sum import LaplaceSum, RaceToTheTopSum
 def published_tau(
     decider: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> float | None:
-    """Return the threshold that the paper prints for ``decider``, None where it prints none."""
+    """Threshold that the paper prints for ``decider``, None where it prints none."""
     budget = budget_of(epsilon)
     if isinstance(decider, LaplaceCount):
         return laplace_threshold(1 / budget, alpha)
@@ -31,7 +31,7 @@ def published_tau(
 
 
 def laplace_threshold(scale: Number, alpha: Number) -> float:
-    """Return ``scale ln(1/(2 alpha))`` (Patwa 2023, Props. 4.3 and 5.2; scale is GS/epsilon).
+    """``scale ln(1/(2 alpha))`` (Patwa 2023, Props. 4.3 and 5.2; scale is GS/epsilon).
 
     Too small: at this tau the false-no rate is 2 alpha, not alpha; the proof's own eq. (24) needs
     ``scale ln(1/alpha)``.
@@ -41,14 +41,14 @@ def laplace_threshold(scale: Number, alpha: Number) -> float:
 
 
 def exponential_threshold(epsilon: Number, alpha: Number) -> float:
-    """Return ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7).  Nothing wrong: it is exact."""
+    """``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7).  Nothing wrong: it is exact."""
     return log_odds(alpha) / as_float(budget_of(epsilon))
 
 
 def race_threshold(
     global_sensitivity: Number, downward_sensitivity: Number, epsilon: Number, alpha: Number
 ) -> float:
-    """Return ``4 log2(GS) ln(log2(GS)/alpha) DS / epsilon`` (Prop. 5.5).
+    """``4 log2(GS) ln(log2(GS)/alpha) DS / epsilon`` (Prop. 5.5).
 
     An upper bound, far from tight; and DS is private: only a public stand-in may be used for it.
     It presumes that R2T runs with ``beta = alpha``.

@@ -48,7 +48,7 @@ def for_lattice(
     lattice: Lattice,
     **parameters: Any,  # noqa: ANN401 - each decider has its own
 ) -> Decider:
-    """Return the decider ``decider_id`` for an ``aggregate`` of an attribute on ``lattice``.
+    """Decider ``decider_id`` for an ``aggregate`` of an attribute on ``lattice``.
 
     ``parameters`` are those of the aggregate: the quantile's ``p``.
 
@@ -80,7 +80,7 @@ def applicable(
     lattice: Lattice,
     **parameters: Any,  # noqa: ANN401 - each decider has its own
 ) -> tuple[Decider, ...]:
-    """Return every decider of ``aggregate`` that fits an attribute on ``lattice``."""
+    """Every decider of ``aggregate`` that fits an attribute on ``lattice``."""
     fitting = []
     for made in DECIDERS.values():
         if made.aggregate == aggregate:

@@ -38,7 +38,7 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     aggregate: ClassVar[str] = "SUM"
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the integral over rho of (no top in pass 1) times (a top in pass 2)."""
+        """Integral over rho of (no top in pass 1) times (a top in pass 2)."""
         scale = 2 / budget_of(epsilon)
         return as_probability(self._accept_by_rung(histogram, interval, scale)[-1])
 
@@ -67,7 +67,7 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """Return one epsilon-DP verdict."""
+        """One epsilon-DP verdict."""
         scale = 2 / budget_of(epsilon)
         return self._sparse_vector(histogram, interval, scale, len(self.rungs), noise)
 
@@ -110,7 +110,7 @@ class SparseVectorSum(PlainSparseVectorSum):
         probability(self.theta, "theta")
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return the mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
+        """Mixture, over Algorithm 4's rung, of Algorithm 2's probability."""
         budget = budget_of(epsilon)
         by_rung = self._accept_by_rung(histogram, interval, 3 / budget)
         return as_probability(float(self._rung_probabilities(histogram, 9 / budget) @ by_rung))
@@ -140,7 +140,7 @@ class SparseVectorSum(PlainSparseVectorSum):
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
-        """Return one epsilon-DP verdict."""
+        """One epsilon-DP verdict."""
         budget = budget_of(epsilon)
         rungs = self._private_rung(histogram, 9 / budget, noise)
         return self._sparse_vector(histogram, interval, 3 / budget, rungs, noise)
@@ -158,7 +158,7 @@ class SparseVectorSum(PlainSparseVectorSum):
 
 
 def _next_above(end: Fraction) -> int:
-    """Return the least possible sum (a whole number of units) above ``end``: the paper's l + 1."""
+    """Least possible sum (a whole number of units) above ``end``: the paper's l + 1."""
     return math.floor(end) + 1
 
 

@@ -15,7 +15,7 @@ from deciders.single.inverse_sensitivity import InverseSensitivity, verdict_of
 
 @dataclass(frozen=True, slots=True)
 class SplitMargins:
-    """The noisy margin of each of ``intervals``, k in number, at ``epsilon / k`` each.
+    """Noisy margin of each of ``intervals``, k in number, at ``epsilon / k`` each.
 
     Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): each margin is released as
     ``decider`` does (deciders/single/inverse_sensitivity.py).  Without intervals nothing is
@@ -29,21 +29,21 @@ class SplitMargins:
     exact: ClassVar[bool] = True
 
     def share(self, epsilon: Number) -> Fraction:
-        """Return the budget of one interval."""
+        """Budget of one interval."""
         return budget_of(epsilon) / max(1, len(self.intervals))
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return the noise scale of each margin."""
+        """Noise scale of each margin."""
         return 1 / self.share(epsilon)
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
-        """Return the noisy margins."""
+        """Noisy margins."""
         scale = self.largest_scale(epsilon)
         margins = (int(self.decider.margin(histogram, interval)) for interval in self.intervals)
         return EstimatorOutput(tuple(noise.laplace(margin, scale) for margin in margins))
 
     def decision(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
-        """Return the verdict on one interval; one that is settled is none of ``intervals``."""
+        """Verdict on one interval; one that is settled is none of ``intervals``."""
         answer = self.decider.settled(interval)
         if answer is not None:
             return Decision(answer, p_value=0.0)

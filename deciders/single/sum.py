@@ -27,18 +27,18 @@ class LaplaceSum(GenericDecider, ValueBounds, DeciderDefaults):
     aggregate: ClassVar[str] = "SUM"
 
     def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
-        """Return the noisy sum on the fine grid."""
+        """Noisy sum on the fine grid."""
         low, high, step = self.bounds
         made = LaplaceEstimate(aggregate="SUM", lower=low, upper=high, step=step)
         return made.finely(epsilon)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``F(r - q) - F(l - q)``."""
+        """``F(r - q) - F(l - q)``."""
         scale = self.noise_scale(budget_of(epsilon))
         return probability_inside(histogram.total, interval, scale)
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
-        """Return the exact ``(GS/epsilon) ln(1/alpha)`` (ours; Prop. 5.2 prints too little)."""
+        """Exact ``(GS/epsilon) ln(1/alpha)`` (ours; Prop. 5.2 prints too little)."""
         return laplace_threshold(self.noise_scale(budget_of(epsilon)), alpha)
 
 
@@ -54,9 +54,9 @@ class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
     proves: ClassVar[frozenset[bool]] = NO_ALONE
 
     def estimator(self, interval: Interval, epsilon: Number) -> RaceEstimate:
-        """Return the race: this."""
+        """Itself: it is the estimator."""
         return self
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """Return ``Pr[max < r] - Pr[max <= l]``, a product over the independent rungs."""
+        """``Pr[max < r] - Pr[max <= l]``, a product over the independent rungs."""
         return self.chance_inside(histogram, interval, epsilon)

@@ -19,7 +19,7 @@ _FAILURE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClippedComposition:
-    """The mechanism of Huang, Liang and Yi (2021) for each of the queries (Qiu 2022, section 1).
+    """Mechanism of Huang, Liang and Yi (2021) for each of the queries (Qiu 2022, section 1).
 
     With half of a query's share a clipping point is searched for among ``0, base, 2 base, ...`` by
     halving: each of k steps compares a noisy number of rows above a threshold with ``bar``.  With
@@ -72,7 +72,7 @@ class ClippedComposition:
 
 
 def bar(steps: int, scale: Fraction) -> int:
-    """Return what ``steps`` draws of discrete Laplace noise exceed with probability 0.05 at most.
+    """Bar that ``steps`` draws of discrete Laplace noise exceed with probability 0.05 at most.
 
     A draw exceeds a whole B with probability ``a^(B + 1) / (1 + a) <= exp(-B / scale) / 2``, where
     ``a = exp(-1 / scale) <= 1``; all of them together with ``steps`` times that.
@@ -81,7 +81,7 @@ def bar(steps: int, scale: Fraction) -> int:
 
 
 def _clip(above: Integers, epsilon: Fraction, noise: Noise) -> int:
-    """Return the least threshold with few rows above it, as far as noise lets one see."""
+    """Least threshold with few rows above it, as far as noise lets one see."""
     low, high = 0, above.size - 1
     steps = high.bit_length()
     scale = steps / epsilon
@@ -98,5 +98,5 @@ def _clip(above: Integers, epsilon: Fraction, noise: Noise) -> int:
 
 
 def _clipped_sum(total: int, bound: int, epsilon: Fraction, noise: Noise) -> float:
-    """Return the sum with noise of scale ``bound / epsilon``; clipped at 0 it is 0."""
+    """Sum with noise of scale ``bound / epsilon``; clipped at 0 it is 0."""
     return as_float(noisy_value(total, bound / epsilon, noise)) if bound else 0.0

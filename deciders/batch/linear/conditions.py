@@ -17,33 +17,33 @@ Numbers = NDArray[Any]
 
 
 class Conditions(Protocol):
-    """A batch of conditions on the class of a row.  Conformers: Ranges, Subsets."""
+    """Batch of conditions on the class of a row.  Conformers: Ranges, Subsets."""
 
     @property
     def size(self) -> int:
-        """How many conditions there are."""
+        """Number of conditions."""
         ...
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         ...
 
     def sums(self, columns: Numbers) -> Numbers:
-        """Return, of a matrix (classes, k), the sums over each condition: (size, k)."""
+        """Sums of a matrix (classes, k) over each condition: (size, k)."""
         ...
 
     def largest(self, values: Integers) -> Integers:
-        """Return the largest of ``values`` (one of each class) under each condition; 0 if none."""
+        """Largest of ``values`` (one of each class) under each condition; 0 if none."""
         ...
 
     def row(self, place: int) -> Booleans:
-        """Say of each class whether condition ``place`` selects it."""
+        """Whether condition ``place`` selects each class."""
         ...
 
     @property
     def covered(self) -> Booleans:
-        """Say of each class whether any condition selects it."""
+        """Whether any condition selects each class."""
         ...
 
 
@@ -65,20 +65,20 @@ class Intervals:
 
     @classmethod
     def up_to(cls, length: int, widest: int) -> "Intervals":
-        """Return all intervals of at most ``widest`` places, by their first place."""
+        """All intervals of at most ``widest`` places, by their first place."""
         first, extra = np.divmod(np.arange(length * widest), widest)
         kept = first + extra < length
         return cls(length, first[kept], (first + extra)[kept])
 
     def sums(self, columns: Numbers) -> Numbers:
-        """Return the sums over each interval along the first axis, by prefix sums."""
+        """Sums over each interval along the first axis, by prefix sums."""
         prefix = np.zeros((self.length + 1, *columns.shape[1:]), columns.dtype)
         np.cumsum(columns, axis=0, out=prefix[1:])
         totals: Numbers = prefix[self.last + 1] - prefix[self.first]
         return totals
 
     def largest(self, values: Integers) -> Integers:
-        """Return the largest value of each interval along the first axis."""
+        """Largest value of each interval along the first axis."""
         spans = zip(self.first.tolist(), self.last.tolist(), strict=True)
         return np.stack([values[low : high + 1].max(axis=0) for low, high in spans])
 
@@ -102,22 +102,22 @@ class Ranges:
 
     @property
     def size(self) -> int:
-        """How many conditions there are."""
+        """Number of conditions."""
         return math.prod(self._counts)
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return math.prod(self._lengths)
 
     @property
     def _order(self) -> list[int]:
-        """The axes, those first that shrink a table most, so that least is carried along."""
+        """Axes, those first that shrink a table most, so that least is carried along."""
         growth = [axis.first.size / axis.length for axis in self.axes]
         return sorted(range(len(growth)), key=growth.__getitem__)
 
     def sums(self, columns: Numbers) -> Numbers:
-        """Return the sums over each rectangle, one attribute after the other."""
+        """Sums over each rectangle, one attribute after the other."""
         table = columns.reshape(*self._lengths, -1)
         for axis in self._order:
             moved = self.axes[axis].sums(np.moveaxis(table, axis, 0))
@@ -125,14 +125,14 @@ class Ranges:
         return table.reshape(self.size, -1)
 
     def largest(self, values: Integers) -> Integers:
-        """Return the largest value of each rectangle."""
+        """Largest value of each rectangle."""
         table = values.reshape(self._lengths)
         for axis in self._order:
             table = np.moveaxis(self.axes[axis].largest(np.moveaxis(table, axis, 0)), 0, axis)
         return table.reshape(-1)
 
     def row(self, place: int) -> Booleans:
-        """Say of each class whether rectangle ``place`` holds it."""
+        """Whether rectangle ``place`` holds each class."""
         places = np.unravel_index(place, self._counts)
         sides = []
         for axis, at in zip(self.axes, places, strict=True):
@@ -142,7 +142,7 @@ class Ranges:
 
     @property
     def covered(self) -> Booleans:
-        """Say of each class whether any rectangle holds it."""
+        """Whether any rectangle holds each class."""
         sides = []
         for axis in self.axes:
             steps = np.zeros(axis.length + 1, np.int64)
@@ -164,31 +164,31 @@ class Subsets:
 
     @property
     def size(self) -> int:
-        """How many conditions there are."""
+        """Number of conditions."""
         return int(self.matrix.shape[0])
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return int(self.matrix.shape[1])
 
     def sums(self, columns: Numbers) -> Numbers:
-        """Return the sums over each condition, by one matrix product."""
+        """Sums over each condition, by one matrix product."""
         totals: Numbers = self.matrix.astype(columns.dtype) @ columns
         return totals
 
     def largest(self, values: Integers) -> Integers:
-        """Return the largest value under each condition, 0 if none."""
+        """Largest value under each condition, 0 if none."""
         found: Integers = np.where(self.matrix, values, 0).max(axis=1)
         return found
 
     def row(self, place: int) -> Booleans:
-        """Return one row of the matrix."""
+        """One row of the matrix."""
         chosen: Booleans = self.matrix[place]
         return chosen
 
     @property
     def covered(self) -> Booleans:
-        """Say of each class whether any condition selects it."""
+        """Whether any condition selects each class."""
         found: Booleans = np.any(self.matrix, axis=0)
         return found

@@ -26,14 +26,14 @@ _FAILURE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A dyadic interval: ``place`` within the layer of intervals of ``2^layer`` classes."""
+    """Dyadic interval: ``place`` within the layer of intervals of ``2^layer`` classes."""
 
     layer: int
     place: int
 
 
 def dyadic(first: int, last: int) -> list[_Node]:
-    """Return the fewest dyadic intervals whose disjoint union is ``first .. last``."""
+    """Fewest dyadic intervals whose disjoint union is ``first .. last``."""
     nodes, layer, low, high = [], 0, first, last + 1
     while low < high:
         if low % 2:
@@ -47,7 +47,7 @@ def dyadic(first: int, last: int) -> list[_Node]:
 
 
 def summed(leaves: Integers) -> list[Integers]:
-    """Return the sums of all dyadic intervals: of single leaves, of pairs, ..., of all."""
+    """Sums of all dyadic intervals: of single leaves, of pairs, ..., of all."""
     layers = [leaves]
     while layers[-1].shape[0] > 1:
         below = layers[-1]
@@ -92,7 +92,7 @@ class DyadicMechanism:
         return conditions.axes[0]
 
     def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
-        """Return answers and thresholds."""
+        """Answers and thresholds."""
         axis = self._axis()
         thresholds = doubling(self.base, int(self.queries.limits.max()))
         counts, totals = map(summed, self._levels(rows, thresholds))
@@ -125,20 +125,20 @@ class DyadicMechanism:
         return 2 * layers * top / budget_of(epsilon)
 
     def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
-        """Return rows and sums by class and level set, of the classes that a query selects."""
+        """Rows and sums by class and level set, of the classes that a query selects."""
         asked = self.queries.conditions.covered[:, None]
         counts, totals = level_sets(rows, self.queries.universe, thresholds)
         return np.where(asked, counts[:, 1:], 0), np.where(asked, totals[:, 1:], 0)
 
     def _alpha(self, nodes: Integers, width: int, scale: Fraction) -> Floats:
-        """Return what the noise of each count stays within, all together but for ``_FAILURE``."""
+        """Bounds on the noise of each count, all together but for ``_FAILURE``."""
         terms = nodes[:, None] * np.arange(width - 1, -1, -1)
         bound: Floats = noise_bound(terms, _FAILURE / terms.size) * as_float(scale)
         return bound
 
 
 def noise_bound(terms: Integers, failure: float) -> Floats:
-    """Return x with ``Pr[|sum of terms Laplace(1) draws| > x] <= failure``, by Chernoff's bound.
+    """Bound x, ``Pr[|sum of terms Laplace(1) draws| > x] <= failure``, by Chernoff's bound.
 
     ``E exp(t Z) = 1 / (1 - t^2)``, so any t in (0, 1) gives ``x = (ln(2 / failure) - terms
     ln(1 - t^2)) / t``.  Discrete Laplace noise has the smaller moments: ``(cosh t - 1) / t^2``
@@ -152,7 +152,7 @@ def noise_bound(terms: Integers, failure: float) -> Floats:
 
 
 def _noisy(layers: list[Integers], weights: Integers, scale: Fraction, noise: Noise) -> Layers:
-    """Return every sum with noise of ``scale`` times the worth of its level set."""
+    """Every sum with noise of ``scale`` times the worth of its level set."""
     return [
         np.array(
             [
@@ -168,6 +168,6 @@ def _noisy(layers: list[Integers], weights: Integers, scale: Fraction, noise: No
 
 
 def _collected(layers: Layers, nodes: list[_Node]) -> Floats:
-    """Return the sums of the level sets over the dyadic intervals of one query."""
+    """Sums of the level sets over the dyadic intervals of one query."""
     sums: Floats = np.sum([layers[node.layer][node.place] for node in nodes], axis=0)
     return sums

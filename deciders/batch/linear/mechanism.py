@@ -13,7 +13,7 @@ from deciders.noise import Noise
 
 
 class LinearMechanism(BatchMechanism[Rows], Protocol):
-    """A batch mechanism that reads rows, pure or approximate.
+    """Batch mechanism that reads rows, pure or approximate.
 
     Conformers: NoisyClasses, ClippedComposition, Numerical, NumericalInTwoSteps, Normalization,
     GlobalTruncation, DyadicMechanism, SignedMechanism.
@@ -28,7 +28,7 @@ class LinearMechanism(BatchMechanism[Rows], Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistributionFit:
-    """A private distribution on the universe and the answers on it.
+    """Private distribution on the universe and the answers on it.
 
     ``answers`` and ``thresholds`` are (queries,), ``distribution`` the weight of each cell;
     ``alpha`` is the error of the linear queries, None where it is not measured.

@@ -21,7 +21,7 @@ _STEPS = SLACK.denominator
 
 
 def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) -> int:
-    """Return how many cells the table holds, at least 1: epsilon-DP.
+    """Number of cells that the table holds, at least 1: epsilon-DP.
 
     The paper takes n as public, as replacing a row leaves it alone.  Adding or removing one
     changes it by at most ``group`` (ours).
@@ -32,7 +32,7 @@ def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) ->
 def noisy_error(
     queries: LinearQueries, counts: Integers, weights: Floats, epsilon: Fraction, noise: Noise
 ) -> float:
-    """Return alpha, the largest error of ``weights`` over all queries, at least 0: epsilon-DP.
+    """Largest error of ``weights`` over all queries, at least 0: epsilon-DP.
 
     With ``weights`` fixed each error moves by at most the sensitivity s when a row is added or
     removed, and so does their maximum: section 6 states 1 for a replaced row, and s = 1 holds here
@@ -51,7 +51,7 @@ def error_scale(sensitivity: int, epsilon: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class _NoisyAnswer:
-    """A query where it is not 0, and its noisy answer."""
+    """Query where it is not 0, and its noisy answer."""
 
     cells: Integers
     values: Floats
@@ -92,7 +92,7 @@ class MultiplicativeWeights:
         budget: PrivacyBudget,
         noise: Noise,
     ) -> Floats:
-        """Return weights of all cells, of total ``size``."""
+        """Weights of all cells, of total ``size``."""
         share = budget.share(2 * self.rounds)
         sensitivity, truth = queries.sensitivity, queries.answers(counts)
         weights = np.full(counts.size, size / counts.size)
@@ -107,7 +107,7 @@ class MultiplicativeWeights:
 
 
 def _select(errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> int:
-    """Return a query by the exponential mechanism, ``exp(share error / (2 s))``."""
+    """Query by the exponential mechanism, ``exp(share error / (2 s))``."""
     rate = as_float(share / (2 * (sensitivity + SLACK)))
     return chosen(errors * rate, noise)
 
@@ -115,7 +115,7 @@ def _select(errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> 
 def _measure(
     row: tuple[Integers, int], counts: Integers, size: int, scale: Fraction, noise: Noise
 ) -> _NoisyAnswer:
-    """Return a query and its exact answer with Laplace noise of ``scale``."""
+    """Query and its exact answer with Laplace noise of ``scale``."""
     numerators, denominator = row
     exact = Fraction(int(counts @ numerators), denominator)
     noisy = as_float(noisy_value(exact, scale, noise))

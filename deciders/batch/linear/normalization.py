@@ -32,7 +32,7 @@ class Normalization(DistributionMechanism):
     id: ClassVar[str] = "normalization"
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
-        """Return answers, the divisors as thresholds, and the distribution."""
+        """Answers, the divisors as thresholds, and the distribution."""
         divisors = np.maximum(self.queries.limits, 1)
         return self._answers(self.queries, divisors, rows, PrivacyBudget.of(epsilon, delta), noise)
 
@@ -72,7 +72,7 @@ class GlobalTruncation(Normalization):
     id: ClassVar[str] = "global_truncation"
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
-        """Return answers, the radius as threshold of each query, and the distribution."""
+        """Answers, the radius as threshold of each query, and the distribution."""
         budget = PrivacyBudget.of(epsilon, delta)
         for_radius = budget.epsilon * self.radius_share
         upper = int(self.queries.limits.max())

@@ -24,7 +24,7 @@ from deciders.noise import Noise
 
 
 def first_few(above: Numbers, alpha: Numbers | float) -> Integers:
-    """Return for each query the first threshold with at most ``alpha`` mass above it.
+    """First threshold of each query with at most ``alpha`` mass above it.
 
     The search of Algorithms 1 and 2.  Above the last threshold there is nothing, whatever a noisy
     answer says, so the search ends there.

@@ -13,7 +13,7 @@ _FAILURE = 0.05
 
 
 def private_radius(values: Integers, base: int, upper: int, epsilon: Fraction, noise: Noise) -> int:
-    """Return the first of ``base, 2 base, ...`` (last: ``upper``) above which few values lie.
+    """First of ``base, 2 base, ...`` (last: ``upper``) above which few values lie.
 
     AboveThreshold on the counts ``#(value > tau)``, from the lowest on: the first noisy count that
     is at most the noisy bar stops (Dong and Yi 2021, private radius; Qiu 2022, section 5).

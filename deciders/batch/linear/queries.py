@@ -11,7 +11,7 @@ from deciders.histogram import Integers
 
 
 def doubling(base: int, peak: int) -> Integers:
-    """Return the thresholds ``0, base, 2 base, 4 base, ...`` up to the first that is >= peak."""
+    """Thresholds ``0, base, 2 base, 4 base, ...`` up to the first that is >= peak."""
     if base < 1:
         raise ParameterError(f"the lowest threshold is {base} units; it must be at least 1")
     found = [0, base]
@@ -37,7 +37,7 @@ class NumericalQueries:
 
     @property
     def size(self) -> int:
-        """How many queries there are."""
+        """Number of queries."""
         return self.conditions.size
 
     @property
@@ -47,25 +47,25 @@ class NumericalQueries:
 
     @property
     def peak(self) -> int:
-        """The largest worth of a cell."""
+        """Largest worth of a cell."""
         return int(self.universe.weights.max())
 
     @property
     def group(self) -> int:
-        """How many cells one row counts in, at most."""
+        """Number of cells that one row counts in, at most."""
         return self.universe.group
 
     def counts(self, rows: Rows) -> Integers:
-        """Return how often each cell occurs."""
+        """Number of rows in each cell."""
         return self.universe.counts(rows)
 
     def maxima(self, rows: Rows) -> Integers:
-        """Return ``g`` of the rows that any query selects, else 0."""
+        """``g`` of the rows that any query selects, else 0."""
         classes = np.clip(rows.classes, 0, self.universe.classes - 1)
         return np.where(self.conditions.covered[classes], self.universe.values(rows), 0)
 
     def tails(self, vector: Numbers, thresholds: Integers) -> tuple[Numbers, Numbers]:
-        """Return mass above and capped sums, by prefix sums along the levels."""
+        """Mass above and capped sums, by prefix sums along the levels."""
         weights = self.universe.weights
         table = vector.reshape(self.universe.classes, -1)
         ends = np.stack([np.searchsorted(line, thresholds, side="right") for line in weights])
@@ -76,7 +76,7 @@ class NumericalQueries:
         return self._both(above, capped)
 
     def table_tails(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
-        """Return mass above and capped sums, from the level sets."""
+        """Mass above and capped sums, from the level sets."""
         counts, totals = level_sets(rows, self.universe, thresholds)
         above = counts.sum(axis=1, keepdims=True) - np.cumsum(counts, axis=1)
         return self._both(above, np.cumsum(totals, axis=1) + above * thresholds)
@@ -86,17 +86,17 @@ class NumericalQueries:
         return sums[:, : above.shape[1]], sums[:, above.shape[1] :]
 
     def row(self, place: int) -> Integers:
-        """Return ``w`` of one query, of every cell."""
+        """``w`` of one query, of every cell."""
         selected = self.conditions.row(place)[:, None]
         return np.where(selected, self.universe.weights, 0).reshape(-1)
 
     def truncated(self, bound: int) -> "NumericalQueries":
-        """Return the queries of ``min(g, bound)``."""
+        """Queries of ``min(g, bound)``."""
         return NumericalQueries(self.conditions, self.universe.truncated(bound))
 
 
 def _upto(table: Numbers, ends: Integers) -> tuple[Numbers, Numbers]:
-    """Return the sums of each line up to its ends, and of the whole line."""
+    """Sums of each line up to its ends, and of the whole line."""
     prefix = np.zeros((table.shape[0], table.shape[1] + 1), table.dtype)
     np.cumsum(table, axis=1, out=prefix[:, 1:])
     return np.take_along_axis(prefix, ends, axis=1), prefix[:, -1:]

@@ -12,30 +12,30 @@ from deciders.histogram import Integers
 
 
 class LinearQueries(Protocol):
-    """A batch of linear queries over a universe.  Conformers: ThresholdQueries, CappedQueries."""
+    """Batch of linear queries over a universe.  Conformers: ThresholdQueries, CappedQueries."""
 
     @property
     def size(self) -> int:
-        """How many queries there are."""
+        """Number of queries."""
         ...
 
     @property
     def sensitivity(self) -> int:
-        """What one row added to the private table, or removed, changes an answer by, at most."""
+        """Change of an answer by one row, added or removed, at most."""
         ...
 
     def answers(self, vector: Numbers) -> Floats:
-        """Return all answers on a vector of counts or weights over the universe."""
+        """All answers on a vector of counts or weights over the universe."""
         ...
 
     def row(self, place: int) -> tuple[Integers, int]:
-        """Return one query exactly: a numerator for every cell, and their denominator."""
+        """One query exactly: a numerator for every cell, and their denominator."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdQueries:
-    """The families C and, with ``linear``, C and L of Algorithms 1 and 2.
+    """Families C and, with ``linear``, C and L of Algorithms 1 and 2.
 
     ``c_{w,tau} = 1[w > tau]`` for all thresholds but the last, ``l_{w,tau} = min(w / tau, 1)`` for
     all but the first, which is 0.
@@ -57,16 +57,16 @@ class ThresholdQueries:
 
     @property
     def size(self) -> int:
-        """How many queries there are."""
+        """Number of queries."""
         return self.queries.size * self._width
 
     @property
     def sensitivity(self) -> int:
-        """The cells of one row."""
+        """Cells of one row."""
         return self.queries.group
 
     def answers(self, vector: Numbers) -> Floats:
-        """Return C, then L, of one query after the other."""
+        """C, then L, of one query after the other."""
         above, capped = self.queries.tails(vector, self.thresholds)
         parts = [above[:, :-1].astype(np.float64)]
         if self.linear:
@@ -74,7 +74,7 @@ class ThresholdQueries:
         return np.concatenate(parts, axis=1).reshape(-1)
 
     def row(self, place: int) -> tuple[Integers, int]:
-        """Return one query exactly."""
+        """One query exactly."""
         query, test = divmod(place, self._width)
         weights = self.queries.row(query)
         if test < self._tests:
@@ -97,7 +97,7 @@ class CappedQueries:
 
     @property
     def size(self) -> int:
-        """How many queries there are."""
+        """Number of queries."""
         return self.queries.size
 
     @property
@@ -106,13 +106,13 @@ class CappedQueries:
         return 1 if np.all(self.divisors >= self.queries.limits) else self.queries.group
 
     def answers(self, vector: Numbers) -> Floats:
-        """Return one answer for each query."""
+        """One answer for each query."""
         distinct, places = np.unique(self.divisors, return_inverse=True)
         capped = self.queries.tails(vector, distinct)[1]
         found: Floats = capped[np.arange(self.queries.size), places] / self.divisors
         return found
 
     def row(self, place: int) -> tuple[Integers, int]:
-        """Return one query exactly."""
+        """One query exactly."""
         bound = int(self.divisors[place])
         return np.minimum(self.queries.row(place), bound), bound

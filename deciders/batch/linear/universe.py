@@ -20,18 +20,18 @@ _LARGEST_UPPER = 2**32
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows:
-    """A private table as queries see it: the class of every row, and its level."""
+    """Private table as queries see it: the class of every row, and its level."""
 
     classes: Integers
     levels: Integers
 
     def __repr__(self) -> str:
-        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        """Type alone: what it counts may be private, and a traceback may show this."""
         return "Rows(...)"
 
 
 class Universe(Protocol):
-    """What rows become as cells.  Conformers: LevelUniverse, DigitUniverse.
+    """Cells that rows become.  Conformers: LevelUniverse, DigitUniverse.
 
     A cell is a class and a level, the level the fastest; ``weights`` ascend along the levels.
     ``id`` is part of ledger keys.
@@ -41,34 +41,34 @@ class Universe(Protocol):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         ...
 
     @property
     def weights(self) -> Integers:
-        """What a cell is worth, as (1, levels) or (classes, levels)."""
+        """Worth of a cell, as (1, levels) or (classes, levels)."""
         ...
 
     @property
     def tops(self) -> Integers:
-        """The largest ``g`` that a row of each class may have."""
+        """Largest ``g`` that a row of each class may have."""
         ...
 
     @property
     def group(self) -> int:
-        """How many cells one row counts in, at most."""
+        """Number of cells that one row counts in, at most."""
         ...
 
     def values(self, rows: Rows) -> Integers:
-        """Return ``g`` of every row."""
+        """``g`` of every row."""
         ...
 
     def counts(self, rows: Rows) -> Integers:
-        """Return how often each cell occurs; ParameterError if the universe does not fit."""
+        """Number of rows in each cell; ParameterError if the universe does not fit."""
         ...
 
     def truncated(self, bound: int) -> "Universe":
-        """Return the universe of ``min(g, bound)``, for the same rows."""
+        """Universe of ``min(g, bound)``, for the same rows."""
         ...
 
 
@@ -94,14 +94,14 @@ class LevelUniverse:
 
     @classmethod
     def up_to(cls, classes: int, upper: int) -> "LevelUniverse":
-        """Return the universe of ``g = 0 .. upper``, where a row's level is ``g`` itself."""
+        """Universe of ``g = 0 .. upper``, where a row's level is ``g`` itself."""
         check_upper(upper)
         _check_size(classes, upper + 1)
         return cls(classes, np.arange(upper + 1)[None])
 
     @property
     def tops(self) -> Integers:
-        """The largest ``g`` of each class."""
+        """Largest ``g`` of each class."""
         return np.broadcast_to(self.weights[:, -1], self.classes)
 
     @property
@@ -114,26 +114,26 @@ class LevelUniverse:
         return classes, np.clip(rows.levels, 0, self.weights.shape[1] - 1)
 
     def values(self, rows: Rows) -> Integers:
-        """Return ``g`` of every row."""
+        """``g`` of every row."""
         classes, levels = self._places(rows)
         values: Integers = self.weights[classes % self.weights.shape[0], levels]
         return values
 
     def counts(self, rows: Rows) -> Integers:
-        """Return how many rows lie in each cell."""
+        """Number of rows in each cell."""
         width = self.weights.shape[1]
         cells = _check_size(self.classes, width)
         classes, levels = self._places(rows)
         return np.bincount(classes * width + levels, minlength=cells)
 
     def truncated(self, bound: int) -> "LevelUniverse":
-        """Return the universe of ``min(g, bound)``."""
+        """Universe of ``min(g, bound)``."""
         return LevelUniverse(self.classes, np.minimum(self.weights, bound))
 
 
 @dataclass(frozen=True, slots=True)
 class DigitUniverse:
-    """The reduced universe (section 4.1): levels 1, 2, 4, ... instead of ``0 .. upper``.
+    """Reduced universe (section 4.1): levels 1, 2, 4, ... instead of ``0 .. upper``.
 
     A row is one cell for each binary digit 1 of its ``g``, of that digit's worth, so every sum
     ``w(D)`` stays what it is.  A row's level is ``g``, clipped to ``0 .. upper``.
@@ -158,25 +158,25 @@ class DigitUniverse:
 
     @property
     def weights(self) -> Integers:
-        """The powers of two."""
+        """Powers of two."""
         return (1 << np.arange(self._digits))[None]
 
     @property
     def tops(self) -> Integers:
-        """The bound."""
+        """Bound."""
         return np.broadcast_to(np.int64(self.upper), self.classes)
 
     @property
     def group(self) -> int:
-        """The most ones that a number up to ``upper`` has."""
+        """Most ones that a number up to ``upper`` has."""
         return max(self.upper.bit_count(), self._digits - 1)
 
     def values(self, rows: Rows) -> Integers:
-        """Return ``g`` of every row."""
+        """``g`` of every row."""
         return np.clip(rows.levels, 0, self.upper)
 
     def counts(self, rows: Rows) -> Integers:
-        """Return how many rows have each digit, by class."""
+        """Number of rows with each digit, by class."""
         _check_size(self.classes, self._digits)
         classes, values = np.clip(rows.classes, 0, self.classes - 1), self.values(rows)
         digits = [
@@ -186,12 +186,12 @@ class DigitUniverse:
         return np.stack(digits, axis=1).reshape(-1)
 
     def truncated(self, bound: int) -> "DigitUniverse":
-        """Return the universe of ``min(g, bound)``."""
+        """Universe of ``min(g, bound)``."""
         return DigitUniverse(self.classes, min(self.upper, bound))
 
 
 def level_sets(rows: Rows, universe: Universe, thresholds: Integers) -> tuple[Integers, Integers]:
-    """Return rows and sums of ``g`` by class and level set (0, ...], ..., (section 4.2).
+    """Rows and sums of ``g`` by class and level set (0, ...], ..., (section 4.2).
 
     Level set j is ``thresholds[j - 1] < g <= thresholds[j]``, and set 0 is ``g <= thresholds[0]``.
     """

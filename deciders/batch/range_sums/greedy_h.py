@@ -16,7 +16,7 @@ _SHARES = np.arange(200, 0, -1)[:, None] / 200
 
 
 class _State(NamedTuple):
-    """What is known of the nodes of a level when all their columns have norm 1.
+    """State of the nodes of a level when all their columns have norm 1.
 
     ``total`` is the variance of a node's count, ``weighted`` that of its coefficients' sum, and
     ``error`` the sum of the variances of the ranges' parts in it.  ``shares`` has, for each cell,
@@ -30,7 +30,7 @@ class _State(NamedTuple):
 
 
 def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) -> Hierarchy:
-    """Return a tree for ranges of cells, each cell times its coefficient.
+    """Tree for ranges of cells, each cell times its coefficient.
 
     From the leaves upward, every node takes the share of its columns' norm that makes the variance
     of the ranges' parts in it least, the rest goes to its children in the proportions found
@@ -58,7 +58,7 @@ def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) ->
 
 
 class _Ranges(NamedTuple):
-    """What the ranges want of each node of a level.
+    """Demand of the ranges on each node of a level.
 
     ``parts`` and ``gain`` are squared covariances with its count: of the ranges' parts in it, all
     together, and of one that holds it whole.  ``held`` is how many do that but do not hold its
@@ -79,7 +79,7 @@ def _leaves(edges: Integers, held: Integers, coefficients: Floats) -> _State:
 
 
 def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Floats]:
-    """Return the nodes made of pairs of those ``below``, and the share that each takes."""
+    """Nodes made of pairs of those ``below``, and the share that each takes."""
     total, weighted, error = (v[0::2] + v[1::2] for v in (below.total, below.weighted, below.error))
     # Variance that falls with that of the node's count, and variance that only grows as the
     # children's share falls: of a range that holds the node, and of all parts in it together.
@@ -105,13 +105,13 @@ def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Fl
 
 
 def _beyond(whole: Floats, part: Floats) -> Floats:
-    """Return ``whole - part``, 0 where it is but rounding: shares would magnify that."""
+    """``whole - part``, 0 where it is but rounding: shares would magnify that."""
     difference = whole - part
     return np.where(difference > 1e-9 * whole, difference, 0.0)
 
 
 def quantised(taken: Sequence[Floats], leaves: int) -> Hierarchy:
-    """Return a tree from the share that each inner node takes of what its parents leave.
+    """Tree from the share that each inner node takes of what its parents leave.
 
     Weights are whole, add up to NORM on every path, and are at least 1 for a leaf.
     """

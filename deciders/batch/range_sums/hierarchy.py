@@ -18,20 +18,20 @@ from deciders.histogram import Integers
 
 
 def level_edges(leaves: int) -> list[Integers]:
-    """Return, for each depth, where its nodes begin: halves of halves, down to single cells."""
+    """First cells of the nodes at each depth: halves of halves, down to single cells."""
     depths = (leaves - 1).bit_length() + 1
     return [np.arange(2**depth + 1) * leaves // 2**depth for depth in range(depths)]
 
 
 class Crossings:
-    """How ranges of cells lie over the nodes of one level.
+    """Ranges of cells over the nodes of one level.
 
     A range holds the nodes ``first .. last - 1`` whole; what it has left of ``first`` and right of
     ``last`` lies in one node each.
     """
 
     def __init__(self, edges: Integers, starts: Integers, stops: Integers) -> None:
-        """Find the nodes."""
+        """``starts`` and ``stops`` of the ranges, in cells; ``edges`` of the level's nodes."""
         self._edges, self._starts, self._stops = edges, starts, stops
         self.first = np.searchsorted(edges, starts)
         self.last = np.searchsorted(edges, stops, side="right") - 1
@@ -39,21 +39,21 @@ class Crossings:
         self.right = np.minimum(self.last, edges.size - 2)
 
     def held(self) -> Integers:
-        """Return how many ranges hold each node whole."""
+        """Number of ranges that hold each node whole."""
         some = self.last > self.first
         number = self._edges.size
         opened = np.bincount(self.first[some], minlength=number)
         return np.cumsum(opened - np.bincount(self.last[some], minlength=number))[:-1]
 
     def parts(self, running: Floats) -> tuple[Floats, Floats]:
-        """Return what each range has in its left and its right node, of cells' running sums."""
+        """Parts of each range in its left and its right node, of cells' running sums."""
         ends = np.minimum(self._stops, self._edges[self.first])
         left = running[ends] - running[self._starts]
         begin = np.where(self.last >= self.first, self._edges[self.last], self._stops)
         return left, running[self._stops] - running[begin]
 
     def squares(self, running: Floats) -> Floats:
-        """Return, for each node, the sum of the squares of these parts."""
+        """Sum for each node of the squares of these parts."""
         left, right = self.parts(running)
         number = self._edges.size - 1
         found: Floats = np.bincount(self.left, left**2, number).astype(np.float64)
@@ -69,7 +69,7 @@ class _Level(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """The tree, by the weights of its nodes at each depth, whole numbers >= 0.
+    """Tree, by the weights of its nodes at each depth, whole numbers >= 0.
 
     Every leaf that is a cell has a weight of at least 1, so A has full column rank; halving may
     leave a leaf without a cell, which has none.
@@ -84,14 +84,14 @@ class Hierarchy:
 
     @property
     def norm(self) -> int:
-        """The largest L1 norm of a column of A: the weights from the root down to a leaf."""
+        """Largest L1 norm of a column of A: the weights from the root down to a leaf."""
         paths = self.weights[0]
         for level in self.weights[1:]:
             paths = np.repeat(paths, 2) + level
         return int(paths[np.diff(self._edges[-1]) > 0].max())
 
     def measure(self, cells: NDArray[Any]) -> list[int]:
-        """Return ``A cells``, whole numbers for whole cells, the nodes of weight 0 left out."""
+        """``A cells``, whole numbers for whole cells, the nodes of weight 0 left out."""
         running = running_sums(cells.astype(object))
         found: list[int] = []
         for edges, weights in zip(self._edges, self.weights, strict=True):
@@ -100,7 +100,7 @@ class Hierarchy:
         return found
 
     def estimate(self, measured: Floats) -> Floats:
-        """Return ``A+ measured``, the least squares solution, in two passes (Hay et al. 2010).
+        """``A+ measured``, the least squares solution, in two passes (Hay et al. 2010).
 
         Upwards each node's total is the mean of its own measurement and of its children's sum,
         weighted by precision; downwards what a node's total differs from its children's sum is
@@ -121,7 +121,7 @@ class Hierarchy:
         return totals[np.diff(self._edges[-1]) > 0]
 
     def _by_node(self, measured: Floats) -> list[Floats]:
-        """Return measurements divided by their weights, 0 for nodes that have none."""
+        """Measurements divided by their weights, 0 for nodes that have none."""
         found, used = [], 0
         for weights in self.weights:
             level, kept = np.zeros(weights.size), weights > 0
@@ -142,7 +142,7 @@ class Hierarchy:
         return found
 
     def variances(self, starts: Integers, stops: Integers, coefficients: Floats) -> Floats:
-        """Return ``w (A'A)^-1 w'`` for ranges w of cells, each cell times its coefficient.
+        """``w (A'A)^-1 w'`` for ranges w of cells, each cell times its coefficient.
 
         Below a node the estimates have covariance C, block by block; its own measurement of weight
         m takes ``m^2 / (1 + m^2 1'C1) (C1)(C1)'`` off (Sherman and Morrison).
@@ -164,6 +164,6 @@ class Hierarchy:
 
 
 def _paired(values: Floats) -> Floats:
-    """Return the sums of neighbours two by two: what two children have together."""
+    """Sums of neighbours two by two: what two children have together."""
     found: Floats = values[0::2] + values[1::2]
     return found

@@ -22,7 +22,7 @@ Chooser = Callable[[Integers, Integers, Floats], Hierarchy]
 
 
 class Strategy(Protocol):
-    """A strategy for one workload and one public threshold.
+    """Strategy for one workload and one public threshold.
 
     Conformers: CountsStrategy, AnswersStrategy, TreeStrategy.
     """
@@ -33,15 +33,15 @@ class Strategy(Protocol):
         ...
 
     def statistics(self, counts: Integers) -> list[int]:
-        """Return ``M x``, exact."""
+        """``M x``, exact."""
         ...
 
     def answers(self, measured: Floats) -> Floats:
-        """Return the workload's answers from noisy statistics."""
+        """Workload's answers from noisy statistics."""
         ...
 
     def variances(self) -> Floats:
-        """Return the variance of each answer, per unit variance of the noise."""
+        """Variance of each answer, per unit variance of the noise."""
         ...
 
 
@@ -58,16 +58,16 @@ class CountsStrategy:
         return 1
 
     def statistics(self, counts: Integers) -> list[int]:
-        """Return ``x``."""
+        """``x``."""
         found: list[int] = counts.tolist()
         return found
 
     def answers(self, measured: Floats) -> Floats:
-        """Return ``WT measured``."""
+        """``WT measured``."""
         return self.workload.sums(self.weights * measured)
 
     def variances(self) -> Floats:
-        """Return the sums of squared weights."""
+        """Sums of squared weights."""
         return self.workload.sums(self.weights**2.0)
 
 
@@ -80,21 +80,21 @@ class AnswersStrategy:
 
     @property
     def norm(self) -> int:
-        """The largest weight times the number of ranges that it counts in."""
+        """Largest weight times the number of ranges that it counts in."""
         changed = self.weights.astype(object) * self.workload.containing
         return max(1, int(changed.max()))
 
     def statistics(self, counts: Integers) -> list[int]:
-        """Return ``WTx``."""
+        """``WTx``."""
         found: list[int] = self.workload.sums(self.weights.astype(object) * counts).tolist()
         return found
 
     def answers(self, measured: Floats) -> Floats:
-        """Return what was measured."""
+        """Measured answers."""
         return measured
 
     def variances(self) -> Floats:
-        """Return ones."""
+        """Ones."""
         return np.ones(len(self.workload.ranges))
 
 
@@ -139,17 +139,17 @@ class TreeStrategy:
         return self.hierarchy.norm * max(1, int(self.scaled.max()))
 
     def statistics(self, counts: Integers) -> list[int]:
-        """Return ``ATx`` or ``Ax``."""
+        """``ATx`` or ``Ax``."""
         running = running_sums(self.scaled.astype(object) * counts)
         return self.hierarchy.measure(np.diff(running[self.edges]))
 
     def answers(self, measured: Floats) -> Floats:
-        """Return ``W A+ measured`` or ``WT A+ measured``."""
+        """``W A+ measured`` or ``WT A+ measured``."""
         starts, stops = self.workload.over(self.edges)
         running = running_sums(self.coefficients * self.hierarchy.estimate(measured))
         found: Floats = running[stops] - running[starts]
         return found
 
     def variances(self) -> Floats:
-        """Return ``w (A'A)^-1 w'`` of each row of W or WT."""
+        """``w (A'A)^-1 w'`` of each row of W or WT."""
         return self.hierarchy.variances(*self.workload.over(self.edges), self.coefficients)

@@ -41,14 +41,14 @@ class RangeSumMechanism(ABC):
     id: ClassVar[str]
 
     def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
-        """Return the budget of one threshold, ``rho epsilon``, and of the noise added after it."""
+        """Budget of one threshold, ``rho epsilon``, and of the noise added after it."""
         budget = budget_of(epsilon)
         spent = exact(self.truncation.share) * budget
         return spent, budget - spent
 
     @abstractmethod
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
-        """Return epsilon-DP answers (guarantee and source in each conformer)."""
+        """Epsilon-DP answers (guarantee and source in each conformer)."""
 
     def noise_law(self, epsilon: Number) -> None:
         """Nothing: how much truncation and buckets take away depends on the rows."""
@@ -56,19 +56,19 @@ class RangeSumMechanism(ABC):
 
     @abstractmethod
     def variances(self, threshold: int, epsilon: Number) -> Floats:
-        """Return the variance of each answer, given the threshold."""
+        """Variance of each answer, given the threshold."""
 
     @abstractmethod
     def untruncated_scale(self, epsilon: Number) -> Fraction:
-        """Return the largest noise scale of the answers: that without truncation."""
+        """Largest noise scale of the answers: that without truncation."""
 
     def largest_scale(self, epsilon: Number) -> Fraction:
-        """Return a bound on the noise scales that ``release`` draws; public."""
+        """Bound on the noise scales that ``release`` draws; public."""
         of_threshold = self.truncation.largest_scale(self.budgets(epsilon)[0])
         return max(of_threshold, self.untruncated_scale(epsilon))
 
     def errors(self, histogram: Histogram, threshold: int, epsilon: Number) -> Floats:
-        """Return each answer's expected squared error, given the threshold (Wu 2019, A.3, A.4).
+        """Each answer's expected squared error, given the threshold (Wu 2019, A.3, A.4).
 
         The square of the bias ``W(D - T)x`` plus the variance: not private, for analysis.
         """
@@ -78,7 +78,7 @@ class RangeSumMechanism(ABC):
         return squares + self.variances(threshold, epsilon)
 
     def law(self, histogram: Histogram, epsilon: Number) -> dict[int, float]:
-        """Return the thresholds and their chances: not private, for analysis."""
+        """Thresholds and their chances: not private, for analysis."""
         buckets = self.workload.buckets
         law = self.truncation.law(buckets.counts(histogram), buckets, self.budgets(epsilon)[0])
         found: dict[int, float] = {}
@@ -102,13 +102,13 @@ class SingleQueries(RangeSumMechanism):
     id: ClassVar[str] = "sqm"
 
     def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
-        """Return the budgets of one range."""
+        """Budgets of one range."""
         spent, rest = RangeSumMechanism.budgets(self, epsilon)
         ranges = len(self.workload.ranges)
         return spent / ranges, rest / ranges
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
-        """Return epsilon-DP answers."""
+        """Epsilon-DP answers."""
         spent, rest = self.budgets(epsilon)
         buckets = self.workload.buckets
         counts = buckets.counts(histogram)
@@ -122,13 +122,13 @@ class SingleQueries(RangeSumMechanism):
         return BatchOutput.of(drawn, thresholds, deviations)
 
     def variances(self, threshold: int, epsilon: Number) -> Floats:
-        """Return the variances of the ranges' own noises."""
+        """Variances of the ranges' own noises."""
         rest = self.budgets(epsilon)[1]
         clamped = np.maximum(1, np.minimum(self.workload.tops, threshold))
         return np.array([noise_variance(t / rest) for t in clamped.tolist()])
 
     def untruncated_scale(self, epsilon: Number) -> Fraction:
-        """Return the scale for the range with the largest weight."""
+        """Scale for the range with the largest weight."""
         return max(1, int(self.workload.tops.max())) / self.budgets(epsilon)[1]
 
 
@@ -143,10 +143,10 @@ class MatrixMechanism(RangeSumMechanism):
 
     @abstractmethod
     def strategy(self, weights: Integers) -> Strategy:
-        """Return what is measured when rows count by ``weights``, the diagonal of T."""
+        """Strategy when rows count by ``weights``, the diagonal of T."""
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> BatchOutput:
-        """Return epsilon-DP answers."""
+        """Epsilon-DP answers."""
         spent, rest = self.budgets(epsilon)
         buckets = self.workload.buckets
         counts = buckets.counts(histogram)
@@ -159,12 +159,12 @@ class MatrixMechanism(RangeSumMechanism):
         return BatchOutput.of(answers, (threshold,), deviations)
 
     def variances(self, threshold: int, epsilon: Number) -> Floats:
-        """Return the strategy's variances times that of its noise."""
+        """Strategy's variances times that of its noise."""
         strategy = self.strategy(self.workload.weights(threshold))
         return strategy.variances() * noise_variance(strategy.norm / self.budgets(epsilon)[1])
 
     def untruncated_scale(self, epsilon: Number) -> Fraction:
-        """Return the scale at the strategy's norm when no weight is clamped."""
+        """Scale at the strategy's norm when no weight is clamped."""
         weights = self.workload.weights(self.workload.buckets.top)
         return self.strategy(weights).norm / self.budgets(epsilon)[1]
 
@@ -176,7 +176,7 @@ class IdentityMechanism(MatrixMechanism):
     id: ClassVar[str] = "identity"
 
     def strategy(self, weights: Integers) -> Strategy:
-        """Return the counts."""
+        """Counts."""
         return CountsStrategy(self.workload, weights)
 
 
@@ -187,7 +187,7 @@ class WorkloadMechanism(MatrixMechanism):
     id: ClassVar[str] = "workload"
 
     def strategy(self, weights: Integers) -> Strategy:
-        """Return the answers."""
+        """Answers."""
         return AnswersStrategy(self.workload, weights)
 
 
@@ -198,7 +198,7 @@ class TruncationIndependent(MatrixMechanism):
     id: ClassVar[str] = "timm"
 
     def strategy(self, weights: Integers) -> Strategy:
-        """Return a tree of sums."""
+        """Tree of sums."""
         return TreeStrategy.of_sums(self.workload, weights)
 
 
@@ -209,5 +209,5 @@ class TruncationAware(MatrixMechanism):
     id: ClassVar[str] = "tamm"
 
     def strategy(self, weights: Integers) -> Strategy:
-        """Return a tree of counts."""
+        """Tree of counts."""
         return TreeStrategy.of_counts(self.workload, weights)

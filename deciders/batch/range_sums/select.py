@@ -1,4 +1,4 @@
-"""Which mechanism to use for a batch of range sums, judged on public data."""
+"""Choice of the mechanism for a batch of range sums, judged on public data."""
 
 import math
 from collections.abc import Iterable
@@ -41,14 +41,14 @@ MECHANISMS: dict[str, type[RangeSumMechanism]] = {
 
 
 class RankingRow(NamedTuple):
-    """A mechanism and its expected total squared error."""
+    """Mechanism and its expected total squared error."""
 
     error: float
     mechanism: RangeSumMechanism
 
 
 def proposals(buckets: Buckets, public: Histogram) -> tuple[Truncation, ...]:
-    """Return truncations whose parameters come from public data alone (ours), none among them.
+    """Truncations whose parameters come from public data alone (ours), none among them.
 
     Rungs ascend from the median of the copy's positive values to the bound, in 32 steps at most,
     and a part 1/4, 1/8, ... of the rows is to be clamped, down to one row of the copy's.
@@ -79,7 +79,7 @@ def ranking(
     epsilon: Number,
     truncations: Iterable[Truncation] | None = None,
 ) -> list[RankingRow]:
-    """Return all mechanisms with all ``truncations``, least expected error on ``public`` first.
+    """All mechanisms with all ``truncations``, least expected error on ``public`` first.
 
     ``public`` is a synthetic table's histogram: a choice made on the private one would have to be
     paid for.  By default the truncations are ``proposals``.
@@ -102,5 +102,5 @@ def ranking(
 
 
 def best(workload: RangeSums, public: Histogram, epsilon: Number) -> RangeSumMechanism:
-    """Return the mechanism and truncation with the least expected error on ``public``."""
+    """Mechanism and truncation with the least expected error on ``public``."""
     return ranking(workload, public, epsilon)[0].mechanism

@@ -27,7 +27,7 @@ _HIGHEST = 2.0**62
 
 
 class Truncation(Protocol):
-    """A way to a threshold, as a frozen value.
+    """Way to a threshold, as a frozen value.
 
     Conformers: NoTruncation, SparseVectorTruncation, RecursiveTruncation.  ``share`` (the paper's
     rho) is the part of a release's budget that it spends.
@@ -43,15 +43,15 @@ class Truncation(Protocol):
     def threshold(
         self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
     ) -> int:
-        """Return a ``budget``-DP threshold, 1 to ``top``; at ``top`` nothing is truncated."""
+        """``budget``-DP threshold, 1 to ``top``; at ``top`` nothing is truncated."""
         ...
 
     def largest_scale(self, budget: Fraction) -> Fraction:
-        """Return the largest noise scale that ``threshold`` draws; public."""
+        """Largest noise scale that ``threshold`` draws; public."""
         ...
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Return thresholds up to ``buckets.top`` and their chances: not private, for analysis."""
+        """Thresholds up to ``buckets.top`` and their chances: not private, for analysis."""
         ...
 
 
@@ -69,15 +69,15 @@ class NoTruncation:
     def threshold(
         self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
     ) -> int:
-        """Return ``top``."""
+        """``top``."""
         return top
 
     def largest_scale(self, budget: Fraction) -> Fraction:
-        """Return 0: nothing is drawn."""
+        """0: nothing is drawn."""
         return Fraction(0)
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Return the one threshold that truncates nothing."""
+        """One threshold that truncates nothing."""
         return ((buckets.top, 1.0),)
 
 
@@ -115,7 +115,7 @@ class SparseVectorTruncation:
             raise ParameterError("rungs must grow by a factor above 1")
 
     def rungs(self, top: int) -> list[int]:
-        """Return the rungs below ``top``: at ``top`` nothing is truncated anyway."""
+        """Rungs below ``top``: at ``top`` nothing is truncated anyway."""
         growth, rung, found = exact(self.growth), exact(self.start), []
         while rung < top:
             found.append(max(1, math.floor(rung)))
@@ -123,7 +123,7 @@ class SparseVectorTruncation:
         return sorted(set(found))
 
     def _surpluses(self, counts: Integers, buckets: Buckets, rungs: list[int]) -> list[int]:
-        """Return ``g_j`` of each rung."""
+        """``g_j`` of each rung."""
         kept = exact(self.kept)
         below = np.concatenate(([0], np.cumsum(counts)))
         held = below[np.searchsorted(buckets.ends, rungs, side="right")]
@@ -138,7 +138,7 @@ class SparseVectorTruncation:
     def threshold(
         self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
     ) -> int:
-        """Return the first rung whose noisy surplus reaches the noisy threshold, else ``top``."""
+        """First rung whose noisy surplus reaches the noisy threshold, else ``top``."""
         rungs = self.rungs(top)
         once, each = self._scales(budget)
         needed = noise.laplace(0, once)
@@ -148,11 +148,11 @@ class SparseVectorTruncation:
         return top
 
     def largest_scale(self, budget: Fraction) -> Fraction:
-        """Return the scale of each rung's noise."""
+        """Scale of each rung's noise."""
         return max(self._scales(budget))
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Return the rungs' chances: an integral over the threshold's noise."""
+        """Rungs' chances: an integral over the threshold's noise."""
         rungs = self.rungs(buckets.top)
         once, each = map(as_float, self._scales(budget))
         # Half a unit, since whole numbers are compared and the integral takes noise as continuous.
@@ -200,7 +200,7 @@ class RecursiveTruncation:
         probability(self.share, "the threshold's share of the budget")
 
     def index(self, counts: Integers, buckets: Buckets, budget: Fraction) -> int:
-        """Return the least i such that at most i rows have a level above i."""
+        """Least i such that at most i rows have a level above i."""
         beta = as_float(exact(self.rate) * budget)
         start = as_float(exact(self.start))
         heights = np.log(np.maximum(buckets.ends, start) / start)
@@ -209,7 +209,7 @@ class RecursiveTruncation:
         return int(np.maximum(levels, rows - np.cumsum(counts)).min(initial=rows))
 
     def at(self, index: float, top: int, budget: Fraction) -> int:
-        """Return the threshold of a noisy index, 1 to ``top``."""
+        """Threshold of a noisy index, 1 to ``top``."""
         height = as_float(exact(self.offset) + exact(self.rate) * budget * Fraction(index))
         start = as_float(exact(self.start))
         if height >= math.log(top / start):
@@ -219,16 +219,16 @@ class RecursiveTruncation:
     def threshold(
         self, counts: Integers, buckets: Buckets, top: int, budget: Fraction, noise: Noise
     ) -> int:
-        """Return the threshold of the noisy index."""
+        """Threshold of the noisy index."""
         index = self.index(counts, buckets, budget)
         return self.at(noise.laplace(index, 1 / budget), top, budget)
 
     def largest_scale(self, budget: Fraction) -> Fraction:
-        """Return the scale of the index's noise."""
+        """Scale of the index's noise."""
         return 1 / budget
 
     def law(self, counts: Integers, buckets: Buckets, budget: Fraction) -> Law:
-        """Return thresholds and their chances, indices taken together in cells, at their means.
+        """Thresholds and their chances, indices taken together in cells, at their means.
 
         Chances are exact, that of ``top`` with them; within a cell thresholds differ by a tenth.
         Upwards cells go on as far as ``top``, since squares of thresholds grow nearly as fast as
@@ -250,12 +250,12 @@ class RecursiveTruncation:
 
 
 def _beyond(distance: int, rate: float) -> float:
-    """Return ``Pr[Z >= distance]``, ``distance >= 0``, Z discrete Laplace of scale ``1 / rate``."""
+    """``Pr[Z >= distance]``, ``distance >= 0``, Z discrete Laplace of scale ``1 / rate``."""
     return math.exp(-distance * rate) / (1 + math.exp(-rate))
 
 
 def _cell(low: int, high: int, rate: float) -> tuple[float, float]:
-    """Return ``Pr[low <= Z < high]``, ``low >= 0``, and the mean of Z there."""
+    """``Pr[low <= Z < high]``, ``low >= 0``, and the mean of Z there."""
     chance = _beyond(low, rate) * -math.expm1(-(high - low) * rate)
     mean, missing = (n / math.expm1(min(n * rate, _LARGE)) for n in (1, high - low))
     return chance, low + mean - missing

@@ -39,7 +39,7 @@ class Buckets:
         return self.ends[-1]
 
     def counts(self, histogram: Histogram) -> Integers:
-        """Return the vector form ``x``: how many rows each bucket holds."""
+        """Vector form ``x``: how many rows each bucket holds."""
         places = np.searchsorted(np.array(self.ends), histogram.values)
         held = np.zeros(len(self.ends), np.int64)
         np.add.at(held, np.minimum(places, held.size - 1), histogram.counts)
@@ -48,7 +48,7 @@ class Buckets:
 
 @dataclass(frozen=True, eq=False)
 class RangeSums:
-    """The workload W: for each range ``(start, stop)`` the sum over the buckets start .. stop - 1.
+    """Workload W: for each range ``(start, stop)`` the sum over the buckets start .. stop - 1.
 
     W is never written out: sums come from running sums, and what one row may change from counts
     of how many ranges contain its bucket.
@@ -80,24 +80,24 @@ class RangeSums:
 
     @cached_property
     def containing(self) -> Integers:
-        """How many ranges contain each bucket: the column norms of W."""
+        """Number of ranges that contain each bucket: the column norms of W."""
         number = len(self.buckets.ends) + 1
         opened = np.bincount(self.starts, minlength=number)
         return np.cumsum(opened - np.bincount(self.stops, minlength=number))[:-1]
 
     def weights(self, threshold: int) -> Integers:
-        """Return the diagonal of T: ends clamped to ``threshold``, 0 where no range looks."""
+        """Diagonal of T: ends clamped to ``threshold``, 0 where no range looks."""
         clamped = np.minimum(self.buckets.ends, threshold)
         return np.where(self.containing > 0, clamped, 0)
 
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return ``W values``, exact for an array of Python integers."""
+        """``W values``, exact for an array of Python integers."""
         running = running_sums(values)
         found: NDArray[Any] = running[self.stops] - running[self.starts]
         return found
 
     def answers(self, counts: Integers, thresholds: int | Integers | None = None) -> Exact:
-        """Return the exact sums ``WDx``, or ``WTx`` clamped to one threshold or to one each."""
+        """Exact sums ``WDx``, or ``WTx`` clamped to one threshold or to one each."""
         ends = np.array(self.buckets.ends)
         clamp = np.asarray(self.buckets.top if thresholds is None else thresholds)
         above = np.clip(np.searchsorted(ends, clamp, side="right"), self.starts, self.stops)
@@ -108,18 +108,18 @@ class RangeSums:
         return found
 
     def edges(self, weights: Integers | None = None) -> Integers:
-        """Return where buckets begin that some range, or a step of ``weights``, tells apart."""
+        """First buckets of the cells that some range, or a step of ``weights``, tells apart."""
         found = [self.starts, self.stops, np.array([0, len(self.buckets.ends)])]
         if weights is not None:
             found.append(np.flatnonzero(np.diff(weights)) + 1)
         return np.unique(np.concatenate(found))
 
     def over(self, edges: Integers) -> tuple[Integers, Integers]:
-        """Return the starts and stops of the ranges, counted in cells that begin at ``edges``."""
+        """Starts and stops of the ranges, counted in cells that begin at ``edges``."""
         return np.searchsorted(edges, self.starts), np.searchsorted(edges, self.stops)
 
 
 def running_sums(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the sums of the first 0, 1, 2, ... values, of their type."""
+    """Sums of the first 0, 1, 2, ... values, of their type."""
     found: NDArray[Any] = np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
     return found
