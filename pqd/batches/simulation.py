@@ -124,10 +124,10 @@ def chosen(
     least = f"{number_text(errors[taken] * float(unit), 3)} on average"
     if len(plans) == 1:
         return Chosen(
-            plans[taken], f"named by the caller; rehearsed, it errs by {least}", errors, stage.size
+            plans[taken], f"named by the caller; simulated error {least}", errors, stage.size
         )
     others = sorted((e, n) for n, e in errors.items() if n != taken)
     against = ", ".join(f"{n} {number_text(e * float(unit), 3)}" for e, n in others)
     rivals = f", against {against}" if against else ""
-    reason = f"rehearsed on the synthetic table, it errs least: by {least}{rivals}"
+    reason = f"smallest simulated error: {least}{rivals}"
     return Chosen(plans[taken], reason, errors, stage.size)

@@ -86,9 +86,9 @@ def planned(
     parts += unproved
     if low:
         least = max(q.taken.tau_min or 0 for q in low)
-        parts.append(f"tau is BELOW {threshold_text(least)}, the least that means something")
+        parts.append(f"NOT reliable: the tolerance must be {threshold_text(least)} or more")
         needed = max(q.taken.epsilon_needed or 0 for q in low)
-        parts.append(f"about epsilon {budget_text(needed)} would do" if needed else "raise tau")
+        parts.append(f"about epsilon {budget_text(needed)} would do" if needed else "raise it")
     elif not unproved:
         parts.append("decidable")
     parts.append(f"by {', '.join(sorted({q.choice.taken.decider.id for q in verdicts}))}")

@@ -122,13 +122,13 @@ def _remarks(plan: ReleasePlan) -> Iterator[str]:
     for one in plan.batches:
         if one.choice.error >= one.choice.size / 2 > 0:
             yield (
-                f"{one.batch.name}: rehearsed, the answers err by half their size or more: at this "
-                "epsilon they say little; ask fewer queries, or raise epsilon."
+                f"{one.batch.name}: the simulated error is at least half the size of the answers: "
+                "at this epsilon they say little; ask fewer queries, or raise epsilon."
             )
         if one.passed:
             yield (
-                f"{one.batch.name}: of all mechanisms only those were weighed that tell no classes "
-                f"of rows apart, as {one.passed}."
+                f"{one.batch.name}: of all mechanisms only those were weighed that need no row "
+                f"classes, as {one.passed}."
             )
         if note := one.batch.plan.note:
             yield f"{one.batch.name}: {note}"

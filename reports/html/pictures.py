@@ -57,7 +57,7 @@ def band(scale: Scale, low: float, high: float) -> Band:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalPicture:
-    """The tolerance around a synthetic answer, and the least tolerance that means something.
+    """The tolerance around a synthetic answer, and the effectiveness threshold.
 
     ``claim`` is what the verdict says of the private answer: inside, outside, open, or none.
     ``least`` is missing where the threshold is not known or infinite; ``beyond`` says that it is
@@ -88,7 +88,7 @@ def interval_picture(
     texts = [number_text(value, 9) for value in (ends[0], answer, ends[1])]
     label = f"Synthetic answer {texts[1]}, tolerance from {texts[0]} to {texts[2]}"
     if known:
-        label += f"; the least tolerance that means something is {threshold_text(least)}"
+        label += f"; the effectiveness threshold is {threshold_text(least)}"
     return IntervalPicture(
         claim=claim,
         inside=inside,

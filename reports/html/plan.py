@@ -94,9 +94,9 @@ def _block(entries: Sequence[PlannedQuery]) -> dict[str, Any]:
         "columns": (
             "Synthetic",
             "Tolerance",
-            "Least tau",
+            "Threshold",
             "Wrong at most",
-            "Epsilon for tau, about",
+            "Epsilon needed, about",
         ),
         "deciders": f"{deciders} would decide",
         "marks": (),

@@ -117,7 +117,7 @@ def block(verdicts: Sequence[Verdict]) -> dict[str, Any]:
         **blocked(verdicts, [(verdict.standing, _group(verdict)) for verdict in verdicts]),
         "kind": WORDS[worst_first([verdict.standing for verdict in verdicts])],
         "tally": tally_view(tally(verdict.standing for verdict in verdicts)),
-        "columns": ("p", "Synthetic", "Tolerance", "Least tau", "Margin"),
+        "columns": ("p", "Synthetic", "Tolerance", "Threshold", "Margin"),
         "deciders": f"decided by {deciders}",
         "marks": sorted({mark for verdict in verdicts for mark in marks(verdict)}),
     }

@@ -22,7 +22,7 @@ _COLUMNS = (
     ("p", "---:"),
     ("synthetic answer", "---:"),
     ("tolerance", "---:"),
-    ("least tau", "---:"),
+    ("threshold", "---:"),
 )
 
 

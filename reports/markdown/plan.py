@@ -21,8 +21,8 @@ _COLUMNS = (
     ("tolerance", "---:"),
     ("decider", "---"),
 )
-_BUDGETED = (("budget", "---"), ("least tau", "---:"), ("wrong at most", "---:"))
-_NEEDED = (("epsilon for tau, about", "---:"),)
+_BUDGETED = (("budget", "---"), ("threshold", "---:"), ("wrong at most", "---:"))
+_NEEDED = (("epsilon needed, about", "---:"),)
 
 
 def render(plan: PlanReport) -> Iterator[str]:

@@ -38,7 +38,7 @@ _BATCHES = (
     ("queries", "---:"),
     ("epsilon", "---:"),
     ("mechanism", "---"),
-    ("mean error, rehearsed", "---:"),
+    ("simulated error", "---:"),
 )
 
 

@@ -32,5 +32,5 @@ def _queries(plan: PlanReport) -> Table:
         ]
         for query in plan.queries
     ]
-    titles = ("synthetic answer", "tolerance", "least tau", "epsilon for tau, about")
+    titles = ("synthetic answer", "tolerance", "threshold", "epsilon needed, about")
     return Table((("budget", ""), ("query", ""), *numbers(titles)), rows)

@@ -58,5 +58,5 @@ def _batches(report: ReleaseReport) -> Table:
         ]
         for batch in report.batches
     ]
-    titles = ("queries", "epsilon", "mean error, rehearsed")
+    titles = ("queries", "epsilon", "simulated error")
     return Table((("batch", ""), *numbers(titles), ("mechanism", "")), batches)

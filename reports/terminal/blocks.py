@@ -37,7 +37,7 @@ def group_lines(verdicts: Sequence[Verdict], screen: Screen) -> Iterator[Text]:
         parts = "   ".join(group_parts(verdict, screen.sign))
         line = Text.assemble((f"{badge:<5}", BADGES[badge]), parts)
         if verdict.epsilon and verdict.decidable is False:
-            line.append(f"   least tau {threshold_text(verdict.tau_min)}", style="yellow")
+            line.append(f"   threshold {threshold_text(verdict.tau_min)}", style="yellow")
         yield from screen.wrapped(line)
     deciders = ", ".join(sorted({verdict.decider for verdict in verdicts}))
     yield from screen.indented(f"decided by {deciders}", "dim")

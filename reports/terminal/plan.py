@@ -61,7 +61,7 @@ def _head(query: PlannedQuery) -> Text:
         return Text.assemble(("OK   ", "bold green"), name)
     needed = budget_text(query.chosen.epsilon_needed)
     remedy = "no epsilon would do" if needed == "none" else f"about epsilon {needed} would do"
-    told = proof_sentence(query.chosen) or f"tau below threshold; {remedy}"
+    told = proof_sentence(query.chosen) or f"tolerance below the threshold; {remedy}"
     return Text.assemble(("LOW  ", "bold yellow"), name, (f"   {told}", "yellow"))
 
 
@@ -70,18 +70,18 @@ def _line(query: PlannedQuery, candidate: CandidateFacts) -> Text:
     taken = candidate.decider == query.decider
     parts = [f"{'>' if taken else ' '} {candidate.decider}: "]
     if candidate.tau_min is not None:
-        parts.append(f"least tau {threshold_text(candidate.tau_min)}, ")
+        parts.append(f"threshold {threshold_text(candidate.tau_min)}, ")
         parts.append(f"false no {share_text(candidate.false_no)}, ")
         parts.append(f"false yes {share_text(candidate.false_yes)}, ")
-    parts.append(f"epsilon for tau about {budget_text(candidate.epsilon_needed)}")
+    parts.append(f"epsilon needed about {budget_text(candidate.epsilon_needed)}")
     return Text("".join(parts), style="bold" if taken else "")
 
 
 def _table(query: PlannedQuery, *, with_budget: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("     decider", no_wrap=True)
-    titles = ["least tau", "false no", "false yes"] if with_budget else []
-    for title in [*titles, "epsilon for tau, about"]:
+    titles = ["threshold", "false no", "false yes"] if with_budget else []
+    for title in [*titles, "epsilon needed, about"]:
         table.add_column(title, justify="right")
     for candidate in query.candidates:
         taken = candidate.decider == query.decider

@@ -26,7 +26,9 @@ def headline(report: AuditReport) -> tuple[str, str]:
     if trusted == total:
         title = "The answer can be trusted" if total == 1 else f"All {total} answers can be trusted"
     elif total == 1:
-        title = "The answer is off" if counts["not trusted"] else "The answer is undecided"
+        title = "The answer cannot be trusted"
+        if counts["undecided"]:
+            title = "Whether the answer can be trusted is undecided"
     else:
         some = f"{trusted:,}" if trusted else "None"
         title = f"{some} of {counted(total, 'answer')} can be trusted"
@@ -59,8 +61,9 @@ def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[str]:
     for alpha in sorted({verdict.alpha for verdict in verdicts}):
         level = number_text(float(alpha) * 100, 3)
         yield (
-            f"Undecided: p above {level} %, or no p-value. Least tau: from it on a verdict errs "
-            f"with at most {level} % where the answers agree or lie 2 tau apart."
+            f"Undecided: p above {level} %, or no p-value. Reliable: wrong at most {level} % of "
+            "the time on test tables made from the copy: those whose answer is the copy's, and "
+            "those whose answer is two tolerances away."
         )
     for note in notes:
         yield visible(note)

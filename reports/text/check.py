@@ -188,7 +188,7 @@ def _next_step(entry: CheckResult) -> str | None:
             return 'the answers are close; if they should be, set expect = "close"'
         accept = 'a larger tau or severity = "warn"' if entry.gate == "fail" else "a larger tau"
         return (
-            f"do not rely on this query on {_tables(entry.verdicts, 'the synthetic table')}; make "
+            f"do not rely on this query on {_tables(entry.verdicts, 'the copy')}; make "
             f"that table better, or accept the gap with {accept}"
         )
     # The message of an error says itself what to do.
@@ -206,7 +206,7 @@ def _verdicts(report: CheckReport) -> list[Verdict]:
 
 def cost_lines(report: CheckReport) -> Iterator[str]:
     """Yield what the run spent, or would spend if it is dry, and what is charged only once."""
-    public = _tables(_verdicts(report), f"the synthetic data of {visible(report.spec)}")
+    public = _tables(_verdicts(report), f"the copies of {visible(report.spec)}")
     # A run that stopped early does not know it.
     private = visible(report.private) or "the private table"
     first, *others = cost_sentences(report.cost, f"{private}, compared with {public}")

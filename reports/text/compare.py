@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import number_text, p_value_text, percent, share_text, threshold_text
-from reports.text.query import question
+from reports.text.query import distance_text, question
 from reports.text.refusals import refused_lead
 from reports.text.words import counted, listed
 
@@ -107,17 +108,24 @@ def query_sentences(query: ComparedQuery) -> Iterator[str]:
     yield question(query.aggregate, query.attribute, query.p, query.where)
     if query.estimate is not None:
         yield f"private answer about {number_text(query.estimate)}{_ends(query.low, query.high)}"
-    yield f"released by {query.estimator}: {query.reason}"
+    yield f"estimated by {query.estimator}: {query.reason}"
     others = ", ".join(f"{facts.estimator} {share_text(facts.error)}" for facts in query.estimators)
-    yield f"wrong on public stand-ins at most: {others}"
+    yield f"wrong at most, on test tables made from the copies: {others}"
     if query.tau_min is not None:
-        yield f"means something from tau {threshold_text(query.tau_min)} at this epsilon"
+        yield reliable_text(query.tau_min)
     if query.replayed:
         yield "replayed: it was paid for before"
 
 
+def reliable_text(threshold: float) -> str:
+    """Tolerances at which an estimator is reliable."""
+    if math.isinf(threshold):
+        return "reliable at no tolerance at this epsilon"
+    return f"reliable for tolerances of {threshold_text(threshold)} or more"
+
+
 def cell_sentence(cell: Cell, query: ComparedQuery, sign: str = "±") -> str:
-    """Return what the release says of one candidate."""
+    """Verdict on one candidate, and how far it is off."""
     verdict = {
         "trusted": "YES, within tolerance",
         "not trusted": "NO, outside tolerance",
@@ -131,9 +139,8 @@ def cell_sentence(cell: Cell, query: ComparedQuery, sign: str = "±") -> str:
     if cell.gap is not None:
         parts.append(f"gap about {number_text(cell.gap, 4)}{_ends(cell.gap_low, cell.gap_high)}")
     elif cell.margin is not None:
-        rows = cell.margin if cell.outcome == "yes" else 1 - cell.margin
-        one = "person" if query.counted == "people" else "row"
-        parts.append(f"about {rows:,} {one if rows == 1 else query.counted} from the other verdict")
+        distance = distance_text(cell.margin, cell.outcome, query.counted)
+        parts.append(f"about {distance} away from the opposite verdict")
     return "; ".join(parts)
 
 

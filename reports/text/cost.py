@@ -41,12 +41,12 @@ def _rule_words(cost: Cost) -> str:
     if not parts:
         return ""
     if cost.rule == "optimal":
-        return f" ({sum(sizes)} questions, optimal composition)"
+        return f" ({sum(sizes)} queries, optimal composition)"
     if max(sizes) > 1:
         shared = max(parts, key=lambda group: len(group.ids))
         if len(parts) == 1:
-            return f" once for {len(shared.ids)} disjoint questions (parallel composition)"
-        return f" for {sum(sizes)} questions in {len(parts)} disjoint groups (parallel composition)"
+            return f" once for {len(shared.ids)} disjoint queries (parallel composition)"
+        return f" for {sum(sizes)} queries in {len(parts)} disjoint groups (parallel composition)"
     if len(parts) > 1 and len({group.epsilon for group in parts}) == 1:
         return f" = {len(parts)} x {epsilon_text(parts[0].epsilon)}"
     return ""

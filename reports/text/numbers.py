@@ -49,6 +49,11 @@ def share_text(probability: float | None) -> str:
     return f"{100 * probability:.1f} %"
 
 
+def share_words(probability: float | None) -> str:
+    """Probability within a sentence, such as ``under 0.1 %``."""
+    return share_text(probability).replace("< ", "under ").replace("> ", "over ")
+
+
 def threshold_text(tau: float | None) -> str:
     """Return an effectiveness threshold, ``none`` where no tau suffices."""
     if tau is None:

@@ -20,14 +20,14 @@ def headline(plan: PlanReport) -> tuple[str, str]:
     if not total:
         return "No query was planned", "There is nothing to tell."
     if plan.epsilon is None:
-        title = f"What {counted(total, 'question')} would need"
-        lead = "Each needs about the epsilon shown for its tolerance to be decided."
+        title = f"What {counted(total, 'query', 'queries')} would need"
+        lead = "Beside each stands about the epsilon at which its tolerance can be decided."
         return title, lead + refused_lead(plan.refused)
     enough = sum(entry.decidable is True for entry in plan.queries)
     each = epsilon_text(plan.epsilon)
     price = epsilon_text(plan.epsilon * total if plan.price is None else plan.price)
     some = "All" if enough == total > 1 else f"{enough:,} of" if enough else "None of"
-    title = f"{some} {counted(total, 'question')} can be decided at epsilon {each} each"
+    title = f"{some} {counted(total, 'query', 'queries')} can be decided at epsilon {each} each"
     lead = f"An audit of all of them would cost epsilon {price} in total."
     return title, lead + refused_lead(plan.refused)
 
@@ -41,8 +41,10 @@ def reading(plan: PlanReport) -> Iterator[str]:
     level = number_text(float(plan.alpha) * 100, 3)
     errors = " (false no, false yes)" if plan.epsilon is not None else ""
     yield (
-        f"Decidable: at most {level} % wrong{errors} at this tau where the answers agree or lie "
-        "2 tau apart, on stand-ins made from the synthetic table. Epsilon for tau is the worst of "
-        "several shapes that the private table might have; no bound."
+        f"Decidable: wrong at most {level} % of the time{errors} on test tables made from the "
+        "copy: those whose answer is the copy's, and those whose answer is two tolerances away. "
+        "Threshold: the smallest tolerance that is decidable at this epsilon. Epsilon needed: for "
+        "this tolerance, on the worst of several shapes that the private table might have; it may "
+        "be more."
     )
     yield from map(visible, plan.notes)

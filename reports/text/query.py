@@ -11,9 +11,10 @@ from reports.text.numbers import (
     budget_text,
     number_text,
     p_value_text,
-    share_text,
+    share_words,
     threshold_text,
 )
+from reports.text.words import counted
 
 if TYPE_CHECKING:
     from reports.models.audit import CandidateFacts, QueryFacts, Verdict
@@ -45,11 +46,11 @@ def tolerance(verdict_tau: float, stated: str, sign: str) -> str:
 
 
 def proof_sentence(facts: CandidateFacts) -> str | None:
-    """Return why verdicts of a decider stay undecided, None where both can have a p-value."""
+    """Why verdicts of a decider stay undecided, None where both can have a p-value."""
     if len(facts.proves) == 2:
         return None
     if not facts.proves:
-        return f"{facts.decider} gives no p-value, so its verdicts are never decided; auto decides"
+        return f"{facts.decider} gives no p-value, so its verdicts stay undecided; auto decides"
     (able,) = facts.proves
     return f"{facts.decider} gives a p-value for a {able} alone; auto decides either way"
 
@@ -79,60 +80,67 @@ def _short(value: float) -> float:
 
 
 def margin_sentence(verdict: Verdict) -> str | None:
-    """Return the released margin in plain words, None without one."""
+    """Released margin in plain words, None without one."""
     if verdict.margin is None:
         return None
-    rows = verdict.margin if verdict.outcome == "yes" else 1 - verdict.margin
-    one = "person" if verdict.counted == "people" else "row"
-    people = f"1 {one}" if rows == 1 else f"{rows:,} {verdict.counted}"
-    return f"about {people} would have to be added or removed to change this answer"
+    distance = distance_text(verdict.margin, verdict.outcome, verdict.counted)
+    return f"about {distance} away from the opposite verdict"
+
+
+def distance_text(margin: int, outcome: str, unit: str) -> str:
+    """Distance to the opposite verdict in people, or in rows, such as ``22 people``."""
+    rows = margin if outcome == "yes" else 1 - margin
+    return counted(rows, "person" if unit == "people" else "row", unit)
 
 
 def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
-    """Return what tau is worth with the decider taken, and whether it is enough."""
-    candidate, amount = facts.chosen, number_text(facts.tau)
-    least, unproved = candidate.tau_min, proof_sentence(candidate)
-    if unproved:
+    """Tolerances at which the decider taken is reliable, and whether this one is among them."""
+    chosen, amount = facts.chosen, number_text(facts.tau)
+    threshold = chosen.tau_min
+    if unproved := proof_sentence(chosen):
         return unproved, False
-    if least is None:
-        return f"{candidate.decider}: the least tau that means something is not known", True
+    if threshold is None:
+        return f"{chosen.decider}: from which tolerance on it is reliable is not known", True
+    least = threshold_text(threshold)
     if facts.decidable:
-        times = facts.tau / least if least else 0.0
-        share = f" ({amount} is {number_text(times, 3)} times that)" if times >= 1 else ""
-        return f"means something from tau {threshold_text(least)} at this epsilon{share}", True
-    if math.isinf(least):
-        return f"no tau means anything with {candidate.decider} at this epsilon", False
-    needed = candidate.epsilon_needed
-    remedy = "raise tau"
+        if facts.tau < threshold:
+            return f"reliable at this tolerance, {amount}", True
+        return f"reliable for tolerances of {least} or more; yours is {amount}", True
+    if math.isinf(threshold):
+        text = f"no tolerance is large enough for {chosen.decider} at this epsilon"
+        return f"NOT reliable: {text}", False
+    needed = chosen.epsilon_needed
+    remedy = "raise it"
     if needed is not None and not math.isinf(needed):
-        remedy = f"about epsilon {budget_text(needed)} would do, or a larger tau"
-    text = f"tau {amount} is BELOW {number_text(least, 4)}, the least that means something at"
-    return f"{text} this epsilon; {remedy}", False
+        remedy = f"about epsilon {budget_text(needed)} would do"
+    text = f"at this epsilon the tolerance must be {least} or more, yours is {amount}"
+    return f"NOT reliable: {text}; {remedy}", False
 
 
 def decider_sentence(verdict: Verdict) -> str:
-    """Return which decider answered and why."""
+    """Decider of a verdict, why it was chosen, and how often it is wrong."""
     chosen = verdict.chosen
     text = f"decided by {verdict.decider}: {verdict.reason}"
     if verdict.epsilon and chosen.false_no is not None:
-        text += f" (at gaps of 0 and 2 tau, {share_text(chosen.worst)} wrong)"
+        wrong = share_words(chosen.worst)
+        text += f" (wrong {wrong} of the time on test tables made from the copy)"
     return text
 
 
 def thresholds_sentence(candidates: tuple[CandidateFacts, ...]) -> str:
-    """Return the threshold of every decider that fits."""
+    """Effectiveness threshold of every decider that fits."""
     known = (c for c in candidates if c.tau_min is not None)
-    parts = (f"{c.decider} {threshold_text(c.tau_min)}" for c in known)
-    return "least tau by decider: " + ", ".join(parts)
+    parts = [f"{c.decider} {threshold_text(c.tau_min)}" for c in known]
+    return f"effectiveness thresholds: {', '.join(parts) or 'not known'}"
 
 
 def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, str]]:
     """Yield the lines under a verdict's headline, each with a role (plain, warning, detail)."""
     yield question(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
-    ends = f"({number_text(verdict.lower, 9)}, {number_text(verdict.upper, 9)})"
+    ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
     answer = f"synthetic answer {number_text(verdict.q_synthetic)}"
     amount = tolerance(verdict.tau, stated, sign)
-    yield f"{answer}, {amount}: is the private answer inside {ends}?", "plain"
+    yield f"{answer}, {amount}: is the private answer between {ends}?", "plain"
     for text in (margin_sentence(verdict), _private(verdict)):
         if text:
             yield text, "plain"

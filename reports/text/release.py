@@ -22,16 +22,15 @@ _ANSWER = (
     "one cannot be. Answers to overlapping queries need not agree with each other."
 )
 _UNBOUNDED = (
-    "No theory gives one here: of how far the answer may be off, only the mean error of the "
-    "rehearsal is known."
+    "No theory gives one here: of how far the answer may be off, only the simulated error is known."
 )
 _TRUNCATED = (
     "The mechanism found T privately and cut larger values off; by how much that lowers the sum is "
     "not known."
 )
-_REHEARSED = (
-    "How far a mechanism's answers lay from the exact ones on average, rehearsed on the synthetic "
-    "table, which costs nothing. It holds for tables shaped like that one."
+_SIMULATED_ERROR = (
+    "How far a mechanism's answers lie from the exact ones on average, simulated on the copy, "
+    "which costs nothing. It holds for tables shaped like the copy."
 )
 _PROMISE = (
     "Differential privacy: had any one row been missing or added, no outcome would have been more "
@@ -75,7 +74,7 @@ def truncation_text(query: ReleasedQuery) -> str:
 
 def tables_text(report: ReleaseReport) -> str:
     """Return what each table was for."""
-    return f"{visible(report.private)}; the classes of rows come from {visible(report.synthetic)}"
+    return f"{visible(report.private)}; row classes come from {visible(report.synthetic)}"
 
 
 def batch_sentence(batch: ReleasedBatch) -> str:
@@ -84,14 +83,14 @@ def batch_sentence(batch: ReleasedBatch) -> str:
 
 
 def classes_text(batch: ReleasedBatch, before: str = "") -> str:
-    """Return how many classes of rows a mechanism tells apart, empty where it knows none."""
+    """Number of row classes that a mechanism tells apart, empty where it knows none."""
     if batch.classes is None:
         return ""
-    return f"{before}{counted(batch.classes, 'class', 'classes')} of rows"
+    return f"{before}{counted(batch.classes, 'row class', 'row classes')}"
 
 
 def error_text(error: float) -> str:
-    """Return a mean error of a rehearsal."""
+    """Simulated error of a mechanism."""
     return number_text(error, 3)
 
 
@@ -104,8 +103,8 @@ def query_sentences(query: ReleasedQuery, report: ReleaseReport) -> Iterator[str
     yield synthetic_sentence(query)
     batch = next(one for one in report.batches if one.name == query.batch)
     yield (
-        f"answered by {batch.mechanism}, {counted(batch.queries, 'query', 'queries')} together; in "
-        f"the rehearsal their mean error was {error_text(batch.error)}"
+        f"answered by {batch.mechanism}, {counted(batch.queries, 'query', 'queries')} together; "
+        f"their simulated error is {error_text(batch.error)}"
     )
 
 
@@ -152,7 +151,7 @@ def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
     if any(query.threshold is not None for query in queries):
         yield "Values above T", _TRUNCATED
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
-    yield "Mean error", _REHEARSED
+    yield "Simulated error", _SIMULATED_ERROR
     times = f"exp({epsilon_text(report.epsilon)}) times as probable"
     yield "What is promised", f"{_PROMISE} {times}. {_ADDS_UP}"
 
@@ -173,7 +172,7 @@ def headline(report: ReleaseReport) -> tuple[str, str]:
             f"{bounded:,} of them {'has' if bounded == 1 else 'have'} an interval that holds {held}"
         )
     else:
-        lead += "no theory gives an interval here, only a rehearsal tells how far it may be off."
+        lead += "no theory gives an interval here; the simulated error tells how far it may be off."
     if all(batch.replayed for batch in report.batches):
         lead += " All of this was paid for before."
     return title, lead + refused_lead(report.refused)

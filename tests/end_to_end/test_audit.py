@@ -173,7 +173,7 @@ def test_piped_output(
     joined = " ".join(out.split())
     for number in PAIRS["taxi"]:
         assert re.search(rf"\bq{number}\b", joined)
-    assert "Spent epsilon 2.25 for 30 questions in 9 disjoint groups" in joined
+    assert "Spent epsilon 2.25 for 30 queries in 9 disjoint groups" in joined
 
 
 def test_a_piped_process_says_the_same_and_nothing_else(process: Callable[..., Ran]) -> None:

@@ -404,7 +404,7 @@ def test_verbose_tells_every_query_in_full(candidates: dict[str, str], command: 
     code, out, err = command(*arguments(few(candidates, 2), "--verbose"))
     assert (code, err) == (0, "")
     words = " ".join(out.split())
-    for text in ("private answer about", "released by laplace", "wrong on public stand-ins"):
+    for text in ("private answer about", "estimated by laplace", "wrong at most, on test tables"):
         assert text in words
     assert words.count("whole: ") >= 9
 

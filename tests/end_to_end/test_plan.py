@@ -26,7 +26,7 @@ def shown(*arguments: str, columns: int = 80) -> str:
 def test_low_and_ok_are_seen_at_a_glance() -> None:
     query = "SELECT COUNT(*) FROM D WHERE sex LIKE 'Male'"
     low = shown(CENSUS, "-q", query, "--tau", "3", "--epsilon", "0.25")
-    assert low.startswith("LOW  q1   tau below threshold; about epsilon 0.884 would do")
+    assert low.startswith("LOW  q1   tolerance below the threshold; about epsilon 0.884 would do")
     assert "0 of 1 decidable" in low
     enough = shown(CENSUS, "-q", query, "--tau", "12", "--epsilon", "0.25")
     assert enough.startswith("OK   q1")
@@ -52,7 +52,7 @@ def test_a_plan_is_complete_at_any_width(columns: int) -> None:
 
 def test_without_epsilon_only_the_needed_budget_is_shown() -> None:
     text = shown(CENSUS, "-q", "SELECT MEDIAN(age) FROM D", "--tau", "3")
-    assert "epsilon for tau" in text
+    assert "epsilon needed" in text
     assert "false no" not in text.split("Planned on")[0]
 
 

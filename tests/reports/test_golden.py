@@ -110,6 +110,10 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "check-dry": (check_reports.DRY, {**MAIN, **CHECKED}),
     "compare": (replace(compare_reports.SMALL, refused=REFUSED), ALL),
     "compare-grouped": (compare_reports.grouped(4), MAIN),
+    "compare-at-limits": (
+        compare_reports.report_of(tuple(map(compare_reports.query, (5, 10, 12)))),
+        {**MAIN, "80-verbose.txt": ALL["80-verbose.txt"]},
+    ),
     "compare-of-nothing": (compare_reports.EMPTY, MAIN),
     "ledger": (LEDGER, {**TERMINAL, "json": ALL["json"]}),
     "ledger-of-nothing": (EMPTY, TERMINAL),

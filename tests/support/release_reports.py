@@ -89,8 +89,7 @@ def batch(name: str, queries: int, epsilon: Fraction) -> ReleasedBatch:
         queries=queries,
         epsilon=epsilon,
         mechanism=rivals[0][0],
-        reason=f"rehearsed on the synthetic table, it errs least: by {rivals[0][1]:,.6g} on "
-        f"average, against {others}",
+        reason=f"smallest simulated error: {rivals[0][1]:,.6g} on average, against {others}",
         classes=None if counts else 23,
         simulated_errors=tuple(SimulatedError(mechanism, error) for mechanism, error in rivals),
     )

@@ -125,7 +125,7 @@ def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
     name, kind = TAKEN[operand]
     assert found.taken == name
     assert isinstance(found.measurement.estimator, kind)
-    assert found.reason == "one release for all candidates, which also bounds their gaps"
+    assert found.reason == "one estimate for all candidates, which also bounds their gaps"
     assert {facts.estimator for facts in found.facts} == FITTING[operand]
     assert max(found.errors) == next(f.error for f in found.facts if f.estimator == name) <= 0.005
     assert found.measurement.cost == 2
@@ -181,8 +181,8 @@ def test_candidates_by_themselves_are_taken_where_they_err_less(operand: str) ->
             assert (found.taken == "split") == (error["split"] < joint)
         seen.add(found.taken)
         if found.taken == "split" and error["split"] <= 0.05:
-            words = "each candidate by itself at its share of epsilon: errs least on public"
-            assert found.reason == f"{words} stand-ins"
+            words = "each candidate by itself at its share of epsilon: most often right"
+            assert found.reason == f"{words} on test tables made from the copies"
             assert isinstance(found.measurement.estimator, SplitMargins)
     assert len(seen) == 2
 
@@ -192,11 +192,11 @@ def test_where_nothing_decides_one_release_is_for_all() -> None:
     error = {facts.estimator: facts.error for facts in found.facts}
     assert error["split"] < error["laplace"]
     assert found.taken == "laplace"
-    assert found.reason.startswith("nothing decides every candidate at this epsilon; one release")
+    assert found.reason.startswith("nothing decides every candidate at this epsilon; one estimate")
     alone = contest("SELECT COUNT(*) FROM D", FRAMES[:1], tau="2", epsilon="0.1")
     assert (alone.taken, alone.reason) == (
         "split",
-        "nothing decides at this epsilon; this errs least",
+        "nothing decides at this epsilon; this is most often right",
     )
 
 

@@ -74,9 +74,9 @@ def test_a_pass_is_short_and_a_failure_says_what_to_do() -> None:
     assert failed[0] == "FAIL  pay   outside tolerance, expected close   p = 0.010"
     assert failed[-1].startswith("      next: do not rely on this query on copy.csv")
     assert failed[-1].endswith('severity = "warn" (line 18)')
-    assert "inside (1,065.9, 1,178.1)?" in failed[2]
-    assert "least tau by decider" not in "".join(failed)
-    assert "least tau by decider" in shown(PASS, verbose=True)
+    assert "between 1,065.9 and 1,178.1?" in failed[2]
+    assert "effectiveness thresholds" not in "".join(failed)
+    assert "effectiveness thresholds" in shown(PASS, verbose=True)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_groups_have_a_line_each() -> None:
     assert lines[2].startswith("      YES  sex = Female   count 1,122 ±56.1   p = 0.004")
     assert lines[3].startswith("      NO   sex = Male")
     assert "2 groups   by-sex" not in shown(GROUPED)
-    assert shown(GROUPED, verbose=True).count("is the private answer inside") == 2
+    assert shown(GROUPED, verbose=True).count("is the private answer between") == 2
 
 
 @pytest.mark.parametrize("width", [30, 40, 80, 200])
@@ -156,7 +156,7 @@ def test_the_summary_counts(report: CheckReport, word: str, counts: str) -> None
 
 def test_cost_baseline_and_notes_close_the_report() -> None:
     text = flat(str(BASED))
-    assert "Spent epsilon 1/3 for 4 questions in 2 disjoint groups" in text
+    assert "Spent epsilon 1/3 for 4 queries in 2 disjoint groups" in text
     assert "on private.csv, compared with copy.csv, which is taken as public." in text
     assert "Compared with the baseline old.json: 1 failed there too, 5 did not." in text
     assert "Bounds of x from there." in text
@@ -165,8 +165,8 @@ def test_cost_baseline_and_notes_close_the_report() -> None:
 
 def test_a_dry_run_says_what_it_would_spend_and_spends_nothing() -> None:
     text = flat(str(DRY))
-    assert "Would spend epsilon 1/3 for 4 questions" in text
-    assert "compared with the synthetic data of audit.toml, which is taken as public" in text
+    assert "Would spend epsilon 1/3 for 4 queries" in text
+    assert "compared with the copies of audit.toml, which is taken as public" in text
     assert "Nothing was decided, nothing was spent." in text
     assert (
         "charged once (epsilon 0.25), as no row can take part in two of: a, b, c no row can" in text

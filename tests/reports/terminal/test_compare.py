@@ -68,7 +68,7 @@ def query(name: str, *cells: Cell, **changes: Any) -> ComparedQuery:
         "weight": 1,
         "tolerance": "5%",
         "estimator": "laplace",
-        "reason": "one release for all 3 candidates, which also bounds their gaps",
+        "reason": "one estimate for all 3 candidates, which also bounds their gaps",
         "estimators": (
             EstimatorFacts("laplace", 0.0001, exact=True),
             EstimatorFacts("split", 0.2, exact=True),
@@ -440,7 +440,7 @@ def test_shares_in_words() -> None:
     )
 
 
-PEOPLE = "about 21 people from the other verdict"
+PEOPLE = "about 21 people away from the opposite verdict"
 
 
 @pytest.mark.parametrize(
@@ -484,7 +484,7 @@ def test_what_is_said_of_one_candidate(changes: dict[str, Any], text: str) -> No
 
 def test_one_person_is_not_people() -> None:
     made = cell("tree", gap=None, margin=1, p_value=0.2)
-    assert "about 1 person from the other verdict" in cell_sentence(made, query("q", made))
+    assert "about 1 person away from the opposite verdict" in cell_sentence(made, query("q", made))
 
 
 def test_where_candidates_are_best_and_worst() -> None:

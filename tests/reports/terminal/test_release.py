@@ -41,26 +41,15 @@ def panels(text: str) -> list[str]:
     return text.partition('<table class="rows answers"')[2].split('<tbody role="rowgroup">')[1:]
 
 
-def test_the_page_of_a_release_says_it_all() -> None:
+def test_the_page_of_a_release_has_its_cells_and_marks() -> None:
     text = html.unescape(html_text(RELEASE))
     for words in (
         "<title>20 private answers for epsilon 1: pqd release</title>",
-        "15 of them have an interval that holds the exact answer with probability 95 %.",
-        "rehearsed on the synthetic table, it errs least: by 12.4 on average",
-        "The mechanism tells 23 classes of rows apart.",
         'composition <span class="mark">used</span></th><td class="number">30,112</td>',
         'data-label="95 % interval" data-value="62.0">106 to 168</td>',
         'data-value="15.811">±15.8</td>',
-        "with probability 95 % the exact answer lies in 106 to 168",
-        "values below -512 count as -512, and values above 65,536 as 65,536",
-        "synthetic answer 1,630; the private answer is 260 less; the synthetic one lies outside",
-        "5 groups",
         "<h3>Query of the first group</h3>",
         '<th scope="row" data-find>marst = Widowed</th><td class="number"><b>1,410</b></td>',
-        "Spent epsilon 1 on census_private.parquet; the classes of rows come from",
-        "Epsilon 2.5 of 4 is spent",
-        "no outcome would have been more than exp(1) times as probable",
-        "Bounds of inctot from the synthetic table",
     ):
         assert words in text, words
     again = html_text(RELEASE, "pqd release")
