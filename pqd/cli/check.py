@@ -86,13 +86,13 @@ def check(
     targets = outputs.targets(baseline.baseline, spec=spec)
     baseline.check(dry_run=dry_run)
     from pqd.spec import read_spec
-    from pqd.spec.sources import place_of_ledger
+    from pqd.spec.sources import ledger_of
 
     with targets.stopping():
         read = read_spec(spec)
     # Not rendered if refused: an output may name what it must not overwrite.
     tables = (read.private, *read.synthetic.values())
-    targets.check(*(table.path for table in tables), place_of_ledger(read, ledger.ledger))
+    targets.check(*(table.path for table in tables), ledger_of(read, ledger.ledger))
     with targets.stopping():
         report = _run(
             read,

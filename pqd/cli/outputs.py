@@ -19,6 +19,7 @@ from pqd.cli.streams import command_to_runner
 from pqd.paths import unlinked, usable, writable, write_text
 
 if TYPE_CHECKING:
+    from pqd.spec import Problem
     from reports.models.check import CheckReport
     from reports.models.report import Report
 
@@ -263,9 +264,7 @@ def _stopped(error: PqdError, spec: Path) -> CheckReport:
     from reports.models.audit import Cost
     from reports.models.check import CheckReport, stopped
 
-    problems: Sequence[object] = getattr(error, "problems", None) or [error]
-    results = tuple(
-        stopped(spec.name, getattr(p, "line", None), getattr(p, "text", str(p)), error.exit_code)
-        for p in problems
-    )
+    problems: Sequence[Problem] = getattr(error, "problems", ())
+    lines = [(problem.place.line, problem.message) for problem in problems] or [(None, str(error))]
+    results = tuple(stopped(spec.name, line, text, error.exit_code) for line, text in lines)
     return CheckReport(spec=spec.name, private="", checks=results, cost=Cost())

@@ -139,12 +139,12 @@ def _of_spec(
     path: Path, targets: Targets, ledger: LedgerOptions, table: Path | None
 ) -> ReleaseReport:
     from pqd.spec import read_spec
-    from pqd.spec.sources import place_of_ledger
+    from pqd.spec.sources import ledger_of
 
     spec = read_spec(path)
     queries = [spec.release.queries] if spec.release else []
     sources = (spec.private, *spec.synthetic.values(), *queries)
-    targets.check(path, *(source.path for source in sources), place_of_ledger(spec, ledger.ledger))
+    targets.check(path, *(source.path for source in sources), ledger_of(spec, ledger.ledger))
     from deciders import SecureNoise
 
     noise = SecureNoise()

@@ -47,9 +47,9 @@ def spec(
     if file != "-" and usable(file).exists():
         raise ParameterError(f"{file} exists already; remove it, or name another with --file")
     outputs.check_place(file, str(private), str(synthetic))
-    from pqd.spec.template import starter
+    from pqd.spec.template import spec_template
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent
-    outputs.write(starter(private, synthetic, folder), file)
+    outputs.write(spec_template(private, synthetic, folder), file)
     if file != "-":
         typer.echo(f"{file} is written. Next: pqd check {file} --dry-run")

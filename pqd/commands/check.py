@@ -17,7 +17,7 @@ from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.execution import measure, quoted
 from pqd.parameters import Detail
 from pqd.progress import Progress, silent
-from pqd.spec.sources import label_of, place_of_ledger, unexpanded
+from pqd.spec.sources import label_of, ledger_of, paths_as_written
 from reports.models.audit import Cost
 from reports.models.check import CheckReport, CheckResult
 
@@ -45,8 +45,8 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
 ) -> CheckReport:
     """Run the checks of ``spec`` with ``noise``; see ``pqd.check``."""
     earlier = read_baseline(baseline) if baseline else None
-    with unexpanded(spec):
-        path = place_of_ledger(spec, ledger)
+    with paths_as_written(spec):
+        path = ledger_of(spec, ledger)
         accountant = Accountant(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress)

@@ -11,7 +11,7 @@ from pqd.accounting.accounts import Budget
 from pqd.commands.release import check_unit, run_release
 from pqd.parameters import Parameters
 from pqd.progress import Progress, silent
-from pqd.spec.sources import opened, place_of_ledger, unexpanded
+from pqd.spec.sources import ledger_of, open_source, paths_as_written
 from pqd.sql.workload_files import read_queries
 
 if TYPE_CHECKING:
@@ -50,13 +50,11 @@ def run_publication(
         mechanism=said.mechanism,
         columns=spec.columns,
     )
-    accountant = Accountant(
-        place_of_ledger(spec, ledger), Budget(spec.epsilon, spec.delta), fresh=fresh
-    )
-    with unexpanded(spec):
+    accountant = Accountant(ledger_of(spec, ledger), Budget(spec.epsilon, spec.delta), fresh=fresh)
+    with paths_as_written(spec):
         tables = (
-            opened(spec.private, "private"),
-            opened(spec.synthetic[said.synthetic], "synthetic"),
+            open_source(spec.private, "private"),
+            open_source(spec.synthetic[said.synthetic], "synthetic"),
         )
         asked = read_queries(said.queries.path, tables)
         return run_release(

@@ -13,7 +13,7 @@ from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableErro
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import BoundWorkload, QueryRequest, bind
 from pqd.planning.table_separation import check_separation
-from pqd.spec.sources import opened, unexpanded
+from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
 
@@ -86,7 +86,7 @@ class BoundChecks:
         self.checks = selected_checks(spec, only)
         self.broken: dict[str, PqdError] = {}
         self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
-        self.private = opened(spec.private, "private")
+        self.private = open_source(spec.private, "private")
         self._columns = parse_columns(spec.columns)
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
@@ -98,8 +98,8 @@ class BoundChecks:
     def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
         """A synthetic table, or why it cannot be used."""
         try:
-            with unexpanded(self._spec):
-                table = opened(self._spec.synthetic[name], "synthetic")
+            with paths_as_written(self._spec):
+                table = open_source(self._spec.synthetic[name], "synthetic")
                 tables = SyntheticTables([table], self.private)
                 check_separation(tables, accountant)
         except NotPublicError:
@@ -118,7 +118,7 @@ class BoundChecks:
             if isinstance(tables, TableError):
                 raise tables
             others = [query for check in self._spec.checks for query in _query_of(check)]
-            with unexpanded(self._spec):
+            with paths_as_written(self._spec):
                 bound = bind(tables, requests, self._columns, self.unit, others=others, whole=True)
         except PqdError as error:
             self.broken.update(dict.fromkeys((each.id for each in checks), error))

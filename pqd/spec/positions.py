@@ -37,7 +37,7 @@ class Places:
             if head.startswith("[["):
                 where = table = self._next_element(names)
             elif head.startswith("["):
-                where = table = self._resolved(names)
+                where = table = self._indexed(names)
             else:
                 where = table + names
             for depth in range(1, len(where) + 1):
@@ -51,11 +51,11 @@ class Places:
         return 1
 
     def _next_element(self, names: Where) -> Where:
-        array = (*self._resolved(names[:-1]), names[-1])
+        array = (*self._indexed(names[:-1]), names[-1])
         self._last[array] = self._last.get(array, -1) + 1
         return (*array, self._last[array])
 
-    def _resolved(self, names: Where) -> Where:
+    def _indexed(self, names: Where) -> Where:
         """Return the place of a header: its names, each array with its last element's index."""
         where: Where = ()
         for name in names:
@@ -88,7 +88,7 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
         yield begun, text[start : end if end >= 0 else len(text)].strip()
 
 
-def deepest(text: str) -> tuple[int, int]:
+def longest_dotted_key(text: str) -> tuple[int, int]:
     """Return the most dots of one dotted key, or header, and its line: tomllib squares them."""
     most, where, dots, line = 0, 1, 0, 1
     for token in _TOKEN.finditer(text):

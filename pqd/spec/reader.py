@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from deciders.exact import Number, exact
 from pqd.columns import parse_columns
-from pqd.errors import NothingSelectedError, ParameterError, PqdError
+from pqd.errors import NothingSelectedError, ParameterError
 from pqd.parameters import privacy_unit
 from pqd.paths import usable
 from pqd.planning.choose_decider import AUTO
 from pqd.spec.positions import Places
-from pqd.spec.schema import DEFAULTS, SECTION, SECTIONS, SHARED, SOMEWHERE
+from pqd.spec.problems import Code, Place, Problem, SpecError, printable
+from pqd.spec.schema import CHECK_NEEDS, DEFAULTS, SECTION, SECTIONS, SHARED_BY
 from pqd.spec.toml import UnreadableError, read_toml
-from pqd.spec.validation import Document, Problem, Values, header
-from pqd.spec.value_types import nearest, printable, shown
+from pqd.spec.validation import Document, Values, header
+from pqd.spec.value_types import quoted, suggestion
 
 if TYPE_CHECKING:
     from pqd.spec.positions import Where
 
-_MOST_PROBLEMS = 20
 _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -106,21 +106,6 @@ class Spec:
     checks: tuple[Check, ...]
 
 
-class SpecError(PqdError, ValueError):
-    """A spec file that cannot be used; ``problems`` has all of them, the message the first 20."""
-
-    def __init__(self, file: str, problems: Sequence[Problem]) -> None:
-        """Put each problem on a line of its own, in the order of the file."""
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.line or 0))
-        lines = [
-            f"{file}{f', line {problem.line}' if problem.line else ''}: {problem.text}"
-            for problem in self.problems[:_MOST_PROBLEMS]
-        ]
-        if len(self.problems) > _MOST_PROBLEMS:
-            lines.append(f"{file}: and {len(self.problems) - _MOST_PROBLEMS} more problems")
-        super().__init__("\n".join(map(printable, lines)))
-
-
 def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec:
     """Read a spec file; no table is opened and no SQL is parsed.
 
@@ -139,27 +124,29 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         text, data = read_toml(path)
     except UnreadableError as error:
         name = path.name if error.line else str(path)
-        raise SpecError(name, [Problem(error.line, str(error))]) from None
+        problem = Problem(error.code, Place(line=error.line), str(error))
+        raise SpecError(name, [problem]) from None
     if data and not data.keys() & SECTION.keys():
         # Nothing of it is quoted: it may be anything.
         headers = ", ".join(section.header for section in SECTIONS)
-        raise SpecError(path.name, [Problem(None, f"it is no spec: it has none of {headers}")])
-    tables = Document(data, Places(text))
-    files = _Files(tables, path.parent, environ)
+        message = f"it is no spec: it has none of {headers}"
+        raise SpecError(path.name, [Problem(Code.NOT_A_SPEC, Place(), message)])
+    document = Document(data, Places(text))
+    files = _Files(document, path.parent, environ)
     synthetic = {
-        name: files.source(v, ("synthetic", name)) for name, v in tables.named("synthetic")
+        name: files.source(v, ("synthetic", name)) for name, v in document.named_tables("synthetic")
     }
-    private = files.source(tables.one("private"), ("private",))
-    ledger = files.source(tables.one("ledger"), ("ledger",))
-    budget, privacy = tables.one("budget"), _privacy(tables)
-    columns, shared_budget = _columns(tables), _shared_budget(tables)
-    publication = _publication(tables, files, tuple(synthetic))
-    checks = list(_checks(tables, tuple(synthetic)))
-    if tables.problems or private is None:
+    private = files.source(document.table("private"), ("private",))
+    ledger = files.source(document.table("ledger"), ("ledger",))
+    budget, privacy = document.table("budget"), _privacy(document)
+    columns, shared_budget = _columns(document), _shared_budget(document)
+    release = _release(document, files, tuple(synthetic))
+    checks = list(_checks(document, tuple(synthetic)))
+    if document.problems or private is None:
         if not checks and "release" not in data:
-            tables.check_present("check")
-        raise SpecError(path.name, tables.problems)
-    if not checks and not publication:
+            document.require("check")
+        raise SpecError(path.name, document.problems)
+    if not checks and not release:
         raise NothingSelectedError(
             f"{printable(path.name)} has no [[check]] and no [release], so there is nothing to "
             'do; add [[check]] with id = "rows", sql = "SELECT COUNT(*) FROM D"'
@@ -172,7 +159,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         epsilon=budget.get("epsilon"),
         delta=budget.get("delta", Fraction(0)),
         shared_budget=shared_budget,
-        release=publication,
+        release=release,
         unit=privacy.get("unit"),
         max_rows=privacy.get("max_rows"),
         columns=columns,
@@ -184,7 +171,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
 class _Files:
     """How paths in a spec become files."""
 
-    tables: Document
+    document: Document
     folder: Path
     environ: Mapping[str, str] = field(repr=False)
 
@@ -197,7 +184,8 @@ class _Files:
             path = usable(self.folder / self._expanded(written), "it")
             return Source(path, written)
         except ParameterError as error:
-            self.tables.add((*where, key), f"{key} = {shown(written)}: {error}")
+            message = f"{key} = {quoted(written)}: {error}"
+            self.document.add(Code.UNUSABLE_PATH, (*where, key), message)
             return None
 
     def _expanded(self, written: str) -> str:
@@ -210,7 +198,7 @@ class _Files:
             raise ParameterError("${ has no }; write ${NAME}, or $${ for the signs ${ themselves")
         if not _VARIABLE_NAME.fullmatch(name):
             raise ParameterError(
-                f"{shown(name)} is no name of a variable; write ${{NAME}}, or $${{ for ${{ itself"
+                f"{quoted(name)} is no name of a variable; write ${{NAME}}, or $${{ for ${{ itself"
             )
         value = self.environ.get(name)
         if not value:
@@ -220,37 +208,38 @@ class _Files:
         return value
 
 
-def _privacy(tables: Document) -> Values:
-    values = tables.one("privacy")
-    given = tables.data.get("privacy")
+def _privacy(document: Document) -> Values:
+    values = document.table("privacy")
+    given = document.data.get("privacy")
     if isinstance(given, dict) and "max_rows" in given and "unit" not in given:
         text = '[privacy] has max_rows without unit; add the column of a person: unit = "person_id"'
-        tables.add(("privacy", "max_rows"), text)
+        document.add(Code.CONTRADICTION, ("privacy", "max_rows"), text)
         return values
     try:
         privacy_unit(values.get("unit"), values.get("max_rows", 1))
     except ParameterError as error:
-        tables.add(("privacy", "max_rows"), f"[privacy]: {error}")
+        document.add(Code.INVALID_VALUE, ("privacy", "max_rows"), f"[privacy]: {error}")
     return values
 
 
-def _shared_budget(tables: Document) -> tuple[Fraction, str] | None:
+def _shared_budget(document: Document) -> tuple[Fraction, str] | None:
     """Budget that checks share; a problem is noted if no check can take part in it."""
-    values, defaults = tables.one("shared_budget"), tables.data.get("defaults")
-    if "shared_budget" in tables.data and isinstance(defaults, dict) and "epsilon" in defaults:
+    values, defaults = document.table("shared_budget"), document.data.get("defaults")
+    if "shared_budget" in document.data and isinstance(defaults, dict) and "epsilon" in defaults:
         text = "[defaults] gives every check an epsilon of its own, so none shares [shared_budget]"
-        tables.add(("shared_budget",), f"{text}; leave one of them out")
+        message = f"{text}; leave one of them out"
+        document.add(Code.CONTRADICTION, ("shared_budget",), message)
     if "total_epsilon" not in values:
         return None
     return values["total_epsilon"], values.get("sharing", AUTO)
 
 
-def _publication(tables: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
+def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
     """Return what is to be released, None if nothing is or something is wrong with it."""
-    values = tables.one("release")
+    values = document.table("release")
     if "synthetic" in values:
         named = {"synthetic": (values["synthetic"],)}
-        _check_synthetic(tables, SECTION["release"].header, ("release",), named, synthetic)
+        _check_synthetic(document, SECTION["release"].header, ("release",), named, synthetic)
     queries = files.source(values, ("release",), "queries")
     if queries is None or "total_epsilon" not in values or not synthetic:
         return None
@@ -263,60 +252,62 @@ def _publication(tables: Document, files: _Files, synthetic: tuple[str, ...]) ->
     )
 
 
-def _columns(tables: Document) -> dict[str, dict[str, Any]]:
+def _columns(document: Document) -> dict[str, dict[str, Any]]:
     """Return the facts of columns, once the library has accepted them."""
     columns = {}
-    for name, facts in tables.named("columns"):
+    for name, facts in document.named_tables("columns"):
         columns[name] = facts
         try:
             parse_columns({name: facts})
         except ParameterError as error:
-            tables.add(("columns", name, "bounds"), f"{header('columns', name)}: {error}")
+            message = f"{header('columns', name)}: {error}"
+            document.add(Code.INVALID_VALUE, ("columns", name, "bounds"), message)
     return columns
 
 
-def _checks(tables: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
+def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
     """Yield the fields of each check; those with a problem lack some."""
     general: Values = {**DEFAULTS, "synthetic": synthetic, "bins": None, "keys": None}
     general["epsilon"] = None
     general["alpha"] = exact(DEFAULTS["alpha"])
-    shared = tables.one("defaults")
-    _check_synthetic(tables, SECTION["defaults"].header, ("defaults",), shared, synthetic)
+    shared = document.table("defaults")
+    _check_synthetic(document, SECTION["defaults"].header, ("defaults",), shared, synthetic)
     lines: dict[str, int] = {}
-    for number, (label, values) in enumerate(tables.each("check")):
-        where, line = ("check", number), tables.line(("check", number))
-        _check_terms(tables, label, where)
-        _check_synthetic(tables, label, where, values, synthetic)
+    for number, (label, values) in enumerate(document.list_of_tables("check")):
+        where, line = ("check", number), document.line(("check", number))
+        _check_terms(document, label, where)
+        _check_synthetic(document, label, where, values, synthetic)
         if (name := values.get("id")) in lines:
             text = f"{label} has the id of the check in line {lines[name]}; ids must differ"
-            tables.add((*where, "id"), text)
+            document.add(Code.DUPLICATE, (*where, "id"), text)
         elif name:
             lines[name] = line
         yield {**general, **shared, **values, "line": line}
 
 
-def _check_terms(tables: Document, label: str, where: tuple[str, int]) -> None:
+def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None:
     """Note what neither the check nor [defaults] says, right or wrong."""
-    own, shared = tables.data[where[0]][where[1]], tables.data.get("defaults")
+    own, shared = document.data[where[0]][where[1]], document.data.get("defaults")
     if not isinstance(own, dict):
         return
-    for name in SOMEWHERE:
-        if SHARED.get(name) in tables.data:
+    for name in CHECK_NEEDS:
+        if SHARED_BY.get(name) in document.data:
             continue
         if name not in own and not (isinstance(shared, dict) and name in shared):
             example = SECTION["check"].key[name].example
-            others = f", or {SECTION[SHARED[name]].example} for all" if name in SHARED else ""
+            others = f", or {SECTION[SHARED_BY[name]].example} for all" if name in SHARED_BY else ""
             text = f"{label} has no {name}; add {example} to it or to [defaults]{others}"
-            tables.add(where, text)
+            document.add(Code.MISSING_KEY, (*where, name), text)
 
 
 def _check_synthetic(
-    tables: Document, label: str, where: Where, values: Values, known: tuple[str, ...]
+    document: Document, label: str, where: Where, values: Values, known: tuple[str, ...]
 ) -> None:
     """Note names of synthetic tables that the file does not have."""
     for name in values.get("synthetic", ()):
         if known and name not in known:
-            tables.add(
+            document.add(
+                Code.UNKNOWN_NAME,
                 (*where, "synthetic"),
-                f"{label}: there is no synthetic table {shown(name)}; {nearest(name, known)}",
+                f"{label}: there is no synthetic table {quoted(name)}; {suggestion(name, known)}",
             )

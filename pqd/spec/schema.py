@@ -36,7 +36,7 @@ class Key:
     """One key of a table; ``example`` is a line that a message can tell the user to add."""
 
     name: str
-    form: ValueType
+    value_type: ValueType
     doc: str
     example: str = ""
     required: bool = False
@@ -90,7 +90,7 @@ _SHARED_BUDGET = (
 )
 
 # What [defaults] may give for every check.
-_SHARED = (
+_CHECK_DEFAULTS = (
     Key(
         "tau",
         TAU,
@@ -224,7 +224,12 @@ SECTIONS = (
         example="[columns.age]",
         names={"pattern": r"\S"},
     ),
-    Section("defaults", "[defaults]", "What every check takes unless it says otherwise.", _SHARED),
+    Section(
+        "defaults",
+        "[defaults]",
+        "What every check takes unless it says otherwise.",
+        _CHECK_DEFAULTS,
+    ),
     Section(
         "check",
         "[[check]]",
@@ -238,7 +243,7 @@ SECTIONS = (
                 'sql = "SELECT COUNT(*) FROM D"',
                 required=True,
             ),
-            *_SHARED,
+            *_CHECK_DEFAULTS,
             Key("bins", BINS, "Bins of a column: makes one query per bin."),
             Key("keys", KEYS, "Keys of a GROUP BY: makes one query per key."),
         ),
@@ -249,10 +254,10 @@ SECTIONS = (
 )
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs these, from itself or from [defaults].
-SOMEWHERE = ("tau", "epsilon")
+CHECK_NEEDS = ("tau", "epsilon")
 # With [shared_budget] a check needs no epsilon.
-SHARED = {"epsilon": "shared_budget"}
-DEFAULTS = {key.name: key.default for key in _SHARED if key.default is not None}
+SHARED_BY = {"epsilon": "shared_budget"}
+DEFAULTS = {key.name: key.default for key in _CHECK_DEFAULTS if key.default is not None}
 
 
 def json_schema() -> dict[str, Any]:
@@ -270,7 +275,7 @@ def json_schema() -> dict[str, Any]:
         "required": [s.name for s in SECTIONS if s.required and s.name != "check"],
         "anyOf": [{"required": ["check"]}, {"required": ["release"]}],
         "additionalProperties": False,
-        "allOf": [_somewhere(name) for name in SOMEWHERE],
+        "allOf": [_required_somewhere(name) for name in CHECK_NEEDS],
     }
 
 
@@ -296,14 +301,14 @@ def _section(section: Section) -> dict[str, Any]:
 
 def _key(key: Key) -> dict[str, Any]:
     default = {} if key.default is None else {"default": key.default}
-    return {"title": key.name, "description": key.doc, **key.form.schema, **default}
+    return {"title": key.name, "description": key.doc, **key.value_type.schema, **default}
 
 
-def _somewhere(name: str) -> dict[str, Any]:
+def _required_somewhere(name: str) -> dict[str, Any]:
     return {
         "anyOf": [
             {"properties": {"defaults": {"required": [name]}}, "required": ["defaults"]},
             {"properties": {"check": {"items": {"required": [name]}}}},
-            *([{"required": [SHARED[name]]}] if name in SHARED else []),
+            *([{"required": [SHARED_BY[name]]}] if name in SHARED_BY else []),
         ]
     }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pqd.spec import Source, Spec
 
 
-def place_of_ledger(spec: Spec, stated: str | Path | None = None) -> Path:
+def ledger_of(spec: Spec, stated: str | Path | None = None) -> Path:
     """Return where the ledger lies: as stated, as PQD_LEDGER or the spec says, or by the table.
 
     The variable comes before the spec: who may change the spec may not choose the account.
@@ -26,7 +26,7 @@ def place_of_ledger(spec: Spec, stated: str | Path | None = None) -> Path:
 
 
 @contextmanager
-def unexpanded(spec: Spec) -> Iterator[None]:
+def paths_as_written(spec: Spec) -> Iterator[None]:
     """Keep what ``${NAME}`` stands for out of messages: a path is shown as it is written."""
     try:
         yield
@@ -59,7 +59,7 @@ def _spellings(source: Source) -> list[tuple[str, str]]:
     return sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True)
 
 
-def opened(source: Source, role: Role) -> Table:
+def open_source(source: Source, role: Role) -> Table:
     """Open a table; it is called by the name that the spec gives it."""
     return replace(open_table(source.path, role), label=label_of(source))
 

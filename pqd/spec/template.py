@@ -80,14 +80,14 @@ _COLUMN = """#
 """
 
 
-class _Seen(NamedTuple):
+class _CopyFacts(NamedTuple):
     """What the synthetic table shows: columns of text with a value, and numbers' lattices."""
 
     texts: tuple[str, ...]
     numbers: dict[str, Lattice]
 
 
-def starter(private: Path, synthetic: Path, spec_folder: Path) -> str:
+def spec_template(private: Path, synthetic: Path, spec_folder: Path) -> str:
     """Return the text of a spec for two tables, to be written into ``spec_folder``.
 
     Only the synthetic table is read; of the private one nothing but the path is used.
@@ -97,7 +97,7 @@ def starter(private: Path, synthetic: Path, spec_folder: Path) -> str:
     TableError
         If the synthetic table cannot be read, or a path cannot be written down.
     """
-    seen = _seen(private, synthetic)
+    facts = _copy_facts(private, synthetic)
     parts = [
         _HEAD.format(
             private=_path(private, spec_folder, "private"),
@@ -105,16 +105,16 @@ def starter(private: Path, synthetic: Path, spec_folder: Path) -> str:
             header=f"[synthetic.{_slug(synthetic.name.partition('.')[0]) or 'copy'}]",
         ),
         _ROWS,
-        *islice(_text_checks(seen.texts), 1),
-        *islice(_number_checks(seen.numbers), 1),
+        *islice(_text_checks(facts.texts), 1),
+        *islice(_number_checks(facts.numbers), 1),
     ]
-    if seen.numbers:
+    if facts.numbers:
         parts.append(_BOUNDS)
-    parts += [_hint(*pair) for pair in islice(seen.numbers.items(), _MOST_COLUMNS)]
+    parts += [_column_comment(*pair) for pair in islice(facts.numbers.items(), _MOST_COLUMNS)]
     return "".join(parts)
 
 
-def _seen(private: Path, synthetic: Path) -> _Seen:
+def _copy_facts(private: Path, synthetic: Path) -> _CopyFacts:
     from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415
     from pqd.engine.tables import open_table  # noqa: PLC0415
     from pqd.planning.table_separation import (  # noqa: PLC0415 - slow to import
@@ -137,14 +137,14 @@ def _seen(private: Path, synthetic: Path) -> _Seen:
         # Without a value the count is 0, of which no share is a tolerance.
         elif schema[name] is Kind.TEXT and engine.profile(schema, [name], f"length({value})"):
             texts.append(name)
-    return _Seen(tuple(texts), numbers)
+    return _CopyFacts(tuple(texts), numbers)
 
 
 def _text_checks(names: tuple[str, ...]) -> Iterator[str]:
     for name in names:
         column = _column(name)
         sql = f"SELECT COUNT(*) FROM D WHERE {column} IS NOT NULL"
-        if _understood(sql):
+        if _is_query(sql):
             grouped = toml_text(f"SELECT COUNT(*) FROM D GROUP BY {column}")
             yield _TEXT.format(id=_id(name, "known"), sql=toml_text(sql), grouped=grouped)
 
@@ -153,7 +153,7 @@ def _number_checks(numbers: dict[str, Lattice]) -> Iterator[str]:
     for name, lattice in numbers.items():
         sql = f"SELECT AVG({_column(name)}) FROM D"
         units = max(abs(lattice.lower_units), abs(lattice.upper_units))
-        if units <= _MOST_UNITS and _understood(sql):
+        if units <= _MOST_UNITS and _is_query(sql):
             tau = _tolerance(lattice)
             yield _NUMBER.format(id=_id(name, "average"), sql=toml_text(sql), tau=tau)
 
@@ -164,7 +164,7 @@ def _column(name: str) -> str:
     return quote_identifier(name)
 
 
-def _understood(sql: str) -> bool:
+def _is_query(sql: str) -> bool:
     """Tell whether the query language has words for an odd column name."""
     from pqd.sql.query import Query  # noqa: PLC0415 - with the engine
 
@@ -181,7 +181,7 @@ def _tolerance(lattice: Lattice) -> str:
     return _decimal(max(1, steps) * lattice.step)
 
 
-def _hint(name: str, lattice: Lattice) -> str:
+def _column_comment(name: str, lattice: Lattice) -> str:
     lower, upper, step = (_decimal(x) for x in (lattice.lower, lattice.upper, lattice.step))
     bare = re.fullmatch(r"[A-Za-z0-9_-]+", name)
     return _COLUMN.format(

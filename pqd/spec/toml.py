@@ -8,7 +8,8 @@ import tomllib
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from pqd.spec.positions import deepest, statements
+from pqd.spec.positions import longest_dotted_key, statements
+from pqd.spec.problems import Code
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,12 +49,14 @@ SINGLE_CHECK = "[check] is a single table; write [[check]], with two brackets, b
 class UnreadableError(ValueError):
     """A file that is no TOML; ``line`` is the line at fault, None where the whole file is.
 
+    ``code`` is ``unreadable_file``, ``not_toml`` or ``duplicate``.
+
     The message quotes nothing of the file: a private table may have been given by mistake.
     """
 
-    def __init__(self, message: str, line: int | None = None) -> None:
-        """Keep the line."""
-        self.line = line
+    def __init__(self, message: str, line: int | None = None, code: Code = Code.NOT_TOML) -> None:
+        """Keep the place and the code."""
+        self.line, self.code = line, code
         super().__init__(message)
 
 
@@ -68,16 +71,16 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     text = _text(path)
     name = path.name.lower()
     if name.endswith((".yaml", ".yml")):
-        raise UnreadableError(_written_in("YAML"))
+        raise UnreadableError(_other_language("YAML"))
     if name.endswith(".json"):
-        raise UnreadableError(_written_in("JSON"))
-    dots, line = deepest(text)
+        raise UnreadableError(_other_language("JSON"))
+    dots, line = longest_dotted_key(text)
     if dots > _MOST_DOTS:
         raise UnreadableError(f"a key of {dots + 1:,} names; a spec needs two or three", line)
     try:
         return text, tomllib.loads(text, parse_float=_decimal)
     except tomllib.TOMLDecodeError as error:
-        refusal = _explained(text, str(error))
+        refusal = _toml_error(text, str(error))
     except RecursionError:
         refusal = UnreadableError("its lists or tables are nested too deeply; a spec needs few")
     except ValueError:
@@ -89,15 +92,15 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
 def _text(path: Path) -> str:
     content = _content(path)
     if len(content) > 4 * LIMIT:
-        raise UnreadableError(_TOO_LONG)
+        raise UnreadableError(_TOO_LONG, code=Code.UNREADABLE_FILE)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         message = "it is not UTF-8 text; save it as UTF-8 (is it a table instead of a spec?)"
-        raise UnreadableError(message, line) from None
+        raise UnreadableError(message, line, Code.UNREADABLE_FILE) from None
     if len(text) > LIMIT:
-        raise UnreadableError(_TOO_LONG)
+        raise UnreadableError(_TOO_LONG, code=Code.UNREADABLE_FILE)
     return text
 
 
@@ -117,10 +120,10 @@ def _content(path: Path) -> bytes:
     except (OSError, ValueError, RuntimeError):
         # A path with a zero byte is a ValueError, a loop of links may be a RuntimeError.
         pass
-    raise UnreadableError(reason)
+    raise UnreadableError(reason, code=Code.UNREADABLE_FILE)
 
 
-def _written_in(language: str) -> str:
+def _other_language(language: str) -> str:
     return (
         f"it is {language}; a spec is TOML: [[check]] on a line of its own, then key = value "
         "lines (`pqd spec --init PRIVATE SYNTHETIC` writes one to begin with)"
@@ -135,7 +138,7 @@ def _decimal(text: str) -> Decimal:
         return Decimal("Infinity")
 
 
-def _explained(text: str, reason: str) -> UnreadableError:
+def _toml_error(text: str, reason: str) -> UnreadableError:
     """Return a refusal with the line, what TOML says of it, and what to do."""
     at = _AT.search(reason)
     reason = reason[: at.start()] if at else reason
@@ -145,14 +148,15 @@ def _explained(text: str, reason: str) -> UnreadableError:
     line = min(int(at[1]), len(lines)) if at and at[1] else begun[-1]
     first, content = lines[begun[0] - 1], lines[line - 1]
     if _JSON.match(text):
-        return UnreadableError(_written_in("JSON"), line)
+        return UnreadableError(_other_language("JSON"), line)
     if _YAML.match(content) or _YAML.match(first):
-        return UnreadableError(_written_in("YAML"), line)
+        return UnreadableError(_other_language("YAML"), line)
     if _SQL.match(first):
         return UnreadableError("it is SQL; a file of queries goes to `pqd audit --queries`", line)
     if _TWICE.match(reason):
         # TOML's own words quote the name.
         twice = "a key or table stands twice; write each of them once"
-        return UnreadableError(SINGLE_CHECK if _CHECK.match(content) else twice, line)
+        single = _CHECK.match(content)
+        return UnreadableError(SINGLE_CHECK if single else twice, line, Code.DUPLICATE)
     hint = next((f"; {hint}" for pattern, hint in _HINTS if re.search(pattern, content)), "")
     return UnreadableError(f"not TOML: {reason[:1].lower()}{reason[1:]}{hint}", line)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deciders import ParameterError
+from pqd.spec.problems import Code, Place, Problem, SpecValueError
 from pqd.spec.schema import NAME_PATTERN, SECTION, SECTIONS, Section
 from pqd.spec.toml import SINGLE_CHECK
-from pqd.spec.value_types import found, near_to, nearest, shown
+from pqd.spec.value_types import closest_name, quoted, suggestion, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from pqd.spec.positions import Places, Where
 
 Values = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing wrong in a spec; ``line`` is None where it is the whole file."""
-
-    line: int | None
-    text: str
 
 
 class Document:
@@ -38,54 +30,66 @@ class Document:
             self._unknown(name)
         for section in SECTIONS:
             if section.required and section.form != "list":
-                self.check_present(section.name)
+                self.require(section.name)
 
-    def add(self, where: Where, text: str) -> None:
+    def add(self, code: Code, where: Where, message: str) -> None:
         """Note a problem at a place."""
-        self.problems.append(Problem(self._places.line(where), text))
+        section, key = _section_and_key(where)
+        place = Place(section, key, self._places.line(where))
+        self.problems.append(Problem(code, place, message))
 
     def line(self, where: Where) -> int:
         """Return the line of a place."""
         return self._places.line(where)
 
-    def check_present(self, name: str) -> None:
+    def require(self, name: str) -> None:
         """Note that a table is missing, unless its name is there misspelt."""
         section = SECTION[name]
-        if not any(other == name or near_to(other, SECTION) == name for other in self.data):
+        if not any(other == name or closest_name(other, SECTION) == name for other in self.data):
             lines = ", ".join(key.example for key in section.keys if key.required)
-            text = f"there is no {section.header}; add {section.example} with {lines}"
-            self.problems.append(Problem(None, text))
+            message = f"there is no {section.header}; add {section.example} with {lines}"
+            self.problems.append(Problem(Code.MISSING_SECTION, Place(name), message))
 
     def _unknown(self, name: str) -> None:
         value = self.data[name]
         homes = [section.header for section in SECTIONS if name in section.key]
         if homes and not isinstance(value, dict):
             hint = f"it belongs under {' or '.join(homes)}"
-            self.add((name,), f"{shown(name)} stands before every table; {hint}")
+            message = f"{quoted(name)} stands before every table; {hint}"
+            self._add_key(Code.MISPLACED_KEY, name, message)
             return
-        near = near_to(name, SECTION)
+        near = closest_name(name, SECTION)
         headers = ", ".join(section.header for section in SECTIONS)
         hint = f"did you mean {SECTION[near].header}?" if near else f"use {headers}"
-        what = "table" if isinstance(value, (dict, list)) else "key"
-        self.add((name,), f"the {what} {shown(name)} is unknown; {hint}")
+        if isinstance(value, (dict, list)):
+            message = f"the table {quoted(name)} is unknown; {hint}"
+            self.add(Code.UNKNOWN_SECTION, (name,), message)
+        else:
+            self._add_key(Code.UNKNOWN_KEY, name, f"the key {quoted(name)} is unknown; {hint}")
 
-    def one(self, name: str) -> Values:
+    def _add_key(self, code: Code, name: str, message: str) -> None:
+        """Note a problem with a key before every table."""
+        place = Place(key=name, line=self._places.line((name,)))
+        self.problems.append(Problem(code, place, message))
+
+    def table(self, name: str) -> Values:
         """Return the values of a table that stands once or not at all."""
         if name not in self.data:
             return {}
         section = SECTION[name]
         return self._values(section, self.data[name], section.header, (name,))
 
-    def named(self, name: str) -> Iterator[tuple[str, Values]]:
+    def named_tables(self, name: str) -> Iterator[tuple[str, Values]]:
         """Yield name and values of each table ``[name.NAME]``."""
         section, tables = SECTION[name], self.data.get(name, {})
         if not isinstance(tables, dict):
-            self.add((name,), f"{name} is {found(tables)}; write {section.example}")
+            message = f"{name} is {value_text(tables)}; write {section.example}"
+            self.add(Code.WRONG_TYPE, (name,), message)
         elif not tables and name in self.data and section.required:
-            self.add((name,), f"[{name}] is empty; write {section.example}")
+            self.add(Code.EMPTY_VALUE, (name,), f"[{name}] is empty; write {section.example}")
         elif bare := [k for k in section.key if k in tables and not isinstance(tables[k], dict)]:
-            text = f"[{name}] has the key {bare[0]} but no name; write {section.example}"
-            self.add((name, bare[0]), text)
+            message = f"[{name}] has the key {bare[0]} but no name; write {section.example}"
+            self.add(Code.MISPLACED_KEY, (name, bare[0]), message)
         else:
             for key, table in tables.items():
                 yield key, self._named(section, key, table)
@@ -94,18 +98,21 @@ class Document:
         where = (section.name, key)
         bare = re.fullmatch(NAME_PATTERN, key)
         if not bare and section.names.get("pattern") == NAME_PATTERN:
-            self.add(where, f"{shown(key)} is no name; use letters, digits, _ and - in it")
+            message = f"{quoted(key)} is no name; use letters, digits, _ and - in it"
+            self.add(Code.INVALID_VALUE, where, message)
         elif not key.strip():
-            self.add(where, f"[{section.name}] has an empty name; write {section.example}")
+            message = f"[{section.name}] has an empty name; write {section.example}"
+            self.add(Code.EMPTY_VALUE, where, message)
         return self._values(section, table, header(*where), where)
 
-    def each(self, name: str) -> Iterator[tuple[str, Values]]:
+    def list_of_tables(self, name: str) -> Iterator[tuple[str, Values]]:
         """Yield label and values of each table ``[[name]]``."""
         section, tables = SECTION[name], self.data.get(name, [])
         if isinstance(tables, dict):
-            self.add((name,), SINGLE_CHECK)
+            self.add(Code.WRONG_TYPE, (name,), SINGLE_CHECK)
         elif not isinstance(tables, list):
-            self.add((name,), f"{name} is {found(tables)}; write {section.header}")
+            message = f"{name} is {value_text(tables)}; write {section.header}"
+            self.add(Code.WRONG_TYPE, (name,), message)
         else:
             for number, table in enumerate(tables):
                 label = f"{section.header} {_label(table, number)}"
@@ -114,30 +121,42 @@ class Document:
     def _values(self, section: Section, table: object, label: str, where: Where) -> Values:
         """Return the values of one table that are right; note what is not."""
         if not isinstance(table, dict):
-            self.add(where, f"{label} is {found(table)}; write a table of key = value lines")
+            message = f"{label} is {value_text(table)}; write a table of key = value lines"
+            self.add(Code.WRONG_TYPE, where, message)
             return {}
         for name in table.keys() - section.key.keys():
-            hint = nearest(name, tuple(section.key))
-            self.add((*where, name), f"{label} has the unknown key {shown(name)}; {hint}")
+            hint = suggestion(name, tuple(section.key))
+            message = f"{label} has the unknown key {quoted(name)}; {hint}"
+            self.add(Code.UNKNOWN_KEY, (*where, name), message)
         values = {}
         for key in section.keys:
             if key.name in table:
                 try:
-                    values[key.name] = key.form.read(table[key.name], key.name)
+                    values[key.name] = key.value_type.read(table[key.name], key.name)
                 except ParameterError as error:
-                    self.add((*where, key.name), f"{label}: {error}")
+                    code = error.code if isinstance(error, SpecValueError) else Code.INVALID_VALUE
+                    self.add(code, (*where, key.name), f"{label}: {error}")
             elif key.required:
-                self.add(where, f"{label} has no {key.name}; add {key.example}")
+                message = f"{label} has no {key.name}; add {key.example}"
+                self.add(Code.MISSING_KEY, (*where, key.name), message)
         return values
+
+
+def _section_and_key(where: Where) -> tuple[str, str | None]:
+    """Names of the section and the key that a place is in: ``columns.age`` and ``bounds``."""
+    section = SECTION.get(str(where[0]))
+    depth = 1 if section is None or section.form == "table" else 2
+    names = [str(name) for name in where[:depth] if isinstance(name, str)]
+    return ".".join(names), str(where[depth]) if len(where) > depth else None
 
 
 def header(section: str, name: str) -> str:
     """Return the header of a table with a name of the user's."""
     bare = re.fullmatch(NAME_PATTERN, name)
-    return f"[{section}.{name if bare else shown(name)}]"
+    return f"[{section}.{name if bare else quoted(name)}]"
 
 
 def _label(table: object, number: int) -> str:
     """Return what a check is called in messages: its id, else which one it is."""
     name = table.get("id") if isinstance(table, dict) else None
-    return shown(name) if isinstance(name, str) and name.strip() else f"number {number + 1}"
+    return quoted(name) if isinstance(name, str) and name.strip() else f"number {number + 1}"

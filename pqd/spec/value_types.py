@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
-from deciders import ParameterError
 from deciders.exact import budget_of, exact, positive, probability
 from pqd.budgets import MOST_EPSILON, stated_budget
 from pqd.parameters import Tolerance
+from pqd.spec.problems import Code, SpecValueError, printable
 
 _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*)"
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"
@@ -27,43 +27,37 @@ class ValueType:
     """What a value may be.
 
     ``read`` takes the value as TOML gives it and the key's name; it returns the value as ``Spec``
-    holds it, or raises ParameterError.  ``schema`` says the same in JSON Schema.
+    holds it, or raises ParameterError: ``SpecValueError`` for all that the library does not check.
+    ``schema`` says the same in JSON Schema.
     """
 
     schema: dict[str, Any]
     read: Callable[[Any, str], Any]
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """Return a name or text of the file as a message may show it: on one line, in quotes."""
     short = text if len(text) <= 60 else text[:57] + "..."
     return f'"{printable(short)}"'
 
 
-def printable(text: str) -> str:
-    """Return ``text`` with every sign escaped that would break or disguise a line."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )
-
-
-def near_to(name: str, known: Iterable[str]) -> str | None:
+def closest_name(name: str, known: Iterable[str]) -> str | None:
     """Return which of the ``known`` names was probably meant, None if none is near."""
     lowered = {other.lower(): other for other in known}
     near = get_close_matches(name.lower(), lowered, n=1)
     return lowered[near[0]] if near else None
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def suggestion(name: str, known: Collection[str]) -> str:
     """Return what to do about a name that is none of the ``known`` ones."""
-    near = near_to(name, known)
+    near = closest_name(name, known)
     return f"did you mean {near}?" if near else f"use {', '.join(known)}"
 
 
-def found(value: object) -> str:
+def value_text(value: object) -> str:
     """Return in words what a value of the file is."""
     if isinstance(value, str):
-        return f"the text {shown(value)}"
+        return f"the text {quoted(value)}"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -75,12 +69,13 @@ def found(value: object) -> str:
     return "a table" if isinstance(value, dict) else "a date or time"
 
 
-def _typed(value: object, name: str, wanted: str, *types: type) -> None:
+def _check_type(value: object, name: str, wanted: str, *types: type) -> None:
     """Refuse a value of another type; true and false are no numbers."""
     if type(value) not in types:
-        raise ParameterError(f"{name} is {found(value)}; {wanted} is needed")
+        raise SpecValueError(Code.WRONG_TYPE, f"{name} is {value_text(value)}; {wanted} is needed")
     if type(value) is int and value.bit_length() >= _MOST_BITS:
-        raise ParameterError(f"{name} is beyond 1.79e308; no such number is of use here")
+        message = f"{name} is beyond 1.79e308; no such number is of use here"
+        raise SpecValueError(Code.INVALID_VALUE, message)
 
 
 def _number(
@@ -89,7 +84,7 @@ def _number(
     """Return the form of a number, or of a text with one: ``"1/3"``."""
 
     def read(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever stands in the file
-        _typed(value, name, wanted, int, Decimal, str)
+        _check_type(value, name, wanted, int, Decimal, str)
         return parse(value, name)
 
     both = [{"type": "number", **number}, {"type": "string", "pattern": text}]
@@ -104,7 +99,8 @@ def _tolerance(value: Any, _: str) -> Any:  # noqa: ANN401 - kept as it was writ
 def _share(value: Any, name: str) -> Fraction:  # noqa: ANN401 - whatever stands in the file
     number = exact(value, name)
     if not 0 <= number < 1:
-        raise ParameterError(f"{name} is {value}; it must be at least 0 and less than 1")
+        message = f"{name} is {value}; it must be at least 0 and less than 1"
+        raise SpecValueError(Code.INVALID_VALUE, message)
     return number
 
 
@@ -143,9 +139,9 @@ STEP = _number(_step, "a number such as 1", {"exclusiveMinimum": 0}, _ABOVE_ZERO
 
 def _text(wanted: str, pattern: str = r"\S") -> ValueType:
     def read(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file
-        _typed(value, name, wanted, str)
+        _check_type(value, name, wanted, str)
         if not value.strip():
-            raise ParameterError(f"{name} is empty; {wanted} is needed")
+            raise SpecValueError(Code.EMPTY_VALUE, f"{name} is empty; {wanted} is needed")
         return str(value)
 
     return ValueType({"type": "string", "pattern": pattern}, read)
@@ -153,18 +149,19 @@ def _text(wanted: str, pattern: str = r"\S") -> ValueType:
 
 def _read_id(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file
     wanted = 'a text such as "employed-women"'
-    _typed(value, name, wanted, str)
+    _check_type(value, name, wanted, str)
     if not value or value != value.strip() or not value.isprintable():
-        raise ParameterError(
-            f"{name} is {shown(value)}; it must be a printable text without spaces at its ends"
+        raise SpecValueError(
+            Code.INVALID_VALUE if value else Code.EMPTY_VALUE,
+            f"{name} is {quoted(value)}; it must be a printable text without spaces at its ends",
         )
     return str(value)
 
 
 def _read_rows(value: Any, name: str) -> int:  # noqa: ANN401 - whatever stands in the file
-    _typed(value, name, "a whole number of 1 or more", int)
+    _check_type(value, name, "a whole number of 1 or more", int)
     if value < 1:
-        raise ParameterError(f"{name} is {value}; it must be 1 or more")
+        raise SpecValueError(Code.INVALID_VALUE, f"{name} is {value}; it must be 1 or more")
     return int(value)
 
 
@@ -180,9 +177,10 @@ def one_of(*words: str) -> ValueType:
     allowed = ", ".join(words)
 
     def read(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file
-        _typed(value, name, f"one of the texts {allowed}", str)
+        _check_type(value, name, f"one of the texts {allowed}", str)
         if value not in words:
-            raise ParameterError(f"{name} is {shown(value)}; {nearest(value, words)}")
+            message = f"{name} is {quoted(value)}; {suggestion(value, words)}"
+            raise SpecValueError(Code.UNKNOWN_NAME, message)
         return str(value)
 
     return ValueType({"enum": list(words)}, read)
@@ -190,28 +188,30 @@ def one_of(*words: str) -> ValueType:
 
 def _read_names(value: Any, name: str) -> tuple[str, ...]:  # noqa: ANN401 - from the file
     wanted = 'a list of names such as ["tree"]'
-    _typed(value, name, wanted, list)
+    _check_type(value, name, wanted, list)
     for item in value:
-        _typed(item, f"an item of {name}", "a text", str)
-    _distinct(value, name)
+        _check_type(item, f"an item of {name}", "a text", str)
+    _check_distinct(value, name)
     return tuple(value)
 
 
-def _distinct(items: list[Any], name: str) -> None:
+def _check_distinct(items: list[Any], name: str) -> None:
     """Refuse a list that is empty, or holds an item twice; true is not 1."""
     if not items:
-        raise ParameterError(f"{name} is an empty list; name at least one, or leave the key out")
+        message = f"{name} is an empty list; name at least one, or leave the key out"
+        raise SpecValueError(Code.EMPTY_VALUE, message)
     seen = set()
     for item in items:
-        mark = repr(_mark(item))
+        mark = repr(_identity(item))
         if mark in seen:
-            raise ParameterError(f"{name} holds {found(item)} twice; write it once")
+            message = f"{name} holds {value_text(item)} twice; write it once"
+            raise SpecValueError(Code.DUPLICATE, message)
         seen.add(mark)
 
 
-def _mark(item: Any) -> object:  # noqa: ANN401 - whatever stands in the file
+def _identity(item: Any) -> object:  # noqa: ANN401 - whatever stands in the file
     if isinstance(item, list):
-        return [_mark(part) for part in item]
+        return [_identity(part) for part in item]
     return item if isinstance(item, (str, bool)) else exact(item)
 
 
@@ -220,21 +220,22 @@ _WANTED_KEY = "a text, a number, true or false"
 
 
 def _read_keys(value: Any, name: str) -> tuple[Any, ...]:  # noqa: ANN401 - from the file
-    _typed(value, name, 'a list of values such as ["HS", "BA"]', list)
+    _check_type(value, name, 'a list of values such as ["HS", "BA"]', list)
     several = any(isinstance(item, list) for item in value)
     for item in value:
         if several:
-            _typed(item, f"an item of {name}", "a list, as the others are,", list)
+            _check_type(item, f"an item of {name}", "a list, as the others are,", list)
         for part in item if several else [item]:
-            _typed(part, f"an item of {name}", _WANTED_KEY, str, int, Decimal, bool)
+            _check_type(part, f"an item of {name}", _WANTED_KEY, str, int, Decimal, bool)
             if type(part) in {int, Decimal}:
                 exact(part, f"an item of {name}")
     widths = {len(item) for item in value if several}
     if several and (0 in widths or len(widths) > 1):
-        raise ParameterError(
-            f"{name} holds lists of different lengths, or empty ones; write one value per column"
+        raise SpecValueError(
+            Code.INVALID_VALUE,
+            f"{name} holds lists of different lengths, or empty ones; write one value per column",
         )
-    _distinct(value, name)
+    _check_distinct(value, name)
     return tuple(tuple(item) for item in value) if several else tuple(value)
 
 
@@ -258,13 +259,14 @@ KEYS = ValueType(
 def _read_bounds(value: Any, name: str) -> list[Any]:  # noqa: ANN401 - from the file
     wanted = f"two numbers are needed, such as {name} = [0, 100]"
     if not isinstance(value, list) or len(value) != 2:
-        what = f"a list of {len(value)}" if isinstance(value, list) else found(value)
-        raise ParameterError(f"{name} is {what}; {wanted}")
+        what = f"a list of {len(value)}" if isinstance(value, list) else value_text(value)
+        raise SpecValueError(Code.WRONG_TYPE, f"{name} is {what}; {wanted}")
     for bound in value:
-        _typed(bound, f"an item of {name}", "a number", int, Decimal, str)
+        _check_type(bound, f"an item of {name}", "a number", int, Decimal, str)
     low, high = exact(value[0], "lower bound"), exact(value[1], "upper bound")
     if low > high:
-        raise ParameterError(f"{name} are reversed; write [{value[1]}, {value[0]}]")
+        message = f"{name} are reversed; write [{value[1]}, {value[0]}]"
+        raise SpecValueError(Code.INVALID_VALUE, message)
     return list(value)
 
 

@@ -525,7 +525,7 @@ def test_a_wrong_shared_budget_is_refused_with_its_line(
     path = spec(tmp_path, (before, after))
     with pytest.raises(SpecError, match=message) as caught:
         read_spec(path)
-    assert all(5 <= (problem.line or 0) <= 8 for problem in caught.value.problems)
+    assert all(5 <= (problem.place.line or 0) <= 8 for problem in caught.value.problems)
 
 
 def test_simulated_checks_are_stamped(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pqd
 from pqd.errors import TableError
 from pqd.spec import read_spec
-from pqd.spec.template import starter, toml_text
+from pqd.spec.template import spec_template, toml_text
 from tests.support.drawing import examples
 
 ODD = ['a"b', "it's", "a\nb", "a b", "ünï", "x=1", "[[check]]", "capital-gain", "{id}", "#", "\\"]
@@ -31,14 +31,14 @@ TABLES: dict[str, dict[str, list[object]]] = {
 
 
 def made(columns: dict[str, list[object]], folder: Path) -> str:
-    """Return the starter for a table in ``folder``; the private one does not exist."""
+    """Return the spec_template for a table in ``folder``; the private one does not exist."""
     synthetic = folder / "my copy.v2.parquet"
     pq.write_table(pa.table(columns), synthetic)
-    return starter(folder / "secret" / "private.csv", synthetic, folder)
+    return spec_template(folder / "secret" / "private.csv", synthetic, folder)
 
 
 def with_hints(text: str) -> str:
-    """Return a starter with the facts of columns no longer in comments."""
+    """Return a spec_template with the facts of columns no longer in comments."""
     head, found, tail = text.partition("# Public facts")
     return head + found + re.sub(r"(?m)^# (\[columns|bounds = |step = )", r"\1", tail)
 
@@ -99,7 +99,7 @@ def test_odd_paths_are_found_again(name: str, tmp_path: Path) -> None:
     folder.mkdir()
     elsewhere.mkdir(parents=True)
     pq.write_table(pa.table({"a": [1]}), folder / "s.parquet")
-    text = starter(folder / "p.csv", folder / "s.parquet", elsewhere)
+    text = spec_template(folder / "p.csv", folder / "s.parquet", elsewhere)
     (elsewhere / "audit.toml").write_text(text, encoding="utf-8")
     spec = read_spec(elsewhere / "audit.toml", {"HOME": "no"})
     assert spec.private.written.startswith("../../")
@@ -109,13 +109,13 @@ def test_odd_paths_are_found_again(name: str, tmp_path: Path) -> None:
 
 def test_a_synthetic_table_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"the synthetic table .* does not exist"):
-        starter(tmp_path / "p.csv", tmp_path / "s.csv", tmp_path)
+        spec_template(tmp_path / "p.csv", tmp_path / "s.csv", tmp_path)
 
 
 def test_a_private_path_that_is_no_text(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "s.parquet")
     with pytest.raises(TableError, match="the private table has a path that cannot be used"):
-        starter(tmp_path / "p\udcff.csv", tmp_path / "s.parquet", tmp_path)
+        spec_template(tmp_path / "p\udcff.csv", tmp_path / "s.parquet", tmp_path)
 
 
 def test_no_more_hints_than_a_reader_reads(tmp_path: Path) -> None:

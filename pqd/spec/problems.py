@@ -1,0 +1,88 @@
+"""What can be wrong in a spec: a code, a place, and a message for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from deciders import ParameterError
+from pqd.errors import PqdError
+
+_MOST_PROBLEMS = 20
+
+
+class Code(StrEnum):
+    """Kind of a problem."""
+
+    UNREADABLE_FILE = "unreadable_file"
+    NOT_TOML = "not_toml"
+    NOT_A_SPEC = "not_a_spec"
+    UNKNOWN_SECTION = "unknown_section"
+    UNKNOWN_KEY = "unknown_key"
+    UNKNOWN_NAME = "unknown_name"
+    MISPLACED_KEY = "misplaced_key"
+    MISSING_SECTION = "missing_section"
+    MISSING_KEY = "missing_key"
+    WRONG_TYPE = "wrong_type"
+    INVALID_VALUE = "invalid_value"
+    EMPTY_VALUE = "empty_value"
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+    UNUSABLE_PATH = "unusable_path"
+
+
+class Place(NamedTuple):
+    """Place in a spec file: ``[columns.age]`` is section ``columns.age``; lines begin with 1.
+
+    None is the whole file, or the whole section.
+    """
+
+    section: str | None = None
+    key: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a spec; what the message says is for people alone."""
+
+    code: Code
+    place: Place
+    message: str
+
+
+class SpecValueError(ParameterError):
+    """A value that a key cannot have."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        """Keep the code."""
+        self.code = code
+        super().__init__(message)
+
+
+class SpecError(PqdError, ValueError):
+    """A spec file that cannot be used; ``problems`` has all of them, the message the first 20."""
+
+    def __init__(self, file: str, problems: Sequence[Problem]) -> None:
+        """Put each problem on a line of its own, in the order of the file."""
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.place.line or 0))
+        lines = [
+            f"{_place_text(file, problem.place)}: {problem.message}"
+            for problem in self.problems[:_MOST_PROBLEMS]
+        ]
+        if len(self.problems) > _MOST_PROBLEMS:
+            lines.append(f"{file}: and {len(self.problems) - _MOST_PROBLEMS} more problems")
+        super().__init__("\n".join(map(printable, lines)))
+
+
+def _place_text(file: str, place: Place) -> str:
+    return f"{file}, line {place.line}" if place.line else file
+
+
+def printable(text: str) -> str:
+    """Text with every sign escaped that would break or disguise a line."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
