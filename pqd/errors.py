@@ -1,4 +1,4 @@
-"""What pqd refuses, and why; each message says what was found, what is allowed, what to do next."""
+"""Errors of pqd; each message says what was found, what is allowed, and what to do next."""
 
 from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 
@@ -73,7 +73,7 @@ class BudgetError(PqdError, ValueError):
 
 
 def _marked(sql: str, start: int | None, stop: int | None) -> str:
-    """Return the line of ``sql`` that holds ``start``, with carets under the part at fault."""
+    """Line of ``sql`` that holds ``start``, with carets under the part at fault."""
     if start is None:
         return "\n".join(f"  {line[:100]}" for line in sql.strip().splitlines()[:8])
     begin = sql.rfind("\n", 0, start) + 1

@@ -18,7 +18,7 @@ Made = TypeVar("Made")
 
 
 def sealed(work: Callable[[], Made]) -> Made:
-    """Return what ``work`` returns; an error has neither its frames nor what it arose from.
+    """Result of ``work``; an error has neither its frames nor what it arose from.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def sealed(work: Callable[[], Made]) -> Made:
 
 
 def withheld(error: Exception) -> str:
-    """Return what may be told of an error that nobody foresaw."""
+    """Words that may be told of an error that nobody foresaw."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"internal error, {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "

@@ -12,7 +12,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def usable(path: str | Path, shown: str | None = None) -> Path:
-    """Return ``path``, or refuse one that the system cannot follow (a loop, a NUL, no right).
+    """``path``, which the system must be able to follow: no loop, no NUL, no folder that is closed.
 
     ``shown`` is what the message calls it instead.
 
@@ -39,7 +39,7 @@ def usable(path: str | Path, shown: str | None = None) -> Path:
 
 
 def unlinked(path: Path) -> Path:
-    """Return ``path``, or refuse a symbolic link: what is written must be where it is named."""
+    """``path``, which must be no symbolic link: what is written must be where it is named."""
     if path.is_symlink():
         raise ParameterError(
             f"{path} is a symbolic link, and nothing is written through one; name the file itself "
@@ -49,7 +49,7 @@ def unlinked(path: Path) -> Path:
 
 
 def writable(path: Path) -> Path:
-    """Return ``path``, or refuse one that may not be written: else it were found out after paying.
+    """``path``, which must be writable: after the charge it would be too late to find out.
 
     Its folder must be there.
     """

@@ -50,7 +50,7 @@ def pqd(request: pytest.FixtureRequest) -> Trust:
 
 
 class Trust:
-    """What the fixture ``pqd`` gives: one spec, its checks run at most once a session."""
+    """Fixture ``pqd``: one spec, whose checks run at most once a session."""
 
     def __init__(self, spec: Path) -> None:
         """Read nothing yet."""
@@ -161,7 +161,7 @@ def _run(spec: Spec) -> CheckReport:
 
 
 def _held(entry: CheckResult) -> CheckResult:
-    """Return an entry that does not fail the build; skip or warn where it says so."""
+    """Entry that does not fail the build; skip or warn where it says so."""
     __tracebackhide__ = True
     text = _harmless(f"{entry.id}: {entry.message}")
     if entry.gate in {"fail", "error"}:
@@ -174,7 +174,7 @@ def _held(entry: CheckResult) -> CheckResult:
 
 
 def _harmless(text: str) -> str:
-    """Return ``text`` as a terminal and a build's log may show it."""
+    """``text`` as a terminal and a build's log may show it."""
     from reports.text.escape import inert, visible  # noqa: PLC0415 - pytest loads plugins at its start
 
     return inert(visible(text, keep="\n"))

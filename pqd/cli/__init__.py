@@ -105,7 +105,7 @@ def _run() -> None:
 
 
 def _charged() -> list[Fraction]:
-    """Return what this run has charged; without the ledger's module nothing was."""
+    """Charges of this run; without the ledger's module there is none."""
     module = sys.modules.get("pqd.accounting.ledger")
     return module.CHARGED if module else []
 

@@ -110,7 +110,7 @@ def _whom(table: int | None) -> str:
 
 
 def _place(place: Path) -> Path:
-    """Return the ledger that a path means."""
+    """Ledger that a path means."""
     from pqd.accounting.hash_chain import is_ledger
     from pqd.accounting.ledger import FILE_NAME
     from pqd.accounting.ledger_location import ledger_path

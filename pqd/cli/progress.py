@@ -13,7 +13,7 @@ from reports.text.escape import visible
 
 @contextmanager
 def progress() -> Iterator[stages.Progress]:
-    """Yield a callback that drives the line; nothing is shown unless stderr is a terminal."""
+    """Callback that drives the line; nothing is shown unless stderr is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(

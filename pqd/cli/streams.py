@@ -26,7 +26,7 @@ class Inert:
         return self.plain.write(inert(text))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
-        """Return what the stream has, but not its bytes: nothing is written past this."""
+        """Attribute of the stream, but not its bytes: nothing is written past this."""
         if name in {"buffer", "detach", "writelines"}:
             raise AttributeError(name)
         return getattr(self.plain, name)

@@ -18,7 +18,7 @@ Rows = NDArray[np.bool_]
 
 
 def matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> Rows:
-    """Return which rows match; ``place[atom]`` is the atom's bit, counted across ``words``.
+    """Mask of the rows that match; ``place[atom]`` is the atom's bit, counted across ``words``.
 
     Atoms under one AND (OR) that share a word cost one masked comparison together.
     """
@@ -35,7 +35,7 @@ def matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> R
 
 
 def selections(workload: "ScanPlan", words: Words, size: int) -> list[Rows]:
-    """Return, for each task, which of ``size`` rows it selects: all without a predicate."""
+    """Mask of ``size`` rows for each statistic: all rows without a predicate."""
     place = {atom: bit for bit, atom in enumerate(workload.atoms)}
     every = np.ones(size, np.bool_)
     predicates = (task.predicate for task in workload.tasks)
@@ -43,7 +43,7 @@ def selections(workload: "ScanPlan", words: Words, size: int) -> list[Rows]:
 
 
 def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:
-    """Return, per word that ``bits`` touch, which rows have all ("and") or any ("or") of them."""
+    """Masks of the rows that have all ("and") or any ("or") of ``bits``, one per word."""
     masks: dict[int, int] = {}
     for bit in bits:
         masks[bit // WORD] = masks.get(bit // WORD, 0) | 1 << bit % WORD

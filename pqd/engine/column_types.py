@@ -16,7 +16,7 @@ TESTS = {
 
 
 def kind_of(stored: str) -> Kind:
-    """Return the kind of a DuckDB type."""
+    """Kind of a DuckDB type."""
     name = stored.partition("(")[0]
     if name == "BOOLEAN":
         return Kind.BOOLEAN

@@ -31,12 +31,12 @@ class ContingencyTable:
     counts: Integers
 
     def __repr__(self) -> str:
-        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        """Name of the type alone: what it counts may be private, and a traceback may show this."""
         return "ContingencyTable(...)"
 
 
 def keys_of(workload: "ScanPlan") -> list[str]:
-    """Return the outputs of the scan that make a cell.
+    """Outputs of the scan that make a cell.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def keys_of(workload: "ScanPlan") -> list[str]:
 
 
 def cells_sql(scan: str, keys: Sequence[str]) -> str:
-    """Return the SQL that counts the rows of each cell of a scan."""
+    """SQL that counts the rows of each cell of a scan."""
     if not keys:
         return f"SELECT count(*) AS {_ROWS} FROM ({scan})"
     names = ", ".join(keys)
@@ -58,7 +58,7 @@ def cells_sql(scan: str, keys: Sequence[str]) -> str:
 
 
 def joined(chunks: Sequence["pd.DataFrame"], keys: Sequence[str]) -> ContingencyTable:
-    """Return the cells of all chunks, in ascending order: the engine's order is by chance."""
+    """Cells of all chunks, in ascending order: the engine's order is by chance."""
 
     def column(name: str) -> NDArray[Any]:
         return np.concatenate([chunk[name].to_numpy() for chunk in chunks] or [np.empty(0)])
@@ -72,7 +72,7 @@ def joined(chunks: Sequence["pd.DataFrame"], keys: Sequence[str]) -> Contingency
 
 
 def listed(rows: "pd.DataFrame", keys: Sequence[str]) -> ContingencyTable:
-    """Return every row as a cell of its own, in the order of ``rows``."""
+    """Table with a cell for every row, in the order of ``rows``."""
     words = [rows[name].to_numpy().astype(np.uint64) for name in keys if name != "v0"]
     places = np.zeros(len(rows), np.int64)
     if "v0" in keys:

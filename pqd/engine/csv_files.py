@@ -18,12 +18,12 @@ _LINE_END = re.compile(rb"[\r\n]")
 
 
 def is_packed(path: Path) -> bool:
-    """Say whether the file is compressed, by its name."""
+    """Whether the file is compressed, by its name."""
     return path.suffix.lower() == ".gz"
 
 
 def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], str]:
-    """Return the column names and the delimiter: without a given one, what splits them most.
+    """Column names and delimiter: without a given one, the sign that splits them most.
 
     Nothing is decoded or guessed but the header: what follows must not decide what is found.
 
@@ -44,7 +44,7 @@ def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], 
 
 
 def buffer_for(path: Path) -> int:
-    """Return the size of a buffer that holds the whole of the text."""
+    """Size of a buffer that holds the whole of the text."""
     try:
         if not is_packed(path):
             return max(_BLOCK, path.stat().st_size + 1)

@@ -47,7 +47,7 @@ class CutPoints:
         scale: Fraction,
         bounds: tuple[Fraction, Fraction] | None,
     ) -> CutPoints:
-        """Return the fences at the ends of open ``intervals``, in units of ``scale`` each.
+        """Fences at the ends of open ``intervals``, in units of ``scale`` each.
 
         A value inside one is beyond its lower end and not yet at its upper one; on the whole
         numbers that is ``whole_span``, whose cuts are the marks.
@@ -74,14 +74,14 @@ class CutPoints:
 
     @property
     def facts(self) -> list[list[str]]:
-        """What the marks of a table depend on, beside the table."""
+        """All that the marks of a table depend on, beside the table."""
         ends = [f"{'>' if beyond else '>='}{value}" for value, beyond in self.ends]
         return [ends, list(map(str, self.marks)), list(map(str, self.bounds or ()))]
 
     def reached(
         self, low: Fraction | None, high: Fraction | None
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Return ends that hold every value with a mark from ``low`` to ``high``; None: no end.
+        """Ends that hold every value with a mark from ``low`` to ``high``; None: no end.
 
         A mark says which end was passed last: the value may be anywhere from there to the next
         one, and before the first or after the last as far as stated bounds go.
@@ -96,7 +96,7 @@ class CutPoints:
         )
 
     def counted(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return how many of ``values`` (no NaN) have each mark."""
+        """Counts of ``values`` (no NaN) by mark."""
         if self.bounds:
             low, high = map(as_float, self.bounds)
             values = np.clip(values, low, high)
@@ -107,13 +107,13 @@ class CutPoints:
 
 
 def _passed(value: Fraction, beyond: bool) -> float:  # noqa: FBT001 - half of an end
-    """Return the least double that has passed an end."""
+    """Least double that has passed an end."""
     nearest = as_float(value)
     return math.nextafter(nearest, math.inf) if beyond else nearest
 
 
 def reaching(lattice: Lattice, intervals: Sequence[Interval]) -> Lattice:
-    """Return ``lattice`` with room beyond ``intervals`` (in its units), by whole steps.
+    """``lattice`` with room beyond ``intervals`` (in its units), by whole steps.
 
     Bounds that are the synthetic table's must not decide what a private answer can be.
     """
@@ -126,7 +126,7 @@ def reaching(lattice: Lattice, intervals: Sequence[Interval]) -> Lattice:
 
 
 def fineness(lattice: Lattice, intervals: Sequence[Interval]) -> int:
-    """Return by how much units must be finer for all ends of ``intervals`` to have their own marks.
+    """Factor by which units must be finer for all ends of ``intervals`` to have their own marks.
 
     In such units every end is an even number: the cut just beyond one is odd.
 

@@ -92,12 +92,12 @@ class DuckDBEngine:
             yield frame
 
     def _without_bar(self) -> list[str]:
-        """Return what hides DuckDB's progress bar; in Jupyter it may only be set if it can show."""
+        """Settings that hide DuckDB's progress bar: in Jupyter none where it cannot show."""
         (shown,) = self._one("SELECT current_setting('enable_progress_bar')")
         return ["SET enable_progress_bar = false"] if shown else []
 
     def _meddling(self) -> list[str]:
-        """Return the optimizers by which other rows, or the file's format, sway what a row counts.
+        """Optimizers by which other rows, or the file's format, sway what a row counts.
 
         Statistics fold isnan() for a whole row group; a TRY_CAST pushed into the CSV reader drops
         the rows that do not convert.  Which ones exist differs from release to release.
@@ -124,7 +124,7 @@ class DuckDBEngine:
             raise TableError(f"the {table.role} frame holds columns that the engine cannot read")
 
     def described(self, table: Table) -> Table:
-        """Return ``table`` with its column names filled in."""
+        """``table`` with its column names filled in."""
         if table.columns:
             return table
         rows = self._attempted(f"DESCRIBE SELECT * FROM {table.relation}")
@@ -135,7 +135,7 @@ class DuckDBEngine:
         return replace(table, columns=tuple(str(row[0]) for row in rows))
 
     def _attempted(self, sql: str) -> list[tuple[Any, ...]] | None:
-        """Return all rows, None if the engine fails; its message may hold a private value."""
+        """All rows, None if the engine fails; its message may hold a private value."""
         with suppress(duckdb.Error):
             rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
             return rows
@@ -171,7 +171,7 @@ class DuckDBEngine:
         }
 
     def _text_kinds(self, names: Sequence[str]) -> dict[str, Kind]:
-        """Return the kind of columns of text: the first that every value that is not NULL fits.
+        """Kind of columns of text: the first that every value that is not NULL fits.
 
         The first rows rule out most; only what they leave is tried on the whole table.
         """
@@ -193,7 +193,7 @@ class DuckDBEngine:
         return kinds
 
     def loaded(self) -> "pd.DataFrame":
-        """Return the loaded columns of the synthetic table."""
+        """Loaded columns of the synthetic table."""
         frame: pd.DataFrame = self._execute(f"SELECT * FROM {_LOADED}").df()
         return frame
 
@@ -208,7 +208,7 @@ class DuckDBEngine:
         value: str,
         totalled: PrivacyUnit | None = None,
     ) -> Lattice | None:
-        """Return the lattice that ``value`` takes in the synthetic table, None without values.
+        """Lattice that ``value`` takes in the synthetic table, None without values.
 
         With ``totalled`` it holds each person's total too, over all rows.
 
@@ -241,7 +241,7 @@ class DuckDBEngine:
         return Lattice(round(lower) * step, round(upper) * step, step)
 
     def _person(self, unit: PrivacyUnit) -> str | None:
-        """Return the unit's column in the synthetic table, None if it has none."""
+        """Unit's column in the synthetic table, None if it has none."""
         return next(
             (name for name in self._loaded if fold_case(name) == fold_case(unit.column)), None
         )
@@ -254,7 +254,7 @@ class DuckDBEngine:
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
-        """Return the distinct values of ``columns`` on synthetic rows that match, ``most`` at most.
+        """Distinct values of ``columns`` on synthetic rows that match, ``most`` at most.
 
         They ascend, NULL last.
         """
@@ -268,7 +268,7 @@ class DuckDBEngine:
     def content(
         self, table: Table, key: bytes, most: int | None = None, *, loosely: bool = False
     ) -> str:
-        """Return a keyed hash of all that ``table`` holds, whatever its name and row order.
+        """Keyed hash of all that ``table`` holds, whatever its name and row order.
 
         Of its first ``most`` columns by name; ``loosely`` whatever the type of its cells too.
 
@@ -312,7 +312,7 @@ class DuckDBEngine:
         return self._scanned(table, schema, workload, self._counted)
 
     def cells(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
-        """Return how many rows have each combination of atoms and lattice place, in one scan.
+        """Contingency table: rows with each combination of atoms and lattice place, in one scan.
 
         Of one number at most, and where one row is one person.
 
@@ -324,13 +324,13 @@ class DuckDBEngine:
         return self._scanned(table, schema, workload, self._gathered)
 
     def each(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
-        """Return atoms and lattice place of each row of the synthetic table, in its order."""
+        """Atoms and lattice place of each row of the synthetic table, in its order."""
         typed = typed_sql(_LOADED, schema, {name: name for name in workload.columns})
         rows = self._execute(scan_sql(typed, workload)).df()
         return listed(rows, keys_of(workload))
 
     def frame(self, table: Table) -> "pd.DataFrame":
-        """Return all columns of the synthetic table, its rows in their order."""
+        """All columns of the synthetic table, its rows in their order."""
         self._register(table, table.columns)
         frame: pd.DataFrame = self._execute(f"SELECT * FROM {table.relation}").df()
         return numbered(frame) if table.textual else frame
@@ -342,7 +342,7 @@ class DuckDBEngine:
         workload: ScanPlan,
         gather: Callable[[str, ScanPlan], Gathered],
     ) -> Gathered:
-        """Return what is gathered from a scan, or an error that tells nothing of the content."""
+        """Outcome of a scan; an error tells nothing of the content."""
         self.check(table, workload.columns)
         public = table.role == "synthetic"
         sql = scan_sql(self._source(table, schema, workload), workload)
@@ -356,7 +356,7 @@ class DuckDBEngine:
         raise _unreadable(table)
 
     def _source(self, table: Table, schema: Schema, workload: ScanPlan) -> str:
-        """Return the SQL of the typed rows that ``workload`` reads."""
+        """SQL of the typed rows that ``workload`` reads."""
         public = table.role == "synthetic"
         stored = {fold_case(name): name for name in table.columns}
         names = {name: stored[fold_case(name)] for name in workload.columns}

@@ -15,7 +15,7 @@ _SUFFIXES = (".parquet", ".csv")
 
 
 def check_new(path: str | Path) -> Path:
-    """Return where a table is to be written, before anything is spent.
+    """Path of a table that is to be written, checked before anything is spent.
 
     Raises
     ------

@@ -29,7 +29,7 @@ _MISSING = ("None", "NaN", "nan", "NaT", "<NA>")
 
 
 def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
-    """Return which of ``names`` are pandas columns that are read as text."""
+    """Names, of ``names``, of the pandas columns that are read as text."""
     dtypes = getattr(frame, "dtypes", None)
     if dtypes is None:
         return []
@@ -44,7 +44,7 @@ def readable(
     asked: Sequence[str] | None = None,
     afresh: bool = False,
 ) -> object:
-    """Return the columns ``names`` of a frame, loose ones as text; every row is kept.
+    """Columns ``names`` of a frame, loose ones as text; every row is kept.
 
     Only those ``asked`` need keep their meaning, all by default.  ``afresh`` copies them, which
     makes any layout a plain one.
@@ -61,7 +61,7 @@ def readable(
 
 
 def _arrow(table: Any, asked: Sequence[str]) -> object:  # noqa: ANN401 - a pyarrow Table
-    """Return a pyarrow Table whose coarse times that nobody asks for are whole numbers.
+    """Pyarrow Table whose coarse times that nobody asks for are whole numbers.
 
     The engine's range of times is less than theirs, and a cell beyond it would end the run.
     """
@@ -73,7 +73,7 @@ def _arrow(table: Any, asked: Sequence[str]) -> object:  # noqa: ANN401 - a pyar
 
 
 def _text(cell: object) -> str | None:
-    """Return a cell as text, None for a missing one or one whose text is not its value's alone."""
+    """Cell as text, None for a missing one or one whose text is not its value's alone."""
     try:
         text = str(cell) if _lasting(cell) else "None"
     except Exception:  # noqa: BLE001 - no cell may end the run, whatever object it is
@@ -84,7 +84,7 @@ def _text(cell: object) -> str | None:
 
 
 def _lasting(cell: object) -> bool:
-    """Say whether a cell reads the same in every process: no address, no order of a set."""
+    """Whether a cell reads the same in every process: no address, no order of a set."""
     if isinstance(cell, (list, tuple)):
         return all(map(_lasting, cell))
     if isinstance(cell, dict):
@@ -94,7 +94,7 @@ def _lasting(cell: object) -> bool:
 
 
 def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a public frame of texts, with columns that are numbers throughout read as numbers."""
+    """Public frame of texts, with columns that are numbers throughout read as numbers."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
     columns = {}

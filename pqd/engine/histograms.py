@@ -27,7 +27,7 @@ class Chunk:
     kept: Rows | None = None
 
     def __repr__(self) -> str:
-        """Return the type alone: what it counts may be private, and a traceback may show this."""
+        """Name of the type alone: what it counts may be private, and a traceback may show this."""
         return "Chunk(...)"
 
 
@@ -39,12 +39,12 @@ class HistogramBuilder(Protocol):
         ...
 
     def histogram(self) -> Histogram:
-        """Return the histogram of all that was taken."""
+        """Histogram of all that was taken."""
         ...
 
 
 def builder_of(task: Statistic, *, by_person: bool) -> HistogramBuilder:
-    """Return what gathers for ``task``."""
+    """Builder of the histogram of a statistic."""
     if by_person and task.collapsed:
         return PersonTotals(task.measured) if task.measured else PersonMass()
     if task.measured and task.measured.fences:
@@ -64,7 +64,7 @@ class Mass:
         self._mass += chunk.size if rows is None else int(np.count_nonzero(rows))
 
     def histogram(self) -> Histogram:
-        """Return the mass, at value 0."""
+        """Mass, at value 0."""
         return Histogram.of_mass(self._mass)
 
 
@@ -82,7 +82,7 @@ class Values:
         self._parts.append(_on(self._measured.lattice, Histogram.from_values(found[found >= 0])))
 
     def histogram(self) -> Histogram:
-        """Return the histogram in lattice units; without a lattice, that of the multiplicities."""
+        """Histogram in lattice units; without a lattice, that of the multiplicities."""
         merged = Histogram.merged(self._parts)
         return merged if self._measured.lattice else merged.multiplicities()
 
@@ -101,12 +101,12 @@ class Marks:
         self._counts = self._counts + self._fences.counted(found[~np.isnan(found)])
 
     def histogram(self) -> Histogram:
-        """Return the histogram of the marks."""
+        """Histogram of the marks."""
         return Histogram.weighted(np.array(self._fences.marks, np.int64), self._counts)
 
 
 def _chosen(chunk: Chunk, rows: Rows | None, measured: Measure) -> NDArray[Any]:
-    """Return what the scan gave of the rows that match, of a person's rows those that are kept."""
+    """Values of the rows that match, of a person's rows those that are kept."""
     found = chunk.places[measured]
     chosen = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
     # The rows first: they are few, and asking for values is then quick.
@@ -126,7 +126,7 @@ class PersonMass:
         self._parts.append(np.unique(who if rows is None else who[rows]))
 
     def histogram(self) -> Histogram:
-        """Return how many there are, at value 0."""
+        """Number of them, at value 0."""
         return Histogram.of_mass(np.unique(np.concatenate(self._parts or [_NOBODY])).size)
 
 
@@ -151,7 +151,7 @@ class PersonTotals:
         self._parts.append(_summed(_persons(chunk)[chosen], steps >> 32, steps & 0xFFFFFFFF))
 
     def histogram(self) -> Histogram:
-        """Return the histogram of the totals, in units of their lattice."""
+        """Histogram of the totals, in units of their lattice."""
         if not self._parts:
             return Histogram.of_mass(0)
         _, high, low = _summed(*map(np.concatenate, zip(*self._parts, strict=True)))
@@ -168,7 +168,7 @@ _NOBODY: Integers = np.empty(0, np.int64)
 
 
 def _summed(person: Integers, high: Integers, low: Integers) -> tuple[Integers, Integers, Integers]:
-    """Return the distinct persons, each with the sums of its two halves."""
+    """Distinct persons, each with the sums of its two halves."""
     who, place = np.unique(person, return_inverse=True)
     sums = np.zeros((2, who.size), np.int64)
     np.add.at(sums[0], place, high)
@@ -183,7 +183,7 @@ def _persons(chunk: Chunk) -> Integers:
 
 
 def _on(lattice: Lattice | None, places: Histogram) -> Histogram:
-    """Return the histogram, in lattice units, of places on the lattice."""
+    """Histogram, in lattice units, of places on the lattice."""
     if lattice is None:
         return places
     return Histogram(lattice.units_at(places.values), places.counts)

@@ -25,7 +25,7 @@ class PrivacyUnit:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is aggregated of a row: its SQL over typed columns, and its public lattice.
+    """Measure of a row: its SQL over typed columns, and its public lattice.
 
     Without a lattice only equality matters (COUNT DISTINCT), or with ``fences`` which of them a
     value has passed (MEDIAN, QUANTILE).  ``total`` is the lattice of a person's total, where their
@@ -41,13 +41,13 @@ class Measure:
 
     @property
     def scanned(self) -> Measure:
-        """What the scan gives of it: between fences values as they are, the same for all."""
+        """Output of the scan for it: between fences values as they are, the same for all."""
         return self if self.fences is None else Measure(self.sql, None, fences=CutPoints())
 
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """What one query needs from the scan: the rows it matches, and what to count of them.
+    """Statistic of one query: the rows that it matches, and what is counted of them.
 
     ``collapsed``: a person counts once (COUNT) or by one total (SUM), whatever their rows; else by
     the rows kept.  It changes nothing where one row is one person.

@@ -18,7 +18,7 @@ _TYPES = {
 
 
 def scan_sql(source: str, workload: ScanPlan) -> str:
-    """Return the SQL of the scan: atoms packed into words, numbers as places on their lattice.
+    """SQL of the scan: atoms packed into words, numbers as places on their lattice.
 
     With a privacy unit, ``source`` is ``people_sql``, and each row's person and rank come along.
     """
@@ -40,7 +40,7 @@ def scan_sql(source: str, workload: ScanPlan) -> str:
 
 
 def _place(measured: Measure) -> str:
-    """Return the SQL of the lattice place of a number: snapped, clamped, -1 for NULL.
+    """SQL of the lattice place of a number: snapped, clamped, -1 for NULL.
 
     Between fences it is the number itself, NULL or not.
     Without a lattice it is a hash: a map of each row by itself, so that it cannot hurt privacy;
@@ -60,14 +60,14 @@ def _place(measured: Measure) -> str:
 
 
 def _finite(value: str) -> str:
-    """Return SQL that is NULL where ``value`` is not a number (NaN), infinities kept."""
+    """SQL that is NULL where ``value`` is not a number (NaN), infinities kept."""
     return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
 
 
 def typed_sql(
     source: str, schema: Schema, columns: Mapping[str, str], beside: Sequence[str] = ()
 ) -> str:
-    """Return SQL of ``source`` with columns cast to their public kinds; no cast can raise.
+    """SQL of ``source`` with columns cast to their public kinds; no cast can raise.
 
     ``columns`` gives, for each public name, the name that ``source`` stores it under; ``beside``
     are further outputs.
@@ -87,7 +87,7 @@ def people_sql(
     unit: str | None,
     content: str,
 ) -> str:
-    """Return ``typed_sql`` with each row's person, numbered, and its rank among that person's rows.
+    """``typed_sql`` with each row's person, numbered, and its rank among that person's rows.
 
     ``unit`` is the stored name of the unit's column, None where each row is a person of its own.
     Rows rank by ``content``, a keyed hash of the whole row, so a person's rank order depends on
@@ -106,19 +106,19 @@ def people_sql(
 
 
 def mark_of(columns: Iterable[str]) -> str:
-    """Return the beginning of a name that no column has: longer than any."""
+    """Prefix of a name that no column has: longer than any."""
     return "_" * (1 + max(map(len, columns), default=0))
 
 
 def predicate_sql(predicate: Predicate) -> str:
-    """Return a predicate as SQL, true exactly on the rows that match."""
+    """Predicate as SQL, true exactly on the rows that match."""
     if isinstance(predicate, Atom):
         return f"COALESCE({predicate.sql}, FALSE)"
     return f"({f' {predicate.how.upper()} '.join(map(predicate_sql, predicate.parts))})"
 
 
 def content_hash(columns: Sequence[str], key: bytes, *, loosely: bool = False) -> str:
-    """Return the SQL of a keyed hash of the whole row, as 64 hexadecimal digits.
+    """SQL of a keyed hash of the whole row, as 64 hexadecimal digits.
 
     The order of ``columns`` matters; a cell is told from its neighbours by its length.
     """
@@ -130,7 +130,7 @@ def content_hash(columns: Sequence[str], key: bytes, *, loosely: bool = False) -
 
 
 def _loose(text: str) -> str:
-    """Return the SQL of a cell's text, alike for cells that say the same in another type.
+    """SQL of a cell's text, alike for cells that say the same in another type.
 
     ``1``, ``1.0`` and ``01`` are one number, a date is its midnight, TRUE is true; what is empty or
     no number (NaN) is NULL.
@@ -143,7 +143,7 @@ def _loose(text: str) -> str:
 
 
 def content_sql(source: str, columns: Sequence[str], key: bytes, *, loosely: bool = False) -> str:
-    """Return the SQL of a keyed hash of the table as a multiset of rows (MSet-Add-Hash).
+    """SQL of a keyed hash of the table as a multiset of rows (MSet-Add-Hash).
 
     Clarke et al., ASIACRYPT 2003: the sum of keyed hashes of the rows, here two of 64 bits, with
     the number of rows.  The order of the rows does not matter.

@@ -85,7 +85,7 @@ class SyntheticTables:
             self.engine.check(table, columns)
 
     def histograms(self, schema: Schema, workload: ScanPlan) -> list[tuple[Histogram, ...]]:
-        """Return, per task, the histogram of each table."""
+        """Histograms of each table, by statistic."""
         found = [
             engine.histograms(table, schema, workload)
             for engine, table in zip(self.engines, self.tables, strict=True)
@@ -99,26 +99,26 @@ class SyntheticTables:
         value: str,
         totalled: PrivacyUnit | None = None,
     ) -> Lattice | None:
-        """Return the narrowest lattice that holds what ``value`` takes in a telling table."""
+        """Narrowest lattice that holds what ``value`` takes in a telling table."""
         found = [e.profile(schema, columns, value, totalled) for e in self._telling]
         return united([lattice for lattice in found if lattice])
 
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
-        """Return the distinct values of ``columns`` on rows of telling tables, ``most`` at most."""
+        """Distinct values of ``columns`` on rows of telling tables, ``most`` at most."""
         found = (e.groups(schema, columns, resolved, most) for e in self._telling)
         return list(dict.fromkeys(key for keys in found for key in keys))[:most]
 
 
 def _renamed(kinds: Schema, table: Table) -> Schema:
-    """Return ``kinds`` by the names that ``table`` has for its columns."""
+    """``kinds`` by the names that ``table`` has for its columns."""
     known = {fold_case(name): kind for name, kind in kinds.items()}
     return {name: known[fold_case(name)] for name in table.columns if fold_case(name) in known}
 
 
 def united(lattices: Sequence[Lattice]) -> Lattice | None:
-    """Return the narrowest lattice that holds every given one, None for none."""
+    """Narrowest lattice that holds every given one, None for none."""
     if not lattices:
         return None
     lower = min(lattice.lower for lattice in lattices)

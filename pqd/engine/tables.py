@@ -43,7 +43,7 @@ class Table:
     source: object = field(default=None, repr=False)
 
     def version(self) -> tuple[int, ...] | None:
-        """Return what changes when the file is written; None for a frame, empty if it is gone."""
+        """Marks that change when the file is written; None for a frame, empty if it is gone."""
         if self.path is None:
             return None
         try:
@@ -53,7 +53,7 @@ class Table:
         return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
     def digest(self) -> bytes | None:
-        """Return a hash of the file and of how it is read; None for a frame or if unreadable."""
+        """Hash of the file and of how it is read; None for a frame or if unreadable."""
         if self.path is None:
             return None
         try:
@@ -132,7 +132,7 @@ def _delimited(path: Path, role: Role, delimiter: str | None) -> Table:
 
 
 def _row_by_row(path: Path, role: Role, names: Sequence[str], delimiter: str) -> str:
-    """Return the SQL that reads delimited text so that no row sways what another one counts.
+    """SQL that reads delimited text so that no row sways what another one counts.
 
     One thread goes through the file, since several would guess where rows begin, and all of the
     dialect is said here, since a guess would depend on rows.  LF, CRLF and CR end rows, in any
@@ -183,7 +183,7 @@ def _check_open(path: Path, role: Role) -> None:
 
 
 def _closed(path: Path, role: Role, error: OSError) -> TableError:
-    """Return why a file cannot be opened: the system's reason, which knows nothing of content."""
+    """Reason why a file cannot be opened: the system's, which knows nothing of content."""
     if isinstance(error, PermissionError):
         return TableError(
             f"the {role} table {path} may not be read: permission denied; ask its owner for the "
@@ -193,7 +193,7 @@ def _closed(path: Path, role: Role, error: OSError) -> TableError:
 
 
 def literal_path(path: Path) -> str:
-    """Return ``path`` as a pattern that matches this file alone, whatever signs it holds."""
+    """``path`` as a pattern that matches this file alone, whatever signs it holds."""
     return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
 
 

@@ -44,7 +44,7 @@ class Places:
                 self._lines.setdefault(where[:depth], line)
 
     def line(self, where: Where) -> int:
-        """Return the line, from 1, of a place, or of the nearest table that encloses it."""
+        """Line, from 1, of a place, or of the nearest table that encloses it."""
         for depth in range(len(where), 0, -1):
             if where[:depth] in self._lines:
                 return self._lines[where[:depth]]
@@ -56,7 +56,7 @@ class Places:
         return (*array, self._last[array])
 
     def _indexed(self, names: Where) -> Where:
-        """Return the place of a header: its names, each array with its last element's index."""
+        """Place of a header: its names, each array with its last element's index."""
         where: Where = ()
         for name in names:
             where = (*where, name)
@@ -66,7 +66,7 @@ class Places:
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and head of each statement: a header, or what stands before the ``=``.
+    """Line and head of each statement: a header, or what stands before the ``=``.
 
     Texts and lists may run over several lines; a line in them that looks like a header is none.
     """
@@ -89,7 +89,7 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def longest_dotted_key(text: str) -> tuple[int, int]:
-    """Return the most dots of one dotted key, or header, and its line: tomllib squares them."""
+    """Most dots of one dotted key, or header, and its line: tomllib squares them."""
     most, where, dots, line = 0, 1, 0, 1
     for token in _TOKEN.finditer(text):
         sign = token[0]
@@ -106,7 +106,7 @@ def longest_dotted_key(text: str) -> tuple[int, int]:
 
 
 def _names(head: str) -> Where:
-    """Return the names in a head, unquoted: ``a."b c"`` is a, then b c."""
+    """Names in a head, unquoted: ``a."b c"`` is a, then b c."""
     node: Any = tomllib.loads(head if head.startswith("[") else f"{head} = 0")
     names: list[str] = []
     while node and isinstance(node, (dict, list)):

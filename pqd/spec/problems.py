@@ -1,4 +1,4 @@
-"""What can be wrong in a spec: a code, a place, and a message for people."""
+"""Problems of a spec: a code, a place, and a message for people."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSpec:
-    """What ``[release]`` says: a file of queries, a synthetic table's name, and the terms."""
+    """Table ``[release]``: a file of queries, a synthetic table's name, and the parameters."""
 
     queries: Source
     synthetic: str
@@ -176,7 +176,7 @@ class _Files:
     environ: Mapping[str, str] = field(repr=False)
 
     def source(self, values: Values, where: Where, key: str = "path") -> Source | None:
-        """Return the file that ``key`` names; None if there is none or it has a problem."""
+        """File that ``key`` names; None if there is none or it has a problem."""
         written = values.get(key)
         if written is None:
             return None
@@ -235,7 +235,7 @@ def _shared_budget(document: Document) -> tuple[Fraction, str] | None:
 
 
 def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
-    """Return what is to be released, None if nothing is or something is wrong with it."""
+    """Table ``[release]``, None if there is none or something is wrong with it."""
     values = document.table("release")
     if "synthetic" in values:
         named = {"synthetic": (values["synthetic"],)}
@@ -253,7 +253,7 @@ def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> R
 
 
 def _columns(document: Document) -> dict[str, dict[str, Any]]:
-    """Return the facts of columns, once the library has accepted them."""
+    """Facts of columns, once the library has accepted them."""
     columns = {}
     for name, facts in document.named_tables("columns"):
         columns[name] = facts
@@ -266,7 +266,7 @@ def _columns(document: Document) -> dict[str, dict[str, Any]]:
 
 
 def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
-    """Yield the fields of each check; those with a problem lack some."""
+    """Fields of each check; those with a problem lack some."""
     general: Values = {**DEFAULTS, "synthetic": synthetic, "bins": None, "keys": None}
     general["epsilon"] = None
     general["alpha"] = exact(DEFAULTS["alpha"])

@@ -261,7 +261,7 @@ DEFAULTS = {key.name: key.default for key in _CHECK_DEFAULTS if key.default is n
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a spec file, for editors.
+    """JSON Schema (draft 2020-12) of a spec file, for editors.
 
     It admits every file that ``read_spec`` reads.  What it cannot say, only the reader checks:
     that ids differ, bounds ascend, names and variables exist.

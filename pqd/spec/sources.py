@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ledger_of(spec: Spec, stated: str | Path | None = None) -> Path:
-    """Return where the ledger lies: as stated, as PQD_LEDGER or the spec says, or by the table.
+    """Path of the ledger: as stated, as PQD_LEDGER or the spec says, or beside the table.
 
     The variable comes before the spec: who may change the spec may not choose the account.
     """
@@ -43,7 +43,7 @@ def paths_as_written(spec: Spec) -> Iterator[None]:
 
 
 def _spellings(source: Source) -> list[tuple[str, str]]:
-    """Return how messages may name a path, or what lies beside it, and the same as written.
+    """Pairs of a path, or of what lies beside it, as messages name it and as the spec writes it.
 
     Longest first.  A ledger lies beside its table, so a folder that is not written out is hidden.
     """
@@ -65,5 +65,5 @@ def open_source(source: Source, role: Role) -> Table:
 
 
 def label_of(source: Source) -> str:
-    """Return what reports call a table: its name in the spec, not what stands for a variable."""
+    """Name of a table in reports: that in the spec, not what stands for a variable."""
     return Path(source.written).name

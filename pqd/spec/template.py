@@ -81,14 +81,14 @@ _COLUMN = """#
 
 
 class _CopyFacts(NamedTuple):
-    """What the synthetic table shows: columns of text with a value, and numbers' lattices."""
+    """Facts of the synthetic table: columns of text with a value, and lattices of numbers."""
 
     texts: tuple[str, ...]
     numbers: dict[str, Lattice]
 
 
 def spec_template(private: Path, synthetic: Path, spec_folder: Path) -> str:
-    """Return the text of a spec for two tables, to be written into ``spec_folder``.
+    """Text of a spec for two tables, to be written into ``spec_folder``.
 
     Only the synthetic table is read; of the private one nothing but the path is used.
 
@@ -165,7 +165,7 @@ def _column(name: str) -> str:
 
 
 def _is_query(sql: str) -> bool:
-    """Tell whether the query language has words for an odd column name."""
+    """Whether the query language has words for an odd column name."""
     from pqd.sql.query import Query  # noqa: PLC0415 - with the engine
 
     try:
@@ -176,7 +176,7 @@ def _is_query(sql: str) -> bool:
 
 
 def _tolerance(lattice: Lattice) -> str:
-    """Return a twentieth of the range, in whole steps, at least one."""
+    """Twentieth of the range, in whole steps, at least one."""
     steps = (lattice.upper - lattice.lower) / 20 // lattice.step
     return _decimal(max(1, steps) * lattice.step)
 
@@ -198,14 +198,14 @@ def _slug(name: str) -> str:
 
 
 def _decimal(number: Fraction) -> str:
-    """Return a multiple of a power of ten, whole or a decimal, without an exponent."""
+    """Multiple of a power of ten, whole or a decimal, without an exponent."""
     if number.denominator == 1:
         return str(number.numerator)
     return f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
 
 
 def _path(path: Path, folder: Path, role: str) -> str:
-    """Return the path from ``folder`` as TOML, the absolute one where there is no way from it."""
+    """Path from ``folder`` as TOML, the absolute one where there is no way from it."""
     try:
         # The folder of a link is followed, since .. depends on it; the link itself is kept.
         full = path.absolute().parent.resolve() / path.name
@@ -221,7 +221,7 @@ def _path(path: Path, folder: Path, role: str) -> str:
 
 
 def toml_text(text: str) -> str:
-    """Return ``text`` as TOML on one line, in single quotes where that saves escapes."""
+    """``text`` as TOML on one line, in single quotes where that saves escapes."""
     if ('"' in text or "\\" in text) and "'" not in text and text.isprintable():
         return f"'{text}'"
     return '"' + "".join(map(_escaped, text)) + '"'

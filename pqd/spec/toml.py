@@ -61,7 +61,7 @@ class UnreadableError(ValueError):
 
 
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of a file and its content; decimals stay exact.
+    """Text of a file and its content; decimals stay exact.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _text(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    """Return the bytes of a file, no more than tell that it is too long."""
+    """Bytes of a file, no more than tell that it is too long."""
     reason = "it cannot be read; check its name and your permissions"
     try:
         mode = path.stat().st_mode
@@ -139,7 +139,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _toml_error(text: str, reason: str) -> UnreadableError:
-    """Return a refusal with the line, what TOML says of it, and what to do."""
+    """Error with the line, the reason that TOML gives, and what to do."""
     at = _AT.search(reason)
     reason = reason[: at.start()] if at else reason
     lines = text.split("\n")

@@ -39,7 +39,7 @@ class Document:
         self.problems.append(Problem(code, place, message))
 
     def line(self, where: Where) -> int:
-        """Return the line of a place."""
+        """Line of a place."""
         return self._places.line(where)
 
     def require(self, name: str) -> None:
@@ -73,14 +73,14 @@ class Document:
         self.problems.append(Problem(code, place, message))
 
     def table(self, name: str) -> Values:
-        """Return the values of a table that stands once or not at all."""
+        """Values of a table that stands once or not at all."""
         if name not in self.data:
             return {}
         section = SECTION[name]
         return self._values(section, self.data[name], section.header, (name,))
 
     def named_tables(self, name: str) -> Iterator[tuple[str, Values]]:
-        """Yield name and values of each table ``[name.NAME]``."""
+        """Name and values of each table ``[name.NAME]``."""
         section, tables = SECTION[name], self.data.get(name, {})
         if not isinstance(tables, dict):
             message = f"{name} is {value_text(tables)}; write {section.example}"
@@ -106,7 +106,7 @@ class Document:
         return self._values(section, table, header(*where), where)
 
     def list_of_tables(self, name: str) -> Iterator[tuple[str, Values]]:
-        """Yield label and values of each table ``[[name]]``."""
+        """Label and values of each table ``[[name]]``."""
         section, tables = SECTION[name], self.data.get(name, [])
         if isinstance(tables, dict):
             self.add(Code.WRONG_TYPE, (name,), SINGLE_CHECK)
@@ -119,7 +119,7 @@ class Document:
                 yield label, self._values(section, table, label, (name, number))
 
     def _values(self, section: Section, table: object, label: str, where: Where) -> Values:
-        """Return the values of one table that are right; note what is not."""
+        """Values of one table that are right; a problem is noted for every other."""
         if not isinstance(table, dict):
             message = f"{label} is {value_text(table)}; write a table of key = value lines"
             self.add(Code.WRONG_TYPE, where, message)
@@ -151,12 +151,12 @@ def _section_and_key(where: Where) -> tuple[str, str | None]:
 
 
 def header(section: str, name: str) -> str:
-    """Return the header of a table with a name of the user's."""
+    """Header of a table with a name of the user's."""
     bare = re.fullmatch(NAME_PATTERN, name)
     return f"[{section}.{name if bare else quoted(name)}]"
 
 
 def _label(table: object, number: int) -> str:
-    """Return what a check is called in messages: its id, else which one it is."""
+    """Name of a check in messages: its id, else its number."""
     name = table.get("id") if isinstance(table, dict) else None
     return quoted(name) if isinstance(name, str) and name.strip() else f"number {number + 1}"

@@ -1,4 +1,4 @@
-"""What the value of a key in a spec file may be: its reader, and the same as JSON Schema."""
+"""Types of values in a spec file: how each is read, and the same as JSON Schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_BITS = 1100
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """What a value may be.
+    """Type of a value.
 
     ``read`` takes the value as TOML gives it and the key's name; it returns the value as ``Spec``
     holds it, or raises ParameterError: ``SpecValueError`` for all that the library does not check.
@@ -36,26 +36,26 @@ class ValueType:
 
 
 def quoted(text: str) -> str:
-    """Return a name or text of the file as a message may show it: on one line, in quotes."""
+    """Name or text of the file as a message may show it: on one line, in quotes."""
     short = text if len(text) <= 60 else text[:57] + "..."
     return f'"{printable(short)}"'
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return which of the ``known`` names was probably meant, None if none is near."""
+    """Name among the ``known`` ones that was probably meant, None if none is near."""
     lowered = {other.lower(): other for other in known}
     near = get_close_matches(name.lower(), lowered, n=1)
     return lowered[near[0]] if near else None
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """Return what to do about a name that is none of the ``known`` ones."""
+    """Hint for a name that is none of the ``known`` ones."""
     near = closest_name(name, known)
     return f"did you mean {near}?" if near else f"use {', '.join(known)}"
 
 
 def value_text(value: object) -> str:
-    """Return in words what a value of the file is."""
+    """Value of the file in words."""
     if isinstance(value, str):
         return f"the text {quoted(value)}"
     if isinstance(value, bool):
@@ -81,7 +81,7 @@ def _check_type(value: object, name: str, wanted: str, *types: type) -> None:
 def _number(
     parse: Callable[[Any, str], Any], wanted: str, number: dict[str, Any], text: str
 ) -> ValueType:
-    """Return the form of a number, or of a text with one: ``"1/3"``."""
+    """Type of a number, or of a text with one: ``"1/3"``."""
 
     def read(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever stands in the file
         _check_type(value, name, wanted, int, Decimal, str)
@@ -173,7 +173,7 @@ ROWS = ValueType({"type": "integer", "minimum": 1}, _read_rows)
 
 
 def one_of(*words: str) -> ValueType:
-    """Return the form of a text that is one of ``words``."""
+    """Type of a text that is one of ``words``."""
     allowed = ", ".join(words)
 
     def read(value: Any, name: str) -> str:  # noqa: ANN401 - whatever stands in the file

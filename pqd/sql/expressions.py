@@ -43,15 +43,15 @@ class ExpressionChecker:
         self.columns: set[str] = set()
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
-        """Return ``node`` rewritten, if it is a boolean function of one row."""
+        """``node`` rewritten, which must be a boolean function of one row."""
         return self._as(Kind.BOOLEAN, node, "the WHERE clause")
 
     def number(self, node: exp.Expr, aggregate: str) -> exp.Expr:
-        """Return ``node`` rewritten, if it is a number for one row."""
+        """``node`` rewritten, which must be a number for one row."""
         return self._as(Kind.NUMBER, node, aggregate)
 
     def scalar(self, node: exp.Expr) -> exp.Expr:
-        """Return ``node`` rewritten, whatever its kind."""
+        """``node`` rewritten, whatever its kind."""
         return self._check(node)[0]
 
     def _as(self, kind: Kind, node: exp.Expr, user: str | exp.Expr) -> exp.Expr:
@@ -66,7 +66,7 @@ class ExpressionChecker:
         raise QueryError(message, self._sql, *place(node))
 
     def _check(self, node: exp.Expr) -> Checked:
-        """Return the rewritten expression and its kind; None is the kind of NULL."""
+        """Rewritten expression and its kind; None is the kind of NULL."""
         rule = _RULES.get(type(node))
         if rule is None:
             self._refuse(node, f"{_name(node)} is not admitted here; admitted are {ADMITTED}")
@@ -203,7 +203,7 @@ class ExpressionChecker:
         return self._negated(node, type(node)(this=text, expression=pattern)), Kind.BOOLEAN
 
     def _negated(self, like: exp.Expr, rewritten: exp.Expr) -> exp.Expr:
-        """Return what NOT LIKE says of ``rewritten``; the parser keeps it as a flag of LIKE."""
+        """``rewritten`` under NOT, where LIKE has it: the parser keeps it as a flag of LIKE."""
         return exp.Not(this=exp.Paren(this=rewritten)) if like.args.get("negate") else rewritten
 
     def escape(self, node: exp.Expr) -> Checked:
@@ -288,7 +288,7 @@ class ExpressionChecker:
 
 
 def place(node: exp.Expr) -> tuple[int | None, int | None]:
-    """Return the offsets (start, stop) of ``node`` in its text, None where unknown."""
+    """Offsets (start, stop) of ``node`` in its text, None where unknown."""
     # The parser marks what it read as nothing (the rest of a text) by an end before its start.
     spots = [
         part.meta for part in node.walk() if part.meta.get("end", -1) >= part.meta.get("start", 0)
@@ -307,7 +307,7 @@ def _rebuilt(node: exp.Expr, operands: list[exp.Expr]) -> exp.Expr:
 
 
 def _double(number: float) -> exp.Expr:
-    """Return a literal that DuckDB reads as DOUBLE: one with an exponent."""
+    """Literal that DuckDB reads as DOUBLE: one with an exponent."""
     text = repr(number)
     return exp.Literal.number(text if "e" in text else text + "e0")
 

@@ -63,7 +63,7 @@ class Bins:
         return cls(name.strip().strip('"'), low, high, width)
 
     def of(self, query: Query) -> tuple[Query, ...]:
-        """Return ``query`` once per bin, ascending.
+        """``query`` once per bin, ascending.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Bins:
 
 
 def grouped(query: Query, found: Callable[[], Sequence[Key]]) -> tuple[Query, ...]:
-    """Return ``query`` once per group: of its own keys, else those that ``found`` gives.
+    """``query`` once per group: of its own keys, else those that ``found`` gives.
 
     Raises
     ------
@@ -135,17 +135,17 @@ def _literal(cell: Cell) -> str:
 
 
 def _number(number: Fraction) -> str:
-    """Return the double nearest to ``number`` as SQL; ends of bins that meet are one double."""
+    """Double nearest to ``number`` as SQL; ends of bins that meet are one double."""
     return repr(float(number))
 
 
 def _same(cell: Cell) -> str:
-    """Return one text for cells that are one value."""
+    """One text for cells that are one value."""
     return "NULL" if cell is None else _literal(cell)
 
 
 def _shown(cell: Cell) -> str:
-    """Return a cell for a label; a text that could be read otherwise is quoted."""
+    """Cell for a label; a text that could be read otherwise is quoted."""
     if cell is None:
         return "NULL"
     if isinstance(cell, str):

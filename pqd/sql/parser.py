@@ -16,7 +16,7 @@ TOO_DEEP = "the query is nested too deeply; write it with fewer parentheses"
 
 
 def statements(sql: str) -> list[exp.Expr]:
-    """Return the statements in a text, each a tree that can be printed again.
+    """Statements in a text, each a tree that can be printed again.
 
     Raises
     ------

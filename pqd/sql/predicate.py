@@ -30,7 +30,7 @@ Predicate = Atom | Combined
 
 
 def normal_form(node: exp.Expr, *, negated: bool = False) -> Predicate:
-    """Return the negation normal form of a checked boolean expression, duplicates removed."""
+    """Negation normal form of a checked boolean expression, duplicates removed."""
     if isinstance(node, exp.Paren):
         return normal_form(node.this, negated=negated)
     if isinstance(node, exp.Not):
@@ -43,7 +43,7 @@ def normal_form(node: exp.Expr, *, negated: bool = False) -> Predicate:
 
 
 def combined(how: Literal["and", "or"], parts: tuple[Predicate, ...]) -> Predicate:
-    """Return ``parts`` under one AND or OR, flattened."""
+    """``parts`` under one AND or OR, flattened."""
     flat: dict[Predicate, None] = {}
     for part in parts:
         same = isinstance(part, Combined) and part.how == how
@@ -52,7 +52,7 @@ def combined(how: Literal["and", "or"], parts: tuple[Predicate, ...]) -> Predica
 
 
 def atoms(predicate: Predicate) -> Iterator[Atom]:
-    """Yield every atom of the tree."""
+    """Atoms of the tree."""
     if isinstance(predicate, Atom):
         yield predicate
     else:
@@ -61,7 +61,7 @@ def atoms(predicate: Predicate) -> Iterator[Atom]:
 
 
 def canonical(predicate: Predicate) -> str:
-    """Return one text for predicates that differ in the order of their parts alone."""
+    """One text for predicates that differ in the order of their parts alone."""
     if isinstance(predicate, Atom):
         return predicate.sql
     parts = sorted(map(canonical, predicate.parts))

@@ -131,7 +131,7 @@ class Query:
 
     @quiet()
     def only(self, condition: str, group: str) -> Query:
-        """Return this query, ungrouped, on the rows that also meet ``condition`` (SQL).
+        """Query, ungrouped, on the rows that also meet ``condition`` (SQL).
 
         The tree is kept and not parsed again: a printed predicate may read otherwise.
         """
@@ -258,7 +258,7 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
 
 
 def _grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
-    """Return the columns of GROUP BY; beside the aggregate nothing else may be selected."""
+    """Columns of GROUP BY; beside the aggregate nothing else may be selected."""
     group = select.args.get("group")
     found = group.expressions if group else []
     extra = [k for k, v in group.args.items() if v and k != "expressions"] if group else []
@@ -286,7 +286,7 @@ def _aggregates(node: exp.Expr) -> bool:
 
 
 def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Fraction | None]:
-    """Return the aggregate, its operand (None for ``COUNT(*)``) and the quantile's p."""
+    """Aggregate, its operand (None for ``COUNT(*)``) and the quantile's p."""
     node = next(filter(_aggregates, select.expressions), select.expressions[0]).unalias()
     name = _KNOWN.get(type(node))
     extra = [k for k, v in node.args.items() if v and k not in {"this", "big_int", "quantile"}]

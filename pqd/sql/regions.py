@@ -58,7 +58,7 @@ def region(predicate: Predicate | None) -> Region:
 
 
 def separating(first: Region, second: Region) -> str | None:
-    """Return a column on which no value, nor NULL, is admitted by both regions.
+    """Column on which no value, nor NULL, is admitted by both regions.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def separating(first: Region, second: Region) -> str | None:
 
 
 def describe(column: str, region: Region) -> str:
-    """Return in short words what ``region`` admits on ``column``, to show a proof to a user."""
+    """Short words for what ``region`` admits on ``column``, to show a proof to a user."""
     name, admitted = quote_identifier(column), region.get(column, _ANYTHING)
     fixed = {
         _ANYTHING: f"{name} is anything",
@@ -99,7 +99,7 @@ class _Truth(NamedTuple):
 
 
 def exactly(atom: Atom) -> tuple[str, ValueSet] | None:
-    """Return the one column of a condition and just what it holds where the condition is TRUE.
+    """Column of a condition on one column, and just what it holds where the condition is TRUE.
 
     None if the condition is not one whose meaning is known exactly.
     """
@@ -146,7 +146,7 @@ def _truth(node: exp.Expr) -> _Truth:
 
 
 def _joined(how: Literal["and", "or"], truths: Sequence[_Truth]) -> _Truth:
-    """Return the truth of an AND or OR of conditions on one column."""
+    """Truth of an AND or OR of conditions on one column."""
     false = _swept("or" if how == "and" else "and", [truth.false for truth in truths])
     # Where values of two types meet, nothing is known.
     exact = all(truth.exact for truth in truths) and _one_type(truth.true for truth in truths)
@@ -154,7 +154,7 @@ def _joined(how: Literal["and", "or"], truths: Sequence[_Truth]) -> _Truth:
 
 
 def _compared(operator: type[exp.Expr], column: str, value: Value | None) -> _Truth:
-    """Return the truth of ``column operator value``; a value of None is NULL."""
+    """Truth of ``column operator value``; a value of None is NULL."""
     if operator in _NEGATED:
         _, true, false, exact = _compared(_NEGATED[operator], column, value)
         return _Truth(column, false, true, exact)
@@ -192,7 +192,7 @@ def _column(node: exp.Expr) -> str:
 
 
 def _constant(node: exp.Expr) -> Value | None:
-    """Return the value of a constant as the engine reads it, None for NULL."""
+    """Value of a constant as the engine reads it, None for NULL."""
     node = node.unnest()
     if isinstance(node, exp.Null):
         return None
@@ -246,7 +246,7 @@ def _words(admitted: ValueSet) -> str:
 
 
 def _pieces(admitted: ValueSet) -> Iterator[tuple[Cut | None, Cut | None]]:
-    """Yield the intervals by their ends; None is an end at infinity."""
+    """Intervals by their ends; None is an end at infinity."""
     ends: list[Cut | None] = [None, *admitted.cuts] if admitted.start else [*admitted.cuts]
     ends += [None] * (len(ends) % 2)
     yield from zip(ends[::2], ends[1::2], strict=True)

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 def fold_case(name: str) -> str:
-    """Return the form in which column names are compared: case does not count."""
+    """Form in which column names are compared: case does not count."""
     return name.lower()
 
 
@@ -22,10 +22,10 @@ Schema = Mapping[str, Kind]
 
 
 def quote_literal(value: object) -> str:
-    """Return ``value`` as a SQL text literal."""
+    """``value`` as a SQL text literal."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
 def quote_identifier(name: str) -> str:
-    """Return ``name`` as a quoted SQL identifier."""
+    """``name`` as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

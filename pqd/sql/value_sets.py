@@ -17,7 +17,7 @@ Cut = tuple[Value, bool]
 
 @dataclass(frozen=True, slots=True)
 class ValueSet:
-    """What a column may hold: NULL or not, and a union of intervals of values of one type.
+    """Set of the values that a column may hold: NULL or not, and a union of intervals of one type.
 
     ``null`` says whether NULL is admitted, ``start`` whether values below the first cut are; at
     each cut (ascending) admission turns over.  So [a, b) is cut below a and below b, the constant
@@ -57,17 +57,17 @@ _NOTHING = ValueSet(null=False, start=False)
 
 
 def disjoint(first: ValueSet, second: ValueSet) -> bool:
-    """Say whether no value, nor NULL, is admitted by both."""
+    """Whether no value, nor NULL, is admitted by both."""
     return _swept("and", (first, second)) == _NOTHING
 
 
 def union(first: ValueSet, second: ValueSet) -> ValueSet:
-    """Return what either admits, or more."""
+    """Set that holds what either admits, or more."""
     return _swept("or", (first, second))
 
 
 def _swept(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
-    """Return what all (and) or any (or) of ``parts`` admit; anything if types of values mix."""
+    """Set that all (and) or any (or) of ``parts`` admit; anything if types of values mix."""
     if not _one_type(parts):
         return _ANYTHING
     least = len(parts) if how == "and" else 1
@@ -88,5 +88,5 @@ def _swept(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
 
 
 def _one_type(parts: Iterable[ValueSet]) -> bool:
-    """Say whether all cuts are at values of one type, which are in order."""
+    """Whether all cuts are at values of one type, which are in order."""
     return len({type(value) for part in parts for value, _ in part.cuts}) <= 1

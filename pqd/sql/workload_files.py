@@ -28,7 +28,7 @@ _KINDS = {".sql", ".csv"}
 
 
 def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...]:
-    """Return ``queries`` parsed, each with an id of its own (``q1``, ``q2``, ... by default).
+    """``queries`` parsed, each with an id of its own (``q1``, ``q2``, ... by default).
 
     Raises
     ------
@@ -56,7 +56,7 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
 
 
 def _named(number: int, query: object, free: Iterator[str]) -> Query:
-    """Return a query with an id: its own, else the next one that is free."""
+    """Query with an id: its own, else the next one that is free."""
     if isinstance(query, Query):
         return query if query.id else replace(query, id=next(free))
     if not isinstance(query, str):
@@ -90,7 +90,7 @@ def read_queries(path: str | Path, tables: Iterable[object] = ()) -> tuple[Query
 
 
 def _text(path: Path, tables: Iterable[object]) -> tuple[str, str]:
-    """Return the text of a regular file, and how its name ends once links are followed."""
+    """Text of a regular file, and the suffix of its name once links are followed."""
     file = _regular(path)
     kind = file.suffix.lower() if file else ""
     if file is None or kind not in _KINDS:
@@ -112,7 +112,7 @@ def _text(path: Path, tables: Iterable[object]) -> tuple[str, str]:
 
 
 def _regular(path: Path) -> Path | None:
-    """Return the file that a path leads to, None if it is none."""
+    """File that a path leads to, None if it is none."""
     try:
         file = path.resolve()
         mode = file.stat().st_mode
@@ -131,7 +131,7 @@ def _same_file(file: Path, table: object) -> bool:
 
 
 def _from_sql(text: str, path: Path) -> list[tuple[str | None, str]]:
-    """Return the statements with their names; the text is SQL if each of them is a SELECT."""
+    """Statements with their names; the text is SQL if each of them is a SELECT."""
     found = list(_statements(text, path))
     for number, (_, sql) in enumerate(found, start=1):
         if not _SELECT.match(sql):
