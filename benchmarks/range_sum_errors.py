@@ -30,7 +30,7 @@ from benchmarks.isotonic import isotonic
 from benchmarks.range_workloads import equal_buckets, expected_errors, prefix_sums
 from benchmarks.standard_errors import Estimate
 from deciders import Histogram, SimulatedNoise
-from deciders.batch.range_sums.greedy_h import greedy_hierarchy, quantised
+from deciders.batch.range_sums.greedy_h import greedy_hierarchy, hierarchy_of_shares
 from deciders.batch.range_sums.hierarchy import Crossings, Hierarchy, level_edges
 from deciders.batch.range_sums.matrix_mechanism import TreeStrategy
 from deciders.batch.range_sums.mechanisms import (
@@ -140,7 +140,7 @@ def published_greedy(starts: Integers, stops: Integers, coefficients: Floats) ->
         total = total * shrunk
         shares = shares * np.repeat(shrunk, np.diff(edges[depth]))
         taken.insert(0, 1 - rest)
-    return quantised(taken, coefficients.size)
+    return hierarchy_of_shares(taken, coefficients.size)
 
 
 class PublishedIndependent(TruncationIndependent):

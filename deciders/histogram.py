@@ -78,9 +78,9 @@ class Histogram:
         """Histogram of ``counts[i]`` rows at ``values[i]``; values may repeat."""
         kept = counts > 0
         distinct, place = np.unique(values[kept], return_inverse=True)
-        held = np.zeros(distinct.size, np.int64)
-        np.add.at(held, place, counts[kept])
-        return cls(distinct, held)
+        totals = np.zeros(distinct.size, np.int64)
+        np.add.at(totals, place, counts[kept])
+        return cls(distinct, totals)
 
     def multiplicities(self) -> "Histogram":
         """Number of distinct values held by 1, 2, ... rows, for COUNT DISTINCT."""

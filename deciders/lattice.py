@@ -77,5 +77,5 @@ class Lattice:
 
     def units_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Values at ``places``, of which the lowest value is 0, in units."""
-        found: NDArray[np.int64] = self.lower_units + self.step_units * places
-        return found
+        units: NDArray[np.int64] = self.lower_units + self.step_units * places
+        return units

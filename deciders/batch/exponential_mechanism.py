@@ -8,7 +8,7 @@ from deciders.distributions import Floats
 from deciders.noise import Noise
 
 
-def chosen(log_weights: Floats, noise: Noise) -> int:
+def exponential_choice(log_weights: Floats, noise: Noise) -> int:
     """Place, drawn with probability proportional to ``exp(log_weights)``.
 
     With weights ``exp(epsilon score / (2 s))`` of scores of sensitivity s the draw is epsilon-DP

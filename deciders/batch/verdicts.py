@@ -61,8 +61,8 @@ def rates(errors: Errors, tau: Fraction) -> ErrorRates:
 def threshold(errors: Errors, alpha: Number) -> Threshold:
     """Effectiveness threshold (Def. 3.4): about the least whole tau in units."""
     level = float(probability(alpha, "alpha"))
-    found = least(lambda tau: rates(errors, Fraction(tau)).worst <= level, _FARTHEST)
-    return Threshold(math.inf if found is None else float(found), isinstance(errors, NoiseSum))
+    tau = least(lambda tau: rates(errors, Fraction(tau)).worst <= level, _FARTHEST)
+    return Threshold(math.inf if tau is None else float(tau), isinstance(errors, NoiseSum))
 
 
 def decided(errors: Errors, released: int, interval: Interval) -> Decision:

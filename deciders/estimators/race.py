@@ -56,11 +56,11 @@ class RaceEstimate(TruncationRungs):
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """Estimate as a fraction: its numerator and its denominator."""
         penalty = Fraction(self._penalty)
-        found = Fraction(0)
+        largest = Fraction(0)
         sums = self.truncated_sums(histogram)
         for truncated, scale in zip(sums, self.scales(epsilon), strict=True):
-            found = max(found, noisy_value(truncated, scale, noise) - scale * penalty)
-        return EstimatorOutput((found.numerator, found.denominator))
+            largest = max(largest, noisy_value(truncated, scale, noise) - scale * penalty)
+        return EstimatorOutput((largest.numerator, largest.denominator))
 
     def span(self, interval: Interval) -> Span:
         """First whole number inside and the first one above."""
@@ -101,9 +101,9 @@ class RaceEstimate(TruncationRungs):
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Chance that the estimate exceeds ``cut - 1`` by as much."""
-        found = self.estimate(released)
-        excess = as_float(found - math.ceil(cut) + 1)
-        if excess < 0 or not found:
+        estimate = self.estimate(released)
+        excess = as_float(estimate - math.ceil(cut) + 1)
+        if excess < 0 or not estimate:
             return 1.0
         weight = self.beta / (2 * self.log_sensitivity)
         return min(1.0, weight * sum(math.exp(-excess / as_float(b)) for b in self.scales(epsilon)))
@@ -120,8 +120,8 @@ class RaceEstimate(TruncationRungs):
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Lower end at level alpha; nothing bounds the sum from above."""
-        level, found = float(probability(alpha, "alpha")), self.estimate(released)
-        low, high = Fraction(0), Fraction(math.floor(found) + 2)
+        level, estimate = float(probability(alpha, "alpha")), self.estimate(released)
+        low, high = Fraction(0), Fraction(math.floor(estimate) + 2)
         while high - low > 1:
             middle = Fraction((low + high) // 2)
             holds = self.at_least(released, middle, epsilon) <= level

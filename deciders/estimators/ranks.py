@@ -150,8 +150,8 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         ordered = sorted((min(max(x, self.lower), top), y) for x, y in ends)
         first = next(k for k, (_, surplus) in enumerate(ordered) if k and surplus >= 0)
         (x0, y0), (x1, y1) = ordered[first - 1], ordered[first]
-        found = x0 + Fraction((x1 - x0) * -y0, y1 - y0)
-        floored = self.lower + math.floor((found - self.lower) / self.step) * self.step
+        crossing = x0 + Fraction((x1 - x0) * -y0, y1 - y0)
+        floored = self.lower + math.floor((crossing - self.lower) / self.step) * self.step
         return Fraction(max(self.lower, min(floored, x1 - self.step)))
 
     def confidence(

@@ -47,8 +47,8 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram]:
             steps = np.rint(tilted * mass).astype(np.int64)
             yield Histogram.weighted(histogram.values, np.diff(steps))
         for seed in range(_DRAWN):
-            drawn = np.random.default_rng(seed).multinomial(mass, histogram.counts / mass)
-            yield Histogram.weighted(histogram.values, drawn)
+            counts = np.random.default_rng(seed).multinomial(mass, histogram.counts / mass)
+            yield Histogram.weighted(histogram.values, counts)
     yield histogram
 
 

@@ -112,10 +112,10 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
 
         A cut stands for the end that it is at: values are compared with that as they are.
         """
-        found = GenericDecider.estimated(self, decision, interval, epsilon, alpha)
+        estimate = GenericDecider.estimated(self, decision, interval, epsilon, alpha)
         low, high = self.estimator(interval, epsilon).cuts
         ends = {low: interval.lower, high: interval.upper}
         return Estimate(
-            low=None if found.low is None else ends[int(found.low)],
-            high=None if found.high is None else ends[int(found.high) + 1],
+            low=None if estimate.low is None else ends[int(estimate.low)],
+            high=None if estimate.high is None else ends[int(estimate.high) + 1],
         )

@@ -38,7 +38,7 @@ _CLASSES: tuple[Any, ...] = (
     InverseDistinct,
 )
 
-DECIDERS: Mapping[str, Any] = MappingProxyType({made.id: made for made in _CLASSES})
+DECIDERS: Mapping[str, Any] = MappingProxyType({each.id: each for each in _CLASSES})
 """Decider classes by id; their fields are keywords, with the papers' defaults."""
 
 
@@ -57,19 +57,19 @@ def for_lattice(
     DeciderError
         If the id is unknown, or decides another aggregate, or needs values >= 0.
     """
-    made = DECIDERS.get(decider_id)
-    if made is None:
+    decider_class = DECIDERS.get(decider_id)
+    if decider_class is None:
         raise DeciderError(
             f"there is no decider {decider_id!r}; use auto or one of {', '.join(DECIDERS)}"
         )
-    if made.aggregate != aggregate:
+    if decider_class.aggregate != aggregate:
         fitting = [name for name, other in DECIDERS.items() if other.aggregate == aggregate]
         raise DeciderError(
-            f"{decider_id} decides {made.aggregate}, not {aggregate}; "
+            f"{decider_id} decides {decider_class.aggregate}, not {aggregate}; "
             f"use auto or {', '.join(fitting)}"
         )
     try:
-        decider: Decider = made.on(lattice, **parameters)
+        decider: Decider = decider_class.on(lattice, **parameters)
     except DeciderError as error:
         raise DeciderError(f"{decider_id} does not fit: {error}") from None
     return decider
@@ -82,10 +82,10 @@ def applicable(
 ) -> tuple[Decider, ...]:
     """Every decider of ``aggregate`` that fits an attribute on ``lattice``."""
     fitting = []
-    for made in DECIDERS.values():
-        if made.aggregate == aggregate:
+    for decider_class in DECIDERS.values():
+        if decider_class.aggregate == aggregate:
             try:
-                fitting.append(made.on(lattice, **parameters))
+                fitting.append(decider_class.on(lattice, **parameters))
             except DeciderError:
                 continue
     return tuple(fitting)

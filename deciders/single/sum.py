@@ -29,8 +29,8 @@ class LaplaceSum(GenericDecider, ValueBounds, DeciderDefaults):
     def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
         """Noisy sum on the fine grid."""
         low, high, step = self.bounds
-        made = LaplaceEstimate(aggregate="SUM", lower=low, upper=high, step=step)
-        return made.finely(epsilon)
+        estimator = LaplaceEstimate(aggregate="SUM", lower=low, upper=high, step=step)
+        return estimator.finely(epsilon)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """``F(r - q) - F(l - q)``."""

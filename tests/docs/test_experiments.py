@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 
 from benchmarks.range_sum_errors import published_greedy
 from benchmarks.standard_errors import NO, UNDECIDED, YES, Estimate
-from deciders.batch.range_sums.greedy_h import greedy_hierarchy, quantised
+from deciders.batch.range_sums.greedy_h import greedy_hierarchy, hierarchy_of_shares
 
 Matrix = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def test_the_published_greedy_is_that_of_its_authors(seed: int) -> None:
     cells = np.arange(16)
     inside = (starts[:, None] <= cells) & (cells < stops[:, None])
     _, _, shares = by_definition(np.where(inside, weights, 0.0))
-    expected = quantised([np.array(level) for level in shares], 16).weights
+    expected = hierarchy_of_shares([np.array(level) for level in shares], 16).weights
     found = published_greedy(starts, stops, weights).weights
     assert [level.tolist() for level in found] == [level.tolist() for level in expected]
 

@@ -179,8 +179,8 @@ class Subsets:
 
     def largest(self, values: Integers) -> Integers:
         """Largest value under each condition, 0 if none."""
-        found: Integers = np.where(self.matrix, values, 0).max(axis=1)
-        return found
+        largest: Integers = np.where(self.matrix, values, 0).max(axis=1)
+        return largest
 
     def row(self, place: int) -> Booleans:
         """One row of the matrix."""
@@ -190,5 +190,5 @@ class Subsets:
     @property
     def covered(self) -> Booleans:
         """Whether any condition selects each class."""
-        found: Booleans = np.any(self.matrix, axis=0)
-        return found
+        covered: Booleans = np.any(self.matrix, axis=0)
+        return covered

@@ -32,7 +32,7 @@ class _Node:
     place: int
 
 
-def dyadic(first: int, last: int) -> list[_Node]:
+def dyadic_cover(first: int, last: int) -> list[_Node]:
     """Fewest dyadic intervals whose disjoint union is ``first .. last``."""
     nodes, layer, low, high = [], 0, first, last + 1
     while low < high:
@@ -46,7 +46,7 @@ def dyadic(first: int, last: int) -> list[_Node]:
     return nodes
 
 
-def summed(leaves: Integers) -> list[Integers]:
+def dyadic_sums(leaves: Integers) -> list[Integers]:
     """Sums of all dyadic intervals: of single leaves, of pairs, ..., of all."""
     layers = [leaves]
     while layers[-1].shape[0] > 1:
@@ -95,18 +95,19 @@ class DyadicMechanism:
         """Answers and thresholds."""
         axis = self._axis()
         thresholds = doubling(self.base, int(self.queries.limits.max()))
-        counts, totals = map(summed, self._levels(rows, thresholds))
+        counts, totals = map(dyadic_sums, self._levels(rows, thresholds))
         scale = 1 / PrivacyBudget.of(epsilon, delta).share(2 * len(counts))
         ones = np.ones(thresholds.size - 1, np.int64)
         noisy_counts = _noisy(counts, ones, scale, noise)
         noisy_totals = _noisy(totals, thresholds[1:], scale, noise)
         cover = [
-            dyadic(*span) for span in zip(axis.first.tolist(), axis.last.tolist(), strict=True)
+            dyadic_cover(*span)
+            for span in zip(axis.first.tolist(), axis.last.tolist(), strict=True)
         ]
-        held = np.array([_collected(noisy_counts, nodes) for nodes in cover])
+        masses = np.array([_collected(noisy_counts, nodes) for nodes in cover])
         sums = np.array([_collected(noisy_totals, nodes) for nodes in cover])
         above = np.zeros((len(cover), thresholds.size))
-        above[:, :-1] = held[:, ::-1].cumsum(axis=1)[:, ::-1]
+        above[:, :-1] = masses[:, ::-1].cumsum(axis=1)[:, ::-1]
         capped = above * thresholds
         capped[:, 1:] += sums.cumsum(axis=1)
         alpha = self._alpha(np.array([len(nodes) for nodes in cover]), thresholds.size, scale)
@@ -126,9 +127,9 @@ class DyadicMechanism:
 
     def _levels(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
         """Rows and sums by class and level set, of the classes that a query selects."""
-        asked = self.queries.conditions.covered[:, None]
+        covered = self.queries.conditions.covered[:, None]
         counts, totals = level_sets(rows, self.queries.universe, thresholds)
-        return np.where(asked, counts[:, 1:], 0), np.where(asked, totals[:, 1:], 0)
+        return np.where(covered, counts[:, 1:], 0), np.where(covered, totals[:, 1:], 0)
 
     def _alpha(self, nodes: Integers, width: int, scale: Fraction) -> Floats:
         """Bounds on the noise of each count, all together but for ``_FAILURE``."""
@@ -147,8 +148,8 @@ def noise_bound(terms: Integers, failure: float) -> Floats:
     tilts = np.linspace(0.005, 0.995, 199)
     spread = -np.log1p(-(tilts**2))
     bounds: Floats = (math.log(2 / failure) + terms[..., None] * spread) / tilts
-    found: Floats = bounds.min(axis=-1)
-    return found
+    least: Floats = bounds.min(axis=-1)
+    return least
 
 
 def _noisy(layers: list[Integers], weights: Integers, scale: Fraction, noise: Noise) -> Layers:

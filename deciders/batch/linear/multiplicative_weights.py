@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from deciders.batch.budget import PrivacyBudget
-from deciders.batch.exponential_mechanism import chosen
+from deciders.batch.exponential_mechanism import exponential_choice
 from deciders.batch.linear.unit_queries import LinearQueries
 from deciders.distributions import Floats
 from deciders.exact import as_float
@@ -109,7 +109,7 @@ class MultiplicativeWeights:
 def _select(errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> int:
     """Query by the exponential mechanism, ``exp(share error / (2 s))``."""
     rate = as_float(share / (2 * (sensitivity + SLACK)))
-    return chosen(errors * rate, noise)
+    return exponential_choice(errors * rate, noise)
 
 
 def _measure(
@@ -126,7 +126,7 @@ def _measure(
 
 def _pull(weights: Floats, measured: _NoisyAnswer, size: int) -> None:
     """Move the weights towards one measurement, in place, and restore their total."""
-    held = weights[measured.cells]
-    gap = measured.answer - float(measured.values @ held)
-    weights[measured.cells] = held * np.exp(measured.values * (gap / (2 * size)))
+    before = weights[measured.cells]
+    gap = measured.answer - float(measured.values @ before)
+    weights[measured.cells] = before * np.exp(measured.values * (gap / (2 * size)))
     weights *= size / weights.sum()

@@ -116,12 +116,12 @@ class NumericalInTwoSteps(Numerical):
         weights = self.weights.fit(tests, counts, size, first, noise)
         alpha = noisy_error(tests, counts, weights, for_alpha, noise)
         places = first_few(self.queries.tails(weights, thresholds)[0], alpha)
-        found = thresholds[places]
+        cuts = thresholds[places]
         # A query truncated at 0 is answered by 0; its divisor only has to be positive.
-        linear = CappedQueries(self.queries, np.maximum(found, 1))
+        linear = CappedQueries(self.queries, np.maximum(cuts, 1))
         second = self.weights.fit(linear, counts, size, half, noise)
-        answers = linear.answers(second) * found
-        return DistributionFit(answers, np.minimum(found, self.queries.limits), second, alpha)
+        answers = linear.answers(second) * cuts
+        return DistributionFit(answers, np.minimum(cuts, self.queries.limits), second, alpha)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound on the scales of n, of alpha and of both weights."""

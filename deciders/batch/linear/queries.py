@@ -14,10 +14,10 @@ def doubling(base: int, peak: int) -> Integers:
     """Thresholds ``0, base, 2 base, 4 base, ...`` up to the first that is >= peak."""
     if base < 1:
         raise ParameterError(f"the lowest threshold is {base} units; it must be at least 1")
-    found = [0, base]
-    while found[-1] < peak:
-        found.append(2 * found[-1])
-    return np.array(found)
+    thresholds = [0, base]
+    while thresholds[-1] < peak:
+        thresholds.append(2 * thresholds[-1])
+    return np.array(thresholds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -109,8 +109,8 @@ class CappedQueries:
         """One answer for each query."""
         distinct, places = np.unique(self.divisors, return_inverse=True)
         capped = self.queries.tails(vector, distinct)[1]
-        found: Floats = capped[np.arange(self.queries.size), places] / self.divisors
-        return found
+        answers: Floats = capped[np.arange(self.queries.size), places] / self.divisors
+        return answers
 
     def row(self, place: int) -> tuple[Integers, int]:
         """One query exactly."""

@@ -42,19 +42,19 @@ def greedy_hierarchy(starts: Integers, stops: Integers, coefficients: Floats) ->
     prefixes of 1,024 cells that has 1.3 times the squared error.
     """
     edges = level_edges(coefficients.size)
-    lies = [Crossings(level, starts, stops) for level in edges]
-    held = [crossings.held() for crossings in lies]
-    by_parent = [np.zeros_like(held[0]), *(np.repeat(above, 2) for above in held[:-1])]
-    taken: list[Floats] = []
-    state = _leaves(edges[-1], held[-1] - by_parent[-1], coefficients)
+    crossings = [Crossings(level, starts, stops) for level in edges]
+    whole = [level_crossings.held() for level_crossings in crossings]
+    by_parent = [np.zeros_like(whole[0]), *(np.repeat(above, 2) for above in whole[:-1])]
+    shares: list[Floats] = []
+    state = _leaves(edges[-1], whole[-1] - by_parent[-1], coefficients)
     for depth in range(len(edges) - 2, -1, -1):
         running = running_sums(coefficients * state.shares)
-        parts = lies[depth].squares(running)
+        parts = crossings[depth].squares(running)
         gain = np.diff(running[edges[depth]]) ** 2
-        ranges = _Ranges(parts, gain, held[depth] - by_parent[depth], by_parent[depth])
+        ranges = _Ranges(parts, gain, whole[depth] - by_parent[depth], by_parent[depth])
         state, share = _joined(state, np.diff(edges[depth]), ranges)
-        taken.insert(0, share)
-    return quantised(taken, coefficients.size)
+        shares.insert(0, share)
+    return hierarchy_of_shares(shares, coefficients.size)
 
 
 class _Ranges(NamedTuple):
@@ -91,9 +91,9 @@ def _joined(below: _State, sizes: Integers, ranges: _Ranges) -> tuple[_State, Fl
     def variance(rest: Floats, mute: Floats, heard: Floats) -> Floats:
         return mute / rest**2 + heard / (rest**2 + total * (1 - rest) ** 2)
 
-    tried = variance(_SHARES, beyond + ranges.by_parent * beyond_one, told)
+    errors = variance(_SHARES, beyond + ranges.by_parent * beyond_one, told)
     # A single cell is measured once.
-    rest = np.where(sizes > 1, _SHARES[np.argmin(tried, axis=0), 0], 1.0)
+    rest = np.where(sizes > 1, _SHARES[np.argmin(errors, axis=0), 0], 1.0)
     shrunk = variance(rest, np.zeros(1), np.ones(1))
     state = _State(
         total * shrunk,
@@ -110,14 +110,14 @@ def _beyond(whole: Floats, part: Floats) -> Floats:
     return np.where(difference > 1e-9 * whole, difference, 0.0)
 
 
-def quantised(taken: Sequence[Floats], leaves: int) -> Hierarchy:
+def hierarchy_of_shares(taken: Sequence[Floats], leaves: int) -> Hierarchy:
     """Tree from the share that each inner node takes of what its parents leave.
 
     Weights are whole, add up to NORM on every path, and are at least 1 for a leaf.
     """
     left = np.array([NORM])
-    found: list[Integers] = []
+    weights: list[Integers] = []
     for shares in taken:
-        found.append(np.minimum(np.rint(shares * left).astype(np.int64), left - 1))
-        left = np.repeat(left - found[-1], 2)
-    return Hierarchy((*found, left * np.diff(level_edges(leaves)[-1])), leaves)
+        weights.append(np.minimum(np.rint(shares * left).astype(np.int64), left - 1))
+        left = np.repeat(left - weights[-1], 2)
+    return Hierarchy((*weights, left * np.diff(level_edges(leaves)[-1])), leaves)

@@ -56,8 +56,8 @@ class Crossings:
         """Sum for each node of the squares of these parts."""
         left, right = self.parts(running)
         number = self._edges.size - 1
-        found: Floats = np.bincount(self.left, left**2, number).astype(np.float64)
-        return found + np.bincount(self.right, right**2, number)
+        squares: Floats = np.bincount(self.left, left**2, number).astype(np.float64)
+        return squares + np.bincount(self.right, right**2, number)
 
 
 class _Level(NamedTuple):
@@ -93,11 +93,11 @@ class Hierarchy:
     def measure(self, cells: NDArray[Any]) -> list[int]:
         """``A cells``, whole numbers for whole cells, the nodes of weight 0 left out."""
         running = running_sums(cells.astype(object))
-        found: list[int] = []
+        measurements: list[int] = []
         for edges, weights in zip(self._edges, self.weights, strict=True):
-            kept = weights > 0
-            found += (np.diff(running[edges]) * weights.astype(object))[kept].tolist()
-        return found
+            measured = weights > 0
+            measurements += (np.diff(running[edges]) * weights.astype(object))[measured].tolist()
+        return measurements
 
     def estimate(self, measured: Floats) -> Floats:
         """``A+ measured``, the least squares solution, in two passes (Hay et al. 2010).
@@ -107,14 +107,14 @@ class Hierarchy:
         shared among them in proportion to their variances.
         """
         own = self._by_node(measured)
-        found = [own[-1]]
+        totals_by_depth = [own[-1]]
         for depth in range(len(own) - 2, -1, -1):
             squared = self.weights[depth] ** 2.0
             level = self._levels[depth]
-            below = _paired(found[0])
-            found.insert(0, level.total * (squared * own[depth] + below / level.children))
-        totals = found[0]
-        for depth, here in enumerate(found[1:]):
+            below = _paired(totals_by_depth[0])
+            totals_by_depth.insert(0, level.total * (squared * own[depth] + below / level.children))
+        totals = totals_by_depth[0]
+        for depth, here in enumerate(totals_by_depth[1:]):
             level, child = self._levels[depth], self._levels[depth + 1]
             missing = (totals - _paired(here)) / level.children
             totals = here + child.total * np.repeat(missing, 2)
@@ -135,11 +135,11 @@ class Hierarchy:
     def _levels(self) -> list[_Level]:
         leaf = self.weights[-1]
         total = np.divide(1.0, leaf**2.0, out=np.zeros(leaf.size), where=leaf > 0)
-        found = [_Level(total, total)]
+        levels = [_Level(total, total)]
         for weights in reversed(self.weights[:-1]):
-            children = _paired(found[0].total)
-            found.insert(0, _Level(children, children / (1 + weights**2.0 * children)))
-        return found
+            children = _paired(levels[0].total)
+            levels.insert(0, _Level(children, children / (1 + weights**2.0 * children)))
+        return levels
 
     def variances(self, starts: Integers, stops: Integers, coefficients: Floats) -> Floats:
         """``w (A'A)^-1 w'`` for ranges w of cells, each cell times its coefficient.
@@ -149,21 +149,26 @@ class Hierarchy:
         """
         shares = self._levels[-1].total[np.diff(self._edges[-1]) > 0]
         squares = running_sums(coefficients**2 * shares)
-        found: Floats = squares[stops] - squares[starts]
+        variances: Floats = squares[stops] - squares[starts]
         for depth in range(len(self.weights) - 2, -1, -1):
             edges, level = self._edges[depth], self._levels[depth]
             factor = self.weights[depth] ** 2.0 / (1 + self.weights[depth] ** 2.0 * level.children)
             running = running_sums(coefficients * shares)
-            lies = Crossings(edges, starts, stops)
-            left, right = lies.parts(running)
+            crossings = Crossings(edges, starts, stops)
+            left, right = crossings.parts(running)
             whole = running_sums(factor * np.diff(running[edges]) ** 2)
-            inner = whole[np.maximum(lies.last, lies.first)] - whole[lies.first]
-            found = found - factor[lies.left] * left**2 - factor[lies.right] * right**2 - inner
+            inner = whole[np.maximum(crossings.last, crossings.first)] - whole[crossings.first]
+            variances = (
+                variances
+                - factor[crossings.left] * left**2
+                - factor[crossings.right] * right**2
+                - inner
+            )
             shares = shares * np.repeat(level.total / level.children, np.diff(edges))
-        return found
+        return variances
 
 
 def _paired(values: Floats) -> Floats:
     """Sums of neighbours two by two: what two children have together."""
-    found: Floats = values[0::2] + values[1::2]
-    return found
+    sums: Floats = values[0::2] + values[1::2]
+    return sums

@@ -59,8 +59,8 @@ class CountsStrategy:
 
     def statistics(self, counts: Integers) -> list[int]:
         """``x``."""
-        found: list[int] = counts.tolist()
-        return found
+        statistics: list[int] = counts.tolist()
+        return statistics
 
     def answers(self, measured: Floats) -> Floats:
         """``WT measured``."""
@@ -86,8 +86,8 @@ class AnswersStrategy:
 
     def statistics(self, counts: Integers) -> list[int]:
         """``WTx``."""
-        found: list[int] = self.workload.sums(self.weights.astype(object) * counts).tolist()
-        return found
+        statistics: list[int] = self.workload.sums(self.weights.astype(object) * counts).tolist()
+        return statistics
 
     def answers(self, measured: Floats) -> Floats:
         """Measured answers."""
@@ -147,8 +147,8 @@ class TreeStrategy:
         """``W A+ measured`` or ``WT A+ measured``."""
         starts, stops = self.workload.over(self.edges)
         running = running_sums(self.coefficients * self.hierarchy.estimate(measured))
-        found: Floats = running[stops] - running[starts]
-        return found
+        answers: Floats = running[stops] - running[starts]
+        return answers
 
     def variances(self) -> Floats:
         """``w (A'A)^-1 w'`` of each row of W or WT."""

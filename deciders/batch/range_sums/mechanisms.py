@@ -81,10 +81,10 @@ class RangeSumMechanism(ABC):
         """Thresholds and their chances: not private, for analysis."""
         buckets = self.workload.buckets
         law = self.truncation.law(buckets.counts(histogram), buckets, self.budgets(epsilon)[0])
-        found: dict[int, float] = {}
+        chances: dict[int, float] = {}
         for threshold, chance in law:
-            found[threshold] = found.get(threshold, 0.0) + chance
-        return found
+            chances[threshold] = chances.get(threshold, 0.0) + chance
+        return chances
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,9 +117,9 @@ class SingleQueries(RangeSumMechanism):
             for top in self.workload.tops.tolist()
         ]
         sums = self.workload.answers(counts, np.array(thresholds))
-        drawn = [noise.laplace(q, t / rest) for q, t in zip(sums, thresholds, strict=True)]
+        answers = [noise.laplace(q, t / rest) for q, t in zip(sums, thresholds, strict=True)]
         deviations = [math.sqrt(noise_variance(t / rest)) for t in thresholds]
-        return BatchOutput.of(drawn, thresholds, deviations)
+        return BatchOutput.of(answers, thresholds, deviations)
 
     def variances(self, threshold: int, epsilon: Number) -> Floats:
         """Variances of the ranges' own noises."""

@@ -86,19 +86,19 @@ def ranking(
     """
     if truncations is None:
         truncations = proposals(workload.buckets, public)
-    chosen, found = tuple(truncations), []
+    candidates, rows = tuple(truncations), []
     for kind in MECHANISMS.values():
         # Many truncations have thresholds in common, whose errors take long.
         known: dict[tuple[Fraction, int], float] = {}
-        for truncation in chosen:
+        for truncation in candidates:
             mechanism, error = kind(workload=workload, truncation=truncation), 0.0
             for threshold, chance in mechanism.law(public, epsilon).items():
                 key = mechanism.budgets(epsilon)[1], threshold
                 if key not in known:
                     known[key] = float(mechanism.errors(public, threshold, epsilon).sum())
                 error += chance * known[key]
-            found.append(RankingRow(error, mechanism))
-    return sorted(found, key=lambda ranked: ranked.error)
+            rows.append(RankingRow(error, mechanism))
+    return sorted(rows, key=lambda ranked: ranked.error)
 
 
 def best(workload: RangeSums, public: Histogram, epsilon: Number) -> RangeSumMechanism:

@@ -41,9 +41,9 @@ class Buckets:
     def counts(self, histogram: Histogram) -> Integers:
         """Vector form ``x``: how many rows each bucket holds."""
         places = np.searchsorted(np.array(self.ends), histogram.values)
-        held = np.zeros(len(self.ends), np.int64)
-        np.add.at(held, np.minimum(places, held.size - 1), histogram.counts)
-        return held
+        counts = np.zeros(len(self.ends), np.int64)
+        np.add.at(counts, np.minimum(places, counts.size - 1), histogram.counts)
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +109,10 @@ class RangeSums:
 
     def edges(self, weights: Integers | None = None) -> Integers:
         """First buckets of the cells that some range, or a step of ``weights``, tells apart."""
-        found = [self.starts, self.stops, np.array([0, len(self.buckets.ends)])]
+        edges = [self.starts, self.stops, np.array([0, len(self.buckets.ends)])]
         if weights is not None:
-            found.append(np.flatnonzero(np.diff(weights)) + 1)
-        return np.unique(np.concatenate(found))
+            edges.append(np.flatnonzero(np.diff(weights)) + 1)
+        return np.unique(np.concatenate(edges))
 
     def over(self, edges: Integers) -> tuple[Integers, Integers]:
         """Starts and stops of the ranges, counted in cells that begin at ``edges``."""
@@ -121,5 +121,5 @@ class RangeSums:
 
 def running_sums(values: NDArray[Any]) -> NDArray[Any]:
     """Sums of the first 0, 1, 2, ... values, of their type."""
-    found: NDArray[Any] = np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
-    return found
+    running: NDArray[Any] = np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
+    return running

@@ -12,7 +12,7 @@ import pytest
 from deciders import Noise, ParameterError, SecureNoise, SimulatedNoise
 from deciders.batch.base import BatchOutput
 from deciders.batch.budget import PrivacyBudget
-from deciders.batch.exponential_mechanism import chosen
+from deciders.batch.exponential_mechanism import exponential_choice
 from deciders.batch.linear.clipped_composition import ClippedComposition, bar
 from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
 from deciders.batch.linear.dyadic import DyadicMechanism, noise_bound
@@ -126,10 +126,10 @@ def test_a_place_is_chosen_by_its_weight() -> None:
         found = np.zeros(size)
         for code in range(8):
             noise = Path([bool(code & bit) for bit in (1, 2, 4)])
-            place = chosen(logs, noise)
+            place = exponential_choice(logs, noise)
             found[place] = noise.chance
         assert found == pytest.approx(np.exp(logs - np.logaddexp.reduce(logs)))
-    assert chosen(np.array([0.0, -1e6, -2e6]), Silent()) == 0
+    assert exponential_choice(np.array([0.0, -1e6, -2e6]), Silent()) == 0
 
 
 @pytest.mark.parametrize("delta", ["1e-9", "1e-6", "0.1"])

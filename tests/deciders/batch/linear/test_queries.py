@@ -11,7 +11,7 @@ import pytest
 
 from deciders import ParameterError
 from deciders.batch.linear.conditions import Conditions, Intervals, Ranges, Subsets
-from deciders.batch.linear.dyadic import dyadic, summed
+from deciders.batch.linear.dyadic import dyadic_cover, dyadic_sums
 from deciders.batch.linear.queries import (
     NumericalQueries,
     doubling,
@@ -176,11 +176,11 @@ def test_level_sets_partition_the_rows() -> None:
 def test_dyadic_intervals_make_up_every_interval() -> None:
     for length in (1, 2, 5, 13, 16):
         leaves = RNG.integers(0, 99, (length, 2))
-        layers = summed(leaves)
+        layers = dyadic_sums(leaves)
         assert len(layers) == max(1, math.ceil(math.log2(length)) + 1)
         for first in range(length):
             for last in range(first, length):
-                nodes = dyadic(first, last)
+                nodes = dyadic_cover(first, last)
                 assert len(nodes) <= max(1, 2 * math.log2(length + 1))
                 total = sum(layers[node.layer][node.place] for node in nodes)
                 assert total.tolist() == leaves[first : last + 1].sum(axis=0).tolist()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciders.batch.range_sums.greedy_h import NORM, greedy_hierarchy, quantised
+from deciders.batch.range_sums.greedy_h import NORM, greedy_hierarchy, hierarchy_of_shares
 from deciders.batch.range_sums.hierarchy import Hierarchy, level_edges
 from deciders.distributions import Floats
 from deciders.histogram import Integers
@@ -86,14 +86,14 @@ def error(tree: Hierarchy, starts: Integers, stops: Integers, coefficients: Floa
 
 
 def identity(leaves: int) -> Hierarchy:
-    return quantised([np.zeros(e.size - 1) for e in level_edges(leaves)[:-1]], leaves)
+    return hierarchy_of_shares([np.zeros(e.size - 1) for e in level_edges(leaves)[:-1]], leaves)
 
 
 def plain(leaves: int) -> Hierarchy:
     """The same weight for every level (Hay et al. 2010)."""
     levels = len(level_edges(leaves))
     shares = [np.full(2**depth, 1 / (levels - depth)) for depth in range(levels - 1)]
-    return quantised(shares, leaves)
+    return hierarchy_of_shares(shares, leaves)
 
 
 @pytest.mark.parametrize("leaves", [64, 100, 256, 1000, 1024])
@@ -128,4 +128,4 @@ def test_greedy_is_near_the_best_tree(leaves: int) -> None:
     depths = level_edges(leaves)[:-1]
     for _ in range(1_500):
         shares = [rng.random(e.size - 1) * rng.integers(0, 2, e.size - 1) for e in depths]
-        assert greedy < 1.1 * error(quantised(shares, leaves), *case)
+        assert greedy < 1.1 * error(hierarchy_of_shares(shares, leaves), *case)
