@@ -43,7 +43,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     candidates = Candidates(private, synthetics, accountant)
     costs, notes, before = [], [], None
     if parameters.references is not None:
-        stage = add_references(
+        references = add_references(
             candidates,
             queries,
             parameters,
@@ -53,7 +53,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
             accountant=accountant,
             unit=unit,
         )
-        costs, notes, before = [stage.cost], [*stage.notes], stage.plan
+        costs, notes, before = [references.cost], [*references.notes], references.plan
     plan = candidates.plan(queries, parameters, unit, progress)
     # What the candidates themselves cannot answer is not asked for a reference's sake: what it
     # costs was not weighed before that was paid for.

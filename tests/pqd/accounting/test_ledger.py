@@ -18,8 +18,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
+import pqd.accounting.accountant
 import pqd.accounting.ledger
-import pqd.execution
 from deciders.single.base import Decision
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Account, Budget, Reservation
@@ -170,13 +170,17 @@ def test_two_that_have_it_open_see_each_other(path: Path) -> None:
     with closing(Ledger(path)) as first, closing(Ledger(path)) as second:
         assert first.accounts == second.accounts == ()
         reservation = pay(first, "a")
+        assert spent(second) == 0, "a run reads the chain once"
+        second.refresh()
         assert spent(second) == 1
         first.record(reservation, {"a": YES})
+        # Whoever writes sees what was written before.
         second.set_limit(Budget(Fraction(2)))
         assert second.answers(TABLE) == {"a": YES}
         pay(second, "b", table=OTHER)
         with pytest.raises(BudgetError):
             pay(first, "c", epsilon="3/2")
+        first.refresh()
         assert state(first) == state(second) == stored(path)
 
 
@@ -779,7 +783,7 @@ class Watched:
 def audited(accountant: Accountant, act: Callable[[], object], questions: int = 1) -> AuditReport:
     queries = [f"SELECT COUNT(*) FROM D WHERE age > {number}" for number in range(questions)]
     terms = Parameters.parse(
-        tau=5, epsilon="1/3", alpha="0.05", mechanism="auto", columns=None, detailed=False
+        tau=5, epsilon="1/3", alpha="0.05", mechanism="auto", columns=None
     )
     noise = Watched(act)
     return run_audit(
@@ -795,7 +799,7 @@ def bodies(path: Path, kind: str) -> list[Mapping[str, Any]]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run wait for a lock no longer than a moment."""
-    monkeypatch.setattr(pqd.execution, "Ledger", partial(Ledger, wait=0.01))
+    monkeypatch.setattr(pqd.accounting.accountant, "Ledger", partial(Ledger, wait=0.01))
 
 
 def test_the_charge_is_on_the_disk_before_the_first_draw(path: Path) -> None:
