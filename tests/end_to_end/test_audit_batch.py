@@ -19,7 +19,7 @@ from pqd.batches.mechanisms import SHARINGS
 from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.errors import BudgetError, ParameterError
-from pqd.parameters import Parameters
+from pqd.parameters import Detail, Parameters
 from pqd.spec import SpecError, read_spec
 from pqd.sql.workload_files import as_queries
 from reports import AuditReport
@@ -100,7 +100,9 @@ def simulated(
     *,
     detailed: bool = False,
 ) -> AuditReport:
-    terms = Parameters.parse(tau=20, epsilon="0.5", alpha=0.05, detailed=detailed)
+    terms = Parameters.parse(
+        tau=20, epsilon="0.5", alpha=0.05, detail=Detail.CURVES if detailed else Detail.THRESHOLDS
+    )
     return run_audit(private, COPY, as_queries(queries), terms, noise, sharing=sharing)
 
 

@@ -782,9 +782,7 @@ class Watched:
 
 def audited(accountant: Accountant, act: Callable[[], object], questions: int = 1) -> AuditReport:
     queries = [f"SELECT COUNT(*) FROM D WHERE age > {number}" for number in range(questions)]
-    terms = Parameters.parse(
-        tau=5, epsilon="1/3", alpha="0.05", mechanism="auto", columns=None
-    )
+    terms = Parameters.parse(tau=5, epsilon="1/3", alpha="0.05", mechanism="auto", columns=None)
     noise = Watched(act)
     return run_audit(
         like(COUNTED), COUNTED, as_queries(queries), terms, noise, accountant=accountant
