@@ -1,4 +1,4 @@
-"""What a reader sees: one report model, one file per rendering."""
+"""Reports: a grid of kind x format, the same file name in every folder."""
 
 from reports.models.audit import AuditReport, CandidateFacts, Verdict
 

@@ -23,7 +23,7 @@ _PROPERTY = _DATA | {":": "%3A", ",": "%2C"}
 
 
 def github_text(report: "CheckReport", path: str) -> str:
-    """Return workflow commands, a line each: one per check that is not fine, then the summary.
+    """Workflow commands, a line each: one per check that is not fine, then the summary.
 
     ``path`` is where the spec lies in the repository.  What passed as decided has no line.
     """
@@ -54,5 +54,5 @@ def _command(level: str, path: str, line: int, title: str, text: str) -> str:
 
 
 def _escaped(text: str, codes: Mapping[str, str]) -> str:
-    """Return ``text`` as GitHub's toolkit writes it; a line cannot end in it."""
+    """Text as GitHub's toolkit writes it; a line cannot end in it."""
     return "".join(codes.get(sign, sign) for sign in text)

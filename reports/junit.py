@@ -19,7 +19,7 @@ _NO_TIME = "1970-01-01T00:00:00"
 
 
 def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
-    """Return ``report`` as JUnit XML; ``timestamp`` is ISO 8601, to the second, without a zone.
+    """Report as JUnit XML; ``timestamp`` is ISO 8601, to the second, without a zone.
 
     One test case per check.  What fails the build is a failure, with its status as the type; what
     could not be asked is an error; what is undecided without failing, or only planned, is skipped.
@@ -67,7 +67,7 @@ def _case(suite: ET.Element, name: str, entry: CheckResult) -> ET.Element:
 
 
 def _tag(entry: CheckResult) -> str | None:
-    """Return what JUnit calls what became of a check, None where it passed."""
+    """JUnit's tag for the outcome of a check, None where it passed."""
     if entry.gate == "error":
         return "error"
     if entry.status == "planned":
@@ -79,5 +79,5 @@ def _tag(entry: CheckResult) -> str | None:
 
 
 def xml_text(text: str) -> str:
-    """Return ``text`` without the signs that XML 1.0 cannot hold."""
+    """Text without the signs that XML 1.0 cannot hold."""
     return _FORBIDDEN.sub("", text)

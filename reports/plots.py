@@ -58,7 +58,7 @@ class CurveAxes(Axes):
 
 
 def drawn(candidates: Sequence[CandidateFacts], chosen: str) -> list[CandidateFacts]:
-    """Return the candidates whose curves are shown: the one that decides, then the best others."""
+    """Candidates whose curves are shown: the one that decides, then the best others."""
     curved = [candidate for candidate in candidates if candidate.curve]
     return sorted(curved, key=lambda c: (c.decider != chosen, c.worst))[:_LINES]
 
@@ -95,7 +95,7 @@ def plot(
 
 
 def frame_svg() -> str:
-    """Return the scale that all curves of a page share, as the inside of an SVG group."""
+    """Scale that all curves of a page share, as the inside of an SVG group."""
     with _settings():
         figure, axes = _blank()
         _draw_frame(axes, _ROLES)
@@ -103,7 +103,7 @@ def frame_svg() -> str:
 
 
 def curves_svg(pictures: Iterable[Sequence[Sequence[float | None]]]) -> Iterator[str]:
-    """Yield the curves of each picture, to be laid over the scale."""
+    """Curves of each picture, to be laid over the scale."""
     with _settings():
         figure, axes = _blank()
         axes.set_axis_off()
@@ -117,7 +117,7 @@ def curves_svg(pictures: Iterable[Sequence[Sequence[float | None]]]) -> Iterator
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Draw with matplotlib's own settings, whatever the user's are, so pages are reproducible."""
+    """Matplotlib's own settings, whatever the user's are, so that pages are reproducible."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS | {"font.size": 10.5})
@@ -167,7 +167,7 @@ def _draw_curves(
 
 
 def _slim(figure: Figure) -> str:
-    """Return what is drawn, without what a page says once for all: styles, fonts, names."""
+    """Drawing without what a page says once for all: styles, fonts, names."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", metadata={"Date": None})
     tree = ET.fromstring(stream.getvalue())  # noqa: S314 - matplotlib's own output

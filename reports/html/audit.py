@@ -61,7 +61,7 @@ def _rows(report: AuditReport, curves: Curves) -> list[dict[str, Any]]:
             {
                 "id": verdict.id,
                 "block": None,
-                "question": asked(verdict),
+                "words": asked(verdict),
                 "cells": verdict_cells(verdict),
                 "panel": panel(verdict, report.tolerance, curves),
             }

@@ -84,11 +84,11 @@ def _context(report: CheckReport, command: str | None) -> dict[str, Any]:
 
 def _tally(report: CheckReport) -> list[dict[str, Any]]:
     counts = Counter(badge(entry) for entry in report.checks)
-    found = [word for word in _NAMES if counts[word]]
-    boxes = shares(counts[word] for word in found)
+    words = [word for word in _NAMES if counts[word]]
+    boxes = shares(counts[word] for word in words)
     return [
         {"name": _NAMES[word], "kind": KINDS[word], "number": counts[word], "box": box}
-        for word, box in zip(found, boxes, strict=True)
+        for word, box in zip(words, boxes, strict=True)
     ]
 
 
@@ -107,7 +107,7 @@ def _row(entry: CheckResult, curves: Curves) -> dict[str, Any]:
         "others": others,
         "shown": row(entry),
         "cells": verdict_cells(single) if single else None,
-        "question": asked(single) if single else "",
+        "words": asked(single) if single else "",
         "panel": panel(single, entry.tolerance, curves) if single else None,
         "block": block(entry.verdicts) if len(entry.verdicts) > 1 else None,
         "advice": list(advice(entry)),

@@ -24,7 +24,7 @@ from reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from reports.text.query import question
+from reports.text.query import query_text
 from reports.text.refusals import refused_lines
 from reports.text.words import STANDINGS, between_text, counted, gap_text, listed
 
@@ -43,7 +43,7 @@ def render(report: CompareReport, command: str | None) -> str:
 def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
     title, lead = headline(report)
     anchors = _anchors(report.queries)
-    names = [standing.candidate for standing in report.leaderboard]
+    names = [row.candidate for row in report.leaderboard]
     tables = f"{visible(report.private)}, compared with {len(report.candidates)} synthetic tables"
     level = number_text(100 - float(report.alpha) * 100, 4)
     return {
@@ -59,7 +59,7 @@ def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
             ("Tolerance", report.tolerance),
             ("Epsilon spent", epsilon_text(report.cost.epsilon)),
         ],
-        "leaders": [_leader(report, standing, anchors) for standing in report.leaderboard],
+        "leaders": [_leader(report, row, anchors) for row in report.leaderboard],
         "ties": list(_ties(report)),
         "candidates": names,
         "rows": list(_rows(report.queries, names)),
@@ -79,31 +79,31 @@ def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
 
 
 def _leader(
-    report: CompareReport, standing: LeaderboardRow, anchors: Mapping[str, str]
+    report: CompareReport, row: LeaderboardRow, anchors: Mapping[str, str]
 ) -> dict[str, Any]:
-    counts = (standing.trusted, standing.not_trusted, standing.undecided)
+    counts = (row.trusted, row.not_trusted, row.undecided)
     return {
-        "name": standing.candidate,
-        "kind": KINDS.get(standing.kind, ""),
-        "file": report.candidates.get(standing.candidate, ""),
-        "rank": rank_text(standing),
-        "rank_sort": str(standing.best_rank),
-        "share": percent(standing.share),
-        "share_sort": repr(float(standing.share)),
-        "between": f"{percent(standing.low)} to {percent(standing.high)}",
-        "band": band(_WHOLE, standing.low, standing.high),
-        "dot": _WHOLE.place(standing.share),
+        "name": row.candidate,
+        "kind": KINDS.get(row.kind, ""),
+        "file": report.candidates.get(row.candidate, ""),
+        "rank": rank_text(row),
+        "rank_sort": str(row.best_rank),
+        "share": percent(row.share),
+        "share_sort": repr(float(row.share)),
+        "between": f"{percent(row.low)} to {percent(row.high)}",
+        "band": band(_WHOLE, row.low, row.high),
+        "dot": _WHOLE.place(row.share),
         "counts": list(zip(STANDINGS, _SYMBOLS.values(), counts, strict=True)),
-        "told": _told(standing),
-        "wins": _wins(report, standing, anchors),
-        "worst": [(name, anchors.get(name)) for name in standing.worst],
-        "closest": len(standing.wins),
-        "beats": [other for name, other in report.better if name == standing.candidate],
+        "extremes": _extremes(row),
+        "wins": _wins(report, row, anchors),
+        "worst": [(name, anchors.get(name)) for name in row.worst],
+        "closest": len(row.wins),
+        "beats": [other for name, other in report.better if name == row.candidate],
     }
 
 
 def _ties(report: CompareReport) -> Iterator[str]:
-    """Yield which candidates cannot be told apart; what is established stands in each row."""
+    """Candidates that cannot be told apart; what is established stands in each row."""
     for run in report.tied:
         yield f"{listed(run)} cannot be told apart at this epsilon."
     if len(report.leaderboard) > 1 and not report.tied:
@@ -111,33 +111,33 @@ def _ties(report: CompareReport) -> Iterator[str]:
 
 
 def _wins(
-    report: CompareReport, standing: LeaderboardRow, anchors: Mapping[str, str]
+    report: CompareReport, row: LeaderboardRow, anchors: Mapping[str, str]
 ) -> list[tuple[str, str | None]]:
-    """Return where a candidate is closest, the groups of one query together."""
+    """Queries on which a candidate is closest, the groups of one together, each with its anchor."""
     blocks = {query.id: query.block for query in report.queries}
-    found = Counter(blocks.get(name) or name for name in standing.wins)
-    places = {blocks.get(name) or name: anchors.get(name) for name in standing.wins}
+    wins = Counter(blocks.get(name) or name for name in row.wins)
+    places = {blocks.get(name) or name: anchors.get(name) for name in row.wins}
     return [
         (name if number == 1 else f"{name} ({number} groups)", places[name])
-        for name, number in found.items()
+        for name, number in wins.items()
     ]
 
 
-def _told(standing: LeaderboardRow) -> str:
-    """Return where a candidate is best and worst, in a line."""
-    closest = f"closest on {counted(len(standing.wins), 'query', 'queries')}"
-    if not standing.worst:
+def _extremes(row: LeaderboardRow) -> str:
+    """Line on where a candidate is best and worst."""
+    closest = f"closest on {counted(len(row.wins), 'query', 'queries')}"
+    if not row.worst:
         return closest
-    return f"{closest}; furthest off on {visible(listed(standing.worst[:3]))}"
+    return f"{closest}; furthest off on {visible(listed(row.worst[:3]))}"
 
 
 def _runs(queries: Sequence[ComparedQuery]) -> list[list[ComparedQuery]]:
-    """Return the queries, the groups of one together."""
+    """Queries in runs, the groups of one together."""
 
     def owner(query: ComparedQuery) -> tuple[bool, str]:
         return (True, query.block) if query.block is not None else (False, query.id)
 
-    return [list(found) for _, found in groupby(queries, key=owner)]
+    return [list(run) for _, run in groupby(queries, key=owner)]
 
 
 def _anchor(place: int) -> str:
@@ -145,7 +145,7 @@ def _anchor(place: int) -> str:
 
 
 def _anchors(queries: Sequence[ComparedQuery]) -> dict[str, str]:
-    """Return where each query stands on the page."""
+    """Anchor of each query on the page."""
     runs = enumerate(_runs(queries), 1)
     return {query.id: _anchor(place) for place, run in runs for query in run}
 
@@ -163,7 +163,7 @@ def _rows(queries: Sequence[ComparedQuery], names: Sequence[str]) -> Iterator[di
 def _together(
     members: Sequence[ComparedQuery], rows: Sequence[Mapping[str, Any]], names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what the groups of one query have in common: how many hold on each candidate."""
+    """Cells of a grouped query: how many of its groups hold on each candidate."""
     first, heat = members[0], []
     for place, name in enumerate(names):
         standings = [row["heat"][place]["standing"] for row in rows if row["heat"][place]]
@@ -181,9 +181,9 @@ def _together(
                 "kinds": kinds,
             }
         )
-    question_ = question(first.aggregate, first.attribute, first.p, None)
+    text = query_text(first.aggregate, first.attribute, first.p, None)
     return {
-        "question": f"{question_} per group",
+        "words": f"{text} per group",
         "heat": heat,
         "answered": f"estimated by {listed(sorted({query.estimator for query in members}))}",
         "marks": sorted({mark for row in rows for mark in row["marks"]}),
@@ -199,7 +199,7 @@ def _row(query: ComparedQuery, names: Sequence[str], anchor: str) -> dict[str, A
         "id": query.id,
         "anchor": anchor,
         "group": query.group or query.id,
-        "question": question(query.aggregate, query.attribute, query.p, query.where),
+        "words": query_text(query.aggregate, query.attribute, query.p, query.where),
         "heat": [next((v for v in views if v["name"] == name), None) for name in names],
         "cells": views,
         "kind": {len(standings): "yes", 0: "no"}.get(standings.count("trusted"), "none"),
@@ -222,8 +222,8 @@ def _row(query: ComparedQuery, names: Sequence[str], anchor: str) -> dict[str, A
         ],
         "marks": [
             word
-            for word, held in (("SIMULATED", query.simulated), ("replayed", query.replayed))
-            if held
+            for word, present in (("SIMULATED", query.simulated), ("replayed", query.replayed))
+            if present
         ],
         "sql": query.sql,
     }
@@ -281,7 +281,7 @@ def _ends(cell: Cell) -> str:
 
 
 def _level(cell: Cell) -> str:
-    """Return the shade of a cell: the stronger, the clearer."""
+    """Shade of a cell: the stronger, the clearer."""
     strain = cell.strain
     if cell.standing == "undecided":
         return "open"
@@ -291,7 +291,7 @@ def _level(cell: Cell) -> str:
 
 
 def _strain(strain: float) -> str:
-    """Return a gap in tolerances, short enough for a small cell."""
+    """Gap in tolerances, short enough for a small cell."""
     if strain >= 100:
         return "99+"
     return f"{strain:.0f}" if strain >= 10 else f"{strain:.1f}"

@@ -28,11 +28,11 @@ class Curves:
     """The curves that a page shows, in the order of their first use."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """No curves yet."""
         self._drawings: dict[tuple[tuple[float | None, ...], ...], int] = {}
 
     def add(self, facts: QueryFacts) -> Curve | None:
-        """Return the picture of a query's curves, None where there are none."""
+        """Picture of a query's curves, None where there are none."""
         if not any(candidate.curve for candidate in facts.candidates):
             return None
         # Matplotlib is imported only by a page that shows a curve.
@@ -45,7 +45,7 @@ class Curves:
         return Curve(number, legend, _label(shown[0]))
 
     def drawings(self) -> dict[str, str]:
-        """Return every drawing of the page as SVG under its id, the scale first."""
+        """Every drawing of the page as SVG under its id, the scale first."""
         if not self._drawings:
             return {}
         from reports.plots import curves_svg, frame_svg  # noqa: PLC0415 - the same
@@ -56,7 +56,7 @@ class Curves:
 
 
 def _rounded(curve: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return a curve to a quarter of a pixel, so that what looks alike is one drawing."""
+    """Curve to a quarter of a pixel, so that what looks alike is one drawing."""
     return tuple(None if chance is None else round(chance, 3) for chance in curve)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def page(template: str, **context: object) -> str:
-    """Return the page of ``template``; whatever it quotes is text there, never a tag."""
+    """Page of ``template``; whatever it quotes is text there, never a tag."""
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
 
     environment = _environment()
@@ -33,13 +33,13 @@ def page(template: str, **context: object) -> str:
 
 
 def fragment(template: str, **context: object) -> str:
-    """Return a piece of HTML for a notebook: styled, without a script."""
+    """Piece of HTML for a notebook: styled, without a script."""
     return _environment().get_template(template).render(context)
 
 
 @cache
 def _environment() -> Environment:
-    """Return the templates, compiled once for all pages of a process."""
+    """Templates, compiled once for all pages of a process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
 
     return Environment(
@@ -65,5 +65,5 @@ def _source(environment: Environment, name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return what a browser compares an inline style or script with before it takes it."""
+    """Digest that a browser compares an inline style or script with before it takes it."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

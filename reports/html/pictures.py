@@ -31,7 +31,7 @@ class Scale:
     high: float
 
     def place(self, value: float) -> float:
-        """Return where ``value`` lies, in per cent of the width, at an edge if it lies beyond."""
+        """Place of ``value``, in per cent of the width, at an edge if it lies beyond."""
         share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         return round(100 * min(max(share, 0.0), 1.0), 2)
 
@@ -50,7 +50,7 @@ class Band:
 
 
 def band(scale: Scale, low: float, high: float) -> Band:
-    """Return the part of the picture between two values."""
+    """Part of the picture between two values."""
     left, right = scale.place(low), scale.place(high)
     return Band(left, round(right - left, 2))
 
@@ -78,7 +78,7 @@ class IntervalPicture:
 def interval_picture(
     answer: float, ends: tuple[float, float], least: float | None, claim: str
 ) -> IntervalPicture:
-    """Return the picture of one query."""
+    """Picture of one query."""
     tau = max((ends[1] - ends[0]) / 2, 0.0)
     reach = 0.0 if least is None or math.isinf(least) else min(least, _FAR * tau)
     half = max(tau * _MARGIN, reach * 1.15)
@@ -120,7 +120,7 @@ class EstimatePicture:
     between: Band | None
 
     def candidate(self, cell: Cell) -> CandidatePicture | None:
-        """Return where a candidate's tolerance lies, None where it has no answer."""
+        """Place of a candidate's tolerance, None where it has no answer."""
         if cell.q_synthetic is None or cell.lower is None or cell.upper is None:
             return None
         low, high = float(cell.lower), float(cell.upper)
@@ -130,7 +130,7 @@ class EstimatePicture:
 
 
 def estimate_picture(query: ComparedQuery) -> EstimatePicture:
-    """Return the scale of a query, wide enough for all candidates that are not far off."""
+    """Scale of a query, wide enough for all candidates that are not far off."""
     answers = sorted(float(c.q_synthetic) for c in query.cells if c.q_synthetic is not None)
     middle = answers[len(answers) // 2] if answers else 0.0
     if query.estimate is not None:
@@ -146,7 +146,7 @@ def estimate_picture(query: ComparedQuery) -> EstimatePicture:
 
 
 def _reach(query: ComparedQuery, middle: float) -> float:
-    """Return how far from the middle the tolerances of the candidates end."""
+    """Distances from the middle at which the tolerances of the candidates end."""
     cells = [cell for cell in query.cells if cell.q_synthetic is not None]
     widest = max((float(cell.tau) for cell in cells), default=0.0) or 1.0
     far = (abs(float(c.q_synthetic or 0) - middle) + float(c.tau) for c in cells)
@@ -154,7 +154,7 @@ def _reach(query: ComparedQuery, middle: float) -> float:
 
 
 def shares(counts: Iterable[int]) -> list[Band]:
-    """Return one box per count, side by side over the whole width."""
+    """One box per count, side by side over the whole width."""
     sizes: Sequence[int] = list(counts)
     total, left, boxes = sum(sizes) or 1, 0, []
     for size in sizes:

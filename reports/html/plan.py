@@ -64,33 +64,33 @@ def _context(plan: PlanReport, command: str | None) -> dict[str, Any]:
     }
 
 
-def _tally(entries: Sequence[PlannedQuery]) -> list[dict[str, Any]]:
-    enough = sum(entry.decidable is True for entry in entries)
-    return tally_view((("decidable", enough), ("too little", len(entries) - enough)))
+def _tally(queries: Sequence[PlannedQuery]) -> list[dict[str, Any]]:
+    enough = sum(query.decidable is True for query in queries)
+    return tally_view((("decidable", enough), ("too little", len(queries) - enough)))
 
 
 def _rows(plan: PlanReport, curves: Curves) -> Iterator[dict[str, Any]]:
-    for name, found in groupby(plan.queries, key=lambda entry: entry.block):
-        entries = list(found)
+    for name, members in groupby(plan.queries, key=lambda query: query.block):
+        queries = list(members)
         # Without a budget there is nothing to sort groups by.
         if name is not None and plan.epsilon is not None:
-            yield {"id": name, "block": _block(entries)}
+            yield {"id": name, "block": _block(queries)}
             continue
-        for entry in entries:
-            facts = panel(entry, plan.tolerance, curves)
-            yield {**_cells(entry), "question": asked(entry), "block": None, "panel": facts}
+        for query in queries:
+            facts = panel(query, plan.tolerance, curves)
+            yield {**_cells(query), "words": asked(query), "block": None, "panel": facts}
 
 
-def _block(entries: Sequence[PlannedQuery]) -> dict[str, Any]:
-    rows = [_cells(entry) for entry in entries]
-    deciders = ", ".join(sorted({entry.decider for entry in entries}))
+def _block(queries: Sequence[PlannedQuery]) -> dict[str, Any]:
+    rows = [_cells(query) for query in queries]
+    deciders = ", ".join(sorted({query.decider for query in queries}))
     names = ("answer", "tau", "least", "wrong", "needed")
     for row in rows:
         row["numbers"] = [row[name] for name in names]
     return {
-        **blocked(entries, [(row["standing"], row) for row in rows]),
-        "kind": "yes" if all(entry.decidable for entry in entries) else "open",
-        "tally": _tally(entries),
+        **blocked(queries, [(row["standing"], row) for row in rows]),
+        "kind": "yes" if all(query.decidable for query in queries) else "open",
+        "tally": _tally(queries),
         "columns": (
             "Synthetic",
             "Tolerance",
@@ -103,21 +103,21 @@ def _block(entries: Sequence[PlannedQuery]) -> dict[str, Any]:
     }
 
 
-def _cells(entry: PlannedQuery) -> dict[str, Any]:
-    badge, kind, standing = _BADGES[entry.decidable]
-    chosen = entry.chosen
+def _cells(query: PlannedQuery) -> dict[str, Any]:
+    badge, kind, standing = _BADGES[query.decidable]
+    chosen = query.chosen
     wrong = None if chosen.false_no is None else chosen.worst
     return {
-        "id": entry.id,
-        "group": entry.group or entry.id,
+        "id": query.id,
+        "group": query.group or query.id,
         "badge": badge,
         "kind": kind,
         "standing": standing,
         "marks": (),
-        "answer": number_text(entry.q_synthetic),
-        "answer_sort": repr(float(entry.q_synthetic)),
-        "tau": f"±{number_text(entry.tau, 4)}",
-        "tau_sort": repr(float(entry.tau)),
+        "answer": number_text(query.q_synthetic),
+        "answer_sort": repr(float(query.q_synthetic)),
+        "tau": f"±{number_text(query.tau, 4)}",
+        "tau_sort": repr(float(query.tau)),
         "least": threshold_text(chosen.tau_min),
         "least_sort": "" if chosen.tau_min is None else repr(chosen.tau_min),
         "wrong": share_text(wrong),

@@ -10,7 +10,7 @@ from reports.models.audit import Verdict
 from reports.text.numbers import budget_text, number_text, p_cell, share_text, threshold_text
 from reports.text.query import (
     marks,
-    question,
+    query_text,
     sentences,
     tolerance,
     verdict_words,
@@ -37,19 +37,19 @@ _FEW = 12
 
 
 def panel(facts: QueryFacts, stated: str, curves: Curves) -> dict[str, Any]:
-    """Return all that a query shows when it is opened."""
+    """View of a query that is opened."""
     if isinstance(facts, Verdict):
         ends, claim = (facts.lower, facts.upper), _CLAIMS[facts.standing]
-        # The question stands above, the thresholds in the table below.
-        told = list(sentences(facts, stated, "±"))[1:-1]
+        # The query stands above, the thresholds in the table below.
+        lines = list(sentences(facts, stated, "±"))[1:-1]
     else:
         ends, claim = (facts.q_synthetic - facts.tau, facts.q_synthetic + facts.tau), "none"
-        told = list(_planned(facts, stated))
+        lines = list(_planned(facts, stated))
     least = facts.chosen.tau_min
     return {
         "picture": interval_picture(facts.q_synthetic, ends, least, claim),
         "least": threshold_text(least),
-        "lines": told,
+        "lines": lines,
         "curve": curves.add(facts),
         "candidates": [_candidate(c, facts) for c in facts.candidates],
         "budgeted": any(c.tau_min is not None for c in facts.candidates),
@@ -78,12 +78,12 @@ def _candidate(candidate: CandidateFacts, facts: QueryFacts) -> dict[str, Any]:
 
 
 def asked(facts: QueryFacts) -> str:
-    """Return the query in words."""
-    return question(facts.aggregate, facts.attribute, facts.p, facts.where)
+    """Query in words."""
+    return query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
 
 
 def verdict_cells(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict's badge and numbers, and what a column is sorted by."""
+    """Badge and numbers of a verdict, and what a column is sorted by."""
     badge, words = verdict_words(verdict)
     p, margin = verdict.p_value, verdict.margin
     return {
@@ -111,7 +111,7 @@ def _people(verdict: Verdict) -> int:
 
 
 def block(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return a grouped query: how its groups stand, and a table of them, the worst first."""
+    """View of a grouped query: how its groups stand, and a table of them, the worst first."""
     deciders = ", ".join(sorted({verdict.decider for verdict in verdicts}))
     return {
         **blocked(verdicts, [(verdict.standing, _group(verdict)) for verdict in verdicts]),
@@ -132,16 +132,16 @@ def _group(verdict: Verdict) -> dict[str, Any]:
 def blocked(
     members: Sequence[QueryFacts], rows: Sequence[tuple[str, dict[str, Any]]]
 ) -> dict[str, Any]:
-    """Return what any grouped query shows: its groups by standing, many good ones folded away."""
+    """View of any grouped query: its groups by standing, many good ones folded away."""
     first = members[0]
     parts = []
     for standing in ("not trusted", "too little", "undecided", "trusted", "decidable"):
-        found = [row for stands, row in rows if stands == standing]
+        standing_rows = [row for stands, row in rows if stands == standing]
         folded = standing in {"trusted", "decidable"} and len(rows) > _FEW
-        if found:
-            parts.append({"standing": standing, "rows": found, "open": not folded})
+        if standing_rows:
+            parts.append({"standing": standing, "rows": standing_rows, "open": not folded})
     return {
-        "question": f"{question(first.aggregate, first.attribute, first.p, None)} per group",
+        "words": f"{query_text(first.aggregate, first.attribute, first.p, None)} per group",
         "groups": len(members),
         "parts": parts,
         "sql": first.sql,
@@ -153,7 +153,7 @@ def _named(facts: QueryFacts) -> str:
 
 
 def tally_view(counts: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
-    """Return how many stand how, with boxes for a bar."""
+    """Counts of standings, with boxes for a bar."""
     boxes = shares(number for _, number in counts)
     return [
         {"name": name, "kind": WORDS[name], "number": number, "box": box}

@@ -75,7 +75,7 @@ def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
 
 
 def _columns(queries: Sequence[ReleasedQuery]) -> dict[str, bool]:
-    """Return which columns would not be empty."""
+    """Columns that would not be empty."""
     return {
         "bounded": any(query.low is not None for query in queries),
         "noisy": any(query.deviation is not None for query in queries),
@@ -107,9 +107,9 @@ def _batch(batch: ReleasedBatch) -> dict[str, Any]:
 
 
 def _run(members: Sequence[ReleasedQuery], report: ReleaseReport) -> dict[str, Any]:
-    """Return a query, or the groups of one together."""
+    """View of a query, or of the groups of one together."""
     first = members[0]
-    shared = {"question": asked(first), "sql": first.sql, "batch": first.batch}
+    shared = {"words": asked(first), "sql": first.sql, "batch": first.batch}
     if first.block is None:
         return {
             **shared,
@@ -152,7 +152,7 @@ def _cells(query: ReleasedQuery) -> dict[str, Any]:
 
 
 def _picture(query: ReleasedQuery, report: ReleaseReport) -> dict[str, Any] | None:
-    """Return where the interval and both answers lie, None where there is no interval."""
+    """Places of the interval and of both answers, None where there is no interval."""
     if query.low is None or query.high is None:
         return None
     answer, synthetic = float(query.answer), float(query.q_synthetic)

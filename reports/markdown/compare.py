@@ -22,7 +22,7 @@ from reports.text.compare import (
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import percent
-from reports.text.query import question
+from reports.text.query import query_text
 
 if TYPE_CHECKING:
     from reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
@@ -96,7 +96,7 @@ def _query_lines(queries: Sequence[ComparedQuery]) -> Iterator[str]:
     for name, members in groupby(queries, key=lambda query: query.block):
         for query in members:
             if name is not None:
-                text = question(query.aggregate, query.attribute, query.p, None)
+                text = query_text(query.aggregate, query.attribute, query.p, None)
                 yield f"{name}: {text} per group"
                 break
             yield f"{query.id}: {'; '.join(query_sentences(query))}"

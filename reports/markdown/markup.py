@@ -27,7 +27,7 @@ _APART_BY = "<!-- -->"
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; a column is a title and ``---``, ``---:`` or ``:---:``."""
+    """Table; a column is a title and ``---``, ``---:`` or ``:---:``."""
     head = " | ".join(title for title, _ in columns)
     rule = " | ".join(sides for _, sides in columns)
     lines = (f"| {' | '.join(cells)} |" for cells in rows)
@@ -35,24 +35,24 @@ def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> 
 
 
 def folded(title: str, parts: Iterable[str]) -> str:
-    """Return parts under a title that opens them."""
+    """Parts under a title that opens them."""
     inside = "\n\n".join(parts)
     return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
 
 
 def items(lines: Iterable[str]) -> str:
-    """Return lines of text as a list."""
+    """Lines of text as a list."""
     return "\n".join(f"- {_START.sub(_started, markdown(line))}" for line in lines)
 
 
 def left_out(refused: Sequence[Refused]) -> Iterator[str]:
-    """Yield the queries that were not asked, under how many they are."""
+    """Queries that were not asked, under their number."""
     if refused:
         yield folded(refused_sentence(refused), [items(refused_lines(refused))])
 
 
 def sentence(text: str) -> str:
-    """Return text as a paragraph."""
+    """Text as a paragraph."""
     return _START.sub(_started, markdown(text))
 
 
@@ -61,17 +61,17 @@ def _started(found: re.Match[str]) -> str:
 
 
 def code(text: str) -> str:
-    """Return text on one line, set as code."""
+    """Text on one line, set as code."""
     return f"<code>{markdown(text)}</code>"
 
 
 def verbatim(text: str) -> str:
-    """Return lines as they stand, for ``<pre>``."""
+    """Lines as they stand, for ``<pre>``."""
     return f"<pre>{_SIGNS.sub(_reference, text)}</pre>"
 
 
 def markdown(text: str) -> str:
-    """Return ``text`` on one line as Markdown that shows it and nothing else."""
+    """Text on one line as Markdown that shows it and nothing else."""
     return _SIGNS.sub(_reference, visible(" ".join(text.split())))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.text.query import question
+from reports.text.query import query_text
 
 if TYPE_CHECKING:
     from reports.models.audit import QueryFacts
@@ -17,7 +17,7 @@ def query_lines(queries: Sequence[QueryFacts]) -> Iterator[str]:
     for name, members in groupby(queries, key=lambda query: query.block):
         for query in members:
             where = query.where if name is None else None
-            text = question(query.aggregate, query.attribute, query.p, where)
+            text = query_text(query.aggregate, query.attribute, query.p, where)
             yield f"{query.id}: {text}" if name is None else f"{name}: {text} per group"
             if name is not None:
                 break

@@ -69,16 +69,16 @@ def render(report: ReleaseReport) -> Iterator[str]:
 
 
 def _answers(
-    found: Sequence[tuple[ReleasedQuery, list[str]]], report: ReleaseReport
+    rows: Sequence[tuple[ReleasedQuery, list[str]]], report: ReleaseReport
 ) -> Iterator[str]:
-    """Yield the first answers, the others folded, and each grouped query folded."""
+    """First answers, the others folded, and each grouped query folded."""
     columns = _columns(report)
-    single = [row for query, row in found if query.block is None]
+    single = [row for query, row in rows if query.block is None]
     if single:
         yield table(columns, single[:_SHOWN])
     if others := single[_SHOWN:]:
         yield folded(counted(len(others), "more answer"), [table(columns, others)])
-    blocks = ((query.block, row) for query, row in found if query.block is not None)
+    blocks = ((query.block, row) for query, row in rows if query.block is not None)
     for name, members in groupby(blocks, key=lambda member: member[0]):
         groups = [row for _, row in members]
         yield folded(
@@ -125,11 +125,11 @@ def _batch(batch: ReleasedBatch) -> list[str]:
 
 
 def _queries(queries: Sequence[ReleasedQuery]) -> Iterator[str]:
-    """Yield what was asked, the groups of one query in a line."""
+    """Lines with the queries, the groups of one in a line."""
     lines = dict.fromkeys(_asked(query) for query in queries)
-    found = _fitting((line, [markdown(line)]) for line in lines)
-    yield items(line for line, _ in found)
-    if left := len(lines) - len(found):
+    rows = _fitting((line, [markdown(line)]) for line in lines)
+    yield items(line for line, _ in rows)
+    if left := len(lines) - len(rows):
         yield _more(left)
 
 
@@ -138,14 +138,14 @@ def _asked(query: ReleasedQuery) -> str:
 
 
 def _fitting(rows: Iterable[tuple[_Row, list[str]]]) -> list[tuple[_Row, list[str]]]:
-    """Return as many of the rows, from the first on, as there is room for."""
-    found, room = [], _ROOM
+    """First rows, as many as there is room for."""
+    fitting, room = [], _ROOM
     for entry, cells in rows:
         room -= sum(len(cell) + 3 for cell in cells)
         if room < 0:
             break
-        found.append((entry, cells))
-    return found
+        fitting.append((entry, cells))
+    return fitting
 
 
 def _more(left: int) -> str:

@@ -1,4 +1,4 @@
-"""The report model: everything that leaves an audit, and nothing else about D."""
+"""Model of ``pqd audit``: all that leaves an audit about the private table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CandidateFacts:
     proves: tuple[str, ...] = ("yes", "no")
 
     def decides(self, alpha: Fraction) -> bool:
-        """Say whether it errs with at most alpha, and can prove either verdict."""
+        """Whether it errs with at most alpha, and can prove either verdict."""
         return len(self.proves) == 2 and self.worst <= alpha
 
     @property
@@ -52,7 +52,7 @@ class CandidateFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
-    """What is public of one query, in the query's own unit; ``p`` is a quantile's.
+    """Public facts of one query, in the query's own unit; ``p`` is a quantile's.
 
     ``block`` is the id of the query that this one is a group of, ``group`` that group in words.
     ``counted`` is what margins count: people, or the rows of people where several of each count.
@@ -132,9 +132,9 @@ class CompositionGroup:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run cost, exactly, and by which rule its parts were composed.
+    """Cost of a run, exactly, and the rule by which its parts were composed.
 
-    ``rule`` is nothing, sequential, parallel or optimal; ``groups`` are the parts, of one question
+    ``rule`` is nothing, sequential, parallel or optimal; ``groups`` are the parts, of one query
     or of several that are disjoint.  ``ledger`` names the ledger that holds the charge, ``total``
     and ``total_delta`` are all that it ever held on this table, ``limit`` the most it may, where
     there is one.  ``unit`` is the column whose values are people, None where one row is one person,
@@ -181,11 +181,11 @@ class AuditReport(Report, Plotted):
         return any(verdict.simulated for verdict in self.verdicts)
 
     def computed(self) -> dict[str, Any]:
-        """What the run spent, and whether noise was seeded."""
+        """Budget spent, and whether noise was seeded."""
         return {"spent_epsilon": self.spent, "simulated": self.simulated}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per query, without the candidates; one not asked has no outcome."""
+        """Frame of one row per query, without the candidates; one not asked has no outcome."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = [asdict(verdict) for verdict in self.verdicts]

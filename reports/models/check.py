@@ -1,4 +1,4 @@
-"""The model of ``pqd check``: what a spec asked, what came of it, and what the exit code is."""
+"""Model of ``pqd check``: what a spec asked, what came of it, and what the exit code is."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CheckResult:
 
 
 def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckResult:
-    """Return the entry of what stopped a run before any check was decided."""
+    """Result of a check in place of what stopped a run before any was decided."""
     return CheckResult(
         id=spec,
         line=line or 1,
@@ -68,7 +68,7 @@ def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport(Report):
-    """What came of a spec; ``dry`` if nothing was decided and nothing spent.
+    """Results of a spec's checks; ``dry`` if nothing was decided and nothing spent.
 
     ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline compared with.
     """
@@ -97,7 +97,7 @@ class CheckReport(Report):
         return any(v.simulated for entry in self.checks for v in entry.verdicts)
 
     def count(self, gate: Gate) -> int:
-        """Count the checks that passed, warned, failed, and so on."""
+        """Number of checks that passed, warned, failed, and so on."""
         return sum(entry.gate == gate for entry in self.checks)
 
     def computed(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class CheckReport(Report):
         return {"exit_code": self.exit_code, "spent_epsilon": spent, "simulated": self.simulated}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per verdict, without the candidates, each with its check.
+        """Frame of one row per verdict, without the candidates, each with its check.
 
         A check that has no verdict, as it is broken or only planned, has a row without one.
         """

@@ -1,4 +1,4 @@
-"""The model of ``pqd compare``: several synthetic tables held against one private release."""
+"""Model of ``pqd compare``: several synthetic tables against one private estimate per query."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ CandidateKind = Literal["candidate", "marginals", "bootstrap"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What the release of one query says of one candidate, in the query's own unit.
+    """Verdict of one query on one candidate, in the query's own unit.
 
     ``q_synthetic``, ``tau``, ``lower`` and ``upper`` are public; a candidate that lacks an answer
     (no row of it matches) has no ``q_synthetic`` and a ``tau`` of 0, and cannot be within; of a
     tolerance that is a share of 0, ``tau`` is one unit: the very answer alone is within.
     ``error`` is the larger error probability on public stand-ins.  ``gap`` is the private answer
     minus the synthetic one, as estimated, between ``gap_low`` and ``gap_high`` with probability at
-    least 1 - alpha; None where the release gives none, an end is None where nothing bounds it.
+    least 1 - alpha; None where the estimator gives none, an end is None where nothing bounds it.
     ``margin`` stands only where the candidate was decided by itself.  ``p_value`` is None where
-    the release gives none.
+    the estimator gives none.
     """
 
     candidate: str
@@ -64,7 +64,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class EstimatorFacts:
-    """A release that could have answered one query for every candidate, from public data.
+    """An estimator that could have answered one query for every candidate, from public data.
 
     ``error`` is the largest error probability over the candidates on public stand-ins, at the same
     cost; ``exact`` says that it gives p-values.
@@ -77,12 +77,12 @@ class EstimatorFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedQuery:
-    """One query, the release that was bought for it, and a cell per candidate.
+    """One query, the estimator taken for it, and a cell per candidate.
 
     ``estimate`` is the private answer as estimated, between ``low`` and ``high`` with probability
-    at least 1 - alpha; None where the release gives none.  ``closest`` are the candidates whose
+    at least 1 - alpha; None where the estimator gives none.  ``closest`` are the candidates whose
     answer is nearest to the estimate (or whose margin is the largest).  ``weight`` is what the
-    query counts in the leaderboard.  ``tau_min`` is the least tolerance at which the release errs
+    query counts in the leaderboard.  ``tau_min`` is the least tolerance at which the estimator errs
     with at most alpha.  ``epsilon`` is what the query costs by itself.
     """
 
@@ -111,7 +111,7 @@ class ComparedQuery:
     simulated: bool = False
 
     def cell(self, candidate: str) -> Cell:
-        """Return the cell of ``candidate``."""
+        """Cell of ``candidate``."""
         return next(cell for cell in self.cells if cell.candidate == candidate)
 
 
@@ -142,7 +142,7 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareReport(Report):
-    """What one release per query says of every candidate.
+    """Comparison of candidates, by one private estimate per query.
 
     ``leaderboard`` is ordered by share; ``better`` holds each pair (a, b) for which it is
     established, for all pairs at once with probability at least 1 - alpha, that a is within
@@ -183,12 +183,12 @@ class CompareReport(Report):
         return tuple(runs)
 
     def computed(self) -> dict[str, Any]:
-        """What the run spent, whether noise was seeded, and the ties of the leaderboard."""
+        """Budget spent, whether noise was seeded, and the ties of the leaderboard."""
         spent = self.cost.epsilon
         return {"spent_epsilon": spent, "simulated": self.simulated, "tied": self.tied}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per query and candidate; a query not asked has but a reason."""
+        """Frame of one row per query and candidate; a query not asked has but a reason."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []

@@ -39,7 +39,7 @@ class PlanReport(Report, Plotted):
     refused: tuple[Refused, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """Table of one row per query and candidate; a query not planned has but a reason."""
+        """Frame of one row per query and candidate; a query not planned has but a reason."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         names = [field.name for field in fields(CandidateFacts) if field.name != "curve"]

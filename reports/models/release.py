@@ -1,4 +1,4 @@
-"""The model of ``pqd release``: private answers to a workload of COUNT and SUM queries."""
+"""Model of ``pqd release``: private answers to a workload of COUNT and SUM queries."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ class ReleaseReport(Report):
     refused: tuple[Refused, ...] = ()
 
     def computed(self) -> dict[str, Any]:
-        """What the run spent."""
+        """Budget spent."""
         return {"spent_epsilon": self.cost.epsilon}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per query; one not asked has a reason and no answer."""
+        """Frame of one row per query; one not asked has a reason and no answer."""
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         names = ReleasedQuery.__slots__

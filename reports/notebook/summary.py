@@ -25,13 +25,13 @@ class Table:
 
     @property
     def more(self) -> int:
-        """How many there are beyond them."""
+        """Number of rows beyond them."""
         return max(0, len(self.rows) - _MOST)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a notebook shows of a report; ``stamp`` is empty unless noise was seeded."""
+    """Summary of a report for a notebook; ``stamp`` is empty unless noise was seeded."""
 
     title: str
     lead: str

@@ -19,11 +19,11 @@ class TerminalReport:
     """A rich renderable of a report of any kind; ``verbose`` tells all that is known."""
 
     def __init__(self, report: Report, *, verbose: bool = False) -> None:
-        """Keep the report."""
+        """Report, and how much of it is told."""
         self._report, self._verbose = report, verbose
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines of the report, laid out for the console."""
+        """Lines of the report, laid out for the console."""
         screen = Screen.of(console, options)
         yield from renderer(__name__, self._report)(self._report, screen, verbose=self._verbose)
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from reports.terminal.chart import chart_lines
 from reports.text.escape import visible
 from reports.text.numbers import threshold_text
-from reports.text.query import group_parts, question, verdict_words
+from reports.text.query import group_parts, query_text, verdict_words
 from reports.text.refusals import refused_lines, refused_sentence
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
 def grouped(verdicts: Sequence[Verdict], screen: Screen) -> Iterator[Text]:
     """Verdicts of one grouped query: what all share, then a line per group."""
     first = verdicts[0]
-    asked = question(first.aggregate, first.attribute, first.p, None)
+    asked = query_text(first.aggregate, first.attribute, first.p, None)
     title = Text.assemble((f"{'':<5}{visible(first.block or '')}", "bold"), f"   {asked} per group")
     yield from screen.wrapped(title)
     yield from group_lines(verdicts, screen)

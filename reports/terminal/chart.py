@@ -15,7 +15,7 @@ _LINES = 3
 def chart_lines(
     candidates: Sequence[CandidateFacts], chosen: str, *, unicode: bool, width: int = 80
 ) -> Iterator[str]:
-    """Yield a scale and one line per decider, two characters per eighth of tau, one if narrow.
+    """Scale and one line per decider, two characters per eighth of tau, one if narrow.
 
     The height is the chance of a yes; a dot says that no table can have that gap.
     """

@@ -24,7 +24,7 @@ from reports.text.check import (
 )
 from reports.text.escape import visible
 from reports.text.numbers import number_text, p_value_text
-from reports.text.query import marks, question, sentences, tolerance
+from reports.text.query import marks, query_text, sentences, tolerance
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -109,7 +109,7 @@ def _verdict(
     verdict: Verdict, check: CheckResult, screen: Screen, *, verbose: bool
 ) -> Iterator[Text]:
     if not verbose and check.gate == "pass":
-        text = question(verdict.aggregate, verdict.attribute, verdict.p, verdict.where)
+        text = query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where)
         yield from screen.wrapped(text)
         amount = tolerance(verdict.tau, check.tolerance, screen.sign)
         yield from screen.wrapped(f"synthetic answer {number_text(verdict.q_synthetic)}, {amount}")

@@ -27,7 +27,7 @@ from reports.text.compare import (
 )
 from reports.text.escape import visible
 from reports.text.numbers import percent
-from reports.text.query import question
+from reports.text.query import query_text
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
@@ -92,7 +92,7 @@ def _table(report: CompareReport, screen: Screen) -> Table:
 
 
 def _bar(low: float, share: float, high: float, *, unicode: bool) -> str:
-    """Return a share between the ends of its band on a line."""
+    """Share between the ends of its band on a line."""
     rule, dot, blank = ("─", "●", "·") if unicode else ("-", "o", ".")
     first, last, middle = (round(x * (_BAR - 1)) for x in (low, high, share))
     signs = [rule if first <= place <= last else blank for place in range(_BAR)]
@@ -134,12 +134,12 @@ def _stacked(query: ComparedQuery, columns: Columns, screen: Screen) -> Iterator
 
 
 def _words(query: ComparedQuery) -> str:
-    text = question(query.aggregate, query.attribute, query.p, query.where)
+    text = query_text(query.aggregate, query.attribute, query.p, query.where)
     return f"{visible(query.id)}  {text}"
 
 
 def _cut(text: str, width: int, sign: str) -> str:
-    """Return ``text`` in ``width`` cells, with a sign where it is cut."""
+    """Text in ``width`` cells, with a sign where it is cut."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - len(sign))).rstrip() + sign

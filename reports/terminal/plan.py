@@ -19,7 +19,7 @@ from reports.text.numbers import (
     threshold_text,
 )
 from reports.text.plan import reading
-from reports.text.query import proof_sentence, question, tolerance
+from reports.text.query import proof_sentence, query_text, tolerance
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
@@ -42,7 +42,7 @@ def render(plan: PlanReport, screen: Screen, *, verbose: bool) -> RenderResult:
 
 def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResult:
     yield from screen.wrapped(_head(query))
-    text = question(query.aggregate, query.attribute, query.p, query.where)
+    text = query_text(query.aggregate, query.attribute, query.p, query.where)
     yield from screen.indented(text)
     stated = tolerance(query.tau, plan.tolerance, screen.sign)
     yield from screen.indented(f"synthetic answer {number_text(query.q_synthetic)}, {stated}")

@@ -11,7 +11,7 @@ from reports.terminal.blocks import left_out
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import epsilon_text, number_text
-from reports.text.query import question
+from reports.text.query import query_text
 from reports.text.release import (
     SIMULATED,
     batch_sentence,
@@ -44,7 +44,7 @@ def render(report: ReleaseReport, screen: Screen, *, verbose: bool) -> Iterator[
 
 
 def _batch(batch: ReleasedBatch, screen: Screen) -> Iterator[Text]:
-    """What is said of all queries of a batch."""
+    """Lines on all queries of a batch."""
     number = counted(batch.queries, "query", "queries")
     head = Text.assemble((visible(batch.name), "bold"))
     head.append(f"   {number} together at epsilon {epsilon_text(batch.epsilon)}")
@@ -57,7 +57,7 @@ def _batch(batch: ReleasedBatch, screen: Screen) -> Iterator[Text]:
 def _query(query: ReleasedQuery, screen: Screen) -> Iterator[Text]:
     """One query and its answer."""
     line = Text.assemble((visible(query.id), "bold"))
-    text = question(query.aggregate, query.attribute, None, query.where)
+    text = query_text(query.aggregate, query.attribute, None, query.where)
     line.append(f"  {text}", style="default")
     yield from screen.wrapped(line)
     answer = Text(number_text(query.answer), style="bold green")

@@ -18,7 +18,7 @@ SIMULATED = "SIMULATED: these verdicts come from seeded noise and protect nobody
 
 
 def headline(report: AuditReport) -> tuple[str, str]:
-    """Return how many answers can be trusted, and what became of the others."""
+    """Title and lead: how many answers can be trusted, and what became of the others."""
     counts = dict(tally(verdict.standing for verdict in report.verdicts))
     trusted, total = counts["trusted"], len(report.verdicts)
     if not total:
@@ -57,7 +57,7 @@ def audit_costs(report: AuditReport) -> Iterator[str]:
 
 
 def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[str]:
-    """Yield how to read the verdicts, and the report's own notes."""
+    """Sentences on how to read the verdicts, and the report's own notes."""
     for alpha in sorted({verdict.alpha for verdict in verdicts}):
         level = number_text(float(alpha) * 100, 3)
         yield (

@@ -47,20 +47,20 @@ HOW_TO_READ = (
 )
 
 
-def badge(entry: CheckResult) -> str:
-    """Return what became of a check in one word."""
-    planned = entry.status == "planned" and entry.gate != "error"
-    return PLANNED if planned else BADGES[entry.gate]
+def badge(check: CheckResult) -> str:
+    """Outcome of a check in one word."""
+    planned = check.status == "planned" and check.gate != "error"
+    return PLANNED if planned else BADGES[check.gate]
 
 
 def worst_first(report: CheckReport) -> list[CheckResult]:
-    """Return the checks, errors and failures first, else in the order of the spec."""
-    return sorted(report.checks, key=lambda entry: _WORST_FIRST.index(badge(entry)))
+    """Checks, errors and failures first, else in the order of the spec."""
+    return sorted(report.checks, key=lambda check: _WORST_FIRST.index(badge(check)))
 
 
 def result(report: CheckReport) -> str:
-    """Return what became of the whole in a word; no check at all is no success."""
-    badges = {badge(entry) for entry in report.checks}
+    """Outcome of the whole in a word; no check at all is no success."""
+    badges = {badge(check) for check in report.checks}
     if "ERROR" in badges:
         return "BROKEN"
     if "FAIL" in badges:
@@ -71,14 +71,14 @@ def result(report: CheckReport) -> str:
 
 
 def counts_sentence(report: CheckReport) -> str:
-    """Return ``3 passed, 1 failed.``."""
-    counts = Counter(badge(entry) for entry in report.checks)
+    """Counts of outcomes, such as ``3 passed, 1 failed.``."""
+    counts = Counter(badge(check) for check in report.checks)
     parts = [f"{counts[word]} {name}" for word, name in _COUNTED.items() if counts[word]]
     return f"{', '.join(parts) or 'no checks'}."
 
 
 def message_parts(message: str) -> list[tuple[str, str | None]]:
-    """Return the lines of a message, each with the line of carets under it, if there is one."""
+    """Lines of a message, each with the line of carets under it, if there is one."""
     parts: list[tuple[str, str | None]] = []
     for line in message.split("\n"):
         carets = "^" in line and not line.strip(" ^")
@@ -90,7 +90,7 @@ def message_parts(message: str) -> list[tuple[str, str | None]]:
 
 
 def aligned(line: str, carets: str, width: float = math.inf) -> Iterator[str]:
-    """Yield a line and its carets in pieces of ``width`` cells, the carets below what they mark.
+    """Pieces of ``width`` cells of a line and its carets, the carets below what they mark.
 
     Signs that take two cells, or are written out, have as many carets; every piece is indented
     as the line is.
@@ -114,7 +114,7 @@ def _pair(shown: str, under: str) -> Iterator[str]:
 
 
 def message_text(message: str, width: float = math.inf) -> str:
-    """Return a message, harmless, its carets in place; lines with carets have ``width`` cells."""
+    """Message, harmless, its carets in place; lines with carets have ``width`` cells."""
     lines: list[str] = []
     for line, carets in message_parts(message):
         lines += [visible(line)] if carets is None else aligned(line, carets, width)
@@ -122,14 +122,14 @@ def message_text(message: str, width: float = math.inf) -> str:
 
 
 def message_head(message: str, width: float = math.inf) -> tuple[str, str]:
-    """Return the sentence that a message begins with, and all else as ``message_text`` does."""
+    """First sentence of a message, and all else as ``message_text`` has it."""
     first, _, others = message_text(message, width).partition("\n")
     return first, others
 
 
-def stamped(entry: CheckResult, text: str) -> str:
-    """Return ``text``, marked if a verdict of the check comes from seeded noise."""
-    return f"SIMULATED: {text}" if any(v.simulated for v in entry.verdicts) else text
+def stamped(check: CheckResult, text: str) -> str:
+    """Text, marked if a verdict of the check comes from seeded noise."""
+    return f"SIMULATED: {text}" if any(v.simulated for v in check.verdicts) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,54 +141,54 @@ class Row:
     tolerance: str
 
 
-def row(entry: CheckResult) -> Row:
-    """Return the cells that a check has beside its message."""
-    if len(entry.verdicts) != 1:
-        groups = f"{len(entry.verdicts)} groups" if entry.verdicts else ""
-        return Row("", groups, visible(entry.tolerance))
-    (verdict,) = entry.verdicts
-    amount = tolerance(verdict.tau, entry.tolerance, "±").removeprefix("tolerance ")
+def row(check: CheckResult) -> Row:
+    """Cells of a check beside its message."""
+    if len(check.verdicts) != 1:
+        groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
+        return Row("", groups, visible(check.tolerance))
+    (verdict,) = check.verdicts
+    amount = tolerance(verdict.tau, check.tolerance, "±").removeprefix("tolerance ")
     answer = number_text(verdict.q_synthetic)
     return Row(p_cell(verdict.p_value), answer, amount)
 
 
-def detail_lines(entry: CheckResult, sign: str = "±") -> Iterator[str]:
-    """Yield all that is known of a check below its message."""
-    place = f"line {entry.line} of the spec"
+def detail_lines(check: CheckResult, sign: str = "±") -> Iterator[str]:
+    """Lines with all that is known of a check below its message."""
+    place = f"line {check.line} of the spec"
     # What stopped a run is no check.
-    stated = f"; expected: {visible(entry.expect)}; tolerance {visible(entry.tolerance)}"
-    yield place + (stated if entry.expect else "")
-    if len(entry.verdicts) == 1:
-        for text, _ in sentences(entry.verdicts[0], entry.tolerance, sign):
+    stated = f"; expected: {visible(check.expect)}; tolerance {visible(check.tolerance)}"
+    yield place + (stated if check.expect else "")
+    if len(check.verdicts) == 1:
+        for text, _ in sentences(check.verdicts[0], check.tolerance, sign):
             yield text
-    for verdict in entry.verdicts if len(entry.verdicts) > 1 else ():
+    for verdict in check.verdicts if len(check.verdicts) > 1 else ():
         yield group_line(verdict, sign)
-    yield from advice(entry)
+    yield from advice(check)
 
 
 def group_line(verdict: Verdict, sign: str = "±") -> str:
-    """Return the verdict of one group in one line."""
+    """Verdict on one group in one line."""
     return "   ".join([verdict_words(verdict)[0], *group_parts(verdict, sign)])
 
 
-def advice(entry: CheckResult) -> Iterator[str]:
-    """Yield what to do next about a check that is not as it should be, if its message does not."""
-    step = _next_step(entry) if entry.gate in {"fail", "warn"} else None
+def advice(check: CheckResult) -> Iterator[str]:
+    """Next step for a check that is not as it should be, if its message has none."""
+    step = _next_step(check) if check.gate in {"fail", "warn"} else None
     if step:
-        yield f"next: {step} (line {entry.line})"
+        yield f"next: {step} (line {check.line})"
 
 
-def _next_step(entry: CheckResult) -> str | None:
-    if entry.status == "undecided":
+def _next_step(check: CheckResult) -> str | None:
+    if check.status == "undecided":
         remedy = "give this check a larger epsilon or tau"
-        milder = ', or set on_undecided = "warn"' if entry.gate == "fail" else ""
+        milder = ', or set on_undecided = "warn"' if check.gate == "fail" else ""
         return f"{remedy}{milder}"
-    if entry.status == "not as expected":
-        if entry.expect == "far":
+    if check.status == "not as expected":
+        if check.expect == "far":
             return 'the answers are close; if they should be, set expect = "close"'
-        accept = 'a larger tau or severity = "warn"' if entry.gate == "fail" else "a larger tau"
+        accept = 'a larger tau or severity = "warn"' if check.gate == "fail" else "a larger tau"
         return (
-            f"do not rely on this query on {_tables(entry.verdicts, 'the copy')}; make "
+            f"do not rely on this query on {_tables(check.verdicts, 'the copy')}; make "
             f"that table better, or accept the gap with {accept}"
         )
     # The message of an error says itself what to do.
@@ -201,11 +201,11 @@ def _tables(verdicts: Sequence[Verdict], several: str) -> str:
 
 
 def _verdicts(report: CheckReport) -> list[Verdict]:
-    return [verdict for entry in report.checks for verdict in entry.verdicts]
+    return [verdict for check in report.checks for verdict in check.verdicts]
 
 
 def cost_lines(report: CheckReport) -> Iterator[str]:
-    """Yield what the run spent, or would spend if it is dry, and what is charged only once."""
+    """Lines on what the run spent, or would spend if it is dry, and what is charged only once."""
     public = _tables(_verdicts(report), f"the copies of {visible(report.spec)}")
     # A run that stopped early does not know it.
     private = visible(report.private) or "the private table"
@@ -229,7 +229,7 @@ def _shared_lines(report: CheckReport) -> Iterator[str]:
 
 
 def remark_lines(report: CheckReport) -> Iterator[str]:
-    """Yield how to read the verdicts, the report's notes, and what it was compared with."""
+    """Lines on how to read the verdicts, the report's notes, and its baseline."""
     yield from remarks(_verdicts(report), report.notes)
     if report.baseline is not None:
         known, new = report.count("known"), report.count("fail")

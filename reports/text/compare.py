@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import number_text, p_value_text, percent, share_text, threshold_text
-from reports.text.query import distance_text, question
+from reports.text.query import distance_text, query_text
 from reports.text.refusals import refused_lead
 from reports.text.words import counted, listed
 
@@ -34,13 +34,13 @@ class Columns:
 
     @property
     def width(self) -> int:
-        """How wide each is."""
+        """Width of each, in cells."""
         return max(5, 2 + max(map(len, self.titles), default=0))
 
 
 def column_names(report: CompareReport) -> Columns:
-    """Return short titles of the candidates: their names, or letters where these are long."""
-    names = tuple(standing.candidate for standing in report.leaderboard)
+    """Short titles of the candidates: their names, or letters where these are long."""
+    names = tuple(row.candidate for row in report.leaderboard)
     shown = tuple(visible(name) for name in names)
     if all(len(name) <= _WIDEST and " " not in name for name in shown) and len(names) <= 5:
         return Columns(names, shown, ())
@@ -54,28 +54,28 @@ def _letter(place: int) -> str:
 
 
 def cell_sign(cell: Cell, signs: Mapping[str, str]) -> str:
-    """Return the sign of a verdict, in brackets where it is undecided."""
+    """Sign of a verdict, in brackets where it is undecided."""
     sign = signs[cell.outcome]
     return f"({sign})" if cell.standing == "undecided" else sign
 
 
-def share_words(standing: LeaderboardRow) -> str:
-    """Return ``within tolerance on 73 % (55 % to 86 %); 7 yes, 2 no, 1 undecided``."""
-    text = f"{percent(standing.share)} ({percent(standing.low)} to {percent(standing.high)})"
-    counts = f"{standing.trusted} yes, {standing.not_trusted} no, {standing.undecided} undecided"
+def share_words(row: LeaderboardRow) -> str:
+    """Share in words: ``within tolerance on 73 % (55 % to 86 %); 7 yes, 2 no, 1 undecided``."""
+    text = f"{percent(row.share)} ({percent(row.low)} to {percent(row.high)})"
+    counts = f"{row.trusted} yes, {row.not_trusted} no, {row.undecided} undecided"
     return f"within tolerance on {text}; {counts}"
 
 
-def rank_text(standing: LeaderboardRow, *, unicode: bool = True) -> str:
-    """Return ``1``, or ``1-3`` for the ranks that a candidate may have."""
-    if standing.best_rank == standing.worst_rank:
-        return str(standing.best_rank)
-    return f"{standing.best_rank}{_DASH[unicode]}{standing.worst_rank}"
+def rank_text(row: LeaderboardRow, *, unicode: bool = True) -> str:
+    """Rank, or the ranks that a candidate may have, such as ``1-3``."""
+    if row.best_rank == row.worst_rank:
+        return str(row.best_rank)
+    return f"{row.best_rank}{_DASH[unicode]}{row.worst_rank}"
 
 
 def tie_sentences(report: CompareReport) -> Iterator[str]:
-    """Yield who is better than whom, and who cannot be told apart."""
-    names = [standing.candidate for standing in report.leaderboard]
+    """Sentences on who is better than whom, and who cannot be told apart."""
+    names = [row.candidate for row in report.leaderboard]
     if len(names) < 2:
         return
     if not report.better:
@@ -90,22 +90,22 @@ def tie_sentences(report: CompareReport) -> Iterator[str]:
 
 
 def named_sentence(report: CompareReport) -> Iterator[str]:
-    """Yield, per candidate, where it is closest and where it is farthest off."""
-    for standing in report.leaderboard:
+    """Sentence per candidate on where it is closest and where it is farthest off."""
+    for row in report.leaderboard:
         parts = []
-        if standing.wins:
-            more = len(standing.wins) - 3
+        if row.wins:
+            more = len(row.wins) - 3
             rest = f" and {more} more" if more > 0 else ""
-            parts.append(f"closest on {', '.join(standing.wins[:3])}{rest}")
-        if standing.worst:
-            parts.append(f"farthest off on {', '.join(standing.worst)}")
+            parts.append(f"closest on {', '.join(row.wins[:3])}{rest}")
+        if row.worst:
+            parts.append(f"farthest off on {', '.join(row.worst)}")
         if parts:
-            yield f"{standing.candidate}: {'; '.join(parts)}."
+            yield f"{row.candidate}: {'; '.join(parts)}."
 
 
 def query_sentences(query: ComparedQuery) -> Iterator[str]:
-    """Yield what is known of one query beside its candidates."""
-    yield question(query.aggregate, query.attribute, query.p, query.where)
+    """Sentences on one query beside its candidates."""
+    yield query_text(query.aggregate, query.attribute, query.p, query.where)
     if query.estimate is not None:
         yield f"private answer about {number_text(query.estimate)}{_ends(query.low, query.high)}"
     yield f"estimated by {query.estimator}: {query.reason}"
@@ -155,7 +155,7 @@ def _ends(low: float | None, high: float | None) -> str:
 
 
 def how_to_read(report: CompareReport, *, unicode: bool = True) -> Iterator[str]:
-    """Yield what signs, bands and ranks mean."""
+    """Sentences on what signs, bands and ranks mean."""
     level = number_text(float(report.alpha) * 100, 3)
     signs = SYMBOLS[unicode]
     yield (
@@ -170,13 +170,15 @@ def how_to_read(report: CompareReport, *, unicode: bool = True) -> Iterator[str]
 
 
 def headline(report: CompareReport) -> tuple[str, str]:
-    """Return which candidate is within tolerance most often, and how sure that is."""
-    ranked = [s for s in report.leaderboard if s.kind == "candidate"] or list(report.leaderboard)
+    """Title and lead: the candidate that is within tolerance most often, and how sure that is."""
+    ranked = [row for row in report.leaderboard if row.kind == "candidate"] or list(
+        report.leaderboard
+    )
     if not ranked or not report.queries:
         return "Nothing was compared", "There is nothing to tell."
     first = ranked[0]
     lead = share_sentence(first, report.queries)
-    others = [standing.candidate for standing in ranked[1:]]
+    others = [row.candidate for row in ranked[1:]]
     rivals = [name for name in others if (first.candidate, name) not in report.better]
     if len(ranked) == 1:
         title = f"{percent(first.share)} of the queries hold on {visible(first.candidate)}"
@@ -189,12 +191,12 @@ def headline(report: CompareReport) -> tuple[str, str]:
     return title, lead + refused_lead(report.refused)
 
 
-def share_sentence(standing: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
-    """Return the share of a candidate and what it lies in."""
+def share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
+    """Sentence on the share of a candidate and what it lies in."""
     weighed = " by weight" if len({query.weight for query in queries}) > 1 else ""
-    between = f"between {percent(standing.low)} and {percent(standing.high)}"
+    between = f"between {percent(row.low)} and {percent(row.high)}"
     return (
-        f"{visible(standing.candidate)} is within tolerance on {percent(standing.share)} of "
+        f"{visible(row.candidate)} is within tolerance on {percent(row.share)} of "
         f"{counted(len(queries), 'query', 'queries')}{weighed}; the true share lies {between}."
     )
 

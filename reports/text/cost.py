@@ -1,4 +1,4 @@
-"""What a run cost, in words."""
+"""Cost of a run, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
-    """Yield what a run spent and by which rule, what its ledger holds, and who is one person."""
+    """Sentences on what a run spent by which rule, what its ledger holds, and who is one person."""
     spent = f"epsilon {epsilon_text(cost.epsilon)}"
     if cost.delta:
         spent += f" and delta {float(cost.delta):.3g}"
@@ -36,7 +36,7 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
 
 
 def _rule_words(cost: Cost) -> str:
-    """Return how the parts of a run add up to what it spent."""
+    """Rule by which the parts of a run add up to what it spent."""
     parts, sizes = cost.groups, [len(group.ids) for group in cost.groups]
     if not parts:
         return ""

@@ -11,7 +11,7 @@ _OBEYED = re.compile(r"(?P<begun>(?:^|[\r\n])\s*):(?=:)|##(?=\[|vso\[|teamcity\[
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    """Return ``text`` with every sign that a terminal would obey written out as an escape.
+    """Text with every sign that a terminal would obey written out as an escape.
 
     Signs in ``keep`` are left as they are.
     """
@@ -24,7 +24,7 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 def inert(text: str) -> str:
-    """Return ``text`` without a command to the runner of a build that reads its lines.
+    """Text without a command to the runner of a build that reads its lines.
 
     One sign of it is written as JSON would escape it, so that JSON says what it said.
     """

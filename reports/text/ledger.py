@@ -17,7 +17,7 @@ _MOST_NAMED = 8
 
 
 def account_lines(account: AccountFacts) -> Iterator[str]:
-    """What was spent on one private table, in all and run by run."""
+    """Spending on one private table, in all and run by run."""
     spent = f"spent epsilon {epsilon_text(account.epsilon)}"
     if account.limit is not None:
         left = max(account.limit - account.epsilon, Fraction(0))
@@ -40,7 +40,7 @@ def _run_line(run: RunFacts) -> str:
 
 
 def closing_lines(report: LedgerReport) -> Iterator[str]:
-    """What holds for all tables, and what stands for the whole ledger."""
+    """Lines that hold for all tables, and the head of the whole ledger."""
     if not report.tables:
         yield "Nothing was ever charged."
     if report.limit is not None:

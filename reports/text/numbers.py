@@ -7,12 +7,12 @@ Figure = int | float | Fraction
 
 
 def plain(number: Fraction) -> int | float:
-    """Return an exact number as a JSON number: an int where it is whole."""
+    """Exact number as a JSON number: an int where it is whole."""
     return number.numerator if number.denominator == 1 else float(number)
 
 
 def number_text(number: Figure, digits: int = 6) -> str:
-    """Return ``number`` with thousands marks, to ``digits`` significant digits beyond the point.
+    """Number with thousands marks, to ``digits`` significant digits beyond the point.
 
     Whole numbers are shown whole, however many digits they have.
     """
@@ -32,14 +32,14 @@ def number_text(number: Figure, digits: int = 6) -> str:
 
 
 def epsilon_text(epsilon: Fraction | float) -> str:
-    """Return a budget as written: a short decimal, else a fraction."""
+    """Budget as written: a short decimal, else a fraction."""
     exact = Fraction(epsilon)
     text = f"{float(exact):.6g}"
     return text if Fraction(text) == exact or not isinstance(epsilon, Fraction) else str(exact)
 
 
 def share_text(probability: float | None) -> str:
-    """Return a probability in per cent, never rounded to a certainty."""
+    """Probability in per cent, never rounded to a certainty."""
     if probability is None:
         return "?"
     if probability < 0.001:
@@ -55,21 +55,21 @@ def share_words(probability: float | None) -> str:
 
 
 def threshold_text(tau: float | None) -> str:
-    """Return an effectiveness threshold, ``none`` where no tau suffices."""
+    """Effectiveness threshold, ``none`` where no tau suffices."""
     if tau is None:
         return "?"
     return "none" if math.isinf(tau) else number_text(tau, 4)
 
 
 def budget_text(epsilon: float | None) -> str:
-    """Return a needed budget, ``none`` where no epsilon suffices."""
+    """Budget that is needed, ``none`` where no epsilon suffices."""
     if epsilon is None:
         return "?"
     return "none" if math.isinf(epsilon) else epsilon_text(epsilon)
 
 
 def p_value_text(p_value: float | None) -> str:
-    """Return a p-value as readers expect it."""
+    """P-value as readers expect it."""
     if p_value is None:
         return "no p-value"
     if p_value < 0.001:
@@ -78,12 +78,12 @@ def p_value_text(p_value: float | None) -> str:
 
 
 def p_cell(p_value: float | None) -> str:
-    """Return a p-value as it stands in a column of p-values."""
+    """P-value as it stands in a column of p-values."""
     return p_value_text(p_value).removeprefix("p ").removeprefix("= ").replace("no p-value", "none")
 
 
 def percent(share: float) -> str:
-    """Return a share in whole per cent, never rounded to all or nothing."""
+    """Share in whole per cent, never rounded to all or nothing."""
     if 0 < share <= 0.005:
         return "< 1 %"
     if 0.995 <= share < 1:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def headline(plan: PlanReport) -> tuple[str, str]:
-    """Return how many queries can be decided, and what a run would cost."""
+    """Title and lead: how many queries can be decided, and what a run would cost."""
     total = len(plan.queries)
     if not total:
         return "No query was planned", "There is nothing to tell."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def verdict_words(verdict: Verdict) -> tuple[str, str]:
-    """Return the badge and the verdict in words."""
+    """Badge and words of a verdict."""
     if verdict.standing == "undecided":
         return "?", f"undecided: leans {verdict.outcome.upper()}"
     if verdict.outcome == "yes":
@@ -29,8 +29,8 @@ def verdict_words(verdict: Verdict) -> tuple[str, str]:
     return "NO", "outside tolerance"
 
 
-def question(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
-    """Return the query in one line, such as ``SUM(income) where age > 40``."""
+def query_text(aggregate: str, attribute: str | None, p: float | None, where: str | None) -> str:
+    """Query in one line, such as ``SUM(income) where age > 40``."""
     operand = visible(attribute or "*")
     if p is not None:
         operand += f", {number_text(p)}"
@@ -40,7 +40,7 @@ def question(aggregate: str, attribute: str | None, p: float | None, where: str 
 
 
 def tolerance(verdict_tau: float, stated: str, sign: str) -> str:
-    """Return ``±56.1 (5%)``."""
+    """Tolerance in one line, such as ``tolerance ±56.1 (5%)``."""
     share = f" ({stated})" if stated.endswith("%") else ""
     return f"tolerance {sign}{number_text(verdict_tau)}{share}"
 
@@ -56,7 +56,7 @@ def proof_sentence(facts: CandidateFacts) -> str | None:
 
 
 def estimate_text(verdict: Verdict) -> str | None:
-    """Return the private answer as released, None where nothing is.
+    """Private answer as released, None where nothing is.
 
     Such as ``about 1,234 (95 %: 1,200 to 1,270)``.
     """
@@ -75,7 +75,7 @@ def estimate_text(verdict: Verdict) -> str | None:
 
 
 def _short(value: float) -> float:
-    """Return a number without the digits that noise alone makes."""
+    """Number without the digits that noise alone makes."""
     return round(value) if abs(value) >= 1000 else value
 
 
@@ -135,8 +135,8 @@ def thresholds_sentence(candidates: tuple[CandidateFacts, ...]) -> str:
 
 
 def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines under a verdict's headline, each with a role (plain, warning, detail)."""
-    yield question(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
+    """Lines under the head of a verdict, each with a role (plain, warning, detail)."""
+    yield query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
     ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
     answer = f"synthetic answer {number_text(verdict.q_synthetic)}"
     amount = tolerance(verdict.tau, stated, sign)
@@ -157,7 +157,7 @@ def _private(verdict: Verdict) -> str | None:
 
 
 def group_parts(verdict: Verdict, sign: str) -> Iterator[str]:
-    """Yield what a line says of the verdict of one group, beside its badge."""
+    """Parts of the line on one group, beside its badge."""
     yield visible(verdict.group or verdict.id)
     amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
     yield f"{verdict.aggregate.lower()} {amount}"
@@ -166,7 +166,7 @@ def group_parts(verdict: Verdict, sign: str) -> Iterator[str]:
 
 
 def marks(verdict: Verdict) -> Iterator[str]:
-    """Yield what sets a verdict apart from one just drawn and paid for."""
+    """Marks of a verdict that was not just drawn and paid for."""
     if verdict.simulated:
         yield "SIMULATED"
     if verdict.replayed:

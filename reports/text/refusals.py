@@ -12,7 +12,7 @@ _MOST_NAMED = 3
 
 
 def refused_sentence(refused: Sequence[Refused]) -> str:
-    """Return how many queries were not asked, empty if all were."""
+    """Number of queries that were not asked, empty if all were."""
     number = len(refused)
     if not number:
         return ""
@@ -20,7 +20,7 @@ def refused_sentence(refused: Sequence[Refused]) -> str:
 
 
 def refused_lines(refused: Sequence[Refused]) -> Iterator[str]:
-    """Yield a line per query that was not asked, groups of one reason together."""
+    """Line per query that was not asked, groups of one reason together."""
     alike: dict[tuple[str, str], list[str]] = {}
     for each in refused:
         alike.setdefault((each.block or each.id, each.reason), []).append(each.group or "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
 from reports.text.numbers import epsilon_text, number_text, plain
-from reports.text.query import question
+from reports.text.query import query_text
 from reports.text.refusals import refused_lead
 from reports.text.words import counted, gap_text
 
@@ -40,29 +40,29 @@ _ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
 
 
 def level_text(alpha: Fraction) -> str:
-    """Return with which probability an interval holds the exact answer, such as ``95 %``."""
+    """Probability with which an interval holds the exact answer, such as ``95 %``."""
     return f"{number_text(100 * (1 - alpha), 4)} %"
 
 
 def interval_text(query: ReleasedQuery, between: str = "to") -> str:
-    """Return what the exact answer lies in, empty where the theory gives no such ends."""
+    """Interval of the exact answer, empty where the theory gives no such ends."""
     if query.low is None or query.high is None:
         return ""
     return f"{number_text(query.low)} {between} {number_text(query.high)}"
 
 
 def noise_text(query: ReleasedQuery, sign: str = "±") -> str:
-    """Return the standard deviation of the noise, empty where the theory gives none."""
+    """Standard deviation of the noise, empty where the theory gives none."""
     return "" if query.deviation is None else f"{sign}{number_text(query.deviation, 3)}"
 
 
 def difference(query: ReleasedQuery) -> int | float:
-    """Return the private answer less the synthetic one, to the digits that both are given with."""
+    """Private answer less the synthetic one, to the digits that both are given with."""
     return plain(Fraction(repr(query.answer)) - Fraction(repr(query.q_synthetic)))
 
 
 def truncation_text(query: ReleasedQuery) -> str:
-    """Return which values were cut off, empty where none were."""
+    """Values that were cut off, empty where none were."""
     if query.threshold is None:
         return ""
     above = number_text(query.threshold)
@@ -73,12 +73,12 @@ def truncation_text(query: ReleasedQuery) -> str:
 
 
 def tables_text(report: ReleaseReport) -> str:
-    """Return what each table was for."""
+    """Tables of a release, and what each was for."""
     return f"{visible(report.private)}; row classes come from {visible(report.synthetic)}"
 
 
 def batch_sentence(batch: ReleasedBatch) -> str:
-    """Return how a batch was answered, and why so."""
+    """Mechanism of a batch, and why it was chosen."""
     return f"answered by {batch.mechanism}{classes_text(batch, ' on ')}: {batch.reason}"
 
 
@@ -95,7 +95,7 @@ def error_text(error: float) -> str:
 
 
 def query_sentences(query: ReleasedQuery, report: ReleaseReport) -> Iterator[str]:
-    """Yield what is known of one answer beside its number and its noise."""
+    """Sentences on one answer beside its number and its noise."""
     if within := interval_text(query):
         yield f"with probability {level_text(report.alpha)} the exact answer lies in {within}"
     if cut := truncation_text(query):
@@ -109,7 +109,7 @@ def query_sentences(query: ReleasedQuery, report: ReleaseReport) -> Iterator[str
 
 
 def synthetic_sentence(query: ReleasedQuery) -> str:
-    """Return how the synthetic answer compares with the private one."""
+    """Sentence on how the synthetic answer compares with the private one."""
     gap = difference(query)
     size, side = gap_text(abs(gap)).removeprefix("+"), "more" if gap > 0 else "less"
     text = f"synthetic answer {number_text(query.q_synthetic)}; "
@@ -121,23 +121,23 @@ def synthetic_sentence(query: ReleasedQuery) -> str:
 
 
 def runs(queries: Sequence[ReleasedQuery]) -> list[list[ReleasedQuery]]:
-    """Return the queries, the groups of one together."""
+    """Queries in runs, the groups of one together."""
 
     def owner(query: ReleasedQuery) -> tuple[bool, str]:
         return (True, query.block) if query.block is not None else (False, query.id)
 
-    return [list(found) for _, found in groupby(queries, key=owner)]
+    return [list(run) for _, run in groupby(queries, key=owner)]
 
 
 def asked(query: ReleasedQuery) -> str:
-    """Return the query in words; of a group, the query that it belongs to."""
+    """Query in words; of a group, the query that it belongs to."""
     if query.block is None:
-        return question(query.aggregate, query.attribute, None, query.where)
-    return f"{question(query.aggregate, query.attribute, None, None)} per group"
+        return query_text(query.aggregate, query.attribute, None, query.where)
+    return f"{query_text(query.aggregate, query.attribute, None, None)} per group"
 
 
 def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
-    """Yield what is shown, and what it means."""
+    """Names of what is shown, each with its meaning."""
     queries, level = report.queries, level_text(report.alpha)
     yield "Private answer", _ANSWER
     if any(query.low is not None for query in queries):
@@ -157,7 +157,7 @@ def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
 
 
 def headline(report: ReleaseReport) -> tuple[str, str]:
-    """Return how many answers there are for which budget, and how far they can be off."""
+    """Title and lead: how many answers for which budget, and how far they can be off."""
     total = len(report.queries)
     if not total:
         return "No query was answered", "There is nothing to tell."

@@ -11,38 +11,38 @@ STANDINGS = ("trusted", "not trusted", "undecided")
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
-    """Return ``1 query`` or ``2 queries``."""
+    """Number with its noun: ``1 query`` or ``2 queries``."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def listed(names: tuple[str, ...] | list[str]) -> str:
-    """Return ``a, b and c``."""
+    """Names in a row: ``a, b and c``."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def tally(standings: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """Return how often each standing occurs, in a fixed order."""
+    """Count of each standing, in a fixed order."""
     counts = Counter(standings)
     return tuple((name, counts[name]) for name in STANDINGS)
 
 
 def worst_first(standings: Sequence[str]) -> str:
-    """Return the standing that a reader must see first."""
+    """Standing that a reader must see first."""
     order = ("not trusted", "undecided", "trusted")
     return next((name for name in order if name in standings), "undecided")
 
 
 def gap_text(gap: float | None) -> str:
-    """Return an estimated gap with its sign."""
+    """Estimated gap with its sign."""
     if gap is None:
         return "not released"
     return f"{'+' if gap > 0 else ''}{number_text(gap, 4)}"
 
 
 def between_text(low: float | None, high: float | None) -> str:
-    """Return ``between 3 and 5``, or what is known of it."""
+    """Interval in words: ``between 3 and 5``, or what is known of it."""
     if low is None and high is None:
         return "nothing bounds it"
     if low is None:
