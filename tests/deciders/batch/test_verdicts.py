@@ -1,15 +1,9 @@
-"""Tails of noise, and what follows from them, against every value that the noise can take.
-
-The distributions are computed here in two other ways: by convolution, and by the closed form of the
-characteristic function.
-"""
+"""Verdicts from released answers: p-values, reach, rates and thresholds."""
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 
-import numpy as np
 import pytest
 
 from deciders import Decision, Interval
@@ -23,176 +17,8 @@ from deciders.batch.verdicts import (
     threshold,
 )
 from deciders.distribution_sums import NoiseSum
-from deciders.distributions import Floats
 from deciders.evaluation.effectiveness import ErrorRates
-
-NOISE = [
-    NoiseSum(1, Fraction(3)),
-    NoiseSum(1, Fraction(1, 5)),
-    NoiseSum(2, Fraction(1, 3)),
-    NoiseSum(3, Fraction(1, 50)),
-    NoiseSum(2, Fraction(22, 7)),
-    NoiseSum(5, Fraction(5, 2)),
-    NoiseSum(40, Fraction(1)),
-    # No draw of these is ever anything but 0.
-    NoiseSum(1, Fraction(1, 10**6)),
-    NoiseSum(4, Fraction(1, 10**6)),
-]
-# What a tail is overstated by at most: its own allowance, and the rounding of the reference.
-MORE, NEAR = 1 + 2e-8, 1.2e-12
-
-
-def named(noise: NoiseSum) -> str:
-    return f"{noise.count} of {noise.scale}"
-
-
-@cache
-def convolved(count: int, scale: Fraction) -> Floats:
-    """``Pr[sum = z]`` for z in ``-reach .. reach``, the middle of the array."""
-    reach = math.ceil(45 * scale) + 2
-    a = math.exp(-1 / float(scale))
-    single = (1 - a) / (1 + a) * a ** np.abs(np.arange(-reach, reach + 1, dtype=np.float64))
-    found = np.ones(1)
-    for _ in range(count):
-        found = np.convolve(found, single)
-    return found
-
-
-def chances(noise: NoiseSum) -> dict[int, float]:
-    """Every value of the noise but for 1e-19."""
-    found = convolved(noise.count, noise.scale)
-    reach = found.size // 2
-    return {z - reach: float(p) for z, p in enumerate(found) if p > 1e-22}
-
-
-def tail(noise: NoiseSum, x: int) -> float:
-    """``Pr[sum >= x]``, from the characteristic function, for a sum that has no far values.
-
-    ``Pr[sum = k]`` is the mean of ``f(t) cos(t k)`` over the angles ``t`` of a circle so long that
-    the sum does not go around it; those at which ``f`` vanishes are left out.
-    """
-    rate = np.longdouble(noise.scale.denominator) / np.longdouble(noise.scale.numerator)
-    a, less = np.exp(-rate), -np.expm1(-rate)
-    deviation = float(noise.scale) * math.sqrt(2 * noise.count)
-    half = max(64, math.ceil(30 * deviation))
-    few = math.expm1(min(60 / noise.count, 50)) * float(less) ** 2
-    bend = math.sqrt(few / max(float(4 * a), few))
-    last = min(half, math.ceil(2 * math.asin(bend) * half / math.pi) + 1)
-    angles = np.arange(1, last + 1, dtype=np.longdouble) * (np.arccos(np.longdouble(-1)) / half)
-    sine = np.sin(angles / 2)
-    f = np.exp(-noise.count * np.log1p(4 * a * sine**2 / less**2))
-    summed = np.sin(angles * (half - 0.5)) - np.sin(angles * (x - np.longdouble(0.5)))
-    weights = np.where(np.arange(1, last + 1) == half, 1, 2)
-    return float((half - x + np.sum(weights * f * summed / (2 * sine))) / (2 * half))
-
-
-# Tails --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_tails_are_those_of_the_convolution(noise: NoiseSum) -> None:
-    exact = chances(noise)
-    for x in range(-60, 61):
-        truth = math.fsum(chance for z, chance in exact.items() if z >= x)
-        assert truth - 2e-15 <= noise.at_least(x) <= truth * MORE + NEAR, x
-        assert abs(tail(noise, x) - truth) < 2e-15, "both references agree"
-
-
-@pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_tails_fall_from_one_to_nothing(noise: NoiseSum) -> None:
-    most = math.ceil(2000 * noise.scale) + 60
-    places = sorted(
-        {*range(-40, 41), *(sign * most * k // 7 for k in range(8) for sign in (1, -1))}
-    )
-    found = [noise.at_least(x) for x in places]
-    assert found == sorted(found, reverse=True)
-    assert 1 - 1e-15 < found[0] <= 1
-    assert 0 <= found[-1] < NEAR
-    assert noise.at_least(2**70) < NEAR
-    assert noise.at_least(-(2**70)) == 1
-
-
-@pytest.mark.parametrize(
-    "noise",
-    [
-        NoiseSum(900, Fraction(1, 2)),
-        NoiseSum(2**16, Fraction(1)),
-        NoiseSum(2**16, Fraction(4)),
-    ],
-    ids=named,
-)
-def test_tails_of_many_draws_are_never_below_the_truth(noise: NoiseSum) -> None:
-    """Rounding adds up over the draws: it must not take away from a p-value."""
-    deviation = float(noise.scale) * math.sqrt(2 * noise.count)
-    for far in np.arange(-5, 7.5, 0.5):
-        x = round(far * deviation)
-        truth = tail(noise, x)
-        # The reference itself is right to some 1e-15.
-        assert truth - 2e-15 <= noise.at_least(x) <= truth * MORE + NEAR, far
-
-
-@pytest.mark.parametrize(
-    "noise",
-    [
-        NoiseSum(20, Fraction(10**5)),
-        NoiseSum(60, Fraction(10**9, 3)),
-        NoiseSum(300, Fraction(10**6)),
-        NoiseSum(3000, Fraction(10**7)),
-        NoiseSum(2**16, Fraction(10**6)),
-    ],
-    ids=named,
-)
-def test_tails_of_wide_sums_are_next_to_the_truth(noise: NoiseSum) -> None:
-    deviation = float(noise.scale) * math.sqrt(2 * noise.count)
-    for far in np.arange(-3, 6.5, 0.5):
-        x = round(far * deviation)
-        truth, found = tail(noise, x), noise.at_least(x)
-        assert truth - 1e-15 <= found <= truth * MORE + NEAR, far
-
-
-def test_tails_of_two_wide_draws_are_those_of_laplace_noise() -> None:
-    """The sum of two Laplace draws of scale 1 is beyond x with ``(2 + x) exp(-x) / 4``."""
-    scale = Fraction(2**40)
-    noise = NoiseSum(2, scale)
-    for far in (0.1, 1.0, 3.0, 10.0, 20.0):
-        truth = (2 + far) * math.exp(-far) / 4
-        assert truth * (1 - 1e-9) <= noise.at_least(round(far * scale)) <= truth * MORE + NEAR
-
-
-def test_a_sum_of_no_draws_is_nothing() -> None:
-    none = NoiseSum(0, Fraction(3))
-    assert [none.at_least(x) for x in (-1, 0, 1)] == [1, 1, 0]
-    assert [none.inside(*ends) for ends in ((0, 1), (-4, 5), (1, 5), (-5, 0))] == [1, 1, 0, 0]
-    assert decided(none, 0, Interval(-1, 1)) == Decision(outcome=True, p_value=0.0, released=(0,))
-    assert decided(none, 3, Interval(-1, 1)) == Decision(outcome=False, p_value=0.0, released=(3,))
-    assert rates(none, Fraction(1, 2)) == ErrorRates(0.0, 0.0)
-    assert reach(none, 0.05) == 0
-
-
-# Inside -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("noise", NOISE, ids=named)
-def test_inside_is_what_the_convolution_has_there(noise: NoiseSum) -> None:
-    exact = chances(noise)
-    ends = (-30, -9, -3, -1, 0, 1, 2, 5, 11, 40)
-    for first in ends:
-        for beyond in ends:
-            truth = math.fsum(chance for z, chance in exact.items() if first <= z < beyond)
-            found = noise.inside(first, beyond)
-            assert abs(found - truth) < 3e-8, (first, beyond)
-            assert abs(found - noise.inside(1 - beyond, 1 - first)) < 1e-15
-            assert 0 <= found <= 1
-
-
-def test_inside_keeps_its_digits_where_it_is_small() -> None:
-    noise = NoiseSum(1, Fraction(2))
-    a = math.exp(-0.5)
-    assert math.isclose(noise.inside(120, 122), (1 - a) / (1 + a) * (a**120 + a**121), rel_tol=1e-7)
-    assert noise.inside(-121, -119) == noise.inside(120, 122)
-
-
-# Verdicts -----------------------------------------------------------------------------------------
+from tests.support.noise_sums import NOISE, chances, named, tail
 
 INTERVALS = [
     Interval(10, 20),
@@ -201,6 +27,8 @@ INTERVALS = [
     Interval(-3, Fraction(7, 3)),
     Interval(Fraction(1, 3), Fraction(2, 3)),
 ]
+
+
 Rule = Callable[[Errors, int, Interval], Decision]
 
 
@@ -300,9 +128,6 @@ def test_a_p_value_tends_to_nothing_with_the_distance() -> None:
             assert found[-1] < 1e-11
 
 
-# Reach --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("alpha", [0.5, 0.05, "1/30", 0.001, 1e-6])
 @pytest.mark.parametrize("noise", NOISE, ids=named)
 def test_the_reach_covers_as_often_as_it_says(noise: NoiseSum, alpha: float | str) -> None:
@@ -319,8 +144,6 @@ def test_the_reach_of_a_wide_sum_covers() -> None:
     noise = NoiseSum(300, Fraction(10**6))
     assert 0.048 < 2 * tail(noise, reach(noise, 0.05) + 1) <= 0.05
 
-
-# Rates and thresholds -----------------------------------------------------------------------------
 
 TAUS = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(4), Fraction(29, 3), Fraction(25)]
 
@@ -361,9 +184,6 @@ def test_a_wide_threshold_is_found() -> None:
     found = threshold(NoiseSum(1, Fraction(2**40)), 0.05)
     assert math.isclose(found.tau / 2**40, math.log(20), rel_tol=0.01)
     assert found.tau / 2**40 >= math.log(20) - 1e-9
-
-
-# Simulated errors ---------------------------------------------------------------------------------
 
 
 def test_a_rehearsed_chance_is_by_the_rule_of_succession() -> None:

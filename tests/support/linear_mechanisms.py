@@ -1,0 +1,63 @@
+"""One batch of numerical queries, its table and noise, for the tests of linear mechanisms."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from deciders.batch.linear.clipped_composition import ClippedComposition
+from deciders.batch.linear.conditions import Intervals, Ranges
+from deciders.batch.linear.dyadic import DyadicMechanism
+from deciders.batch.linear.mechanism import LinearMechanism
+from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
+from deciders.batch.linear.normalization import GlobalTruncation, Normalization
+from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
+from deciders.batch.linear.queries import NumericalQueries, doubling
+from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
+
+RNG = np.random.default_rng(11)
+
+
+LINE = Ranges((Intervals.up_to(6, 6),))
+
+
+REDUCED = NumericalQueries(LINE, DigitUniverse(6, 20))
+
+
+TABLE = Rows(RNG.integers(0, 6, 300), np.minimum(RNG.geometric(0.3, 300), 12))
+
+
+class Silent:
+    """No noise; of two halves the likelier."""
+
+    simulated = True
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        assert scale > 0
+        return statistic
+
+    def choose(self, logit: float) -> bool:
+        return logit >= 0
+
+
+def truth(queries: Any, rows: Rows) -> np.ndarray[Any, np.dtype[np.int64]]:
+    thresholds = doubling(1, int(queries.limits.max()))
+    sums: np.ndarray[Any, np.dtype[np.int64]] = queries.table_tails(rows, thresholds)[1][:, -1]
+    return sums
+
+
+def mechanisms(rounds: int) -> list[LinearMechanism]:
+    long = MultiplicativeWeights(rounds=rounds)
+    sevens = NumericalQueries(LINE, LevelUniverse(6, np.array([[7]])))
+    return [
+        Normalization(queries=REDUCED, weights=long),
+        GlobalTruncation(queries=REDUCED, weights=long),
+        ClippedComposition(queries=REDUCED),
+        Numerical(queries=REDUCED, weights=long),
+        NumericalInTwoSteps(queries=REDUCED, weights=long),
+        Numerical(queries=sevens, weights=long),
+        NumericalInTwoSteps(
+            queries=NumericalQueries(LINE, LevelUniverse.up_to(6, 20)), weights=long
+        ),
+        DyadicMechanism(queries=REDUCED),
+    ]
