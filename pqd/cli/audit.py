@@ -8,7 +8,7 @@ import typer
 
 from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions, UnitOptions
+from pqd.cli.options import ColumnOptions, LedgerOptions, QueryOptions, UnitOptions, VerdictOptions
 from pqd.cli.outputs import OutputOptions
 
 if TYPE_CHECKING:
@@ -49,13 +49,12 @@ def audit(
     private: options.Private,
     synthetic: options.Synthetic,
     queries: QueryOptions,
-    criteria: CriteriaOptions,
+    criteria: VerdictOptions,
     budget: BudgetOptions,
     columns: ColumnOptions,
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
-    decider: options.DeciderName = "auto",
     verbose: options.Verbose = False,
 ) -> None:
     """Decide, per query, whether the synthetic answer is within TAU of the private one.
@@ -78,7 +77,9 @@ def audit(
 
     # A page has room for the curves.
     detailed = verbose or targets.has_page
-    terms = options.criteria(criteria, columns, decider, detailed=detailed).at(spent.epsilon)
+    terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
+        spent.epsilon
+    )
     asked = queries.read(private, synthetic)
     accountant = ledger.accountant(private)
     with progress() as show:

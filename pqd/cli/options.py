@@ -35,15 +35,6 @@ TotalEpsilon = Annotated[
         metavar="EPSILON", help="Privacy budget of all queries of the run together, such as 1."
     ),
 ]
-DeciderName = Annotated[
-    str,
-    typer.Option(
-        "--decider",
-        metavar="NAME",
-        help="auto (wrong least often on public data), paper (its Table 4), or the id of a "
-        "decider.",
-    ),
-]
 Verbose = Annotated[
     bool,
     typer.Option(
@@ -111,6 +102,20 @@ class CriteriaOptions:
     alpha: Annotated[str, typer.Option(metavar="P", help="Error probability that you accept.")] = (
         "0.05"
     )
+
+
+@option_group
+class VerdictOptions(CriteriaOptions):
+    """Tolerance and level of a verdict, and its decider."""
+
+    decider: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (wrong least often on public data), paper (its Table 4), or the id of a "
+            "decider.",
+        ),
+    ] = "auto"
 
 
 @option_group

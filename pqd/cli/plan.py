@@ -8,7 +8,7 @@ import typer
 
 from pqd.cli import options
 from pqd.cli.option_groups import with_groups
-from pqd.cli.options import ColumnOptions, CriteriaOptions, QueryOptions, UnitOptions
+from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions
 from pqd.cli.outputs import OutputOptions
 
 
@@ -16,7 +16,7 @@ from pqd.cli.outputs import OutputOptions
 def plan(
     synthetic: options.Synthetic,
     queries: QueryOptions,
-    criteria: CriteriaOptions,
+    criteria: VerdictOptions,
     columns: ColumnOptions,
     unit: UnitOptions,
     outputs: OutputOptions,
@@ -28,7 +28,6 @@ def plan(
             "is given.",
         ),
     ] = None,
-    decider: options.DeciderName = "auto",
     verbose: options.Verbose = False,
 ) -> None:
     """Say, per query, which TAU can be decided at which EPSILON, and by which decider.
@@ -43,7 +42,7 @@ def plan(
     from pqd.commands.plan import run_plan
 
     detailed = verbose or targets.has_values
-    terms = options.criteria(criteria, columns, decider, detailed=detailed, planning=True)
+    terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed, planning=True)
     if epsilon is not None:
         terms = terms.at(stated_budget(epsilon))
     people = unit.read()

@@ -82,7 +82,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         batches=tuple(one.facts(replayed=outputs.replayed(one.batch)) for one in plan.batches),
         private=tables.private_label,
         synthetic=tables.label,
-        epsilon=parameters.epsilon,
+        total_epsilon=parameters.epsilon,
         alpha=parameters.alpha,
         cost=cost_of(outputs.quote, accountant, None),
         simulated=noise.simulated,

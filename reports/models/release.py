@@ -86,7 +86,7 @@ class ReleaseReport(Report):
     batches: tuple[ReleasedBatch, ...]
     private: str
     synthetic: str
-    epsilon: Fraction
+    total_epsilon: Fraction
     alpha: Fraction
     cost: Cost
     simulated: bool = False

@@ -152,7 +152,7 @@ def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
         yield "Values above T", _TRUNCATED
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
     yield "Simulated error", _SIMULATED_ERROR
-    times = f"exp({epsilon_text(report.epsilon)}) times as probable"
+    times = f"exp({epsilon_text(report.total_epsilon)}) times as probable"
     yield "What is promised", f"{_PROMISE} {times}. {_ADDS_UP}"
 
 
@@ -161,7 +161,7 @@ def headline(report: ReleaseReport) -> tuple[str, str]:
     total = len(report.queries)
     if not total:
         return "No query was answered", "There is nothing to tell."
-    title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.epsilon)}"
+    title = f"{counted(total, 'private answer')} for epsilon {epsilon_text(report.total_epsilon)}"
     lead = "It is noisy; " if total == 1 else "Each is noisy; "
     held = f"the exact answer with probability {number_text(100 * (1 - report.alpha), 4)} %."
     bounded = sum(query.low is not None for query in report.queries)
