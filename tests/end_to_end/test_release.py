@@ -267,9 +267,13 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
     "a person": ({"unit": "job"}, ParameterError, "one row is one person"),
     "no budget": ({"total_epsilon": 0}, ParameterError, "greater than 0"),
     "too small a budget": (
-        {"total_epsilon": "1e-11", "mechanism": "identity"},
+        {
+            "total_epsilon": "1e-11",
+            "mechanism": "identity",
+            "columns": {**COLUMNS, "pay": {"bounds": (0, 10**6)}},
+        },
         ParameterError,
-        "COUNT: the noise scale",
+        r"SUM\(pay\): the noise scale",
     ),
     "no query": ({"queries": []}, PqdError, "no quer"),
     "no range sums": ({"mechanism": "ranges"}, ParameterError, "COUNT: the mechanism ranges is"),
