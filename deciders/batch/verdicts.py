@@ -6,6 +6,7 @@ release, so it costs no privacy, and doubles will do.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -15,7 +16,7 @@ from deciders.estimators.base import two_sided, whole_span
 from deciders.evaluation.effectiveness import ErrorRates, Threshold, least
 from deciders.exact import Number, probability
 from deciders.interval import Interval
-from deciders.single.base import Decision
+from deciders.single.base import BOTH, NEITHER, Decision, Estimate
 
 _FARTHEST = 2**60
 
@@ -81,6 +82,20 @@ def decided(errors: Errors, released: int, interval: Interval) -> Decision:
     else:
         p_value = two_sided(errors.at_least, released, low, high - 1) if low < high else 0.0
     return Decision(yes, p_value, released=(released,))
+
+
+def estimate(errors: Errors, released: int, alpha: Number) -> Estimate:
+    """Answer as released, with an interval at level alpha where the noise is known."""
+    value = Fraction(released)
+    if not isinstance(errors, NoiseSum):
+        return Estimate(value)
+    distance = reach(errors, alpha)
+    return Estimate(value, value - distance, value + distance)
+
+
+def proved_outcomes(errors: Iterable[Errors]) -> frozenset[bool]:
+    """Outcomes that have a p-value: both where the noise of every answer is known, else none."""
+    return BOTH if all(isinstance(one, NoiseSum) for one in errors) else NEITHER
 
 
 def reach(errors: NoiseSum, alpha: Number) -> int:

@@ -13,14 +13,13 @@ from deciders.batch.verdicts import (
     SimulatedErrors,
     accept,
     decided,
+    estimate,
+    proved_outcomes,
     rates,
-    reach,
     threshold,
 )
-from deciders.distribution_sums import NoiseSum
 from deciders.errors import ParameterError
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong
-from deciders.single.base import BOTH, NEITHER, Estimate
 from pqd.batches.batch import BatchMeasurement, BatchProblem, selection
 from pqd.batches.simulation import ErrorSimulation
 from pqd.parameters import Detail
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from deciders import Decision, Interval
     from deciders.batch.base import BatchOutput
     from deciders.evaluation.effectiveness import ErrorRates, Threshold
+    from deciders.single.base import Estimate
     from pqd.batches.linear_workload import Plan
 
 # How often a plan is rehearsed whose errors no theory gives.
@@ -64,11 +64,8 @@ class BatchRule:
 
     def estimate(self, decision: Decision) -> Estimate:
         """The released answer, and its interval where the noise is known."""
-        (released,) = map(Fraction, decision.released)
-        if not isinstance(self.errors, NoiseSum):
-            return Estimate(released)
-        far = reach(self.errors, self.alpha)
-        return Estimate(released, released - far, released + far)
+        (released,) = decision.released
+        return estimate(self.errors, released, self.alpha)
 
 
 class BatchCandidate(NamedTuple):
@@ -105,7 +102,7 @@ class BatchCandidate(NamedTuple):
     @property
     def proves(self) -> frozenset[bool]:
         """The outcomes that have a p-value: both where the noise is known."""
-        return BOTH if all(isinstance(errors, NoiseSum) for errors in self.errors) else NEITHER
+        return proved_outcomes(self.errors)
 
     @property
     def id(self) -> str:
