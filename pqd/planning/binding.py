@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pqd.engine.tables import Table
     from pqd.sql.query import BoundExpression, Query
     from pqd.sql.schema import Schema
-    from reports.models.refusals import Refused
+    from reports.models.refusals import QueryRefusal
 
 Selected = TypeVar("Selected")
 
@@ -124,7 +124,7 @@ class BoundWorkload:
         return tuple(note for note in self.notes if note.startswith(WARNING))
 
     @property
-    def left_out(self) -> tuple[Refused, ...]:
+    def left_out(self) -> tuple[QueryRefusal, ...]:
         """What is refused, as a report shows it."""
         return refusal_facts(self.refusals)
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeAlias
 
 from pqd.errors import PqdError
-from reports.models.refusals import Refused
+from reports.models.refusals import QueryRefusal
 
 if TYPE_CHECKING:
     from pqd.sql.query import Query
@@ -48,9 +48,9 @@ class _Refusing(AbstractContextManager[None, bool]):
         return True
 
 
-def refusal_facts(refusals: Iterable[Refusal]) -> tuple[Refused, ...]:
+def refusal_facts(refusals: Iterable[Refusal]) -> tuple[QueryRefusal, ...]:
     """Refusals as a report shows them."""
     return tuple(
-        Refused(id=q.id or "", sql=q.sql, reason=str(error), block=q.block, group=q.group)
+        QueryRefusal(id=q.id or "", sql=q.sql, reason=str(error), block=q.block, group=q.group)
         for q, error in refusals
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reports.html.budget import budget
 from reports.html.curves import Curves
 from reports.html.page import page
-from reports.html.query import asked, block, panel, tally_view, verdict_cells
+from reports.html.query import block, panel, query_words, tally_view, verdict_cells
 from reports.text.audit import SIMULATED, audit_costs, headline, remarks
 from reports.text.numbers import epsilon_text
 from reports.text.refusals import refused_lines
@@ -61,7 +61,7 @@ def _rows(report: AuditReport, curves: Curves) -> list[dict[str, Any]]:
             {
                 "id": verdict.id,
                 "block": None,
-                "words": asked(verdict),
+                "words": query_words(verdict),
                 "cells": verdict_cells(verdict),
                 "panel": panel(verdict, report.tolerance, curves),
             }

@@ -9,7 +9,7 @@ from reports.html.budget import budget
 from reports.html.curves import Curves
 from reports.html.page import page
 from reports.html.pictures import shares
-from reports.html.query import asked, block, panel, verdict_cells
+from reports.html.query import block, panel, query_words, verdict_cells
 from reports.text.audit import SIMULATED
 from reports.text.check import (
     HOW_TO_READ,
@@ -107,7 +107,7 @@ def _row(entry: CheckResult, curves: Curves) -> dict[str, Any]:
         "others": others,
         "shown": row(entry),
         "cells": verdict_cells(single) if single else None,
-        "words": asked(single) if single else "",
+        "words": query_words(single) if single else "",
         "panel": panel(single, entry.tolerance, curves) if single else None,
         "block": block(entry.verdicts) if len(entry.verdicts) > 1 else None,
         "advice": list(advice(entry)),

@@ -128,7 +128,7 @@ def _extremes(row: LeaderboardRow) -> str:
     closest = f"closest on {counted(len(row.wins), 'query', 'queries')}"
     if not row.worst:
         return closest
-    return f"{closest}; furthest off on {visible(listed(row.worst[:3]))}"
+    return f"{closest}; farthest off on {visible(listed(row.worst[:3]))}"
 
 
 def _runs(queries: Sequence[ComparedQuery]) -> list[list[ComparedQuery]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reports.html.curves import Curves
 from reports.html.page import page
-from reports.html.query import asked, blocked, panel, tally_view
+from reports.html.query import blocked, panel, query_words, tally_view
 from reports.text.numbers import (
     budget_text,
     epsilon_text,
@@ -78,7 +78,7 @@ def _rows(plan: PlanReport, curves: Curves) -> Iterator[dict[str, Any]]:
             continue
         for query in queries:
             facts = panel(query, plan.tolerance, curves)
-            yield {**_cells(query), "words": asked(query), "block": None, "panel": facts}
+            yield {**_cells(query), "words": query_words(query), "block": None, "panel": facts}
 
 
 def _block(queries: Sequence[PlannedQuery]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def _candidate(candidate: CandidateFacts, facts: QueryFacts) -> dict[str, Any]:
     }
 
 
-def asked(facts: QueryFacts) -> str:
+def query_words(facts: QueryFacts) -> str:
     """Query in words."""
     return query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
 

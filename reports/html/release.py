@@ -13,7 +13,6 @@ from reports.text.numbers import epsilon_text, number_text
 from reports.text.refusals import refused_lines
 from reports.text.release import (
     SIMULATED,
-    asked,
     classes_text,
     difference,
     error_text,
@@ -23,6 +22,7 @@ from reports.text.release import (
     level_text,
     noise_text,
     query_sentences,
+    query_words,
     runs,
     tables_text,
     truncation_text,
@@ -109,7 +109,7 @@ def _batch(batch: ReleasedBatch) -> dict[str, Any]:
 def _run(members: Sequence[ReleasedQuery], report: ReleaseReport) -> dict[str, Any]:
     """View of a query, or of the groups of one together."""
     first = members[0]
-    shared = {"words": asked(first), "sql": first.sql, "batch": first.batch}
+    shared = {"words": query_words(first), "sql": first.sql, "batch": first.batch}
     if first.block is None:
         return {
             **shared,

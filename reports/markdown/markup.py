@@ -13,7 +13,7 @@ from reports.text.escape import visible
 from reports.text.refusals import refused_lines, refused_sentence
 
 if TYPE_CHECKING:
-    from reports.models.refusals import Refused
+    from reports.models.refusals import QueryRefusal
 
 # ASCII signs that mean something to Markdown or HTML somewhere within a line; and at its start.
 _SIGNS = re.compile(
@@ -45,7 +45,7 @@ def items(lines: Iterable[str]) -> str:
     return "\n".join(f"- {_START.sub(_started, markdown(line))}" for line in lines)
 
 
-def left_out(refused: Sequence[Refused]) -> Iterator[str]:
+def left_out(refused: Sequence[QueryRefusal]) -> Iterator[str]:
     """Queries that were not asked, under their number."""
     if refused:
         yield folded(refused_sentence(refused), [items(refused_lines(refused))])

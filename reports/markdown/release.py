@@ -11,7 +11,6 @@ from reports.text.cost import cost_sentences
 from reports.text.numbers import epsilon_text, number_text
 from reports.text.release import (
     SIMULATED,
-    asked,
     batch_sentence,
     difference,
     error_text,
@@ -20,6 +19,7 @@ from reports.text.release import (
     interval_text,
     level_text,
     noise_text,
+    query_words,
     tables_text,
     truncation_text,
 )
@@ -126,15 +126,15 @@ def _batch(batch: ReleasedBatch) -> list[str]:
 
 def _queries(queries: Sequence[ReleasedQuery]) -> Iterator[str]:
     """Lines with the queries, the groups of one in a line."""
-    lines = dict.fromkeys(_asked(query) for query in queries)
+    lines = dict.fromkeys(_query_line(query) for query in queries)
     rows = _fitting((line, [markdown(line)]) for line in lines)
     yield items(line for line, _ in rows)
     if left := len(lines) - len(rows):
         yield _more(left)
 
 
-def _asked(query: ReleasedQuery) -> str:
-    return f"{query.id if query.block is None else query.block}: {asked(query)}"
+def _query_line(query: ReleasedQuery) -> str:
+    return f"{query.id if query.block is None else query.block}: {query_words(query)}"
 
 
 def _fitting(rows: Iterable[tuple[_Row, list[str]]]) -> list[tuple[_Row, list[str]]]:

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from reports.models.report import Plotted, Report
+from reports.models.report import CurvedReport, Report
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.models.refusals import Refused
+    from reports.models.refusals import QueryRefusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport(Report, Plotted):
+class AuditReport(Report, CurvedReport):
     """Verdicts of one audit; ``notes`` are public remarks, ``tolerance`` is tau as it was given.
 
     ``refused`` are the queries that the synthetic table gives nothing to hold against.
@@ -168,7 +168,7 @@ class AuditReport(Report, Plotted):
     tolerance: str
     cost: Cost
     notes: tuple[str, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[QueryRefusal, ...] = ()
 
     @property
     def spent(self) -> Fraction:
@@ -193,5 +193,5 @@ class AuditReport(Report, Plotted):
         frame = pd.DataFrame(rows).drop(columns="candidates")
         return frame.astype({"epsilon": float, "alpha": float})
 
-    def _plotted(self) -> tuple[QueryFacts, ...]:
+    def _curved_queries(self) -> tuple[QueryFacts, ...]:
         return self.verdicts

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from reports.models.audit import Cost
-    from reports.models.refusals import Refused
+    from reports.models.refusals import QueryRefusal
 
 CandidateKind = Literal["candidate", "marginals", "bootstrap"]
 
@@ -160,7 +160,7 @@ class CompareReport(Report):
     alpha: Fraction
     cost: Cost
     notes: tuple[str, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[QueryRefusal, ...] = ()
 
     @property
     def simulated(self) -> bool:

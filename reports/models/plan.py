@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from reports.models.audit import CandidateFacts, QueryFacts
-from reports.models.report import Plotted, Report
+from reports.models.report import CurvedReport, Report
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.models.refusals import Refused
+    from reports.models.refusals import QueryRefusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class PlannedQuery(QueryFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class PlanReport(Report, Plotted):
+class PlanReport(Report, CurvedReport):
     """A plan: no private table was read and nothing was spent.
 
     ``price`` is what an audit of all queries would cost, None without a budget.
@@ -36,7 +36,7 @@ class PlanReport(Report, Plotted):
     alpha: Fraction
     notes: tuple[str, ...] = ()
     price: Fraction | None = None
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[QueryRefusal, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query and candidate; a query not planned has but a reason."""
@@ -52,5 +52,5 @@ class PlanReport(Report, Plotted):
         rows += [{"id": refused.id, "reason": refused.reason} for refused in self.refused]
         return pd.DataFrame(rows)
 
-    def _plotted(self) -> tuple[QueryFacts, ...]:
+    def _curved_queries(self) -> tuple[QueryFacts, ...]:
         return self.queries

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A query that was not asked, since the synthetic table gives nothing to hold it against.
+class QueryRefusal:
+    """Refusal of a query for which the synthetic table gives nothing to compare with.
 
     It cost nothing.  ``reason`` says why, in public, and what to do; ``block`` is the id of the
     query that it is a group of, ``group`` that group in words.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from reports.models.audit import Cost
-    from reports.models.refusals import Refused
+    from reports.models.refusals import QueryRefusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class ReleaseReport(Report):
     cost: Cost
     simulated: bool = False
     notes: tuple[str, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[QueryRefusal, ...] = ()
 
     def computed(self) -> dict[str, Any]:
         """Budget spent."""

@@ -95,13 +95,13 @@ class Report(ABC):
         return cast("str", _home("terminal_text")(self))
 
 
-class Plotted(ABC):
+class CurvedReport(ABC):
     """Mix-in of the reports that hold operating characteristics."""
 
     __slots__ = ()
 
     @abstractmethod
-    def _plotted(self) -> Sequence[QueryFacts]:
+    def _curved_queries(self) -> Sequence[QueryFacts]:
         """Queries that have curves."""
 
     def plot_operating_characteristic(
@@ -130,4 +130,4 @@ class Plotted(ABC):
         ParameterError
             There is no such query, or the report was made without ``detailed=True``.
         """
-        return cast("Axes", _home("plot")(self._plotted(), id, ax))
+        return cast("Axes", _home("plot")(self._curved_queries(), id, ax))

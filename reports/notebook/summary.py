@@ -8,18 +8,18 @@ from dataclasses import dataclass
 # A notebook is no place for hundreds of rows; to_html and to_frame have them all.
 _MOST = 60
 # A text, and how it is marked: yes, no, open, name, number or nothing.
-Marked = tuple[str, str]
+CellText = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table; a column is a title and ``number`` where it is one."""
 
-    columns: tuple[Marked, ...]
-    rows: Sequence[Sequence[Marked]]
+    columns: tuple[CellText, ...]
+    rows: Sequence[Sequence[CellText]]
 
     @property
-    def shown(self) -> Sequence[Sequence[Marked]]:
+    def shown(self) -> Sequence[Sequence[CellText]]:
         """The rows that there is room for."""
         return self.rows[:_MOST]
 
@@ -40,7 +40,7 @@ class Summary:
     lines: Sequence[str] = ()
 
 
-def numbers(titles: Sequence[str]) -> Iterator[Marked]:
+def numbers(titles: Sequence[str]) -> Iterator[CellText]:
     """Columns of numbers."""
     for title in titles:
         yield title, "number"

@@ -15,7 +15,7 @@ from reports.text.refusals import refused_lines, refused_sentence
 
 if TYPE_CHECKING:
     from reports.models.audit import QueryFacts, Verdict
-    from reports.models.refusals import Refused
+    from reports.models.refusals import QueryRefusal
     from reports.terminal.layout import Screen
 
 BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
@@ -24,8 +24,8 @@ BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
 def grouped(verdicts: Sequence[Verdict], screen: Screen) -> Iterator[Text]:
     """Verdicts of one grouped query: what all share, then a line per group."""
     first = verdicts[0]
-    asked = query_text(first.aggregate, first.attribute, first.p, None)
-    title = Text.assemble((f"{'':<5}{visible(first.block or '')}", "bold"), f"   {asked} per group")
+    text = query_text(first.aggregate, first.attribute, first.p, None)
+    title = Text.assemble((f"{'':<5}{visible(first.block or '')}", "bold"), f"   {text} per group")
     yield from screen.wrapped(title)
     yield from group_lines(verdicts, screen)
 
@@ -50,7 +50,7 @@ def chart(facts: QueryFacts, screen: Screen) -> Iterator[Text]:
         yield Text(line, no_wrap=True)
 
 
-def left_out(refused: Sequence[Refused]) -> Iterator[Text]:
+def left_out(refused: Sequence[QueryRefusal]) -> Iterator[Text]:
     """Queries that were not asked, by name, each with the reason."""
     if refused:
         yield Text(f"{refused_sentence(refused)}:", style="bold yellow")

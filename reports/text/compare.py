@@ -204,4 +204,4 @@ def share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str
 def compare_costs(report: CompareReport, tables: str) -> Iterator[str]:
     """Sentences on what a comparison cost, and what is taken as public."""
     for sentence in cost_sentences(report.cost, tables):
-        yield sentence.replace(", which is taken as public", "; candidates are taken as public")
+        yield sentence.replace(", taken as public", "; candidates are taken as public")

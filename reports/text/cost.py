@@ -18,7 +18,7 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
     if cost.delta:
         spent += f" and delta {float(cost.delta):.3g}"
     rule = _rule_words(cost)
-    yield f"Spent {spent}{rule} on {tables}, which is taken as public."
+    yield f"Spent {spent}{rule} on {tables}, taken as public."
     if cost.ledger:
         total = f"epsilon {epsilon_text(cost.total or 0)}"
         if cost.total_delta:

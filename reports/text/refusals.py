@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reports.models.refusals import Refused
+    from reports.models.refusals import QueryRefusal
 
 _MOST_NAMED = 3
 
 
-def refused_sentence(refused: Sequence[Refused]) -> str:
+def refused_sentence(refused: Sequence[QueryRefusal]) -> str:
     """Number of queries that were not asked, empty if all were."""
     number = len(refused)
     if not number:
@@ -19,7 +19,7 @@ def refused_sentence(refused: Sequence[Refused]) -> str:
     return f"{number:,} {'query was' if number == 1 else 'queries were'} not asked and cost nothing"
 
 
-def refused_lines(refused: Sequence[Refused]) -> Iterator[str]:
+def refused_lines(refused: Sequence[QueryRefusal]) -> Iterator[str]:
     """Line per query that was not asked, groups of one reason together."""
     alike: dict[tuple[str, str], list[str]] = {}
     for each in refused:
@@ -36,7 +36,7 @@ def _named(groups: Sequence[str]) -> str:
     return f" ({'; '.join(known[:_MOST_NAMED])}{f' and {more:,} more' if more > 0 else ''})"
 
 
-def refused_lead(refused: Sequence[Refused]) -> str:
+def refused_lead(refused: Sequence[QueryRefusal]) -> str:
     """The same as the end of a paragraph."""
     sentence = refused_sentence(refused)
     return f" {sentence}." if sentence else ""

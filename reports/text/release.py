@@ -129,7 +129,7 @@ def runs(queries: Sequence[ReleasedQuery]) -> list[list[ReleasedQuery]]:
     return [list(run) for _, run in groupby(queries, key=owner)]
 
 
-def asked(query: ReleasedQuery) -> str:
+def query_words(query: ReleasedQuery) -> str:
     """Query in words; of a group, the query that it belongs to."""
     if query.block is None:
         return query_text(query.aggregate, query.attribute, None, query.where)

@@ -18,7 +18,7 @@ from rich.console import Console
 from reports.github import github_text
 from reports.junit import junit_text
 from reports.models.check import CheckReport
-from reports.models.refusals import Refused
+from reports.models.refusals import QueryRefusal
 from reports.terminal import TerminalReport, terminal_text
 from tests.support import audit_reports, check_reports, compare_reports, release_reports
 from tests.support.golden import matches_golden
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.golden
 GOLDEN = Path(__file__).parent / "golden"
 REFUSED = tuple(
-    Refused(
+    QueryRefusal(
         id=f"by-sex[sex = {name}]",
         sql="SELECT COUNT(*) FROM D GROUP BY sex",
         reason="the copy answers 0, and 5% of that is no tolerance; give tau as a number",

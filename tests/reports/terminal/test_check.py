@@ -157,7 +157,7 @@ def test_the_summary_counts(report: CheckReport, word: str, counts: str) -> None
 def test_cost_baseline_and_notes_close_the_report() -> None:
     text = flat(str(BASED))
     assert "Spent epsilon 1/3 for 4 queries in 2 disjoint groups" in text
-    assert "on private.csv, compared with copy.csv, which is taken as public." in text
+    assert "on private.csv, compared with copy.csv, taken as public." in text
     assert "Compared with the baseline old.json: 1 failed there too, 5 did not." in text
     assert "Bounds of x from there." in text
     assert "charged once" not in text
@@ -166,7 +166,7 @@ def test_cost_baseline_and_notes_close_the_report() -> None:
 def test_a_dry_run_says_what_it_would_spend_and_spends_nothing() -> None:
     text = flat(str(DRY))
     assert "Would spend epsilon 1/3 for 4 queries" in text
-    assert "compared with the copies of audit.toml, which is taken as public" in text
+    assert "compared with the copies of audit.toml, taken as public" in text
     assert "Nothing was decided, nothing was spent." in text
     assert (
         "charged once (epsilon 0.25), as no row can take part in two of: a, b, c no row can" in text
