@@ -39,6 +39,8 @@ PRELOADED = (
 )
 KILLS = 200
 AT_SIGHT = 15
+# Seconds by which the wrong program charges too late: longer than a kill takes under any load.
+LATE = 300
 LEDGERS = 4
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -114,6 +116,9 @@ def perform(trial: Trial, writing: int) -> NoReturn:
     except SystemExit as stopped:
         code = stopped.code
     sys.stdout.flush()
+    if afterwards and trial.at_sight:
+        # The kill falls between the sight and the charge, however fast either is.
+        time.sleep(LATE)
     for act in afterwards:
         act()
     os._exit(code if isinstance(code, int) else 0)
@@ -276,17 +281,20 @@ def test_no_verdict_is_shown_unpaid_wherever_the_run_is_killed(bench: Bench) -> 
     seconds = 0.0
     rng = random.Random(11)  # noqa: S311 - no secret comes of it
     stages = Counter[str]()
-    for number in range(KILLS):
+    number = 0
+    # Other work on the machine may make runs far faster or slower than those measured: then more
+    # are killed, until kills fell before the charge, between it and the verdict, and after that.
+    while number < KILLS or (number < 3 * KILLS and len(stages) < 3):
         if not number % 20:
             # Measured again and again, since other work on the machine comes and goes.
             seconds = seconds_of(bench)
-        delay = rng.uniform(0, 1.1 * seconds)
-        asked = bench.ask(f"ledger-{number % LEDGERS}.sqlite", delay=delay)
+        share = rng.uniform(0, 1.1) if number < KILLS else 2 ** rng.uniform(-4, 3)
+        asked = bench.ask(f"ledger-{number % LEDGERS}.sqlite", delay=share * seconds)
+        number += 1
         entries = settle(bench, asked)
         assert not asked.shown or paid(asked, entries), asked
         wasted = charged(asked, entries) and not asked.shown
         stages["shown" if asked.shown else "wasted" if wasted else "before"] += 1
-    # The kills fell before the charge, between it and the verdict, and after that.
     assert len(stages) == 3
 
 
@@ -307,7 +315,7 @@ def test_a_program_that_shows_first_is_caught(bench: Bench) -> None:
         asked = bench.ask("late.sqlite", at_sight=True, late=True)
         assert asked.shown
         unpaid += not charged(asked, settle(bench, asked))
-    assert unpaid > 0
+    assert unpaid == AT_SIGHT
 
 
 def test_a_ledger_is_made_whole_or_not_at_all(bench: Bench) -> None:
