@@ -280,6 +280,7 @@ SWAPS |= {
         compare(CANDIDATES, COMPARED, references=1),
         named(PAY_TABLES, NEIGHBOUR, MANY, NONE, TEXTS),
         {"near": EVERY},
+        words="independent marginals",
     ),
     "comparison with references, short": Swap(
         compare(CANDIDATES, SHORT, references=1),

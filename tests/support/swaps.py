@@ -164,6 +164,7 @@ class Swap:
 
     ``records`` are the noises, each with the renderings that are compared.  ``differing`` tables
     must differ in each of them without noise: else it would be worth nothing that they do not.
+    No text may hold one of the ``secrets``; the report must hold the ``words``.
     """
 
     run: Run
@@ -171,6 +172,7 @@ class Swap:
     records: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"near": SCREEN})
     differing: Sequence[str] = ()
     secrets: Sequence[str] = (CANARY,)
+    words: str = ""
 
     def said(self, table: str, noise: Any, renderings: Sequence[str]) -> dict[str, str]:
         """Return what a run says, by rendering, and the steps that it tells of."""
