@@ -42,15 +42,12 @@ SURROUNDINGS = (
 )
 # What ``make test-fast`` leaves out: whole runs, exhaustive and statistical checks.
 SLOW = (
-    *("end_to_end", "privacy", "statistics", "browser", "test_leaderboard"),
-    *(
-        "test_reference_tables",
-        "test_duckdb",
-        "test_estimates",
-        "test_composition",
-        "test_shared_budget",
-    ),
-    *("test_grouping", "test_snapping", "test_ledger", "test_fuzz"),
+    *("end_to_end", "privacy", "statistics", "browser"),
+    *("test_estimators", "test_noise"),
+    *("test_composition", "test_ledger", "test_cache_keys"),
+    *("test_shared_budget", "test_leaderboard", "test_reference_tables", "test_estimates"),
+    *("test_duckdb", "test_snapping", "test_cut_points", "test_grouping", "test_schema"),
+    *("test_fuzz", "test_documents"),
 )
 
 
