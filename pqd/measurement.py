@@ -155,7 +155,7 @@ class Measurement(ABC, Generic[Output]):
 
     def keyed(self, selection: Mapping[str, Any]) -> str:
         """Cache key of a ``selection`` of rows: with measure, kinds, epsilon and mechanism."""
-        measure = self.statistic.measured
+        measure = self.statistic.measure
         facts: dict[str, Any] = {
             "measured": [measure.sql, measure.lattice, measure.total] if measure else None,
             "kinds": self.kinds,

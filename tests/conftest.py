@@ -143,7 +143,7 @@ def scan() -> Callable[..., list[Any]]:
             else None
             for query, r in zip(parsed, resolved, strict=True)
         ]
-        tasks = (
+        statistics = (
             Statistic(
                 r.predicate,
                 Measure(r.value, known) if r.value else None,
@@ -152,7 +152,7 @@ def scan() -> Callable[..., list[Any]]:
             )
             for query, r, known in zip(parsed, resolved, lattices, strict=True)
         )
-        workload = ScanPlan(tuple(tasks))
+        workload = ScanPlan(tuple(statistics))
         # As in an audit: what the engine cannot evaluate is refused on the public table.
         engine.histograms(public, schema, workload)
         found = engine.histograms(secret, schema, workload)

@@ -34,9 +34,9 @@ class PlannedBatch:
     passed: PqdError | None = None
 
     @property
-    def measured(self) -> Measure | None:
+    def measure(self) -> Measure | None:
         """What is summed up; None for a count."""
-        return self.batch.statistic.measured
+        return self.batch.statistic.measure
 
     @property
     def places(self) -> dict[str, int]:
@@ -80,8 +80,8 @@ class ReleasePlan:
 
     def batch_of(self, query: BoundQuery) -> tuple[PlannedBatch, int]:
         """The batch that answers a query, and the query's place among its answers."""
-        measured = query.statistic.measured
-        planned = next(each for each in self.batches if each.measured == measured)
+        measure = query.statistic.measure
+        planned = next(each for each in self.batches if each.measure == measure)
         return planned, planned.places[selection(query.statistic)]
 
 
@@ -95,7 +95,7 @@ def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
     """
     groups: dict[Measure | None, dict[str, BoundQuery]] = {}
     for query in bound.queries:
-        members = groups.setdefault(query.statistic.measured, {})
+        members = groups.setdefault(query.statistic.measure, {})
         members.setdefault(selection(query.statistic), query)
     number = sum(map(len, groups.values()))
     batches = []

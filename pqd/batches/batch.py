@@ -131,12 +131,12 @@ class BatchProblem:
     @cached_property
     def _linear(self) -> LinearWorkload | ParameterError:
         """The same as numerical queries over row classes, or why they do not fit."""
-        measured = self.queries[0].statistic.measured
+        measure = self.queries[0].statistic.measure
         try:
             classes = RowClasses.of(self.workload, self.cells.words)
         except ParameterError as error:
             return error
-        return LinearWorkload(classes, measured.lattice if measured else None)
+        return LinearWorkload(classes, measure.lattice if measure else None)
 
     def plans(self, mechanism: str) -> dict[str, Plan]:
         """Return the plan of a mechanism, or for ``auto`` all that fit and are quick enough.
@@ -189,6 +189,6 @@ class BatchProblem:
             epsilon=self.epsilon,
             name=name,
             sql=tuple(query.query.sql for query in self.queries),
-            statistics=self.workload.tasks,
+            statistics=self.workload.statistics,
             plan=plan,
         )

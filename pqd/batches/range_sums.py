@@ -157,11 +157,11 @@ def ranges_of(
 
 def _lattice(workload: ScanPlan) -> Lattice:
     """Return the lattice of the one column that the batch is about."""
-    measured = workload.measured[0] if workload.measured else None
-    lattice = measured.lattice if measured else None
-    if measured is None or lattice is None or len(workload.tasks) > _MOST_QUERIES:
+    measure = workload.measures[0] if workload.measures else None
+    lattice = measure.lattice if measure else None
+    if measure is None or lattice is None or len(workload.statistics) > _MOST_QUERIES:
         raise ParameterError(_UNFIT)
-    column = sqlglot.parse_one(measured.sql, read="duckdb")
+    column = sqlglot.parse_one(measure.sql, read="duckdb")
     mentioned = {fold_case(name) for name in workload.columns}
     alone = isinstance(column, exp.Column) and mentioned == {fold_case(column.name)}
     if not alone or lattice.lower < 0 or lattice.points > _MOST_POINTS:

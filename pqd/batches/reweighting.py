@@ -107,7 +107,7 @@ def _linear(
     """Return a batch and its answers, over kinds of rows of which each ``first`` is one."""
     batch, places = one.batch, rows.places[first]
     words = [word[first] for word in rows.words.T]
-    lattice = one.measured.lattice if one.measured else None
+    lattice = one.measure.lattice if one.measure else None
     worth = np.ones(first.size)
     if lattice is not None:
         worth = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)

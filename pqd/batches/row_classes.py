@@ -100,14 +100,14 @@ class RowClasses:
 
     @classmethod
     def of(cls, workload: ScanPlan, words: Words) -> RowClasses:
-        """Return the classes for the tasks of ``workload``, given the synthetic table's words.
+        """Return the classes for the statistics of ``workload``, given the synthetic table's words.
 
         Raises
         ------
         ParameterError
             If there are too many.
         """
-        atoms, queries = workload.atoms, len(workload.tasks)
+        atoms, queries = workload.atoms, len(workload.statistics)
         if not atoms:
             matrix = np.ones((queries, 1), np.bool_)
             return cls((), np.zeros(1, np.int64), matrix)
@@ -191,7 +191,7 @@ def _size(factors: Sequence[Factor]) -> int:
 
 
 def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
-    """Return which combinations of the factors' vectors each task selects."""
+    """Return which combinations of the factors' vectors each statistic selects."""
     places = np.unravel_index(np.arange(_size(factors)), [len(f.vectors) for f in factors])
     vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
     for factor, place in zip(factors, places, strict=True):

@@ -100,7 +100,7 @@ def _groups(queries: SharedQueries, sharing: str) -> list[tuple[str, list[int]]]
     for place, (bound, _) in queries.left.items():
         free = bound.unit is None and bound.criteria.mechanism == AUTO
         if bound.query.aggregate in _SUMMED and free:
-            summed.setdefault(bound.statistic.measured, []).append(place)
+            summed.setdefault(bound.statistic.measure, []).append(place)
     groups = []
     for places in summed.values():
         name = name_of(queries.left[places[0]].bound.query)

@@ -38,7 +38,7 @@ def answers(workload: ScanPlan, cells: ContingencyTable, most: int | None = None
     """
     worth, size = _worth(workload, cells), cells.counts.size
     met = np.zeros(size, np.int64)
-    found = np.zeros(len(workload.tasks), np.int64)
+    found = np.zeros(len(workload.statistics), np.int64)
     for place, selected in enumerate(selections(workload, list(cells.words.T), size)):
         counted = selected if most is None else selected & (met < most)
         met += counted
@@ -55,7 +55,7 @@ def _worth(workload: ScanPlan, cells: ContingencyTable) -> Integers:
 
 
 def _lattice(workload: ScanPlan) -> Lattice | None:
-    return workload.measured[0].lattice if workload.measured else None
+    return workload.measures[0].lattice if workload.measures else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,9 @@ class DirectPlan:
         if lattice is not None:
             top = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
             check_upper(top)
-        plan = cls(workload, most_met([task.predicate for task in workload.tasks]), top)
+        plan = cls(
+            workload, most_met([statistic.predicate for statistic in workload.statistics]), top
+        )
         check_scale(plan._mechanism.largest_scale(epsilon))
         return plan
 
@@ -100,17 +102,17 @@ class DirectPlan:
 
     @property
     def _mechanism(self) -> NoisyAnswers:
-        return NoisyAnswers(len(self.workload.tasks), self.most * self.top)
+        return NoisyAnswers(len(self.workload.statistics), self.most * self.top)
 
     @property
     def quick(self) -> bool:
         """Whether it draws so little that ``auto`` may take it."""
-        return len(self.workload.tasks) <= MOST_DRAWN
+        return len(self.workload.statistics) <= MOST_DRAWN
 
     @property
     def runs(self) -> int:
         """How often it is rehearsed: more often for few queries."""
-        return max(8, 64 // len(self.workload.tasks))
+        return max(8, 64 // len(self.workload.statistics))
 
     def parameters(self) -> Mapping[str, Any]:
         """Return what one row may change."""

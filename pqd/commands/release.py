@@ -151,7 +151,7 @@ def _released(
     """One query with its answer."""
     one, place = plan.batch_of(bound)
     found, query, scale = outputs[one.batch], bound.query, scale_of(bound)
-    low, high = _thresholds(found, place, len(one.places)) if one.measured else (None, None)
+    low, high = _thresholds(found, place, len(one.places)) if one.measure else (None, None)
     # To whole units, which is what every answer about a table is made of.
     released = round(found.answers[place])
     ends = _ends(one, released, reaches[one.batch.name][place])
@@ -193,7 +193,7 @@ def _ends(one: PlannedBatch, released: int, reach: int | None) -> tuple[int, int
     """Return ends that hold the exact answer, in units."""
     if reach is None:
         return None
-    lattice = one.measured.lattice if one.measured else None
+    lattice = one.measure.lattice if one.measure else None
     low, high = released - reach, released + reach
     # No count is below 0, and no sum of values that are not negative.
     floor = 0 if lattice is None or lattice.lower >= 0 else low

@@ -38,7 +38,7 @@ def selections(workload: "ScanPlan", words: Words, size: int) -> list[Rows]:
     """Mask of ``size`` rows for each statistic: all rows without a predicate."""
     place = {atom: bit for bit, atom in enumerate(workload.atoms)}
     every = np.ones(size, np.bool_)
-    predicates = (task.predicate for task in workload.tasks)
+    predicates = (statistic.predicate for statistic in workload.statistics)
     return [matching(p, place, words) if p else every for p in predicates]
 
 

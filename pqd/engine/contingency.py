@@ -43,10 +43,10 @@ def keys_of(workload: "ScanPlan") -> list[str]:
     ValueError
         If more than one thing is measured, or persons are to be told apart.
     """
-    if len(workload.measured) > 1 or workload.unit:
+    if len(workload.measures) > 1 or workload.unit:
         raise ValueError("cells hold the rows of one measured number")
     words = [f"b{number}" for number in range(-(-len(workload.atoms) // WORD))]
-    return words + ["v0"] * len(workload.measured)
+    return words + ["v0"] * len(workload.measures)
 
 
 def cells_sql(scan: str, keys: Sequence[str]) -> str:

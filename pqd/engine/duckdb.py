@@ -297,7 +297,7 @@ class DuckDBEngine:
         schema: Schema,
         workload: ScanPlan,
     ) -> tuple[Histogram, ...]:
-        """Answer the whole workload in one scan: one histogram per task.
+        """Answer the whole workload in one scan: one histogram per statistic.
 
         ``schema`` gives the public kinds.  Histograms of counts hold their mass at value 0, those
         of distinct counts the multiplicities.
@@ -376,22 +376,22 @@ class DuckDBEngine:
 
     def _counted(self, sql: str, workload: ScanPlan) -> tuple[Histogram, ...]:
         place = {atom: bit for bit, atom in enumerate(workload.atoms)}
-        column = {measured: f"v{number}" for number, measured in enumerate(workload.measured)}
+        column = {measure: f"v{number}" for number, measure in enumerate(workload.measures)}
         words_count = -(-len(place) // WORD)
         by_person = workload.unit is not None
-        gatherers = [builder_of(task, by_person=by_person) for task in workload.tasks]
+        builders = [builder_of(statistic, by_person=by_person) for statistic in workload.statistics]
         for frame in self._chunks(sql):
             words: Words = [frame[f"b{number}"].to_numpy() for number in range(words_count)]
             chunk = Chunk(
                 len(frame),
-                {measured: frame[name].to_numpy() for measured, name in column.items()},
+                {measure: frame[name].to_numpy() for measure, name in column.items()},
                 frame[PERSON].to_numpy() if by_person else None,
                 frame[KEPT].to_numpy() if by_person else None,
             )
-            for task, gathering in zip(workload.tasks, gatherers, strict=True):
-                rows = matching(task.predicate, place, words) if task.predicate else None
-                gathering.add(chunk, rows)
-        return tuple(gathering.histogram() for gathering in gatherers)
+            for statistic, builder in zip(workload.statistics, builders, strict=True):
+                rows = matching(statistic.predicate, place, words) if statistic.predicate else None
+                builder.add(chunk, rows)
+        return tuple(builder.histogram() for builder in builders)
 
     def _gathered(self, sql: str, workload: ScanPlan) -> ContingencyTable:
         keys = keys_of(workload)

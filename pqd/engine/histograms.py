@@ -1,4 +1,4 @@
-"""From chunks of rows to one histogram per task: by rows, or by persons."""
+"""From chunks of rows to one histogram per statistic: by rows, or by persons."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,13 +43,13 @@ class HistogramBuilder(Protocol):
         ...
 
 
-def builder_of(task: Statistic, *, by_person: bool) -> HistogramBuilder:
+def builder_of(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
     """Builder of the histogram of a statistic."""
-    if by_person and task.collapsed:
-        return PersonTotals(task.measured) if task.measured else PersonMass()
-    if task.measured and task.measured.fences:
-        return Marks(task.measured, task.measured.fences)
-    return Values(task.measured) if task.measured else Mass()
+    if by_person and statistic.collapsed:
+        return PersonTotals(statistic.measure) if statistic.measure else PersonMass()
+    if statistic.measure and statistic.measure.fences:
+        return Marks(statistic.measure, statistic.measure.fences)
+    return Values(statistic.measure) if statistic.measure else Mass()
 
 
 class Mass:
@@ -71,28 +71,28 @@ class Mass:
 class Values:
     """Keeps the values of rows; of a person's rows those that are kept."""
 
-    def __init__(self, measured: Measure) -> None:
+    def __init__(self, measure: Measure) -> None:
         """Start with none."""
-        self._measured = measured
+        self._measure = measure
         self._parts: list[Histogram] = []
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
         """Take the rows with a value."""
-        found = _chosen(chunk, rows, self._measured)
-        self._parts.append(_on(self._measured.lattice, Histogram.from_values(found[found >= 0])))
+        found = _chosen(chunk, rows, self._measure)
+        self._parts.append(_on(self._measure.lattice, Histogram.from_values(found[found >= 0])))
 
     def histogram(self) -> Histogram:
         """Histogram in lattice units; without a lattice, that of the multiplicities."""
         merged = Histogram.merged(self._parts)
-        return merged if self._measured.lattice else merged.multiplicities()
+        return merged if self._measure.lattice else merged.multiplicities()
 
 
 class Marks:
     """Counts the values of rows by the fences that they have passed."""
 
-    def __init__(self, measured: Measure, fences: CutPoints) -> None:
+    def __init__(self, measure: Measure, fences: CutPoints) -> None:
         """Start at none."""
-        self._scanned, self._fences = measured.scanned, fences
+        self._scanned, self._fences = measure.scanned, fences
         self._counts: Integers = np.zeros(len(fences.marks), np.int64)
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
@@ -105,9 +105,9 @@ class Marks:
         return Histogram.weighted(np.array(self._fences.marks, np.int64), self._counts)
 
 
-def _chosen(chunk: Chunk, rows: Rows | None, measured: Measure) -> NDArray[Any]:
+def _chosen(chunk: Chunk, rows: Rows | None, measure: Measure) -> NDArray[Any]:
     """Values of the rows that match, of a person's rows those that are kept."""
-    found = chunk.places[measured]
+    found = chunk.places[measure]
     chosen = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
     # The rows first: they are few, and asking for values is then quick.
     return found if chosen is None else found[chosen]
@@ -136,16 +136,16 @@ class PersonTotals:
     Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
     """
 
-    def __init__(self, measured: Measure) -> None:
+    def __init__(self, measure: Measure) -> None:
         """Start with nobody."""
-        if measured.lattice is None or measured.total is None:
+        if measure.lattice is None or measure.total is None:
             raise ValueError("a total needs the lattices of rows and of totals")
-        self._measured, self._rows, self._total = measured, measured.lattice, measured.total
+        self._measure, self._rows, self._total = measure, measure.lattice, measure.total
         self._parts: list[tuple[Integers, Integers, Integers]] = []
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
         """Add up the rows with a value."""
-        places = chunk.places[self._measured]
+        places = chunk.places[self._measure]
         chosen = (places >= 0) if rows is None else (places >= 0) & rows
         steps = places[chosen] + int(self._rows.lower / self._rows.step)
         self._parts.append(_summed(_persons(chunk)[chosen], steps >> 32, steps & 0xFFFFFFFF))

@@ -54,34 +54,43 @@ class Statistic:
     """
 
     predicate: Predicate | None
-    measured: Measure | None
+    measure: Measure | None
     columns: frozenset[str]
     collapsed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ScanPlan:
-    """Tasks over one table; distinct atoms and numbers are evaluated once.
+    """Statistics of one table; distinct atoms and numbers are evaluated once.
 
     ``key`` chooses which rows of a person are kept.
     """
 
-    tasks: tuple[Statistic, ...]
+    statistics: tuple[Statistic, ...]
     unit: PrivacyUnit | None = None
     key: bytes = field(default=b"", repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that a task reads."""
-        return tuple(sorted({name for task in self.tasks for name in task.columns}))
+        """Every column that a statistic reads."""
+        return tuple(sorted({name for statistic in self.statistics for name in statistic.columns}))
 
     @property
     def atoms(self) -> tuple[Atom, ...]:
         """Every distinct atomic condition."""
-        every = (atom for task in self.tasks if task.predicate for atom in atoms(task.predicate))
+        every = (
+            atom
+            for statistic in self.statistics
+            if statistic.predicate
+            for atom in atoms(statistic.predicate)
+        )
         return tuple(dict.fromkeys(every))
 
     @property
-    def measured(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[Measure, ...]:
         """Everything distinct that is aggregated, as it is scanned."""
-        return tuple(dict.fromkeys(task.measured.scanned for task in self.tasks if task.measured))
+        return tuple(
+            dict.fromkeys(
+                statistic.measure.scanned for statistic in self.statistics if statistic.measure
+            )
+        )

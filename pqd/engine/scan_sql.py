@@ -30,8 +30,8 @@ def scan_sql(source: str, workload: ScanPlan) -> str:
             for bit, atom in enumerate(every[first : first + WORD])
         )
         outputs.append(f"{packed} AS b{first // WORD}")
-    for number, measured in enumerate(workload.measured):
-        outputs.append(f"{_place(measured)} AS v{number}")
+    for number, measure in enumerate(workload.measures):
+        outputs.append(f"{_place(measure)} AS v{number}")
     if workload.unit:
         mark = mark_of(workload.columns)
         outputs.append(f"{mark}p AS {PERSON}")
@@ -39,21 +39,21 @@ def scan_sql(source: str, workload: ScanPlan) -> str:
     return f"SELECT {', '.join(outputs) or '1 AS one'} FROM {source}"
 
 
-def _place(measured: Measure) -> str:
+def _place(measure: Measure) -> str:
     """SQL of the lattice place of a number: snapped, clamped, -1 for NULL.
 
     Between fences it is the number itself, NULL or not.
     Without a lattice it is a hash: a map of each row by itself, so that it cannot hurt privacy;
     two of a million distinct values meet with a chance of about 10^-7.
     """
-    lattice = measured.lattice
-    if measured.fences:
-        return f"CAST({_finite(measured.sql)} AS DOUBLE)"
+    lattice = measure.lattice
+    if measure.fences:
+        return f"CAST({_finite(measure.sql)} AS DOUBLE)"
     if lattice is None:
-        hashed = f"CAST(hash({measured.sql}) >> 1 AS BIGINT)"
-        return f"CASE WHEN ({measured.sql}) IS NULL THEN -1 ELSE {hashed} END"
+        hashed = f"CAST(hash({measure.sql}) >> 1 AS BIGINT)"
+        return f"CASE WHEN ({measure.sql}) IS NULL THEN -1 ELSE {hashed} END"
     lower, step = (f"{float(x)!r}::DOUBLE" for x in (lattice.lower, lattice.step))
-    number = _finite(measured.sql)
+    number = _finite(measure.sql)
     place = f"LEAST(GREATEST(round(({number} - {lower}) / {step}), 0e0), {lattice.points - 1}e0)"
     # GREATEST and LEAST pass over NULL, so it is asked for before.
     return f"CASE WHEN ({number}) IS NULL THEN -1 ELSE CAST({place} AS BIGINT) END"

@@ -273,15 +273,15 @@ class _Binding:
         with self._refusals.of(query):
             resolved = query.resolve(self._schema)
             self._tables.check(sorted(resolved.columns))
-            measured = None
+            measure = None
             if resolved.value is not None:
-                measured = Measure(resolved.value, None)
+                measure = Measure(resolved.value, None)
                 if query.aggregate in NUMERIC:
-                    measured = self._bounds.measure(query, resolved)
+                    measure = self._bounds.measure(query, resolved)
                     self._notes.update(self._bounds.notes)
             self._warn(request, resolved)
             collapsed = query.aggregate in {"COUNT", "SUM"}
-            yield Statistic(resolved.predicate, measured, resolved.columns, collapsed)
+            yield Statistic(resolved.predicate, measure, resolved.columns, collapsed)
 
     def _warn(self, request: QueryRequest, resolved: BoundExpression) -> None:
         """Note what is seldom meant; all of it is public."""

@@ -94,12 +94,12 @@ def beyond_bounds(
     query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
 ) -> Iterator[str]:
     """Warnings that a tolerance reaches beyond bounds that the caller states."""
-    measured = statistic.measured
-    if measured is None or measured.lattice is None or not measured.stated:
+    measure = statistic.measure
+    if measure is None or measure.lattice is None or not measure.stated:
         return
     if query.aggregate not in ("AVG", *ORDERED):
         return
-    lattice = measured.lattice
+    lattice = measure.lattice
     for histogram in synthetic:
         centre = answer(query.aggregate, histogram, query.p or HALF)
         if centre is None or (tolerance.relative and not centre):

@@ -75,10 +75,10 @@ class PlannedComparison:
 
     def ends(self, bounds: tuple[Fraction | None, Fraction | None]) -> tuple[Fraction | None, ...]:
         """Ends between which the answer lies; between cut points, these."""
-        measured = self.measurement.statistic.measured
-        if measured is None or measured.fences is None:
+        measure = self.measurement.statistic.measure
+        if measure is None or measure.fences is None:
             return bounds
-        return tuple(end and end / self.scale for end in measured.fences.reached(*bounds))
+        return tuple(end and end / self.scale for end in measure.fences.reached(*bounds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ _COUNTS = ("COUNT", "COUNT DISTINCT")
 
 def lattice_of(query: Query, statistic: Statistic) -> tuple[Lattice, Fraction]:
     """Lattice of what is aggregated, and what one of its units is worth in the query's own."""
-    measured = statistic.measured
-    lattice = (measured.total or measured.lattice if measured else None) or _COUNTING
+    measure = statistic.measure
+    lattice = (measure.total or measure.lattice if measure else None) or _COUNTING
     return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
 
 
@@ -55,24 +55,24 @@ def widened(query: Query, statistic: Statistic, intervals: Sequence[Interval]) -
     UnanswerableError
         If that is too wide a lattice.
     """
-    measured = statistic.measured
-    if query.aggregate not in ("AVG", *ORDERED) or measured is None or measured.stated:
+    measure = statistic.measure
+    if query.aggregate not in ("AVG", *ORDERED) or measure is None or measure.stated:
         return statistic
-    if measured.lattice is None:
+    if measure.lattice is None:
         return statistic
     try:
-        wide = reaching(measured.lattice, intervals)
+        wide = reaching(measure.lattice, intervals)
     except ParameterError as error:
         raise UnanswerableError(f"tau is too wide: {error}") from None
-    return replace(statistic, measured=replace(measured, lattice=wide))
+    return replace(statistic, measure=replace(measure, lattice=wide))
 
 
 def cut(statistic: Statistic, intervals: Sequence[Interval], scale: Fraction) -> Statistic:
     """Statistic in which private values are compared with the ends of ``intervals`` as they are."""
-    measured = statistic.measured
-    if measured is None or measured.lattice is None:
+    measure = statistic.measure
+    if measure is None or measure.lattice is None:
         return statistic
-    lattice = measured.lattice
-    bounds = (lattice.lower, lattice.upper) if measured.stated else None
+    lattice = measure.lattice
+    bounds = (lattice.lower, lattice.upper) if measure.stated else None
     fences = CutPoints.of(intervals, scale, bounds)
-    return replace(statistic, measured=replace(measured, lattice=None, fences=fences))
+    return replace(statistic, measure=replace(measure, lattice=None, fences=fences))

@@ -68,12 +68,12 @@ def scanned(drawn: Drawn) -> tuple[ScanPlan, ContingencyTable, ContingencyTable]
     what, conditions = drawn
     scans, public, secret, schema = engine()
     queries = [Query(f"SELECT {what} FROM D WHERE {condition}") for condition in conditions]
-    tasks = []
+    statistics = []
     for query in queries:
         found = query.resolve(schema)
-        measured = Measure(found.value, LATTICES[what]) if found.value else None
-        tasks.append(Statistic(found.predicate, measured, found.columns, collapsed=True))
-    workload = ScanPlan(tuple(tasks))
+        measure = Measure(found.value, LATTICES[what]) if found.value else None
+        statistics.append(Statistic(found.predicate, measure, found.columns, collapsed=True))
+    workload = ScanPlan(tuple(statistics))
     every = scans.cells(secret, schema, workload)
     return workload, every, scans.cells(public, schema, workload)
 
@@ -159,9 +159,9 @@ def test_one_query_under_two_ids_counts_twice(what: str) -> None:
 def test_values_below_zero_count_by_their_size() -> None:
     workload, every, _ = scanned(("SUM(pay)", ["pay < 0", "pay > 0"]))
     wide = [
-        replace(task, measured=Measure(task.measured.sql, Lattice(-30, 20)))
-        for task in workload.tasks
-        if task.measured
+        replace(statistic, measure=Measure(statistic.measure.sql, Lattice(-30, 20)))
+        for statistic in workload.statistics
+        if statistic.measure
     ]
     assert DirectPlan.of(workload, EPSILON).top == 20
     assert DirectPlan.of(ScanPlan(tuple(wide)), EPSILON).top == 30
@@ -207,13 +207,13 @@ def test_a_twin_with_less_noise_is_caught(factor: Fraction) -> None:
 
 def test_a_twin_that_takes_the_upper_bound_for_the_largest_is_caught() -> None:
     workload, every, _ = scanned(("SUM(pay)", ["b = 3"]))
-    tasks = [
-        replace(task, measured=Measure(task.measured.sql, Lattice(-9, 2)))
-        for task in workload.tasks
-        if task.measured
+    statistics = [
+        replace(statistic, measure=Measure(statistic.measure.sql, Lattice(-9, 2)))
+        for statistic in workload.statistics
+        if statistic.measure
     ]
     scans, _, secret, schema = engine()
-    lower = ScanPlan(tuple(tasks))
+    lower = ScanPlan(tuple(statistics))
     every = scans.cells(secret, schema, lower)
     check(DirectPlan.of(lower, EPSILON), every)
     with pytest.raises(AssertionError):

@@ -206,14 +206,14 @@ def of_the_file(columns: Sequence[str], key: bytes) -> str:
     return f"sha256('{key.hex()}' || CAST(row_number() OVER () AS VARCHAR) || '{len(columns)}')"
 
 
-def rows_for_people(task: Statistic, *, by_person: bool) -> HistogramBuilder:
-    if by_person and task.collapsed and task.measured is None:
+def rows_for_people(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
+    if by_person and statistic.collapsed and statistic.measure is None:
         return Mass()
-    return builder_of(task, by_person=by_person)
+    return builder_of(statistic, by_person=by_person)
 
 
-def rows_for_totals(task: Statistic, *, by_person: bool) -> HistogramBuilder:
-    return builder_of(replace(task, collapsed=False), by_person=by_person)
+def rows_for_totals(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
+    return builder_of(replace(statistic, collapsed=False), by_person=by_person)
 
 
 TWINS: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -304,9 +304,9 @@ def test_counts_and_totals_of_many_rows_equal_plain_python(name: str) -> None:
     check_totals(ADVERSARIAL[name])
 
 
-def unclamped(task: Statistic, *, by_person: bool) -> HistogramBuilder:
+def unclamped(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
     """The wrong totals: rows are clamped, and their sum is not."""
-    made = builder_of(task, by_person=by_person)
+    made = builder_of(statistic, by_person=by_person)
     if isinstance(made, PersonTotals):
         made._total = Lattice(-1000, 1000, made._total.step)
     return made

@@ -60,12 +60,12 @@ class Scanned:
         self.public, self.secret = (self.engine.described(t) for t in tables)
         parsed = [Query(sql) for sql in queries]
         self.schema = self.engine.schema(self.public, {n for q in parsed for n in q.mentioned}, {})
-        tasks = []
+        statistics = []
         for query in parsed:
             found = query.resolve(self.schema)
-            measured = Measure(found.value, LATTICE) if found.value else None
-            tasks.append(Statistic(found.predicate, measured, found.columns, collapsed=True))
-        self.workload = ScanPlan(tuple(tasks))
+            measure = Measure(found.value, LATTICE) if found.value else None
+            statistics.append(Statistic(found.predicate, measure, found.columns, collapsed=True))
+        self.workload = ScanPlan(tuple(statistics))
 
     def cells(self, *, private: bool = True) -> ContingencyTable:
         return self.engine.cells(
@@ -263,12 +263,12 @@ def test_plans_at_a_large_epsilon_give_the_truth(name: str, lattice: Lattice) ->
     frame = table(3)
     sums = [f"SELECT SUM(pay) FROM D WHERE {c}" for c in list(CONDITIONS)[:4]]
     scanned = Scanned(frame, frame, *sums)
-    tasks = [
-        Statistic(t.predicate, Measure(t.measured.sql, lattice), t.columns, collapsed=True)
-        for t in scanned.workload.tasks
-        if t.measured
+    statistics = [
+        Statistic(t.predicate, Measure(t.measure.sql, lattice), t.columns, collapsed=True)
+        for t in scanned.workload.statistics
+        if t.measure
     ]
-    scanned.workload = ScanPlan(tuple(tasks))
+    scanned.workload = ScanPlan(tuple(statistics))
     problem, cells = scanned.problem(lattice), scanned.cells()
     plan = Planned.of(name, problem, Fraction(10**7))
     released = plan.release(plan.read(cells), Fraction(10**7), QuasiRandomNoise(0))

@@ -40,12 +40,12 @@ def planned(
     texts = [f"SELECT SUM({summed}) FROM D WHERE {condition}" for condition in conditions]
     queries = [Query(text) for text in texts]
     schema = engine.schema(opened, {n for q in queries for n in q.mentioned}, {})
-    tasks = []
+    statistics = []
     for query in queries:
         found = query.resolve(schema)
-        measured = Measure(found.value or "", lattice)
-        tasks.append(Statistic(found.predicate, measured, found.columns, collapsed=True))
-    workload = ScanPlan(tuple(tasks))
+        measure = Measure(found.value or "", lattice)
+        statistics.append(Statistic(found.predicate, measure, found.columns, collapsed=True))
+    workload = ScanPlan(tuple(statistics))
     cells = engine.cells(opened, schema, workload)
     problem = LinearWorkload(RowClasses.of(workload, cells.words), lattice)
     plan = ranges_of(workload, cells, schema, epsilon)
@@ -144,9 +144,9 @@ def test_a_row_without_a_value_is_left_out_and_others_are_one_value() -> None:
         query = Query("SELECT SUM(pay) FROM D WHERE pay < 30")
         schema = engine.schema(opened, {"pay"}, {})
         found = query.resolve(schema)
-        measured = Measure(found.value or "", Lattice(0, 100))
-        task = Statistic(found.predicate, measured, found.columns, collapsed=True)
-        read = plan.read(engine.cells(opened, schema, ScanPlan((task,))))
+        measure = Measure(found.value or "", Lattice(0, 100))
+        statistic = Statistic(found.predicate, measure, found.columns, collapsed=True)
+        read = plan.read(engine.cells(opened, schema, ScanPlan((statistic,))))
         dense = np.zeros(101, np.int64)
         np.add.at(dense, read.values, read.counts)
         engine_rows.append(dense)
@@ -161,8 +161,8 @@ def test_noise_is_as_large_as_it_says() -> None:
     schema = engine.schema(opened, {"pay"}, {})
     query = Query("SELECT SUM(pay) FROM D")
     found = query.resolve(schema)
-    task = Statistic(None, Measure(found.value or "", lattice), found.columns, collapsed=True)
-    rows = plan.read(engine.cells(opened, schema, ScanPlan((task,))))
+    statistic = Statistic(None, Measure(found.value or "", lattice), found.columns, collapsed=True)
+    rows = plan.read(engine.cells(opened, schema, ScanPlan((statistic,))))
     answers = [
         plan.release(rows, Fraction(1), SimulatedNoise(seed)).answers[3] for seed in range(150)
     ]
