@@ -12,6 +12,7 @@ from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import RunError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
+from reports.text import stages
 
 if TYPE_CHECKING:
     from deciders import Histogram, Noise
@@ -136,7 +137,7 @@ class _Run:
 
     def draw(self, quote: Quote, noise: Noise) -> dict[str, Answer]:
         """Read the private table and draw what is new."""
-        self._progress("Reading the private table")
+        self._progress(stages.READING_PRIVATE)
         key = self._accountant.sample_key if self._accountant else b""
         counts = {
             name: histogram
@@ -147,7 +148,7 @@ class _Run:
         new = {m.cache_key: m for some in self._measurements for m in some if _is_new(m, quote)}
         outputs: dict[str, Answer] = {}
         for number, name in enumerate(quote.new):
-            self._progress("Deciding", number, len(quote.new))
+            self._progress(stages.MEASURING, number, len(quote.new))
             outputs[name] = new[name].run(counts[name], noise)
         return outputs
 

@@ -20,6 +20,7 @@ from pqd.accounting.ledger import Ledger
 from pqd.errors import LedgerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
+from reports.text import stages
 
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer
@@ -120,7 +121,7 @@ class Accountant:
         self, engine: DuckDBEngine, private: Table, progress: Progress = silent
     ) -> RecognisedTable:
         """Recognise the private table; a file that was charged before is not read by rows."""
-        progress("Recognising the private table")
+        progress(stages.RECOGNISING)
         ledger = self.ledger
 
         def recognised() -> RecognisedTable:
@@ -165,7 +166,7 @@ class Accountant:
         while True:
             if not self.fresh and self.ledger.awaits(table.fingerprint, keys):
                 if time.monotonic() < deadline:
-                    progress("Waiting for another process that asks the same")
+                    progress(stages.WAITING)
                     time.sleep(_PAUSE)
                     self.ledger.refresh()
                     continue

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pqd.engine.bitmaps import selections
-from reports.text.numbers import number_text
+from reports.text.notes import reweighted_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,14 +80,9 @@ def corrected(plan: ReleasePlan, outputs: Outputs) -> Corrected:
     drawn = drawn_rows(weights[kinds])
     held = np.bincount(kinds[drawn], minlength=counts.size).astype(np.float64)
     gaps = (np.abs(part.sums(held) - part.answers).mean() for part in parts)
-    words = (
-        f"{one.batch.name} by {number_text(gap * float(one.scale), 3)}"
-        for one, gap in zip(made, gaps, strict=True)
-    )
-    note = (
-        f"The table has {drawn.size:,} rows, drawn from {table.label} so that it answers as was "
-        f"released; on average its answers differ from those in {', '.join(words)}."
-    )
+    pairs = zip(made, gaps, strict=True)
+    off = [(one.batch.name, float(gap) * float(one.scale)) for one, gap in pairs]
+    note = reweighted_note(drawn.size, table.label, off)
     return Corrected(frame.iloc[drawn].reset_index(drop=True), note)
 
 

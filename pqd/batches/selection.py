@@ -25,7 +25,8 @@ from pqd.planning.budget_split import SharedQueries, SharingQuery, distinct, equ
 from pqd.planning.choose_decider import AUTO
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
-from reports.text.numbers import epsilon_text, share_text
+from reports.text.notes import group_text, not_together_note, one_by_one_note, weighing_note
+from reports.text.reasons import IN_BATCH, NAMED
 
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import Measure, Statistic
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 _SUMMED = ("COUNT", "SUM")
 # A query is shown what the best of the batches would be worth to it.
 _SHOWN = 3
-_BEST, _NAMED = "answered with the others of its batch, which errs least", "named by the caller"
 # Which groups, by their numbers, are answered together.
 Way = frozenset[int]
 
@@ -70,7 +70,7 @@ def _share_in_batches(queries: SharedQueries, sharing: str, each: Fraction) -> b
             # What is set aside for its conditions is answered alone, whatever is named for others.
             if sharing != AUTO and not isinstance(error, UntoldError):
                 raise
-            queries.notes.append(f"{group.number}, each by itself. {error}")
+            queries.notes.append(not_together_note(group.number, str(error)))
     if refusal and sharing != AUTO and not able:
         raise refusal
     if able:
@@ -85,7 +85,7 @@ def _plan(able: Sequence[_Able], queries: SharedQueries, each: Fraction, sharing
     queries.notes.extend(weighing.note(number, taken) for number in range(len(able)))
     for number, (group, candidates) in enumerate(able):
         if number in taken:
-            group.plan(candidates[:_SHOWN], _BEST if sharing == AUTO else _NAMED)
+            group.plan(candidates[:_SHOWN], IN_BATCH if sharing == AUTO else NAMED)
         else:
             group.rival(candidates[:_SHOWN])
 
@@ -139,13 +139,12 @@ class _Group:
     @property
     def number(self) -> str:
         """How many of what there are."""
-        size = len(self.places)
-        return f"{self.name}: {size:,} {'query' if size == 1 else 'queries'}"
+        return group_text(self.name, len(self.places))
 
     @property
     def whole(self) -> str:
         """The same, with the budget of all of them together."""
-        return f"{self.number} at epsilon {epsilon_text(self._epsilon)} in all"
+        return group_text(self.name, len(self.places), self._epsilon)
 
     def candidates(self, sharing: str) -> list[BatchCandidate]:
         """Ways to answer all together, the best first.
@@ -163,9 +162,7 @@ class _Group:
             single = [one.verdict for one in self._members]
             candidates = batch_candidates(problem, self.name, single, sharing)
         if problem.passed:
-            self.queries.notes.append(
-                f"{self.name}: counted query by query only, as {problem.passed}."
-            )
+            self.queries.notes.append(one_by_one_note(self.name, str(problem.passed)))
         return candidates
 
     def plan(self, candidates: Sequence[BatchCandidate], reason: str) -> None:
@@ -252,15 +249,7 @@ class _Weighing:
         others = self.wrong(joined) - math.fsum(candidates[0].wrong)
         scores = [(f"by {each.name}", others + math.fsum(each.wrong)) for each in candidates]
         scores.insert(int(number in taken), ("each by itself", self.wrong(single)))
-        way = f"{group.whole}, answered together" if number in taken else f"{group.number},"
-        return f"{way} {_compared(scores, len(self._left))}"
-
-
-def _compared(scores: Sequence[tuple[str, float]], verdicts: int) -> str:
-    """Return what the first way is worth against the best of the others."""
-    (taken, least), *others = [(name, share_text(score / verdicts)) for name, score in scores]
-    against = ", ".join(f"{score} {name}" for name, score in others[:_SHOWN])
-    return (
-        f"{taken}. Over true gaps from 0 to 2 tau, on public data, {least} of the verdicts would "
-        f"be wrong, against {against}."
-    )
+        together = number in taken
+        shares = [(name, score / len(self._left)) for name, score in scores[: _SHOWN + 1]]
+        name = group.whole if together else group.number
+        return weighing_note(name, shares, together=together)

@@ -14,8 +14,9 @@ from pqd.parameters import Parameters
 from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.choose_decider import AUTO
 from pqd.planning.decisions import VerdictPlan, select_deciders
-from pqd.planning.query_warnings import WARNING, budget_warnings
-from reports.text.numbers import epsilon_text
+from pqd.planning.query_warnings import budget_warnings
+from reports.text.notes import alone_note
+from reports.text.query_warnings import WARNING
 
 if TYPE_CHECKING:
     from deciders.exact import Number
@@ -91,9 +92,4 @@ def _share_alone(queries: SharedQueries, each: Fraction) -> None:
     verdicts = equal_shares(list(left.values()), each * queries.number)
     queries.plan(dict(zip(left, verdicts, strict=True)))
     if verdicts:
-        number = f"{len(verdicts):,} {'query' if len(verdicts) == 1 else 'queries'}"
-        queries.notes.append(
-            f"{number} asked alone, each at epsilon "
-            f"{epsilon_text(verdicts[0].measurement.epsilon)}; "
-            "an epsilon that would do is such a share."
-        )
+        queries.notes.append(alone_note(len(verdicts), verdicts[0].measurement.epsilon))

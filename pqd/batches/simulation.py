@@ -17,7 +17,7 @@ import numpy as np
 from deciders.errors import ParameterError, PqdError
 from deciders.noise import check_scale
 from pqd.batches.workload_laplace import answers
-from reports.text.numbers import number_text
+from reports.text.reasons import least_simulated_error, named_mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,13 +121,8 @@ def chosen(
     if not errors:
         raise refusal or ParameterError("no mechanism fits these queries")
     taken = min(errors, key=errors.__getitem__)
-    least = f"{number_text(errors[taken] * float(unit), 3)} on average"
-    if len(plans) == 1:
-        return Chosen(
-            plans[taken], f"named by the caller; simulated error {least}", errors, stage.size
-        )
     others = sorted((e, n) for n, e in errors.items() if n != taken)
-    against = ", ".join(f"{n} {number_text(e * float(unit), 3)}" for e, n in others)
-    rivals = f", against {against}" if against else ""
-    reason = f"smallest simulated error: {least}{rivals}"
+    reason = least_simulated_error(errors[taken], [(n, e) for e, n in others], unit)
+    if len(plans) == 1:
+        reason = named_mechanism(errors[taken], unit)
     return Chosen(plans[taken], reason, errors, stage.size)

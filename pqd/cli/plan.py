@@ -10,6 +10,7 @@ from pqd.cli import options
 from pqd.cli.option_groups import with_groups
 from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions
 from pqd.cli.outputs import OutputOptions
+from reports.text import stages
 
 
 @with_groups
@@ -47,6 +48,6 @@ def plan(
         terms = terms.at(stated_budget(epsilon))
     people = unit.read()
     with progress() as show:
-        show("Planning")
+        show(stages.PLANNING)
         report = run_plan(synthetic, queries.read(synthetic), terms, people)
     targets.finish(report, verbose=verbose)

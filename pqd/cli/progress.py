@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pqd import progress as stages
-from pqd.planning.query_warnings import WARNING
 from reports.text.escape import visible
+from reports.text.query_warnings import WARNING
 
 
 @contextmanager

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqd.batches.shared_budget import select_sharing, shared_budget
-from pqd.commands.results import UNRECORDED, cost_of, verdicts_of
+from pqd.commands.results import cost_of, verdicts_of
 from pqd.execution import measure
 from pqd.planning.binding import QueryRequest, bind
 from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
 from reports.models.audit import AuditReport
+from reports.text import stages
+from reports.text.notes import UNRECORDED_VERDICTS
 
 if TYPE_CHECKING:
     from deciders import Noise
@@ -40,12 +42,12 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     budget = None if sharing is None else shared_budget(parameters.epsilon, sharing)
     criteria = parameters.criteria if budget else parameters
     tables = separate_tables(private, synthetic, accountant=accountant)
-    progress("Reading the synthetic table")
+    progress(stages.READING_COPY)
     requests = [QueryRequest(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     if budget:
         bound.check()
-        progress("Weighing what to ask together")
+        progress(stages.SHARING)
     (plan,) = select_sharing([bound], budget)
     plan.bound.check()
     outputs = measure([plan.measurements], accountant, noise, progress)
@@ -55,6 +57,6 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
         tables.label,
         criteria.tolerance.text,
         cost_of(outputs.quote, accountant, unit),
-        plan.bound.notes if outputs.recorded else (*plan.bound.notes, UNRECORDED),
+        plan.bound.notes if outputs.recorded else (*plan.bound.notes, UNRECORDED_VERDICTS),
         plan.bound.left_out,
     )

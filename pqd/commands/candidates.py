@@ -13,6 +13,7 @@ from pqd.planning.binding import BoundWorkload, QueryRequest, bind
 from pqd.planning.estimates import ComparisonPlan, select_estimators
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, silent
+from reports.text import stages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +92,7 @@ class Candidates:
         PqdError
             If a query is wrong, or a weight or tolerance is of no query.
         """
-        progress("Reading the synthetic tables")
+        progress(stages.READING_COPIES)
         requests = [parameters.request(query) for query in queries]
         columns = parameters.parameters.columns
         plan = select_estimators(self.bind(requests, columns, unit, queries))

@@ -12,7 +12,7 @@ from pqd.accounting.accounts import Budget
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.gates import broken, judged, planned
-from pqd.commands.results import UNRECORDED, cost_of, verdicts_of
+from pqd.commands.results import cost_of, verdicts_of
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.execution import measure, quoted
 from pqd.parameters import Detail
@@ -20,6 +20,7 @@ from pqd.progress import Progress, silent
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
 from reports.models.audit import Cost
 from reports.models.check import CheckReport, CheckResult
+from reports.text.notes import UNRECORDED_VERDICTS
 
 if TYPE_CHECKING:
     from deciders import Noise
@@ -92,7 +93,9 @@ def _decided(
         lambda each: judged(each.check, each.id, tuple(verdicts[each.id])), broken
     )
     cost = cost_of(outputs.quote, accountant, bound.unit)
-    return _report(spec, bound, plans, results, cost, () if outputs.recorded else (UNRECORDED,))
+    return _report(
+        spec, bound, plans, results, cost, () if outputs.recorded else (UNRECORDED_VERDICTS,)
+    )
 
 
 def _planned(

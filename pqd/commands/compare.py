@@ -12,10 +12,11 @@ from pqd.commands.candidates import Candidates
 from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import leaderboard
 from pqd.commands.references import add_references
-from pqd.commands.results import UNRECORDED, cost_of
+from pqd.commands.results import cost_of
 from pqd.execution import measure
 from pqd.progress import Progress, silent
 from reports.models.compare import CompareReport
+from reports.text.notes import UNRECORDED_VERDICTS
 
 if TYPE_CHECKING:
     from deciders import Noise
@@ -71,7 +72,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     evidence = _merged(plan.comparisons, [evidence for _, evidence in outcomes])
     alpha = parameters.parameters.alpha
     board, pairs = leaderboard(compared, evidence, candidates.kinds, alpha)
-    notes += [] if outputs.recorded else [UNRECORDED]
+    notes += [] if outputs.recorded else [UNRECORDED_VERDICTS]
     return CompareReport(
         queries=compared,
         leaderboard=board,

@@ -15,12 +15,12 @@ from pqd.commands.reference_tables import (
     resampled,
     select_marginals,
 )
-from pqd.commands.results import UNRECORDED, cost_of
+from pqd.commands.results import cost_of
 from pqd.errors import ParameterError
 from pqd.execution import measure, quoted
 from pqd.planning.binding import QueryRequest
 from pqd.progress import Progress, silent
-from reports.text.numbers import epsilon_text
+from reports.text.notes import UNRECORDED_VERDICTS, references_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,11 +86,8 @@ def add_references(  # noqa: PLR0913 - those of a comparison
 
     outputs = measure([plan.measurements], accountant, noise, progress)
     candidates.add(MARGINALS, marginals(columns, plan, outputs, len(rows)), "marginals")
-    notes = [] if outputs.recorded else [UNRECORDED]
-    notes.append(
-        f"{MARGINALS}: every column of the queries by itself, released at epsilon "
-        f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
-    )
+    notes = [] if outputs.recorded else [UNRECORDED_VERDICTS]
+    notes.append(references_note(MARGINALS, epsilon, first))
     return ReferenceRun(cost_of(outputs.quote, accountant, unit), tuple(notes), later)
 
 

@@ -20,6 +20,7 @@ from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
 from pqd.sql.predicate import atoms
 from reports.models.release import ReleasedQuery, ReleaseReport
+from reports.text import notes, stages
 from reports.text.numbers import plain
 
 if TYPE_CHECKING:
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
     from pqd.parameters import Parameters
     from pqd.planning.binding import BoundQuery
     from pqd.sql.query import Query
-
-_UNRECORDED = (
-    "These answers were paid for but could not be written to the ledger; see that it is whole "
-    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
-)
 
 
 def check_unit(unit: str | None) -> None:
@@ -61,22 +57,22 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     """Release with ``noise``; see ``release``.  Without an accountant no account is kept."""
     _check(queries, parameters)
     tables = separate_tables(private, synthetic, accountant=accountant)
-    progress("Reading the synthetic table")
+    progress(stages.READING_COPY)
     requests = [QueryRequest(query, parameters) for query in queries]
     bound = bind(tables, requests, parameters.columns)
     bound.check()
     if not bound.queries:
         raise NothingSelectedError("there is no query to answer")
-    progress("Rehearsing on the synthetic table")
+    progress(stages.SIMULATING)
     plan = select_batches(bound, parameters)
     # Before the charge: what may take long, or fail, must not come after it.
     reaches = {one.batch.name: _reaches(one, parameters.alpha) for one in plan.batches}
     outputs = measure([plan.measurements], accountant, noise, progress)
-    notes = [*bound.notes, *_remarks(plan)]
-    notes += [] if outputs.recorded else [_UNRECORDED]
+    remarks = [*bound.notes, *_remarks(plan)]
+    remarks += [] if outputs.recorded else [notes.UNRECORDED_ANSWERS]
     if table is not None:
-        progress("Drawing the table")
-        notes.append(_drawn(plan, outputs, table))
+        progress(stages.REWEIGHTING)
+        remarks.append(_drawn(plan, outputs, table))
     return ReleaseReport(
         queries=tuple(_released(query, plan, outputs, reaches) for query in bound.queries),
         batches=tuple(one.facts(replayed=outputs.replayed(one.batch)) for one in plan.batches),
@@ -86,7 +82,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         alpha=parameters.alpha,
         cost=cost_of(outputs.quote, accountant, None),
         simulated=noise.simulated,
-        notes=tuple(notes),
+        notes=tuple(remarks),
         refused=bound.left_out,
     )
 
@@ -97,8 +93,8 @@ def _drawn(plan: ReleasePlan, outputs: Outputs, table: Path) -> str:
     try:
         write_frame(copy.frame, table)
     except RunError as error:
-        return f"{error}. Asked again, the answers cost nothing."
-    return f"{table.name}: {copy.note}"
+        return notes.not_written_note(str(error))
+    return notes.written_note(table.name, copy.note)
 
 
 def _check(queries: Sequence[Query], parameters: Parameters) -> None:
@@ -120,25 +116,15 @@ def _check(queries: Sequence[Query], parameters: Parameters) -> None:
 def _remarks(plan: ReleasePlan) -> Iterator[str]:
     """Notes on what else is public of the batches."""
     for one in plan.batches:
+        name = one.batch.name
         if one.choice.error >= one.choice.size / 2 > 0:
-            yield (
-                f"{one.batch.name}: the simulated error is at least half the size of the answers: "
-                "at this epsilon they say little; ask fewer queries, or raise epsilon."
-            )
+            yield notes.weak_batch_note(name)
         if one.passed:
-            yield (
-                f"{one.batch.name}: of all mechanisms only those were weighed that need no row "
-                f"classes, as {one.passed}."
-            )
+            yield notes.passed_over_note(name, str(one.passed))
         if note := one.batch.plan.note:
-            yield f"{one.batch.name}: {note}"
-        if unsure := one.unsure:
-            more = f" and {len(unsure) - 3:,} more" if len(unsure) > 3 else ""
-            yield (
-                f"{one.batch.name}: what can hold together of {', '.join(unsure[:3])}{more} is "
-                "known from synthetic rows alone; a private row that combines these otherwise "
-                "counts as meeting none of them."
-            )
+            yield f"{name}: {note}"
+        if one.unsure:
+            yield notes.unsure_note(name, one.unsure)
 
 
 # How far the noise of each answer of a batch reaches, in units; None where that is not known.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pqd.errors import LedgerError
 from reports.models.audit import CompositionGroup, Cost, Verdict
+from reports.text import reasons
 from reports.text.numbers import plain
 
 if TYPE_CHECKING:
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.execution import Outputs
     from pqd.planning.decisions import PlannedVerdict, VerdictPlan
-
-UNRECORDED = (
-    "These verdicts were paid for but could not be written to the ledger; see that it is whole "
-    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
-)
 
 
 def verdicts_of(
@@ -48,7 +44,7 @@ def _verdict(
     p_value, estimate = decision.p_value, planned.rule.estimate(decision)
     value, low, high = (None if x is None else plain(x * scale) for x in estimate)
     if planned.settled:
-        facts["reason"] = "no table within the bounds can answer otherwise"
+        facts["reason"] = reasons.SETTLED
     return Verdict(
         **facts,
         lower=plain(planned.interval.lower * scale),

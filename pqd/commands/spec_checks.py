@@ -16,6 +16,7 @@ from pqd.planning.table_separation import check_separation
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
+from reports.text import stages
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
@@ -90,7 +91,7 @@ class BoundChecks:
         self._columns = parse_columns(spec.columns)
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
-        progress("Reading the synthetic tables")
+        progress(stages.READING_COPIES)
         self.workloads = {
             name: bound for name in names for bound in self._bound(name, tables[name])
         }

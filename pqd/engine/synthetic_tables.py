@@ -11,6 +11,7 @@ from deciders import Lattice
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case
+from reports.text.notes import kind_note
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -73,10 +74,8 @@ class SyntheticTables:
             kinds = kinds or found
             for name, kind in _renamed(kinds, table).items():
                 if fold_case(name) in names and found[name] is not kind:
-                    self.notes[
-                        f'"{name}" is {found[name]} in {table.label} and counts as {kind}, as in '
-                        f"{self.tables[0].label}; cells that do not convert are NULL."
-                    ] = None
+                    kind_of = str(found[name]), table.label, str(kind), self.tables[0].label
+                    self.notes[kind_note(name, *kind_of)] = None
         return kinds
 
     def check(self, columns: Sequence[str]) -> None:

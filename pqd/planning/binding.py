@@ -12,10 +12,12 @@ from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.measurement import Kinds, Measurement, MeasurementSet
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.bounds import NUMERIC, Bounds, beyond_bounds
-from pqd.planning.query_warnings import WARNING, Constants, warnings_of
+from pqd.planning.query_warnings import Constants, warnings_of
 from pqd.planning.refusals import Refusal, Refusals, refusal_facts
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.schema import fold_case
+from reports.text.notes import unit_note
+from reports.text.query_warnings import WARNING
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -249,8 +251,7 @@ class _Binding:
             raise no_column(self._unit.column, shared, f"unit of {private.label}")
         for table in self._tables.tables:
             if fold_case(self._unit.column) not in map(fold_case, table.columns):
-                note = f'{table.label} has no "{self._unit.column}": each of its rows counts'
-                self._notes[f"{note} as one person."] = None
+                self._notes[unit_note(table.label, self._unit.column)] = None
 
     def _ungrouped(self, request: QueryRequest) -> list[QueryRequest]:
         """A query as it is, or once per group."""

@@ -10,6 +10,7 @@ from deciders.aggregates import HALF
 from pqd.columns import bounded_lattice, rows_of, span, stated_of
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure
+from reports.text.notes import beyond_bounds_note, copy_bounds_note, stated_bounds_note
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -50,24 +51,18 @@ class Bounds:
             self._lattices[place] = self._bounded(query, resolved, totalled)
         lattice = self._lattices[place]
         stated = facts is not None and facts.bounds is not None
-        what = f"a person's total of {query.attribute}" if totalled else query.attribute
+        attribute = query.attribute or ""
+        what = f"a person's total of {attribute}" if totalled else attribute
         if stated:
             snapped = query.aggregate in _CLAMPED
-            between = ", and between two steps as the nearer one" if snapped else ""
-            self.notes[
-                f"Values of {what} outside {span(lattice)}, as stated, count as its ends{between}."
-            ] = None
+            self.notes[stated_bounds_note(what, span(lattice), snapped=snapped)] = None
         elif query.aggregate in _CLAMPED:
             if query.aggregate == "SUM" and lattice.lower == lattice.upper == 0:
                 raise UnanswerableError(
                     f"{what} is 0 throughout in the synthetic table, so that its bounds leave "
                     "nothing to add up; state its bounds (--bounds)"
                 )
-            self.notes[
-                f"SUM and AVG are of {what} within {span(lattice)}, which are the bounds of the "
-                "synthetic table: values outside count as its ends, and between two steps as the "
-                "nearer one. State --bounds (LOW:HIGH:STEP) if there may be any."
-            ] = None
+            self.notes[copy_bounds_note(what, span(lattice))] = None
         if totalled:
             return Measure(resolved.value or "", rows_of(lattice), lattice, stated=stated)
         return Measure(resolved.value or "", lattice, stated=stated)
@@ -107,7 +102,5 @@ def beyond_bounds(
         middle = centre * lattice.unit
         tau = tolerance.of(middle)
         if middle - tau < lattice.lower or middle + tau > lattice.upper:
-            yield (
-                f"{query.block or query.id}: the tolerance reaches beyond the stated bounds of "
-                f"{query.attribute}, {span(lattice)}; an answer beyond them looks like one at them."
-            )
+            name, attribute = query.block or query.id or "", query.attribute or ""
+            yield beyond_bounds_note(name, attribute, span(lattice))

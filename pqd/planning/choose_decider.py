@@ -27,8 +27,11 @@ from deciders import (
 )
 from deciders.single.base import BOTH
 from pqd.parameters import Criteria, Detail, Parameters
+from reports.text import reasons
 
 AUTO, PAPER = "auto", "paper"
+# What Table 4 takes whatever the table is.
+_FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
 
@@ -105,7 +108,7 @@ def choose(
     name = criteria.mechanism
     _check_name(name, aggregate, fitting)
     candidates = tuple(_evaluated(decider, synthetic, interval, criteria) for decider in fitting)
-    reason = "named by the caller"
+    reason = reasons.NAMED
     if name == AUTO:
         budgeted = isinstance(criteria, Parameters)
         name, reason = (_least_error if budgeted else _least_budget)(candidates)
@@ -168,13 +171,13 @@ def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
         return round(candidate.worst, 12), tau if math.isinf(tau) else math.ceil(tau)
 
     best = min(candidates, key=key)
-    return best.decider.id, "most often right of those with p-values"
+    return best.decider.id, reasons.MOST_RIGHT
 
 
 def _least_budget(candidates: Sequence[Candidate]) -> tuple[str, str]:
     able = [c for c in candidates if c.decider.proves == BOTH]
     best = min(able, key=lambda c: math.inf if c.needed is None else c.needed)
-    return best.decider.id, "needs the smallest budget of those with p-values"
+    return best.decider.id, reasons.SMALLEST_BUDGET
 
 
 def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, str]:
@@ -182,16 +185,11 @@ def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, s
 
     DS is the largest value in the synthetic table, since the private one must not be used.
     """
-    fixed = {
-        "COUNT": ("lm_count", "Table 4: the better choice unless q(D) = q(Ds)"),
-        "MEDIAN": ("hist_median", "Table 4: empirically smaller error"),
-    }
-    if aggregate in fixed:
-        return fixed[aggregate]
-    if aggregate != "SUM":
+    if aggregate not in {*_FIXED, "SUM"}:
         raise DeciderError(f"the paper has no decider of {aggregate}; use {AUTO}")
+    name = _FIXED.get(aggregate, "lm_sum")
     printed = {c.decider.id: c.published for c in candidates}
-    race, laplace = printed.get("r2t_sum"), printed["lm_sum"]
+    race, laplace = printed.get("r2t_sum"), printed.get("lm_sum")
     if race is not None and laplace is not None and race < laplace:
-        return "r2t_sum", "Table 4: the largest synthetic value is far below the column's bound"
-    return "lm_sum", "Table 4: the largest synthetic value is not far below the column's bound"
+        name = "r2t_sum"
+    return name, reasons.TABLE_FOUR[name]

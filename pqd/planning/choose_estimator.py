@@ -22,6 +22,7 @@ from deciders.evaluation.effectiveness import searched_threshold
 from deciders.noise import check_scale
 from deciders.single.inverse_sensitivity import InverseQuantile
 from deciders.single.split_margins import SplitMargins
+from reports.text import reasons
 
 if TYPE_CHECKING:
     from deciders import Lattice
@@ -73,22 +74,20 @@ def choose_estimator(
     """
     named = next((option for option in options if option.name == parameters.mechanism), None)
     if named:
-        return named, "named by the caller"
+        return named, reasons.NAMED
     exact = [option for option in options if option.exact]
     if settled := [option for option in options if option.settled]:
-        return settled[0], "no table within the bounds can answer otherwise"
+        return settled[0], reasons.SETTLED
     joint = [option for option in exact if option.name != SPLIT]
-    served = "one estimate for all candidates, which also bounds their gaps"
     if sure := [option for option in joint if option.worst <= _ENOUGH * parameters.alpha]:
-        return _least(sure), served
+        return _least(sure), reasons.ONE_FOR_ALL
     if able := [option for option in exact if option.worst <= parameters.alpha]:
         best = _least(able)
-        alone = "each candidate by itself at its share of epsilon: "
-        right = "most often right on test tables made from the copies"
-        return best, f"{alone if best.name == SPLIT else ''}{right}"
+        split = best.name == SPLIT
+        return best, reasons.SPLIT_MOST_RIGHT if split else reasons.EACH_MOST_RIGHT
     if joint and candidates > 1:
-        return _least(joint), f"nothing decides every candidate at this epsilon; {served}"
-    return _least(exact), "nothing decides at this epsilon; this is most often right"
+        return _least(joint), reasons.UNDECIDED_ONE_FOR_ALL
+    return _least(exact), reasons.UNDECIDED
 
 
 def _ends(interval: Interval) -> tuple[Fraction, Fraction]:

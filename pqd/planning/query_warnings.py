@@ -20,7 +20,7 @@ from pqd.parameters import Parameters
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_literal
-from reports.text.numbers import epsilon_text, number_text
+from reports.text import query_warnings as words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,41 +30,27 @@ if TYPE_CHECKING:
     from pqd.sql.predicate import Predicate
     from pqd.sql.schema import Schema
 
-# What such a note begins with.
-WARNING = "Warning: "
 # Columns of more texts are not listed: a code or a name is seldom mistyped into one of them.
 _MOST_TEXTS = 10_000
 
 
-def warnings_of(query: Query, wanted: Criteria) -> Iterator[str]:
-    """Yield what is strange about the terms on which a query is asked."""
-    tau = wanted.tolerance
-    if tau.relative and tau.amount >= 1:
-        yield (
-            f"tau {tau.text} admits an answer of 0 as well as one twice as large; most want a few "
-            "per cent."
-        )
-    elif not tau.relative and tau.amount < 1 and query.aggregate.startswith("COUNT"):
-        yield (
-            f"tau {tau.text} is less than one row of a count, so that only the very same count is "
-            "within; for a share of the answer write it in per cent, such as 5%."
-        )
-    if wanted.alpha > Fraction(1, 2):
-        yield (
-            f"alpha {number_text(wanted.alpha)} accepts a verdict that is more often wrong than "
-            "right; 0.05 is usual."
-        )
-    if isinstance(wanted, Parameters):
-        yield from budget_warnings(wanted.epsilon)
+def warnings_of(query: Query, criteria: Criteria) -> Iterator[str]:
+    """Warnings of the terms on which a verdict is wanted."""
+    tolerance = criteria.tolerance
+    if tolerance.relative and tolerance.amount >= 1:
+        yield words.wide_tolerance(tolerance.text)
+    elif not tolerance.relative and tolerance.amount < 1 and query.aggregate.startswith("COUNT"):
+        yield words.narrow_tolerance(tolerance.text)
+    if criteria.alpha > Fraction(1, 2):
+        yield words.wide_alpha(criteria.alpha)
+    if isinstance(criteria, Parameters):
+        yield from budget_warnings(criteria.epsilon)
 
 
 def budget_warnings(epsilon: Fraction) -> Iterator[str]:
-    """Yield what is strange about a budget."""
+    """Warnings of a budget."""
     if epsilon > MUCH_EPSILON:
-        yield (
-            f"epsilon {epsilon_text(epsilon)} protects hardly anybody: odds about a person may "
-            "change by a factor of more than 22,000; 1 or less is usual."
-        )
+        yield words.large_budget(epsilon)
 
 
 class Constants:
@@ -84,9 +70,9 @@ class Constants:
             near = difflib.get_close_matches(text, held, n=1, cutoff=0.4)
             folded = next((each for each in held if each.lower() == text.lower()), None)
             nearest = folded or next(iter(near), None) or next(iter(held), None)
-            hint = f"; the nearest that it holds is {quote_literal(nearest)}" if nearest else ""
             names = ", ".join(table.label for table in self._tables.tables[:3])
-            yield f'"{column}" is never {quote_literal(text)} in {names}{hint}.'
+            quoted = quote_literal(nearest) if nearest else None
+            yield words.unknown_text(column, quote_literal(text), names, quoted)
 
     def _texts_of(self, column: str) -> Sequence[str] | None:
         """Return what a column of text holds; None for another kind, or if it holds too much."""

@@ -13,7 +13,7 @@ import pytest
 
 import pqd.cli.options
 import pqd.cli.outputs
-import pqd.commands.audit
+import pqd.planning.table_separation
 from deciders import SecureNoise
 from pqd.accounting.ledger import Ledger
 from pqd.engine.duckdb import DuckDBEngine
@@ -39,7 +39,7 @@ def interrupt(*_: Any, **__: Any) -> Any:
 # Where the interrupt comes, and whether it is after the charge.
 MOMENTS: dict[str, tuple[Any, str, bool]] = {
     "reading the options": (pqd.cli.options, "criteria", False),
-    "opening": (pqd.commands.audit, "open_table", False),
+    "opening": (pqd.planning.table_separation, "open_table", False),
     "reading the copy": (DuckDBEngine, "schema", False),
     "recognising": (DuckDBEngine, "content", False),
     "before the charge": (Ledger, "affords", False),

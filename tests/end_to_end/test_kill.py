@@ -30,7 +30,7 @@ import pqd.cli
 from pqd.accounting.accounts import Reservation
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
-from pqd.commands.results import UNRECORDED
+from reports.text.notes import UNRECORDED_VERDICTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
@@ -196,7 +196,7 @@ class Asked:
         """The verdict, if the whole report was shown."""
         with contextlib.suppress(json.JSONDecodeError):
             report = json.loads(self.ran.out)
-            assert UNRECORDED not in report["notes"]
+            assert UNRECORDED_VERDICTS not in report["notes"]
             return dict(report["verdicts"][0])
         return None
 

@@ -27,13 +27,13 @@ from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Chain
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
-from pqd.commands.results import UNRECORDED
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
 from pqd.errors import BudgetError, LedgerError, PqdError
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import AuditReport
+from reports.text.notes import UNRECORDED_VERDICTS
 from tests.support.drawing import examples
 from tests.support.likeness import like
 
@@ -847,11 +847,11 @@ def test_a_ledger_locked_at_the_record(path: Path, hold: str) -> None:
         report = audited(Accountant(path), lambda: other.execute(hold), questions=2)
         other.execute("ROLLBACK")
     assert [verdict.outcome for verdict in report.verdicts] == ["yes", "yes"]
-    assert UNRECORDED in report.notes
+    assert UNRECORDED_VERDICTS in report.notes
     assert report.spent == Fraction(2, 3)
     # Paid and not answered: asked again, it costs again.
     again = audited(Accountant(path), lambda: None, questions=2)
-    assert UNRECORDED not in again.notes
+    assert UNRECORDED_VERDICTS not in again.notes
     assert not any(verdict.replayed for verdict in again.verdicts)
     assert again.cost.total == Fraction(4, 3)
 
@@ -866,8 +866,8 @@ def test_a_full_disk_at_the_record(path: Path) -> None:
     report = audited(accountant, fill, questions=48)
     assert len(report.verdicts) == 48
     assert {verdict.outcome for verdict in report.verdicts} == {"yes"}
-    assert UNRECORDED in report.notes
-    assert UNRECORDED in str(report).replace("\n", " ")
+    assert UNRECORDED_VERDICTS in report.notes
+    assert UNRECORDED_VERDICTS in str(report).replace("\n", " ")
     assert report.cost.total == 16
     assert (len(bodies(path, "charge")), bodies(path, "answers")) == (1, [])
 
@@ -879,7 +879,7 @@ def test_a_ledger_broken_at_the_record(path: Path) -> None:
 
     report = audited(Accountant(path), meddle)
     assert report.verdicts[0].outcome == "yes"
-    assert UNRECORDED in report.notes
+    assert UNRECORDED_VERDICTS in report.notes
 
 
 LIMITED = """
@@ -937,6 +937,6 @@ def test_a_real_full_disk_at_the_reservation(limited: Callable[[bool], Ran], pat
 def test_a_real_full_disk_at_the_record(limited: Callable[[bool], Ran], path: Path) -> None:
     code, out, err = limited(True)
     assert (code, err) == (0, "")
-    assert UNRECORDED in " ".join(out.split())
+    assert UNRECORDED_VERDICTS in " ".join(out.split())
     assert out.count("synthetic answer") == 48
     assert (len(bodies(path, "charge")), bodies(path, "answers")) == (1, [])

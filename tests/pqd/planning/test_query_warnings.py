@@ -14,8 +14,8 @@ from pqd.accounting.accountant import Accountant
 from pqd.commands.audit import run_audit
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters
-from pqd.planning.query_warnings import WARNING
 from pqd.sql.workload_files import as_queries
+from reports.text.query_warnings import WARNING
 
 Ran = tuple[int, str, str]
 COPY = pd.DataFrame(

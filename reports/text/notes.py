@@ -1,0 +1,144 @@
+"""Notes of a run: what a reader must know beside the verdicts; functions of public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from reports.text.numbers import epsilon_text, number_text, share_text
+from reports.text.words import counted
+
+UNRECORDED_VERDICTS = (
+    "These verdicts were paid for but could not be written to the ledger; see that it is whole "
+    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
+)
+UNRECORDED_ANSWERS = (
+    "These answers were paid for but could not be written to the ledger; see that it is whole "
+    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
+)
+
+
+def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> str:
+    """Note that a column is of another kind in one synthetic table than in the first."""
+    return (
+        f'"{column}" is {kind} in {table} and counts as {as_kind}, as in {first}; cells that do '
+        "not convert are NULL."
+    )
+
+
+def unit_note(table: str, column: str) -> str:
+    """Note that a synthetic table lacks the column of the privacy unit."""
+    return f'{table} has no "{column}": each of its rows counts as one person.'
+
+
+def stated_bounds_note(what: str, bounds: str, *, snapped: bool) -> str:
+    """Note that values outside stated bounds count as their ends."""
+    between = ", and between two steps as the nearer one" if snapped else ""
+    return f"Values of {what} outside {bounds}, as stated, count as its ends{between}."
+
+
+def copy_bounds_note(what: str, bounds: str) -> str:
+    """Note that bounds are those of the synthetic table."""
+    return (
+        f"SUM and AVG are of {what} within {bounds}, which are the bounds of the "
+        "synthetic table: values outside count as its ends, and between two steps as the "
+        "nearer one. State --bounds (LOW:HIGH:STEP) if there may be any."
+    )
+
+
+def beyond_bounds_note(query: str, attribute: str, bounds: str) -> str:
+    """Note that a tolerance reaches beyond stated bounds."""
+    return (
+        f"{query}: the tolerance reaches beyond the stated bounds of "
+        f"{attribute}, {bounds}; an answer beyond them looks like one at them."
+    )
+
+
+def alone_note(queries: int, epsilon: Fraction) -> str:
+    """Note what share queries have that are answered each by itself."""
+    return (
+        f"{counted(queries, 'query', 'queries')} asked alone, each at epsilon "
+        f"{epsilon_text(epsilon)}; an epsilon that would do is such a share."
+    )
+
+
+def group_text(name: str, queries: int, epsilon: Fraction | None = None) -> str:
+    """Queries that sum up one thing, with the budget of all of them together."""
+    text = f"{name}: {counted(queries, 'query', 'queries')}"
+    return text if epsilon is None else f"{text} at epsilon {epsilon_text(epsilon)} in all"
+
+
+def not_together_note(group: str, reason: str) -> str:
+    """Note why queries that sum up one thing are answered each by itself."""
+    return f"{group}, each by itself. {reason}"
+
+
+def one_by_one_note(group: str, reason: str) -> str:
+    """Note why no mechanism was considered that tells row classes apart."""
+    return f"{group}: counted query by query only, as {reason}."
+
+
+def weighing_note(group: str, scores: Sequence[tuple[str, float]], *, together: bool) -> str:
+    """Note how a group is answered, and what share of all verdicts each way gets wrong.
+
+    ``scores`` begin with the way taken.
+    """
+    (taken, least), *others = [(name, share_text(score)) for name, score in scores]
+    against = ", ".join(f"{score} {name}" for name, score in others)
+    how = f"{group}, answered together {taken}" if together else f"{group}, {taken}"
+    return (
+        f"{how}. Over true gaps from 0 to 2 tau, on public data, {least} of the verdicts would "
+        f"be wrong, against {against}."
+    )
+
+
+def weak_batch_note(batch: str) -> str:
+    """Note that the answers of a batch err by half their size or more."""
+    return (
+        f"{batch}: the simulated error is at least half the size of the answers: "
+        "at this epsilon they say little; ask fewer queries, or raise epsilon."
+    )
+
+
+def passed_over_note(batch: str, reason: str) -> str:
+    """Note why mechanisms with row classes were passed over."""
+    return (
+        f"{batch}: of all mechanisms only those were weighed that need no row classes, as {reason}."
+    )
+
+
+def unsure_note(batch: str, conditions: Sequence[str]) -> str:
+    """Note that what can hold together is known from synthetic rows alone."""
+    more = f" and {len(conditions) - 3:,} more" if len(conditions) > 3 else ""
+    return (
+        f"{batch}: what can hold together of {', '.join(conditions[:3])}{more} is "
+        "known from synthetic rows alone; a private row that combines these otherwise "
+        "counts as meeting none of them."
+    )
+
+
+def reweighted_note(rows: int, table: str, gaps: Sequence[tuple[str, float]]) -> str:
+    """Note on a corrected copy: its rows, and how far its answers are from those released."""
+    words = ", ".join(f"{batch} by {number_text(gap, 3)}" for batch, gap in gaps)
+    return (
+        f"The table has {rows:,} rows, drawn from {table} so that it answers as was "
+        f"released; on average its answers differ from those in {words}."
+    )
+
+
+def written_note(file: str, note: str) -> str:
+    """Note on a file that was written."""
+    return f"{file}: {note}"
+
+
+def not_written_note(reason: str) -> str:
+    """Note that a file could not be written, after all was paid for."""
+    return f"{reason}. Asked again, the answers cost nothing."
+
+
+def references_note(marginals: str, epsilon: Fraction, first: str) -> str:
+    """Note on how the references were made."""
+    return (
+        f"{marginals}: every column of the queries by itself, released at epsilon "
+        f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
+    )

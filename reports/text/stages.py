@@ -1,0 +1,12 @@
+"""Stages of a run, as a progress line names them; none depends on the private table."""
+
+PLANNING = "Planning"
+READING_COPY = "Reading the synthetic table"
+READING_COPIES = "Reading the synthetic tables"
+SIMULATING = "Simulating errors on the synthetic table"
+SHARING = "Choosing how to share the budget"
+RECOGNISING = "Recognising the private table"
+WAITING = "Waiting for another process that measures the same"
+READING_PRIVATE = "Reading the private table"
+MEASURING = "Measuring"
+REWEIGHTING = "Drawing the table"
