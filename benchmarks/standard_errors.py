@@ -21,9 +21,9 @@ class Estimate(NamedTuple):
     @classmethod
     def of(cls, values: Iterable[float]) -> "Estimate":
         """Estimate from the value of each seed."""
-        found = np.array(list(values))
-        error = found.std(ddof=1) / math.sqrt(found.size) if found.size > 1 else math.inf
-        return cls(float(found.mean()), float(error), found.size)
+        numbers = np.array(list(values))
+        error = numbers.std(ddof=1) / math.sqrt(numbers.size) if numbers.size > 1 else math.inf
+        return cls(float(numbers.mean()), float(error), numbers.size)
 
     def __str__(self) -> str:
         """Three digits, and the standard error in per cent of it."""
