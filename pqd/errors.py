@@ -82,6 +82,6 @@ def _marked(sql: str, start: int | None, stop: int | None) -> str:
     offset = start - begin
     width = max(1, min(stop or start + 1, begin + len(line)) - start)
     first = max(0, offset - 50)
-    shown = line[first : first + 100]
-    carets = " " * (offset - first) + "^" * min(width, max(1, len(shown) - (offset - first)))
-    return f"  {shown}\n  {carets}"
+    excerpt = line[first : first + 100]
+    carets = " " * (offset - first) + "^" * min(width, max(1, len(excerpt) - (offset - first)))
+    return f"  {excerpt}\n  {carets}"

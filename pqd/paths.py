@@ -11,31 +11,31 @@ from pqd.errors import ParameterError, RunError
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
-def usable(path: str | Path, shown: str | None = None) -> Path:
+def usable(path: str | Path, name: str | None = None) -> Path:
     """``path``, which the system must be able to follow: no loop, no NUL, no folder that is closed.
 
-    ``shown`` is what the message calls it instead.
+    ``name`` is what the message calls it instead.
 
     Raises
     ------
     ParameterError
         Before anything is read or spent.
     """
-    found = Path(path)
+    place = Path(path)
     try:
-        found.resolve()
-        found.exists()
-        str(found).encode()
+        place.resolve()
+        place.exists()
+        str(place).encode()
     except PermissionError:
-        name = repr(str(path)[:80]) if shown is None else shown
+        name = repr(str(path)[:80]) if name is None else name
         raise ParameterError(
             f"{name} leads through a folder that may not be entered: permission denied; ask its "
             "owner for the right to enter it, or run as a user who has it"
         ) from None
     except (OSError, RuntimeError, ValueError):
-        name = repr(str(path)[:80]) if shown is None else shown
+        name = repr(str(path)[:80]) if name is None else name
         raise ParameterError(f"{name} cannot be used as a path; rename it") from None
-    return found
+    return place
 
 
 def unlinked(path: Path) -> Path:

@@ -119,7 +119,7 @@ class Trust:
                 f"{query!r} is no check of {self._path.name}, which has {known}; SQL needs tau "
                 "and epsilon"
             )
-        asked = Check(
+        check = Check(
             id=query if query.isprintable() else "query",
             sql=query,
             tau=tau,
@@ -134,7 +134,7 @@ class Trust:
             keys=None,
             line=1,
         )
-        alone = replace(self._spec, checks=(asked,), synthetic={name: self._spec.synthetic[name]})
+        alone = replace(self._spec, checks=(check,), synthetic={name: self._spec.synthetic[name]})
         return _held(_run(alone).checks[0])
 
     def _table(self, name: str | None) -> str:

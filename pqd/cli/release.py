@@ -93,7 +93,7 @@ def release(
 
     Example: pqd release private.csv copy.csv --queries queries.sql --total-epsilon 1
     """
-    made = new_table(table)
+    new_file = new_table(table)
     if synthetic is None:
         targets = outputs.targets()
         if Path(private).suffix.lower() != ".toml" or any(
@@ -104,12 +104,12 @@ def release(
                 "alone, such as pqd release audit.toml, whose [release] says all (queries, "
                 "total_epsilon, mechanism)"
             )
-        report = _of_spec(Path(private), targets, ledger, made)
+        report = _of_spec(Path(private), targets, ledger, new_file)
     else:
         targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
         terms = stated.read(columns)
         asked = queries.read(private, synthetic)
-        report = _of_tables(private, synthetic, asked, terms, ledger, made)
+        report = _of_tables(private, synthetic, asked, terms, ledger, new_file)
     targets.finish(report)
 
 

@@ -35,12 +35,12 @@ class Inert:
 @contextmanager
 def inert_streams() -> Iterator[None]:
     """Stand before both streams for a while."""
-    kept = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(Inert, kept)
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(Inert, streams)
     try:
         yield
     finally:
-        sys.stdout, sys.stderr = kept
+        sys.stdout, sys.stderr = streams
 
 
 def command_to_runner(text: str, *, aside: bool) -> None:

@@ -47,8 +47,8 @@ def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:
     masks: dict[int, int] = {}
     for bit in bits:
         masks[bit // WORD] = masks.get(bit // WORD, 0) | 1 << bit % WORD
-    found = []
+    masked = []
     for number, mask in masks.items():
-        held = words[number] & np.uint64(mask)
-        found.append(held == np.uint64(mask) if how == "and" else held != 0)
-    return found
+        bits_of_word = words[number] & np.uint64(mask)
+        masked.append(bits_of_word == np.uint64(mask) if how == "and" else bits_of_word != 0)
+    return masked

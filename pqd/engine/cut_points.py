@@ -59,7 +59,7 @@ class CutPoints:
         ValueError
             If two ends would have one mark.
         """
-        found: dict[int, tuple[Fraction, bool]] = {}
+        ends_by_cut: dict[int, tuple[Fraction, bool]] = {}
         for interval in intervals:
             ends = (interval.lower * scale, True), (interval.upper * scale, False)
             if _passed(*ends[0]) >= _passed(*ends[1]):
@@ -67,10 +67,10 @@ class CutPoints:
                     "tau is so small that no number lies within it; give a larger one"
                 )
             for cut, end in zip(whole_span(interval), ends, strict=True):
-                if found.setdefault(cut, end) != end:
+                if ends_by_cut.setdefault(cut, end) != end:
                     raise ValueError(f"two ends at {cut}")
-        cuts = sorted(found)
-        return cls(tuple(found[cut] for cut in cuts), (cuts[0] - 1, *cuts), bounds)
+        cuts = sorted(ends_by_cut)
+        return cls(tuple(ends_by_cut[cut] for cut in cuts), (cuts[0] - 1, *cuts), bounds)
 
     @property
     def facts(self) -> list[list[str]]:

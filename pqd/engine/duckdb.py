@@ -93,8 +93,8 @@ class DuckDBEngine:
 
     def _without_bar(self) -> list[str]:
         """Settings that hide DuckDB's progress bar: in Jupyter none where it cannot show."""
-        (shown,) = self._one("SELECT current_setting('enable_progress_bar')")
-        return ["SET enable_progress_bar = false"] if shown else []
+        (bar,) = self._one("SELECT current_setting('enable_progress_bar')")
+        return ["SET enable_progress_bar = false"] if bar else []
 
     def _meddling(self) -> list[str]:
         """Optimizers by which other rows, or the file's format, sway what a row counts.
@@ -102,11 +102,11 @@ class DuckDBEngine:
         Statistics fold isnan() for a whole row group; a TRY_CAST pushed into the CSV reader drops
         the rows that do not convert.  Which ones exist differs from release to release.
         """
-        found = self._execute("SELECT * FROM duckdb_optimizers()").fetchall()
-        return sorted(_MEDDLING & {str(row[0]) for row in found})
+        rows = self._execute("SELECT * FROM duckdb_optimizers()").fetchall()
+        return sorted(_MEDDLING & {str(row[0]) for row in rows})
 
     def _register(
-        self, table: Table, names: Sequence[str], asked: Sequence[str] | None = None
+        self, table: Table, names: Sequence[str], used: Sequence[str] | None = None
     ) -> None:
         """Make the columns ``names`` of a frame known to DuckDB; see ``readable``."""
         if table.frame is None:
@@ -115,8 +115,8 @@ class DuckDBEngine:
         # A second try on a copy: the engine does not read every layout of a frame.
         for again in (False, True):
             with suppress(duckdb.Error, TypeError, ValueError, OverflowError), heeded():
-                found = readable(table.frame, names, asked=asked, afresh=again)
-                self._connection.register(table.relation, found)
+                columns = readable(table.frame, names, used=used, afresh=again)
+                self._connection.register(table.relation, columns)
                 registered = True
                 break
         # Raised outside the handler, since the first error may hold a value of the frame.
@@ -141,10 +141,10 @@ class DuckDBEngine:
             return rows
         return None
 
-    def schema(self, table: Table, wanted: Iterable[str], given: Schema) -> Schema:
+    def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
 
-        ``given`` kinds win.  A text column of a CSV is a number, boolean or time if every value
+        ``stated`` kinds win.  A text column of a CSV is a number, boolean or time if every value
         that is not NULL reads as one.  Columns that are not wanted count as text.
         """
         lowered = {fold_case(name) for name in wanted}
@@ -162,7 +162,7 @@ class DuckDBEngine:
             raise TableError(
                 f"the synthetic table {table.label} cannot be read: {reason}{hint}"
             ) from None
-        return {name: given.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
+        return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
 
     def _stored_kinds(self) -> dict[str, Kind]:
         return {
@@ -175,21 +175,23 @@ class DuckDBEngine:
 
         The first rows rule out most; only what they leave is tried on the whole table.
         """
-        left = [(name, kind) for name in names for kind in TESTS]
+        open_pairs = [(name, kind) for name in names for kind in TESTS]
         for source in (f"(SELECT * FROM {_LOADED} LIMIT {_FIRST_ROWS})", _LOADED):
-            if not left:
+            if not open_pairs:
                 break
             outputs = ", ".join(
                 f"bool_and({TESTS[kind].format(quote_identifier(name))}) "
                 f"FILTER ({quote_identifier(name)} IS NOT NULL)"
-                for name, kind in left
+                for name, kind in open_pairs
             )
-            found = self._one(f"SELECT {outputs} FROM {source}")
+            outcomes = self._one(f"SELECT {outputs} FROM {source}")
             # NULL says that there is no value yet, which on the whole table means text.
             refuted = {False} if source != _LOADED else {False, None}
-            left = [pair for pair, fits in zip(left, found, strict=True) if fits not in refuted]
+            open_pairs = [
+                pair for pair, fits in zip(open_pairs, outcomes, strict=True) if fits not in refuted
+            ]
         kinds = dict.fromkeys(names, Kind.TEXT)
-        kinds.update(reversed(left))
+        kinds.update(reversed(open_pairs))
         return kinds
 
     def loaded(self) -> "pd.DataFrame":
@@ -278,11 +280,11 @@ class DuckDBEngine:
             If the scan breaks; the message says nothing of the content.
         """
         names = sorted(table.columns, key=fold_case)[:most]
-        self._register(table, names, asked=())
-        found = self._attempted(content_sql(table.relation, names, key, loosely=loosely))
-        if found is None:
+        self._register(table, names, used=())
+        rows = self._attempted(content_sql(table.relation, names, key, loosely=loosely))
+        if rows is None:
             raise _unreadable(table)
-        return json.dumps([[fold_case(name) for name in names], *map(str, found[0])])
+        return json.dumps([[fold_case(name) for name in names], *map(str, rows[0])])
 
     def check(self, table: Table, columns: Iterable[str]) -> None:
         """Raise TableError if ``table`` lacks one of ``columns``."""
@@ -362,8 +364,8 @@ class DuckDBEngine:
         names = {name: stored[fold_case(name)] for name in workload.columns}
         unit = workload.unit
         if not public:
-            asked = list(names.values())
-            self._register(table, table.columns if unit else asked, asked)
+            used = list(names.values())
+            self._register(table, table.columns if unit else used, used)
         source = _LOADED if public else table.relation
         if unit is None:
             return typed_sql(source, schema, names)

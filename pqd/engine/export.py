@@ -23,19 +23,19 @@ def check_new(path: str | Path) -> Path:
         Unless it can be made there, ends in .parquet or .csv, and is not there yet: no table is
         ever overwritten.
     """
-    found = Path(path)
+    place = Path(path)
     try:
-        there = found.resolve().exists() or found.is_symlink()
-        able = found.absolute().parent.is_dir()
+        exists = place.resolve().exists() or place.is_symlink()
+        has_folder = place.absolute().parent.is_dir()
     except (OSError, RuntimeError, ValueError):
-        there, able = False, False
-    if found.suffix.lower() not in _SUFFIXES:
-        raise ParameterError(f"the table {found} must end in .parquet or .csv")
-    if there:
-        raise ParameterError(f"{found} exists, and no table is overwritten; name a new file")
-    if not able:
-        raise ParameterError(f"the table {found} cannot be made: there is no such folder")
-    return writable(found)
+        exists, has_folder = False, False
+    if place.suffix.lower() not in _SUFFIXES:
+        raise ParameterError(f"the table {place} must end in .parquet or .csv")
+    if exists:
+        raise ParameterError(f"{place} exists, and no table is overwritten; name a new file")
+    if not has_folder:
+        raise ParameterError(f"the table {place} cannot be made: there is no such folder")
+    return writable(place)
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> None:

@@ -33,25 +33,25 @@ def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
     dtypes = getattr(frame, "dtypes", None)
     if dtypes is None:
         return []
-    found = {str(name): str(dtype) for name, dtype in dtypes.items()}
-    return [name for name in names if found.get(name, "").startswith(_LOOSE)]
+    types = {str(name): str(dtype) for name, dtype in dtypes.items()}
+    return [name for name in names if types.get(name, "").startswith(_LOOSE)]
 
 
 def readable(
     frame: Any,  # noqa: ANN401 - pandas or pyarrow
     names: Sequence[str],
     *,
-    asked: Sequence[str] | None = None,
+    used: Sequence[str] | None = None,
     afresh: bool = False,
 ) -> object:
     """Columns ``names`` of a frame, loose ones as text; every row is kept.
 
-    Only those ``asked`` need keep their meaning, all by default.  ``afresh`` copies them, which
+    Only those ``used`` need keep their meaning, all by default.  ``afresh`` copies them, which
     makes any layout a plain one.
     """
     if not hasattr(frame, "dtypes"):
         chosen = frame.select(list(names)) if names else frame
-        return chosen if asked is None else _arrow(chosen, asked)
+        return chosen if used is None else _arrow(chosen, used)
     if afresh:
         frame = frame.copy()
     chosen = frame.rename(columns=str)
@@ -60,13 +60,13 @@ def readable(
     return chosen.assign(**{name: chosen[name].map(_text).astype("str") for name in loose})
 
 
-def _arrow(table: Any, asked: Sequence[str]) -> object:  # noqa: ANN401 - a pyarrow Table
+def _arrow(table: Any, used: Sequence[str]) -> object:  # noqa: ANN401 - a pyarrow Table
     """Pyarrow Table whose coarse times that nobody asks for are whole numbers.
 
     The engine's range of times is less than theirs, and a cell beyond it would end the run.
     """
     for place, field in enumerate(table.schema):
-        if str(field.type).startswith(_COARSE) and field.name not in asked:
+        if str(field.type).startswith(_COARSE) and field.name not in used:
             column = table.column(place).cast("int32" if field.type.bit_width == 32 else "int64")
             table = table.set_column(place, field.name, column)
     return table

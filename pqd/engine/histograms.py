@@ -78,8 +78,8 @@ class Values:
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
         """Take the rows with a value."""
-        found = _chosen(chunk, rows, self._measure)
-        self._parts.append(_on(self._measure.lattice, Histogram.from_values(found[found >= 0])))
+        values = _chosen(chunk, rows, self._measure)
+        self._parts.append(_on(self._measure.lattice, Histogram.from_values(values[values >= 0])))
 
     def histogram(self) -> Histogram:
         """Histogram in lattice units; without a lattice, that of the multiplicities."""
@@ -97,8 +97,8 @@ class Marks:
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
         """Count the rows with a value."""
-        found = _chosen(chunk, rows, self._scanned)
-        self._counts = self._counts + self._fences.counted(found[~np.isnan(found)])
+        values = _chosen(chunk, rows, self._scanned)
+        self._counts = self._counts + self._fences.counted(values[~np.isnan(values)])
 
     def histogram(self) -> Histogram:
         """Histogram of the marks."""
@@ -107,10 +107,10 @@ class Marks:
 
 def _chosen(chunk: Chunk, rows: Rows | None, measure: Measure) -> NDArray[Any]:
     """Values of the rows that match, of a person's rows those that are kept."""
-    found = chunk.places[measure]
-    chosen = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
+    values = chunk.places[measure]
+    selected = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
     # The rows first: they are few, and asking for values is then quick.
-    return found if chosen is None else found[chosen]
+    return values if selected is None else values[selected]
 
 
 class PersonMass:

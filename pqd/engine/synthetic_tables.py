@@ -57,7 +57,7 @@ class SyntheticTables:
         """The names of the first table's columns."""
         return self.tables[0].columns
 
-    def schema(self, wanted: Iterable[str], given: Schema) -> Schema:
+    def schema(self, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns and return the kind of every column of the first table.
 
         Raises
@@ -68,13 +68,13 @@ class SyntheticTables:
         names = {fold_case(name) for name in wanted}
         kinds: Schema = {}
         for engine, table in zip(self.engines, self.tables, strict=True):
-            found = engine.schema(table, names, _renamed(given, table))
+            own_kinds = engine.schema(table, names, _renamed(stated, table))
             if not engine.rows():
                 raise TableError(f"the synthetic table {table.label} has no rows")
-            kinds = kinds or found
+            kinds = kinds or own_kinds
             for name, kind in _renamed(kinds, table).items():
-                if fold_case(name) in names and found[name] is not kind:
-                    kind_of = str(found[name]), table.label, str(kind), self.tables[0].label
+                if fold_case(name) in names and own_kinds[name] is not kind:
+                    kind_of = str(own_kinds[name]), table.label, str(kind), self.tables[0].label
                     self.notes[kind_note(name, *kind_of)] = None
         return kinds
 
@@ -85,11 +85,11 @@ class SyntheticTables:
 
     def histograms(self, schema: Schema, workload: ScanPlan) -> list[tuple[Histogram, ...]]:
         """Histograms of each table, by statistic."""
-        found = [
+        histograms = [
             engine.histograms(table, schema, workload)
             for engine, table in zip(self.engines, self.tables, strict=True)
         ]
-        return list(zip(*found, strict=True))
+        return list(zip(*histograms, strict=True))
 
     def profile(
         self,
@@ -99,15 +99,15 @@ class SyntheticTables:
         totalled: PrivacyUnit | None = None,
     ) -> Lattice | None:
         """Narrowest lattice that holds what ``value`` takes in a telling table."""
-        found = [e.profile(schema, columns, value, totalled) for e in self._telling]
-        return united([lattice for lattice in found if lattice])
+        lattices = [e.profile(schema, columns, value, totalled) for e in self._telling]
+        return united([lattice for lattice in lattices if lattice])
 
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
         """Distinct values of ``columns`` on rows of telling tables, ``most`` at most."""
-        found = (e.groups(schema, columns, resolved, most) for e in self._telling)
-        return list(dict.fromkeys(key for keys in found for key in keys))[:most]
+        groups = (e.groups(schema, columns, resolved, most) for e in self._telling)
+        return list(dict.fromkeys(key for keys in groups for key in keys))[:most]
 
 
 def _renamed(kinds: Schema, table: Table) -> Schema:

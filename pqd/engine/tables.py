@@ -47,10 +47,10 @@ class Table:
         if self.path is None:
             return None
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return ()
-        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+        return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
     def digest(self) -> bytes | None:
         """Hash of the file and of how it is read; None for a frame or if unreadable."""

@@ -210,8 +210,8 @@ class _Files:
 
 def _privacy(document: Document) -> Values:
     values = document.table("privacy")
-    given = document.data.get("privacy")
-    if isinstance(given, dict) and "max_rows" in given and "unit" not in given:
+    stated = document.data.get("privacy")
+    if isinstance(stated, dict) and "max_rows" in stated and "unit" not in stated:
         text = '[privacy] has max_rows without unit; add the column of a person: unit = "person_id"'
         document.add(Code.CONTRADICTION, ("privacy", "max_rows"), text)
         return values

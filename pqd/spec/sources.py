@@ -47,14 +47,14 @@ def _spellings(source: Source) -> list[tuple[str, str]]:
 
     Longest first.  A ledger lies beside its table, so a folder that is not written out is hidden.
     """
-    found = {source.path, source.path.absolute()}
+    paths = {source.path, source.path.absolute()}
     with suppress(OSError, RuntimeError, ValueError):
-        found.add(source.path.resolve())
-    pairs = {str(path): source.written for path in found}
+        paths.add(source.path.resolve())
+    pairs = {str(path): source.written for path in paths}
     if "${" in source.written:
         above = Path(source.written).parent
         folder = str(above) if "${" in str(above) else f"(beside {source.written})"
-        hidden = (path.parent for path in found if path.parent.name)
+        hidden = (path.parent for path in paths if path.parent.name)
         pairs |= {f"{path}{os.sep}": f"{folder}{os.sep}" for path in hidden}
     return sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True)
 

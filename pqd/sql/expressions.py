@@ -55,11 +55,13 @@ class ExpressionChecker:
         return self._check(node)[0]
 
     def _as(self, kind: Kind, node: exp.Expr, user: str | exp.Expr) -> exp.Expr:
-        rewritten, found = self._check(node)
-        if found not in {kind, None}:
+        rewritten, own_kind = self._check(node)
+        if own_kind not in {kind, None}:
             # Only here is the user put into words: that takes time with the size of the query.
             name = user if isinstance(user, str) else _name(user)
-            self._refuse(node, f"{_name(node)} is {_article(found)}; {name} needs {_article(kind)}")
+            self._refuse(
+                node, f"{_name(node)} is {_article(own_kind)}; {name} needs {_article(kind)}"
+            )
         return rewritten
 
     def _refuse(self, node: exp.Expr, message: str) -> NoReturn:
@@ -97,9 +99,9 @@ class ExpressionChecker:
                 + " or ".join(f'"{known}"' for known in hyphenated[:3])
             )
         near = difflib.get_close_matches(lowered, list(self._names), n=3, cutoff=0.5)
-        shown = [self._names[found] for found in near] or list(self._schema)[:8]
+        names = [self._names[name] for name in near] or list(self._schema)[:8]
         lead = "the nearest are" if near else "the columns begin with"
-        text = f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in shown)
+        text = f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in names)
         return text if near and not quoted else f"{text}; a value takes single quotes: '{name}'"
 
     def literal(self, node: exp.Expr) -> Checked:

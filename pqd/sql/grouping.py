@@ -43,9 +43,9 @@ class Bins:
         ParameterError
             If it is not of this form, or the width does not divide the range into 1 to 1,000 bins.
         """
-        name, found, numbers = text.rpartition("=")
+        name, sign, numbers = text.rpartition("=")
         parts = numbers.split(":")
-        if not found or not name.strip() or len(parts) != 3:
+        if not sign or not name.strip() or len(parts) != 3:
             raise ParameterError(
                 f'bins {text!r} are not understood; write "column=lower:upper:width", such as '
                 '"age=0:100:10"'
@@ -73,7 +73,7 @@ class Bins:
         if query.group_by:
             raise QueryError("bins and GROUP BY do not go together; use one of them", query.sql)
         column = quote_identifier(self.column)
-        made = []
+        binned = []
         for number in range(int((self.upper - self.lower) / self.width)):
             low = self.lower + number * self.width
             high = low + self.width
@@ -81,13 +81,13 @@ class Bins:
             ends = (
                 f"{column} >= {_number(low)} AND {column} {'<=' if last else '<'} {_number(high)}"
             )
-            shown = f"[{number_text(low)}, {number_text(high)}{']' if last else ')'}"
-            made.append(query.only(ends, f"{self.column} in {shown}"))
-        return tuple(made)
+            range_text = f"[{number_text(low)}, {number_text(high)}{']' if last else ')'}"
+            binned.append(query.only(ends, f"{self.column} in {range_text}"))
+        return tuple(binned)
 
 
-def grouped(query: Query, found: Callable[[], Sequence[Key]]) -> tuple[Query, ...]:
-    """``query`` once per group: of its own keys, else those that ``found`` gives.
+def grouped(query: Query, synthetic_keys: Callable[[], Sequence[Key]]) -> tuple[Query, ...]:
+    """``query`` once per group: of its own keys, else ``synthetic_keys``.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def grouped(query: Query, found: Callable[[], Sequence[Key]]) -> tuple[Query, ..
     QueryError
         If a key is stated twice, or has not one value per grouping column.
     """
-    keys: Sequence[Key] = found() if query.keys is None else query.keys
+    keys: Sequence[Key] = synthetic_keys() if query.keys is None else query.keys
     names = query.group_by
     if not keys:
         raise UnanswerableError(

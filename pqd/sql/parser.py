@@ -25,9 +25,9 @@ def statements(sql: str) -> list[exp.Expr]:
     """
     try:
         with quiet():
-            found = [node for node in sqlglot.parse(sql, read="duckdb") if node]
+            nodes = [node for node in sqlglot.parse(sql, read="duckdb") if node]
             # Some odd texts make trees that are none; who prints or walks them would find out.
-            for node in found:
+            for node in nodes:
                 node.sql(dialect="duckdb")
     except ParseError as error:
         raise _malformed(sql, error) from None
@@ -35,7 +35,7 @@ def statements(sql: str) -> list[exp.Expr]:
         raise QueryError(TOO_DEEP, sql) from None
     except Exception:  # noqa: BLE001 - sqlglot fails on odd texts by whatever its own code raises
         raise QueryError("this is not SQL; check quotes and parentheses", sql) from None
-    return found
+    return nodes
 
 
 @contextmanager

@@ -91,7 +91,7 @@ class Query:
         select = _parsed(self.sql)
         aggregate, value, p = _aggregate(self.sql, select)
         where = select.args.get("where")
-        for name, found in (
+        for name, part in (
             ("aggregate", aggregate),
             ("attribute", value.sql(dialect="duckdb") if value is not None else None),
             ("p", p),
@@ -100,7 +100,7 @@ class Query:
             ("group_by", _grouping(self.sql, select)),
             ("_select", select),
         ):
-            object.__setattr__(self, name, found)
+            object.__setattr__(self, name, part)
         self._check_keys()
 
     def _check_keys(self) -> None:
@@ -145,7 +145,7 @@ class Query:
         for node in select.walk():
             # Places in the text that was parsed are none in this one.
             node.meta.clear()
-        made = copy(self)
+        restricted = copy(self)
         for name, value in (
             ("sql", select.sql(dialect="duckdb")),
             ("id", f"{self.id}[{group}]"),
@@ -156,8 +156,8 @@ class Query:
             ("group_by", ()),
             ("_select", select),
         ):
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(restricted, name, value)
+        return restricted
 
     def resolve(self, schema: Schema) -> BoundExpression:
         """Check names and kinds against ``schema`` (public) and return what the engine needs."""
@@ -209,10 +209,10 @@ def _parsed(sql: str) -> exp.Select:
         raise QueryError(f"the query has {len(sql):,} characters; at most {SQL_LIMIT:,} are read")
     if not _whole(sql):
         raise QueryError("the query holds half a character (a lone surrogate); save it as UTF-8")
-    found = statements(sql)
-    if len(found) != 1:
-        _refuse(f"{len(found)} statements were found; write one SELECT a query", sql)
-    (node,) = found
+    nodes = statements(sql)
+    if len(nodes) != 1:
+        _refuse(f"{len(nodes)} statements were found; write one SELECT a query", sql)
+    (node,) = nodes
     for part in node.walk():
         # A comment says nothing that is asked.
         part.comments = None
@@ -260,11 +260,11 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
 def _grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
     """Columns of GROUP BY; beside the aggregate nothing else may be selected."""
     group = select.args.get("group")
-    found = group.expressions if group else []
+    columns = group.expressions if group else []
     extra = [k for k, v in group.args.items() if v and k != "expressions"] if group else []
-    if group and (extra or not found or not all(isinstance(x, exp.Column) for x in found)):
+    if group and (extra or not columns or not all(isinstance(x, exp.Column) for x in columns)):
         _refuse("GROUP BY takes names of columns, such as GROUP BY sex, race", sql, group)
-    names = tuple(column.name for column in found)
+    names = tuple(column.name for column in columns)
     lowered = [fold_case(name) for name in names]
     if len(set(lowered)) < len(lowered):
         _refuse("GROUP BY names a column twice", sql, group)

@@ -259,8 +259,8 @@ def _interval(low: Cut | None, high: Cut | None) -> str:
 
 
 def _listed(words: Sequence[str], between: str) -> str:
-    shown = words if len(words) <= 4 else [*words[:3], f"... ({len(words)} in all)"]
-    return between.join(shown)
+    listed = words if len(words) <= 4 else [*words[:3], f"... ({len(words)} in all)"]
+    return between.join(listed)
 
 
 def _literal(value: Value) -> str:

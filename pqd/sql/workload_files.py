@@ -38,16 +38,16 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
         If one is not understood, or an id stands twice; the message names the query.
     """
     try:
-        given = [queries] if isinstance(queries, (str, Query)) else list(queries)
+        stated = [queries] if isinstance(queries, (str, Query)) else list(queries)
     except TypeError:
         kind = type(queries).__name__
         message = f"the queries are a {kind}; give SQL, a pqd.Query, or a list of these"
         raise QueryError(message) from None
-    if not given:
+    if not stated:
         raise NothingSelectedError("there is no query to answer; give one with -q or --queries")
-    names = {query.id for query in given if isinstance(query, Query) and query.id}
+    names = {query.id for query in stated if isinstance(query, Query) and query.id}
     free = (name for name in (f"q{number}" for number in count(1)) if name not in names)
-    parsed = [_named(number, query, free) for number, query in enumerate(given, start=1)]
+    parsed = [_named(number, query, free) for number, query in enumerate(stated, start=1)]
     ids = [query.id for query in parsed]
     twice = sorted({str(name) for name in ids if ids.count(name) > 1})
     if twice:
@@ -79,14 +79,14 @@ def read_queries(path: str | Path, tables: Iterable[object] = ()) -> tuple[Query
     path = Path(path)
     text, kind = _text(path, tables)
     pairs = _from_csv(text, path) if kind == ".csv" else _from_sql(text, path)
-    found = []
+    queries = []
     for number, (name, sql) in enumerate(pairs, start=1):
         label = name or f"q{number}"
         try:
-            found.append(Query(sql, name))
+            queries.append(Query(sql, name))
         except QueryError as error:
             raise QueryError(f"{path.name}, query {label}: {error}") from None
-    return tuple(found)
+    return tuple(queries)
 
 
 def _text(path: Path, tables: Iterable[object]) -> tuple[str, str]:
@@ -132,14 +132,14 @@ def _same_file(file: Path, table: object) -> bool:
 
 def _from_sql(text: str, path: Path) -> list[tuple[str | None, str]]:
     """Statements with their names; the text is SQL if each of them is a SELECT."""
-    found = list(_statements(text, path))
-    for number, (_, sql) in enumerate(found, start=1):
+    pairs = list(_statements(text, path))
+    for number, (_, sql) in enumerate(pairs, start=1):
         if not _SELECT.match(sql):
             raise QueryError(
                 f"the query file {path} holds something else than queries: its statement {number} "
                 "is not SELECT ... FROM D; mend it, or name a file of queries"
             )
-    return found
+    return pairs
 
 
 def _statements(text: str, path: Path) -> Iterator[tuple[str | None, str]]:
