@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deciders import answer
 from pqd.batches.batch import BatchMeasurement, BatchProblem, name_of, naming, selection
-from pqd.batches.simulation import Chosen, chosen
+from pqd.batches.simulation import SimulatedChoice, choose_mechanism
 from pqd.planning.statistics import lattice_of
 from reports.models.release import ReleasedBatch, SimulatedError
 
@@ -29,7 +29,7 @@ class PlannedBatch:
     """
 
     batch: BatchMeasurement
-    choice: Chosen
+    choice: SimulatedChoice
     scale: Fraction
     passed: PqdError | None = None
 
@@ -114,7 +114,7 @@ def _planned(
     with naming(name):
         problem = BatchProblem(queries, bound, epsilon)
         plans = problem.plans(mechanism)
-        choice = chosen(plans, problem.workload, problem.cells, epsilon, scale)
+        choice = choose_mechanism(plans, problem.workload, problem.cells, epsilon, scale)
     return PlannedBatch(problem.measurement(name, choice.plan), choice, scale, problem.passed)
 
 

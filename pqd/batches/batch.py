@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deciders.batch.base import BatchOutput
-from pqd.batches.linear_workload import LinearWorkload, Plan, Planned
+from pqd.batches.batch_plan import BatchPlan, LinearPlan
+from pqd.batches.linear_workload import LinearWorkload
 from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
-from pqd.batches.range_sums import ranges_of
+from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
-from pqd.batches.workload_laplace import DirectPlan
+from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import ParameterError, PqdError
 from pqd.measurement import Measurement
@@ -50,7 +51,7 @@ class BatchMeasurement(Measurement[BatchOutput]):
     name: str
     sql: tuple[str, ...]
     statistics: tuple[Statistic, ...]
-    plan: Plan
+    plan: BatchPlan
 
     @property
     def id(self) -> str:
@@ -138,7 +139,7 @@ class BatchProblem:
             return error
         return LinearWorkload(classes, measure.lattice if measure else None)
 
-    def plans(self, mechanism: str) -> dict[str, Plan]:
+    def plans(self, mechanism: str) -> dict[str, BatchPlan]:
         """Return the plan of a mechanism, or for ``auto`` all that fit and are quick enough.
 
         Raises
@@ -151,7 +152,7 @@ class BatchProblem:
         names: Sequence[str] = TOGETHER
         if isinstance(self._linear, ParameterError):
             names, self.passed = (WORKLOAD, RANGES), self._linear
-        made: dict[str, Plan] = {}
+        made: dict[str, BatchPlan] = {}
         refusal: PqdError | None = None
         for name in names:
             try:
@@ -165,20 +166,20 @@ class BatchProblem:
             raise refusal
         return made
 
-    def _plan(self, name: str) -> Plan:
+    def _plan(self, name: str) -> BatchPlan:
         """Return the plan of a mechanism."""
         if name == WORKLOAD:
-            return DirectPlan.of(self.workload, self.epsilon)
+            return WorkloadPlan.of(self.workload, self.epsilon)
         if name == RANGES:
-            return ranges_of(self.workload, self.cells, self._schema, self.epsilon)
+            return range_plan(self.workload, self.cells, self._schema, self.epsilon)
         if isinstance(self._linear, ParameterError):
             raise ParameterError(
                 f"{name} must know what a row can meet, and {self._linear}; or use workload, which "
                 "counts query by query"
             )
-        return Planned.of(name, self._linear, self.epsilon)
+        return LinearPlan.of(name, self._linear, self.epsilon)
 
-    def measurement(self, name: str, plan: Plan) -> BatchMeasurement:
+    def measurement(self, name: str, plan: BatchPlan) -> BatchMeasurement:
         """Measurement of all of them, answered as ``plan`` says."""
         first = self.queries[0]
         return BatchMeasurement(

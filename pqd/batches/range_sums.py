@@ -130,7 +130,7 @@ class RangePlan:
         return np.array([shares[start:stop].max() for start, stop in workload.ranges])
 
 
-def ranges_of(
+def range_plan(
     workload: ScanPlan, cells: ContingencyTable, schema: Schema, epsilon: Fraction
 ) -> RangePlan:
     """Return the plan of a batch, given the synthetic table's ``cells``.

@@ -38,7 +38,7 @@ _FEWEST, _MOST_WORK = 10, 300_000_000
 _MOST_TIMES = 10
 
 
-class Corrected(NamedTuple):
+class ReweightedTable(NamedTuple):
     """The table, and how far its answers are from the released ones, in words."""
 
     frame: pd.DataFrame
@@ -46,7 +46,7 @@ class Corrected(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear:
+class AnswerSystem:
     """Released ``answers``, each the sum of ``worth`` over the kinds of rows that it selects.
 
     ``selected`` is (answers, kinds), ``spread`` how far each answer may be off; all in units.
@@ -63,7 +63,7 @@ class Linear:
         return found
 
 
-def corrected(plan: ReleasePlan, outputs: Outputs) -> Corrected:
+def reweighted(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
     """Corrected copy of the synthetic table, with all of its columns.
 
     Guarantee: post-processing of the released answers.
@@ -83,7 +83,7 @@ def corrected(plan: ReleasePlan, outputs: Outputs) -> Corrected:
     pairs = zip(made, gaps, strict=True)
     off = [(one.batch.name, float(gap) * float(one.scale)) for one, gap in pairs]
     note = reweighted_note(drawn.size, table.label, off)
-    return Corrected(frame.iloc[drawn].reset_index(drop=True), note)
+    return ReweightedTable(frame.iloc[drawn].reset_index(drop=True), note)
 
 
 def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Integers]:
@@ -98,7 +98,7 @@ def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Intege
 
 def _linear(
     one: PlannedBatch, rows: ContingencyTable, first: Integers, found: BatchOutput
-) -> Linear:
+) -> AnswerSystem:
     """Return a batch and its answers, over kinds of rows of which each ``first`` is one."""
     batch, places = one.batch, rows.places[first]
     words = [word[first] for word in rows.words.T]
@@ -106,7 +106,7 @@ def _linear(
     worth = np.ones(first.size)
     if lattice is not None:
         worth = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)
-    return Linear(
+    return AnswerSystem(
         np.stack(selections(batch.workload, words, first.size)),
         worth,
         np.round(np.array(found.answers)),
@@ -114,7 +114,7 @@ def _linear(
     )
 
 
-def fitted(parts: Sequence[Linear], counts: Floats) -> Floats:
+def fitted(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
     """Return the weight of a row of each kind, of which there are ``counts``.
 
     Newton's method on the concave dual: with multipliers m the weights are
@@ -142,7 +142,7 @@ def fitted(parts: Sequence[Linear], counts: Floats) -> Floats:
 class _System:
     """All answers as one sparse matrix over kinds of rows, and the dual of the fit."""
 
-    def __init__(self, parts: Sequence[Linear], counts: Floats) -> None:
+    def __init__(self, parts: Sequence[AnswerSystem], counts: Floats) -> None:
         held = [np.nonzero(part.selected & (part.worth != 0)) for part in parts]
         firsts = np.cumsum([0, *(part.answers.size for part in parts)])
         places = (place + first for (place, _), first in zip(held, firsts, strict=False))

@@ -2,9 +2,9 @@
 
 A row's *vector* says which atomic conditions hold of it.  Conditions that share a column make one
 factor.  Where these compare one column with constants, all vectors that a row can have are known
-(pqd/batches/possible.py); of any other factor those are kept that the synthetic table shows, and
-the one in which nothing holds.  Classes are the combinations of these,
-where no two are one to every query.
+(pqd/batches/joint_conditions.py); of any other factor those are kept that the synthetic table
+shows, and the one in which nothing holds.  Classes are the combinations of these, where no two are
+one to every query.
 
 A private row is mapped by itself: a factor's vector that is not kept counts as the one in which
 nothing holds.  So one row is one class, whatever the other rows are.
@@ -27,7 +27,7 @@ from sqlglot import exp
 
 from deciders.batch.linear.conditions import Intervals
 from deciders.errors import ParameterError
-from pqd.batches.possible import combinations
+from pqd.batches.joint_conditions import joint_truths
 from pqd.engine.bitmaps import WORD, selections
 from pqd.sql.schema import fold_case
 
@@ -66,7 +66,7 @@ class Factor:
         """Return the factor of the atoms at ``bits``, given vectors of all atoms."""
         ordered = sorted(bits, key=lambda bit: atoms[bit].sql)
         none = np.zeros((1, len(ordered)), np.bool_)
-        every = combinations([atoms[bit] for bit in ordered])
+        every = joint_truths([atoms[bit] for bit in ordered])
         if not any(map(_columns, (atoms[bit] for bit in ordered))):
             # Constant conditions: all rows are alike.
             every = shown[:1, ordered]
@@ -111,7 +111,7 @@ class RowClasses:
         if not atoms:
             matrix = np.ones((queries, 1), np.bool_)
             return cls((), np.zeros(1, np.int64), matrix)
-        shown = unpacked(np.unique(_runs(words)[0], axis=0), len(atoms))
+        shown = unpack(np.unique(_runs(words)[0], axis=0), len(atoms))
         factors = tuple(Factor.of(atoms, bits, shown) for bits in _connected(atoms))
         most = min(MOST_COMBINATIONS, _LARGEST_MATRIX // queries)
         if _size(factors) > most:
@@ -160,7 +160,7 @@ class RowClasses:
     def of_words(self, words: Words) -> Integers:
         """Return the class of each row of ``words``."""
         distinct, inverse = _runs(words)
-        vectors = unpacked(distinct, sum(len(factor.bits) for factor in self.factors))
+        vectors = unpack(distinct, sum(len(factor.bits) for factor in self.factors))
         places = np.zeros(len(distinct), np.int64)
         for factor in self.factors:
             places = places * len(factor.vectors) + factor.places(vectors)
@@ -196,7 +196,7 @@ def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
     vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
     for factor, place in zip(factors, places, strict=True):
         vectors[:, list(factor.bits)] = factor.vectors[place]
-    return np.stack(selections(workload, list(packed(vectors).T), len(vectors)))
+    return np.stack(selections(workload, list(pack(vectors).T), len(vectors)))
 
 
 def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
@@ -221,7 +221,7 @@ def _columns(atom: Atom) -> set[str]:
     return {fold_case(column.name) for column in tree.find_all(exp.Column)}
 
 
-def packed(vectors: Booleans) -> Words:
+def pack(vectors: Booleans) -> Words:
     """Return rows of yes and no as words of 64 bits, the first bit the lowest."""
     rows, bits = vectors.shape
     wide = np.zeros((rows, -(-bits // WORD) * WORD), np.bool_)
@@ -229,7 +229,7 @@ def packed(vectors: Booleans) -> Words:
     return np.packbits(wide, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def unpacked(words: Words, bits: int) -> Booleans:
+def unpack(words: Words, bits: int) -> Booleans:
     """Return the first ``bits`` bits of each row of words."""
     octets = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
     found: Booleans = np.unpackbits(octets, axis=1, bitorder="little")[:, :bits].astype(np.bool_)

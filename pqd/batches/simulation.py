@@ -16,14 +16,14 @@ import numpy as np
 
 from deciders.errors import ParameterError, PqdError
 from deciders.noise import check_scale
-from pqd.batches.workload_laplace import answers
+from pqd.batches.workload_laplace import exact_answers
 from reports.text.reasons import least_simulated_error, named_mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deciders.distributions import Floats
-    from pqd.batches.linear_workload import Plan
+    from pqd.batches.batch_plan import BatchPlan
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.scan_plan import ScanPlan
 
@@ -61,12 +61,12 @@ class ErrorSimulation:
     def __init__(self, workload: ScanPlan, cells: ContingencyTable, epsilon: Fraction) -> None:
         """Keep the exact answers, which are public."""
         self._cells, self._epsilon = cells, epsilon
-        self._truth = answers(workload, cells)
+        self._truth = exact_answers(workload, cells)
         self.size = float(np.abs(self._truth).mean())
         # What a plan reads depends on its kind alone; it takes time with the rows.
         self._rows: dict[type, Any] = {}
 
-    def errors(self, plan: Plan, runs: int, first: int = 0) -> Floats:
+    def errors(self, plan: BatchPlan, runs: int, first: int = 0) -> Floats:
         """Return ``released - exact`` of (runs, queries), from the run ``first`` on."""
         if type(plan) not in self._rows:
             self._rows[type(plan)] = plan.read(self._cells)
@@ -77,13 +77,13 @@ class ErrorSimulation:
         return found
 
 
-class Chosen(NamedTuple):
+class SimulatedChoice(NamedTuple):
     """The plan taken, why, and the mean error of every plan that was rehearsed, in units.
 
     ``size`` is the mean size of the synthetic table's answers.
     """
 
-    plan: Plan
+    plan: BatchPlan
     reason: str
     errors: Mapping[str, float]
     size: float
@@ -94,13 +94,13 @@ class Chosen(NamedTuple):
         return self.errors[self.plan.id]
 
 
-def chosen(
-    plans: Mapping[str, Plan],
+def choose_mechanism(
+    plans: Mapping[str, BatchPlan],
     workload: ScanPlan,
     cells: ContingencyTable,
     epsilon: Fraction,
     unit: Fraction,
-) -> Chosen:
+) -> SimulatedChoice:
     """Return the plan with the least mean absolute error on the synthetic table's ``cells``.
 
     A plan that is named is the only one.  ``unit`` is what a unit of the answers is worth.
@@ -125,4 +125,4 @@ def chosen(
     reason = least_simulated_error(errors[taken], [(n, e) for e, n in others], unit)
     if len(plans) == 1:
         reason = named_mechanism(errors[taken], unit)
-    return Chosen(plans[taken], reason, errors, stage.size)
+    return SimulatedChoice(plans[taken], reason, errors, stage.size)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deciders.batch.base import BatchOutput
     from deciders.evaluation.effectiveness import ErrorRates, Threshold
     from deciders.single.base import Estimate
-    from pqd.batches.linear_workload import Plan
+    from pqd.batches.batch_plan import BatchPlan
 
 # How often a plan is rehearsed whose errors no theory gives.
 _REHEARSED = 20
@@ -191,7 +191,7 @@ def _candidate(
     )
 
 
-def _simulated(plan: Plan, simulation: ErrorSimulation) -> list[SimulatedErrors]:
+def _simulated(plan: BatchPlan, simulation: ErrorSimulation) -> list[SimulatedErrors]:
     """Errors of each answer, in simulation."""
     drawn = simulation.errors(plan, _REHEARSED)
     return [SimulatedErrors(tuple(column)) for column in drawn.T.tolist()]

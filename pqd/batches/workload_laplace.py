@@ -16,8 +16,8 @@ from deciders.batch.linear.laplace import NoisyAnswers
 from deciders.batch.linear.universe import check_upper
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_direct
-from pqd.batches.linear_workload import MOST_DRAWN
-from pqd.batches.workload_sensitivity import most_met
+from pqd.batches.batch_plan import MOST_DRAWN
+from pqd.batches.workload_sensitivity import workload_sensitivity
 from pqd.engine.bitmaps import selections
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pqd.engine.scan_plan import ScanPlan
 
 
-def answers(workload: ScanPlan, cells: ContingencyTable, most: int | None = None) -> Integers:
+def exact_answers(workload: ScanPlan, cells: ContingencyTable, most: int | None = None) -> Integers:
     """Return what each query adds up over the rows of ``cells``, in units: not private.
 
     A row without a value adds nothing.  It counts in at most the first ``most`` of the queries that
@@ -59,17 +59,17 @@ def _lattice(workload: ScanPlan) -> Lattice | None:
 
 
 @dataclass(frozen=True, eq=False)
-class DirectPlan:
+class WorkloadPlan:
     """WORKLOAD (Wu 2019, Algorithm 6) for any predicates.
 
     Guarantee: epsilon-DP.  One row more, or less, is one more in one cell.  It counts in at most
-    ``most`` answers (``answers`` sees to that, whatever the row is) and adds to each a whole number
-    of at most ``top`` units, the largest of the public lattice in size, or 1 in a count.  So the
+    ``most`` answers (``exact_answers`` sees to that, whatever the row is), and adds to each a whole
+    number of at most ``top`` units, the largest of the public lattice in size, or 1 in a count.  So the
     answers move by at most ``norm = most * top`` in all, and ``NoisyAnswers`` at that norm is
     epsilon-DP.  ``most`` and ``top`` are public: they come from the SQL and the lattice.
 
     That no row is left out of an answer is not needed for this; it holds as no row meets more than
-    ``most_met`` queries.
+    ``workload_sensitivity`` queries.
     """
 
     workload: ScanPlan
@@ -77,7 +77,7 @@ class DirectPlan:
     top: int
 
     @classmethod
-    def of(cls, workload: ScanPlan, epsilon: Fraction) -> DirectPlan:
+    def of(cls, workload: ScanPlan, epsilon: Fraction) -> WorkloadPlan:
         """Return the plan of a batch.
 
         Raises
@@ -90,7 +90,9 @@ class DirectPlan:
             top = max(abs(lattice.lower_units), abs(lattice.upper_units), 1)
             check_upper(top)
         plan = cls(
-            workload, most_met([statistic.predicate for statistic in workload.statistics]), top
+            workload,
+            workload_sensitivity([statistic.predicate for statistic in workload.statistics]),
+            top,
         )
         check_scale(plan._mechanism.largest_scale(epsilon))
         return plan
@@ -134,7 +136,7 @@ class DirectPlan:
 
     def read(self, cells: ContingencyTable) -> Integers:
         """Return the exact answers: not private."""
-        return answers(self.workload, cells, self.most)
+        return exact_answers(self.workload, cells, self.most)
 
     def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers."""

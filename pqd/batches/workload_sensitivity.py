@@ -26,7 +26,7 @@ Some = int
 _MOST_LOOKS = 400_000
 
 
-def most_met(predicates: Sequence[Predicate | None]) -> int:
+def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
     """Return a number of queries, at least 1, such that no row matches more of ``predicates``.
 
     **Guarantee** (soundness): that of ``region``, which a matching row lies in.  Exact for

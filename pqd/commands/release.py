@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deciders.batch.verdicts import reach
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
-from pqd.batches.reweighting import corrected
+from pqd.batches.reweighting import reweighted
 from pqd.commands.results import cost_of
 from pqd.engine.export import write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
@@ -89,7 +89,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
 
 def _drawn(plan: ReleasePlan, outputs: Outputs, table: Path) -> str:
     """Write the corrected copy and say what it is; a failure is told, since all is paid for."""
-    copy = corrected(plan, outputs)
+    copy = reweighted(plan, outputs)
     try:
         write_frame(copy.frame, table)
     except RunError as error:

@@ -12,7 +12,7 @@ import pytest
 import pqd
 from deciders import SimulatedNoise
 from pqd.batches.answers import ReleasePlan, select_batches
-from pqd.batches.workload_laplace import answers as answered
+from pqd.batches.workload_laplace import exact_answers as answered
 from pqd.commands import release as releaser
 from pqd.commands.release import run_release
 from pqd.engine.scan_plan import ScanPlan
@@ -102,13 +102,13 @@ def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> t
         exact = answered(one.batch.workload, cells).tolist()
         rows = one.batch.plan.read(cells)
         drawn = [one.batch.plan.release(rows, one.batch.epsilon, noise) for _ in range(RUNS)]
-        answers = np.array([released.answers for released in drawn])
+        exact_answers = np.array([released.answers for released in drawn])
         for place, truth in enumerate(exact):
             reach = releaser._reaches(one, Fraction(alpha))[place]
             assert reach is not None
             # So far from 0 that neither end is cut off.
             assert releaser._ends(one, 10**6, reach) == (10**6 - reach, 10**6 + reach)
-            missed = np.abs(answers[:, place] - truth) > reach
+            missed = np.abs(exact_answers[:, place] - truth) > reach
             found.append((missed.mean() - level) / math.sqrt(level * (1 - level) / RUNS))
     assert len(found) == len(QUERIES)
     return max(found), min(found)

@@ -24,7 +24,7 @@ from pqd.accounting.stored_answers import decode, encode
 from pqd.batches.batch import BatchMeasurement
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
-from pqd.batches.workload_laplace import DirectPlan
+from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.commands.audit import run_audit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -125,13 +125,13 @@ def test_half_of_what_a_row_can_meet_is_caught(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_whole_budget_for_each_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong: each batch is charged at its share and drawn at the budget of all."""
-    release = DirectPlan.release
+    release = WorkloadPlan.release
 
-    def whole(self: DirectPlan, rows: Any, epsilon: Fraction, noise: Any) -> BatchOutput:
+    def whole(self: WorkloadPlan, rows: Any, epsilon: Fraction, noise: Any) -> BatchOutput:
         del epsilon
         return release(self, rows, EPSILON, noise)
 
-    monkeypatch.setattr(DirectPlan, "release", whole)
+    monkeypatch.setattr(WorkloadPlan, "release", whole)
     assert worst_loss("workload") > EPSILON
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from deciders import Lattice
 from pqd.batches import workload_laplace as direct
-from pqd.batches.workload_laplace import DirectPlan, answers
+from pqd.batches.workload_laplace import WorkloadPlan, exact_answers
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
@@ -87,12 +87,12 @@ def singles(cells: ContingencyTable) -> list[ContingencyTable]:
     ]
 
 
-def most_moved(plan: DirectPlan, every: ContingencyTable) -> int:
+def most_moved(plan: WorkloadPlan, every: ContingencyTable) -> int:
     """Return what one row moves of all answers, at most."""
     return max(int(np.abs(plan.read(row)).sum()) for row in singles(every))
 
 
-def check(plan: DirectPlan, every: ContingencyTable) -> None:
+def check(plan: WorkloadPlan, every: ContingencyTable) -> None:
     assert most_moved(plan, every) <= plan.most * plan.top
     noise = Recording()
     plan.release(plan.read(every), EPSILON, noise)
@@ -103,10 +103,10 @@ def check(plan: DirectPlan, every: ContingencyTable) -> None:
 @given(workloads)
 def test_no_row_moves_answers_by_more_than_the_norm(drawn: Drawn) -> None:
     workload, every, _ = scanned(drawn)
-    plan = DirectPlan.of(workload, EPSILON)
+    plan = WorkloadPlan.of(workload, EPSILON)
     check(plan, every)
     # Nothing was left out to that end.
-    assert plan.read(every).tolist() == answers(workload, every).tolist()
+    assert plan.read(every).tolist() == exact_answers(workload, every).tolist()
     # And rows do not depend on each other.
     assert (
         plan.read(every).tolist()
@@ -131,7 +131,7 @@ def test_answers_are_those_of_plain_sql(drawn: Drawn) -> None:
             worth = (clipped / float(lattice.unit)).round(6)
         met = matched(condition)
         expected.append(worth[met].sum())
-    found = DirectPlan.of(workload, EPSILON).read(every)
+    found = WorkloadPlan.of(workload, EPSILON).read(every)
     if lattice is None:
         assert found.tolist() == expected
     else:
@@ -151,7 +151,7 @@ def matched(condition: str) -> Any:
 @pytest.mark.parametrize("what", LATTICES)
 def test_one_query_under_two_ids_counts_twice(what: str) -> None:
     workload, every, _ = scanned((what, ["a = 1", "A = 1.0", "a IN (1)", "a BETWEEN 1 AND 1"]))
-    plan = DirectPlan.of(workload, EPSILON)
+    plan = WorkloadPlan.of(workload, EPSILON)
     assert plan.most == 4
     check(plan, every)
 
@@ -163,10 +163,10 @@ def test_values_below_zero_count_by_their_size() -> None:
         for statistic in workload.statistics
         if statistic.measure
     ]
-    assert DirectPlan.of(workload, EPSILON).top == 20
-    assert DirectPlan.of(ScanPlan(tuple(wide)), EPSILON).top == 30
-    assert DirectPlan.of(workload, EPSILON).most == 1
-    check(DirectPlan.of(workload, EPSILON), every)
+    assert WorkloadPlan.of(workload, EPSILON).top == 20
+    assert WorkloadPlan.of(ScanPlan(tuple(wide)), EPSILON).top == 30
+    assert WorkloadPlan.of(workload, EPSILON).most == 1
+    check(WorkloadPlan.of(workload, EPSILON), every)
 
 
 # Twins --------------------------------------------------------------------------------------------
@@ -174,22 +174,22 @@ def test_values_below_zero_count_by_their_size() -> None:
 MEETING: Drawn = ("COUNT(*)", ["a = 1", "a IS NULL", "name IS NULL OR a < 0", "NOT (b = 0)"])
 
 
-def of_the_copy(drawn: Drawn) -> tuple[DirectPlan, ContingencyTable, ScanPlan]:
+def of_the_copy(drawn: Drawn) -> tuple[WorkloadPlan, ContingencyTable, ScanPlan]:
     """Wrong: what rows of the copy meet at most."""
     workload, every, copy = scanned(drawn)
-    most = max(int(answers(workload, row).sum()) for row in singles(copy))
-    assert most < max(int(answers(workload, row).sum()) for row in singles(every))
-    return DirectPlan(workload, most, 1), every, workload
+    most = max(int(exact_answers(workload, row).sum()) for row in singles(copy))
+    assert most < max(int(exact_answers(workload, row).sum()) for row in singles(every))
+    return WorkloadPlan(workload, most, 1), every, workload
 
 
 def test_a_twin_that_takes_the_rows_of_the_copy_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, every, workload = of_the_copy(MEETING)
     # It is still private, as no row counts more often; but it is wrong about some.
     check(plan, every)
-    assert plan.read(every).tolist() != answers(workload, every).tolist()
+    assert plan.read(every).tolist() != exact_answers(workload, every).tolist()
     # Where rows count as often as they like, it is not.
     monkeypatch.setattr(
-        direct, "answers", lambda workload, cells, _most=None: answers(workload, cells)
+        direct, "exact_answers", lambda workload, cells, _most=None: exact_answers(workload, cells)
     )
     with pytest.raises(AssertionError):
         check(plan, every)
@@ -198,7 +198,7 @@ def test_a_twin_that_takes_the_rows_of_the_copy_is_caught(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(9, 10)])
 def test_a_twin_with_less_noise_is_caught(factor: Fraction) -> None:
     workload, every, _ = scanned(("SUM(pay)", ["b = 3", "b <> 0", "name = 'x'"]))
-    plan = DirectPlan.of(workload, EPSILON)
+    plan = WorkloadPlan.of(workload, EPSILON)
     less = replace(plan, top=int(plan.top * factor))
     check(plan, every)
     with pytest.raises(AssertionError):
@@ -215,6 +215,6 @@ def test_a_twin_that_takes_the_upper_bound_for_the_largest_is_caught() -> None:
     scans, _, secret, schema = engine()
     lower = ScanPlan(tuple(statistics))
     every = scans.cells(secret, schema, lower)
-    check(DirectPlan.of(lower, EPSILON), every)
+    check(WorkloadPlan.of(lower, EPSILON), every)
     with pytest.raises(AssertionError):
-        check(replace(DirectPlan.of(lower, EPSILON), top=2), every)
+        check(replace(WorkloadPlan.of(lower, EPSILON), top=2), every)

@@ -20,7 +20,7 @@ from pqd.accounting.composition import Charge
 from pqd.batches.batch import BatchMeasurement, selection
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
-from pqd.batches.workload_laplace import answers as answered
+from pqd.batches.workload_laplace import exact_answers as answered
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -98,7 +98,7 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
             one = replace(verdict, rule=replace(rule, interval=interval, errors=errors))
             false = claim.startswith("yes")
             assert interval.contains(truth) != false
-            decided = [one.decision(answers(batch, each)) for each in drawn]
+            decided = [one.decision(exact_answers(batch, each)) for each in drawn]
             p_values = [d.p_value if d.outcome == false else 1.0 for d in decided]
             for alpha in ALPHAS:
                 often = sum((p or 0.0) <= alpha for p in p_values) / RUNS
@@ -108,7 +108,7 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
     return found
 
 
-def answers(batch: BatchMeasurement, released: BatchOutput) -> Outputs:
+def exact_answers(batch: BatchMeasurement, released: BatchOutput) -> Outputs:
     return Outputs({batch.cache_key: released}, Quote({}, (), Charge(), {}))
 
 

@@ -36,10 +36,10 @@ from pqd.accounting.cache_keys import digest, of_range_sums, written
 from pqd.accounting.ledger import Ledger
 from pqd.batches.answers import select_batches
 from pqd.batches.batch import BatchMeasurement
-from pqd.batches.linear_workload import MECHANISMS
+from pqd.batches.batch_plan import MECHANISMS
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.range_sums import RangePlan
-from pqd.batches.workload_laplace import DirectPlan
+from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.commands.reference_tables import select_marginals
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -182,7 +182,7 @@ def kinds_of_mechanisms() -> Iterator[tuple[Any, tuple[str, ...]]]:
         yield decider, keys.DECIDERS[name]
     for estimator in ESTIMATORS:
         yield estimator, keys.ESTIMATORS[estimator.id]
-    yield DirectPlan, keys.BATCHES["workload"]
+    yield WorkloadPlan, keys.BATCHES["workload"]
     for name in MECHANISMS:
         plan: Any = batch(name, *COUNTS)[0].plan
         yield type(plan.mechanism), keys.BATCHES[name]

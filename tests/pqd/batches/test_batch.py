@@ -13,10 +13,11 @@ from deciders.batch.linear.universe import DigitUniverse, LevelUniverse
 from deciders.estimators import EstimatorOutput
 from pqd.accounting.stored_answers import decode, encode
 from pqd.batches import row_classes as classes_module
-from pqd.batches.linear_workload import MECHANISMS, LinearWorkload, Planned
+from pqd.batches.batch_plan import MECHANISMS, LinearPlan
+from pqd.batches.linear_workload import LinearWorkload
 from pqd.batches.mechanisms import LINEAR
-from pqd.batches.row_classes import RowClasses, packed, unpacked
-from pqd.batches.simulation import QuasiRandomNoise, chosen
+from pqd.batches.row_classes import RowClasses, pack, unpack
+from pqd.batches.simulation import QuasiRandomNoise, choose_mechanism
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
@@ -97,7 +98,7 @@ def test_bits_survive_packing() -> None:
     rng = np.random.default_rng(2)
     for bits in (1, 63, 64, 65, 200):
         vectors = rng.random((7, bits)) < 0.5
-        assert np.array_equal(unpacked(packed(vectors), bits), vectors)
+        assert np.array_equal(unpack(pack(vectors), bits), vectors)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -270,7 +271,7 @@ def test_plans_at_a_large_epsilon_give_the_truth(name: str, lattice: Lattice) ->
     ]
     scanned.workload = ScanPlan(tuple(statistics))
     problem, cells = scanned.problem(lattice), scanned.cells()
-    plan = Planned.of(name, problem, Fraction(10**7))
+    plan = LinearPlan.of(name, problem, Fraction(10**7))
     released = plan.release(plan.read(cells), Fraction(10**7), QuasiRandomNoise(0))
     assert np.allclose(released.answers, mapped(problem, cells), atol=1)
     assert released.deviations is not None
@@ -288,9 +289,9 @@ def test_the_choice_is_the_same_every_time_and_says_why() -> None:
     scanned = Scanned(frame, frame, *counting(*CONDITIONS))
     problem, cells = scanned.problem(), scanned.cells(private=False)
     general = [name for name in MECHANISMS if name != "dyadic"]
-    plans = {name: Planned.of(name, problem, Fraction(1)) for name in general}
+    plans = {name: LinearPlan.of(name, problem, Fraction(1)) for name in general}
     first, again = (
-        chosen(plans, scanned.workload, cells, Fraction(1), Fraction(1)) for _ in range(2)
+        choose_mechanism(plans, scanned.workload, cells, Fraction(1), Fraction(1)) for _ in range(2)
     )
     assert (first.reason, first.errors) == (again.reason, again.errors)
     assert first.plan is plans[min(first.errors, key=first.errors.__getitem__)]
@@ -319,7 +320,7 @@ def test_dyadic_answers_ranges_of_one_column(sums: bool) -> None:
     queries = [f"SELECT {what} FROM D WHERE {condition}" for condition in conditions]
     scanned = Scanned(public, secret, *queries)
     problem = scanned.problem(LATTICE if sums else None)
-    plan = Planned.of("dyadic", problem, Fraction(10**9))
+    plan = LinearPlan.of("dyadic", problem, Fraction(10**9))
     released = plan.release(plan.read(scanned.cells()), Fraction(10**9), SimulatedNoise(1))
     assert np.allclose(released.answers, mapped(problem, scanned.cells()), atol=0.01)
 
@@ -336,7 +337,7 @@ def test_dyadic_refuses_what_are_no_ranges(conditions: tuple[str, ...]) -> None:
     frame = table(9)
     problem = Scanned(frame, frame, *counting(*conditions)).problem()
     with pytest.raises(ParameterError, match="dyadic is for queries that each select one range"):
-        Planned.of("dyadic", problem, Fraction(1))
+        LinearPlan.of("dyadic", problem, Fraction(1))
 
 
 def test_the_points_of_a_rehearsal_follow_the_laws_of_the_noise() -> None:

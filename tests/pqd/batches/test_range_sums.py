@@ -8,10 +8,10 @@ import pytest
 
 from deciders import Histogram, Lattice, SimulatedNoise
 from pqd.batches.linear_workload import LinearWorkload
-from pqd.batches.range_sums import RangePlan, ranges_of
+from pqd.batches.range_sums import RangePlan, range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.simulation import QuasiRandomNoise
-from pqd.batches.workload_laplace import answers as exact
+from pqd.batches.workload_laplace import exact_answers as exact
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
@@ -48,15 +48,15 @@ def planned(
     workload = ScanPlan(tuple(statistics))
     cells = engine.cells(opened, schema, workload)
     problem = LinearWorkload(RowClasses.of(workload, cells.words), lattice)
-    plan = ranges_of(workload, cells, schema, epsilon)
-    answers = np.array(plan.release(plan.read(cells), epsilon, QuasiRandomNoise(0)).answers)
-    return plan, problem, exact(workload, cells).tolist(), answers
+    plan = range_plan(workload, cells, schema, epsilon)
+    exact_answers = np.array(plan.release(plan.read(cells), epsilon, QuasiRandomNoise(0)).answers)
+    return plan, problem, exact(workload, cells).tolist(), exact_answers
 
 
 @pytest.mark.parametrize("lattice", [Lattice(0, 100), Lattice(0, 100, Fraction(1, 2))])
 def test_answers_at_a_huge_epsilon_are_the_truth(lattice: Lattice) -> None:
-    plan, _, truth, answers = planned(frame(1), CONDITIONS, lattice)
-    assert np.allclose(answers, truth, atol=0.5)
+    plan, _, truth, exact_answers = planned(frame(1), CONDITIONS, lattice)
+    assert np.allclose(exact_answers, truth, atol=0.5)
     assert "upper end" not in plan.note
     assert len(plan.mechanism.workload.buckets.ends) == lattice.points
 
@@ -64,18 +64,18 @@ def test_answers_at_a_huge_epsilon_are_the_truth(lattice: Lattice) -> None:
 def test_ends_at_decimals_are_the_doubles_that_literals_read_as() -> None:
     tenths = pd.DataFrame({"pay": np.arange(0, 11).repeat(7) / 10})
     conditions = [f"pay <= {k / 10}" for k in range(1, 10)] + ["pay BETWEEN 0.1 AND 0.6"]
-    _, _, truth, answers = planned(tenths, conditions, Lattice(0, 1, Fraction(1, 10)))
-    assert np.allclose(answers, truth, atol=0.5)
+    _, _, truth, exact_answers = planned(tenths, conditions, Lattice(0, 1, Fraction(1, 10)))
+    assert np.allclose(exact_answers, truth, atol=0.5)
 
 
 def test_coarse_buckets_keep_every_cut_and_what_the_copy_holds() -> None:
     lattice = Lattice(0, 100, Fraction(1, 100))
-    plan, _, truth, answers = planned(frame(2), CONDITIONS, lattice)
+    plan, _, truth, exact_answers = planned(frame(2), CONDITIONS, lattice)
     ends = np.array(plan.mechanism.workload.buckets.ends)
     assert ends.size <= 2000
     assert {0, 999, 2999, 4000, 9000, 10_000} <= set(ends.tolist())
     # The copy's values are few: each has a bucket of its own, and nothing is overstated.
-    assert np.allclose(answers, truth, atol=1)
+    assert np.allclose(exact_answers, truth, atol=1)
     assert "upper end of its bucket, which adds at most" in plan.note
 
 
@@ -163,9 +163,9 @@ def test_noise_is_as_large_as_it_says() -> None:
     found = query.resolve(schema)
     statistic = Statistic(None, Measure(found.value or "", lattice), found.columns, collapsed=True)
     rows = plan.read(engine.cells(opened, schema, ScanPlan((statistic,))))
-    answers = [
+    exact_answers = [
         plan.release(rows, Fraction(1), SimulatedNoise(seed)).answers[3] for seed in range(150)
     ]
     spread = plan.release(rows, Fraction(1), SimulatedNoise(0)).deviations
     assert spread is not None
-    assert 0.75 < np.std(answers) / spread[3] < 1.35
+    assert 0.75 < np.std(exact_answers) / spread[3] < 1.35

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqd.batches import possible
-from pqd.batches.possible import combinations
+from pqd.batches import joint_conditions
+from pqd.batches.joint_conditions import joint_truths
 from pqd.engine.scan_sql import typed_sql
 from pqd.sql.predicate import Atom, atoms
 from pqd.sql.query import Query
@@ -82,7 +82,7 @@ def seen(column: str, conditions: Sequence[Atom]) -> Vectors:
 
 
 def known(conditions: Sequence[Atom]) -> Vectors:
-    found = combinations(conditions)
+    found = joint_truths(conditions)
     assert found is not None
     assert found.dtype == np.bool_
     vectors = [tuple(map(bool, line)) for line in found]
@@ -177,7 +177,7 @@ def test_every_combination_that_is_known_has_a_row(column: str, data: st.DataObj
 def test_combinations_come_in_the_order_of_the_values(column: str, data: st.DataObject) -> None:
     wheres = data.draw(st.lists(ordered(column, APART[column]), min_size=1, max_size=5))
     conditions = list(dict.fromkeys(map(read, wheres)))
-    found = combinations(conditions)
+    found = joint_truths(conditions)
     assert found is not None
     shown = ", ".join(f"({atom.sql}) IS TRUE" for atom in conditions)
     asked = f"SELECT {shown} FROM grid_{column} ORDER BY {column} NULLS LAST"
@@ -197,7 +197,7 @@ def test_constants_that_are_one_value_hold_together() -> None:
 
 
 def test_many_constants_make_few_combinations() -> None:
-    found = combinations([read(f"age > {number}") for number in range(300)])
+    found = joint_truths([read(f"age > {number}") for number in range(300)])
     assert found is not None
     assert found.shape == (301, 300)
     assert sorted(found.sum(axis=1).tolist()) == list(range(301))
@@ -231,22 +231,22 @@ UNKNOWN = [
 @pytest.mark.parametrize("where", UNKNOWN)
 def test_what_is_no_comparison_with_a_constant_is_not_known(where: str) -> None:
     for condition in (where, f"NOT ({where})"):
-        assert combinations([read(condition)]) is None
-        assert combinations([read("age = 5"), read(condition)]) is None
-        assert combinations([read(condition), read("name = 'a'")]) is None
+        assert joint_truths([read(condition)]) is None
+        assert joint_truths([read("age = 5"), read(condition)]) is None
+        assert joint_truths([read(condition), read("name = 'a'")]) is None
 
 
 def test_conditions_on_two_columns_are_not_known_together() -> None:
     several = [read(where) for where in ("age = 5", "name = 'a'", "flag", "born = '2022-01-01'")]
     for first, second in pairs(several, 2):
-        assert combinations([first]) is not None
-        assert combinations([first, second]) is None
+        assert joint_truths([first]) is not None
+        assert joint_truths([first, second]) is None
 
 
 def test_constants_of_two_types_are_not_known_together() -> None:
     number, text, moment = Atom('"x" = 5e0'), Atom("\"x\" = 'a'"), Atom('"x" IS TRUE')
     for first, second in pairs((number, text, moment), 2):
-        assert combinations([first, second]) is None
+        assert joint_truths([first, second]) is None
     # NULL is of every type.
     for one in (number, text, moment):
         assert known([one, Atom('"x" IS NULL')]) == {(True, False), (False, True), (False, False)}
@@ -284,7 +284,7 @@ TOLD_APART: dict[str, list[str]] = {
 def test_wrong_readings_are_caught(name: str, column: str, monkeypatch: pytest.MonkeyPatch) -> None:
     conditions = [read(where) for where in TOLD_APART[column]]
     assert seen(column, conditions) <= known(conditions)
-    monkeypatch.setattr(possible, "exactly", TWINS[name])
+    monkeypatch.setattr(joint_conditions, "exactly", TWINS[name])
     assert not seen(column, conditions) <= known(conditions)
 
 

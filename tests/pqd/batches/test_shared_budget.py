@@ -19,7 +19,7 @@ from pqd.accounting.accountant import _quote, quote_of
 from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch import BatchMeasurement
-from pqd.batches.linear_workload import MECHANISMS
+from pqd.batches.batch_plan import MECHANISMS
 from pqd.batches.mechanisms import ALONE, RANGES, SHARINGS, TOGETHER, check_sharing
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule

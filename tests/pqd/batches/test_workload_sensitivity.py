@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqd.batches import workload_sensitivity as depth
-from pqd.batches.workload_sensitivity import most_met
+from pqd.batches.workload_sensitivity import workload_sensitivity
 from pqd.sql.predicate import Predicate
 from pqd.sql.query import Query
 from pqd.sql.regions import Region, region
@@ -45,7 +45,7 @@ def domain() -> duckdb.DuckDBPyConnection:
 
 def bound(conditions: list[str]) -> int:
     queries = [Query(f"SELECT COUNT(*) FROM D WHERE {condition}") for condition in conditions]
-    return most_met([query.resolve(SCHEMA).predicate for query in queries])
+    return workload_sensitivity([query.resolve(SCHEMA).predicate for query in queries])
 
 
 def truth(domain: duckdb.DuckDBPyConnection, conditions: list[str]) -> int:
@@ -106,7 +106,7 @@ def test_disjoint_queries_and_nothing_at_all() -> None:
     assert bound(["a = NULL"]) == 1
     assert bound([f"a = {n % 10} AND b = {n // 10}" for n in range(100)]) == 1
     assert bound([*(f"a = {n}" for n in range(9)), *(f"b = {n}" for n in range(9))]) == 2
-    assert most_met([None, None]) == 2
+    assert workload_sensitivity([None, None]) == 2
 
 
 def test_a_twin_that_forgets_null_is_caught(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Booleans = NDArray[np.bool_]
 
 
-def combinations(atoms: Sequence[Atom]) -> Booleans | None:
+def joint_truths(atoms: Sequence[Atom]) -> Booleans | None:
     """Return which of ``atoms`` hold, for every value of their one column and for NULL.
 
     Returns
