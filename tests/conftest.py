@@ -43,7 +43,7 @@ SURROUNDINGS = (
 # What ``make test-fast`` leaves out: whole runs, exhaustive and statistical checks.
 SLOW = (
     *("end_to_end", "privacy", "statistics", "browser"),
-    *("test_estimators", "test_noise"),
+    *("estimators", "test_noise"),
     *("test_composition", "test_ledger", "test_cache_keys"),
     *("test_shared_budget", "test_leaderboard", "test_reference_tables", "test_estimates"),
     *("test_duckdb", "test_snapping", "test_cut_points", "test_grouping", "test_schema"),
@@ -54,7 +54,7 @@ SLOW = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         within = item.path.relative_to(Path(__file__).parent)
-        if {within.parts[0], within.stem}.intersection(SLOW):
+        if {*within.parts, within.stem}.intersection(SLOW):
             item.add_marker("slow")
 
 

@@ -25,6 +25,7 @@ from pqd.sql.workload_files import as_queries
 from reports import AuditReport
 from reports.terminal import terminal_text
 from tests.end_to_end.test_release import spent
+from tests.support.swap_rows import BATCH_SPEC
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 
@@ -383,35 +384,10 @@ def test_the_help_names_every_way(command: Command) -> None:
 
 # Specs --------------------------------------------------------------------------------------------
 
-SPEC = """
-[private]
-path = "private.parquet"
-[synthetic.copy]
-path = "copy.parquet"
-[shared_budget]
-total_epsilon = "3/5"
-sharing = "identity"
-[defaults]
-tau = 30
-[[check]]
-id = "old"
-sql = "SELECT COUNT(*) FROM D WHERE age > 40"
-[[check]]
-id = "jobs"
-sql = "SELECT job, COUNT(*) FROM D GROUP BY job"
-[[check]]
-id = "middle"
-sql = "SELECT MEDIAN(age) FROM D"
-[[check]]
-id = "own"
-sql = "SELECT COUNT(*) FROM D WHERE age > 20"
-epsilon = "1/4"
-"""
-
 
 def spec(folder: Path, *changes: tuple[str, str], private: pd.DataFrame = SECRET) -> Path:
     folder.mkdir(exist_ok=True)
-    text = SPEC
+    text = BATCH_SPEC
     for before, after in changes:
         assert before in text
         text = text.replace(before, after)

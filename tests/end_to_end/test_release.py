@@ -22,6 +22,8 @@ from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleaseReport
 from reports.terminal import terminal_text
 from reports.text.release import SIMULATED
+from tests.support.private_tables import WORKERS, workers
+from tests.support.swap_rows import DEBT, RANGE_SUMS, RELEASED
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 
@@ -29,45 +31,21 @@ Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 PRIVATE, SYNTHETIC = (SAMPLES / f"census_{kind}.parquet" for kind in ("private", "synthetic"))
-QUERIES = [
-    "SELECT COUNT(*) FROM D WHERE age > 30",
-    "SELECT COUNT(*) FROM D GROUP BY job",
-    "SELECT COUNT(pay) FROM D WHERE job <> 'nurse'",
-    "SELECT SUM(pay) FROM D",
-    "SELECT SUM(pay) FROM D WHERE age > 30 AND job = 'cook'",
-    "SELECT SUM(debt) FROM D WHERE age > 30",
-]
-COLUMNS = {"debt": {"bounds": (-50, 50)}}
 
 
-def table(seed: int, rows: int = 600) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(0, 80, rows),
-            "pay": rng.integers(0, 9, rows),
-            "debt": rng.integers(-50, 51, rows),
-            "job": rng.choice(["cook", "smith", "nurse"], rows),
-        }
-    )
+COPY, SECRET = WORKERS, workers(2)
 
 
-COPY, SECRET = table(1), table(2)
-
-
-def released(private: object = SECRET, queries: Any = QUERIES, **options: Any) -> ReleaseReport:
-    given: dict[str, Any] = {"total_epsilon": 1, "columns": COLUMNS} | options
+def released(private: object = SECRET, queries: Any = RELEASED, **options: Any) -> ReleaseReport:
+    given: dict[str, Any] = {"total_epsilon": 1, "columns": DEBT} | options
     return pqd.release(private, COPY, queries, **given)
 
 
 def simulated(
     private: object, noise: Any, mechanism: str = "auto", **options: Any
 ) -> ReleaseReport:
-    terms = Parameters.parse(tau=1, epsilon="0.5", alpha=0.05, mechanism=mechanism, columns=COLUMNS)
-    return run_release(private, COPY, as_queries(QUERIES), terms, noise, **options)
-
-
-RANGE_SUMS = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 9")]
+    terms = Parameters.parse(tau=1, epsilon="0.5", alpha=0.05, mechanism=mechanism, columns=DEBT)
+    return run_release(private, COPY, as_queries(RELEASED), terms, noise, **options)
 
 
 def truth(frame: pd.DataFrame) -> list[float]:
@@ -204,7 +182,7 @@ def test_the_cost_is_the_stated_epsilon_exactly(account: Path) -> None:
 
 def test_asked_again_it_costs_nothing_and_says_the_same(account: Path) -> None:
     first = released()
-    renamed = [pqd.Query(sql, f"other{n}") for n, sql in enumerate(reversed(QUERIES))]
+    renamed = [pqd.Query(sql, f"other{n}") for n, sql in enumerate(reversed(RELEASED))]
     for again in (released(), released(queries=renamed)):
         assert again.cost.epsilon == 0
         assert all(batch.replayed for batch in again.batches)
@@ -224,13 +202,13 @@ def test_what_else_is_asked_is_paid_for(account: Path) -> None:
 
 
 def test_auto_and_the_mechanism_that_it_takes_are_one_question() -> None:
-    sql = QUERIES[:2]
+    sql = RELEASED[:2]
     taken = released(queries=sql).batches[0].mechanism
     assert released(queries=sql, mechanism=taken).cost.epsilon == 0
 
 
 def test_a_question_that_is_asked_twice_is_one() -> None:
-    report = released(queries=[QUERIES[0], QUERIES[0]])
+    report = released(queries=[RELEASED[0], RELEASED[0]])
     assert report.batches[0].queries == 1
     assert report.queries[0].answer == report.queries[1].answer
 
@@ -244,14 +222,14 @@ def test_a_budget_that_does_not_reach_is_refused(account: Path) -> None:
 
 
 def test_what_protects_persons_does_not_add_up_with_a_release(account: Path) -> None:
-    pqd.audit(SECRET, COPY, QUERIES[0], tau=5, epsilon=1, unit="job")
+    pqd.audit(SECRET, COPY, RELEASED[0], tau=5, epsilon=1, unit="job")
     with pytest.raises(BudgetError, match="do not add up"):
         released()
     assert spent(account) == [1]
 
 
 def test_audit_and_release_share_an_account(account: Path) -> None:
-    pqd.audit(SECRET, COPY, QUERIES[0], tau=5, epsilon=1)
+    pqd.audit(SECRET, COPY, RELEASED[0], tau=5, epsilon=1)
     released()
     assert spent(account) == [2]
 
@@ -270,7 +248,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PqdError], str]] = {
         {
             "total_epsilon": "1e-11",
             "mechanism": "identity",
-            "columns": {**COLUMNS, "pay": {"bounds": (0, 10**6)}},
+            "columns": {**DEBT, "pay": {"bounds": (0, 10**6)}},
         },
         ParameterError,
         r"SUM\(pay\): the noise scale",

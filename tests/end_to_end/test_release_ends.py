@@ -22,8 +22,8 @@ from pqd.parameters import Parameters
 from pqd.planning.binding import QueryRequest, bind
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleasedQuery, ReleaseReport
-from tests.end_to_end.test_release import table
-from tests.statistics.test_batch_sums import Scaled
+from tests.support.noises import Scaled
+from tests.support.private_tables import workers
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 
@@ -40,7 +40,7 @@ QUERIES: dict[str, Callable[[pd.DataFrame], float]] = {
 COLUMNS = {"age": {"bounds": (0, 100)}, "pay": {"bounds": (0, 8)}, "debt": {"bounds": (-50, 50)}}
 
 
-COPY, SECRET = table(1, 300), table(2, 300)
+COPY, SECRET = workers(1, 300), workers(2, 300)
 
 
 def released(

@@ -16,6 +16,7 @@ from deciders.batch.range_sums.truncation import (
     Truncation,
 )
 from deciders.batch.range_sums.workload import Buckets, RangeSums
+from tests.support.noises import Scaled
 
 RUNS = 800
 LIMIT = 4.5
@@ -29,17 +30,6 @@ TRUNCATIONS = (
     SparseVectorTruncation(start=4, growth=Fraction(3, 2), kept=Fraction(9, 10), share="0.3"),
     RecursiveTruncation(start=4, share="0.3"),
 )
-
-
-class Scaled(SimulatedNoise):
-    """Noise whose every scale is wrong by one factor."""
-
-    def __init__(self, rng: int, factor: Fraction) -> None:
-        super().__init__(rng)
-        self._factor = factor
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        return super().laplace(statistic, scale * self._factor)
 
 
 def off(mechanism: RangeSumMechanism, noise: SimulatedNoise) -> float:

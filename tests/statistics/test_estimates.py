@@ -28,6 +28,7 @@ from deciders.estimators import (
 )
 from deciders.estimators.base import clear_of, whole_span
 from deciders.histogram import EMPTY
+from tests.support.noises import Scaled
 
 RUNS = 1_200
 CLAIMS_MADE = 800
@@ -42,20 +43,6 @@ STEPS = Histogram.from_values(RNG.integers(-4, 9, 120) * 5)
 HEAVY = Histogram.from_values((RNG.pareto(1.5, 200) * 300).astype(int).clip(0, 2**12))
 TIED = Histogram.from_values([40] * 30 + [18] * 12 + [65] * 20)
 ONE = Histogram.from_values([7])
-
-
-class Scaled(SimulatedNoise):
-    """Noise whose every scale is wrong by one factor."""
-
-    def __init__(self, rng: int, factor: Fraction) -> None:
-        super().__init__(rng)
-        self._factor = factor
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        return super().laplace(statistic, scale * self._factor)
-
-    def choose(self, logit: float) -> bool:
-        return super().choose(logit / float(self._factor))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from deciders.estimators import (
 )
 from deciders.exact import Number
 from deciders.histogram import EMPTY
+from tests.support.noises import Silent
 
 HALF = Fraction(1, 2)
 
@@ -29,22 +30,6 @@ QUANTILES = st.sampled_from([HALF, Fraction(9, 10), Fraction(1, 4), Fraction(1, 
 
 
 COUNTS = LaplaceEstimate(aggregate="COUNT")
-
-
-class Silent:
-    """No noise, and of two choices the likelier one; keeps the scales asked for."""
-
-    simulated = True
-
-    def __init__(self) -> None:
-        self.scales: list[Fraction] = []
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        self.scales.append(scale)
-        return statistic
-
-    def choose(self, logit: float) -> bool:
-        return logit > 0
 
 
 def released(*numbers: int) -> EstimatorOutput:

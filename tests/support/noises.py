@@ -1,8 +1,10 @@
-"""Noise for swap tests: two private tables and the same noisy outcome."""
+"""Noises that stand in for the secure one: recorded, absent, of a wrong scale."""
 
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count
+
+from deciders import SimulatedNoise
 
 
 class Recorded:
@@ -33,3 +35,30 @@ class Absent:
 
     def choose(self, logit: float) -> bool:
         return logit > 0
+
+
+class Silent(Absent):
+    """No noise, stamped as simulated; keeps the scales that it was asked for."""
+
+    simulated = True
+
+    def __init__(self) -> None:
+        self.scales: list[Fraction] = []
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        self.scales.append(scale)
+        return statistic
+
+
+class Scaled(SimulatedNoise):
+    """Noise whose every scale is wrong by one factor."""
+
+    def __init__(self, rng: int, factor: Fraction) -> None:
+        super().__init__(rng)
+        self._factor = factor
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        return super().laplace(statistic, scale * self._factor)
+
+    def choose(self, logit: float) -> bool:
+        return super().choose(logit / float(self._factor))

@@ -34,13 +34,13 @@ from tests.support.estimators import (
     COUNTS,
     QUANTILES,
     VALUES,
-    Silent,
     ends_of,
     holds,
     intervals,
     released,
     scales_of,
 )
+from tests.support.noises import Silent
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ from deciders.estimators import (
 from deciders.histogram import EMPTY
 from tests.support.estimators import (
     QUANTILES,
-    Silent,
     holds,
     intervals,
     released,
 )
+from tests.support.noises import Silent
 
 
 @settings(max_examples=200)

@@ -22,12 +22,12 @@ from deciders.estimators import (
 from tests.support.estimators import (
     COUNTS,
     VALUES,
-    Silent,
     chances_of,
     intervals,
     level_of,
     released,
 )
+from tests.support.noises import Silent
 
 
 @settings(max_examples=300)

@@ -20,7 +20,6 @@ from deciders.estimators import (
 )
 from tests.support.estimators import (
     VALUES,
-    Silent,
     ends_of,
     holds,
     intervals,
@@ -28,6 +27,7 @@ from tests.support.estimators import (
     says,
     summed,
 )
+from tests.support.noises import Silent
 
 
 def test_a_count_of_a_mean_that_reaches_too_far_is_refused() -> None:

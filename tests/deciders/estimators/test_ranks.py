@@ -25,7 +25,6 @@ from tests.support.estimators import (
     HALF,
     QUANTILES,
     VALUES,
-    Silent,
     chances_of,
     ends_of,
     holds,
@@ -35,6 +34,7 @@ from tests.support.estimators import (
     says,
     summed,
 )
+from tests.support.noises import Silent
 
 
 @settings(max_examples=400)

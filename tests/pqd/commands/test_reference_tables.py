@@ -30,22 +30,10 @@ from pqd.parameters import Parameters
 from pqd.planning.binding import QueryRequest, bind
 from reports.models.compare import CompareReport
 from tests.support.likeness import like
+from tests.support.noises import Silent
 
 Ran = tuple[int, str, str]
 Rows = set[tuple[str, ...]]
-
-
-class Silent:
-    """No noise."""
-
-    simulated = True
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del scale
-        return statistic
-
-    def choose(self, logit: float) -> bool:
-        return logit > 0
 
 
 class Buried(Silent):

@@ -30,21 +30,9 @@ from pqd.planning.estimates import PlannedComparison, select_estimators
 from pqd.sql.workload_files import as_queries
 from reports.models.compare import CompareReport
 from tests.support.likeness import like
+from tests.support.noises import Silent
 
 Columns = Mapping[str, Mapping[str, Any]]
-
-
-class Silent:
-    """No noise, and of two choices the likelier one."""
-
-    simulated = True
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        del scale
-        return statistic
-
-    def choose(self, logit: float) -> bool:
-        return logit > 0
 
 
 def table(seed: int, shift: int = 0, rows: int = 1500) -> pd.DataFrame:

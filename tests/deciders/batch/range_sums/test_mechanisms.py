@@ -29,8 +29,9 @@ from tests.deciders.batch.range_sums.dense import (
     tree_matrix,
     workload_matrix,
 )
-from tests.deciders.batch.range_sums.test_truncation import Silent, svt_from
+from tests.deciders.batch.range_sums.test_truncation import svt_from
 from tests.deciders.batch.range_sums.test_workload import ROWS, workloads
+from tests.support.noises import Silent
 
 SMALL = (NoTruncation(), svt_from(3), RecursiveTruncation(start=3))
 EPSILON = "0.5"

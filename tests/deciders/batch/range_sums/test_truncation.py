@@ -20,26 +20,11 @@ from deciders.batch.range_sums.truncation import (
 from deciders.batch.range_sums.workload import Buckets
 from deciders.exact import Number
 from deciders.histogram import Integers
+from tests.support.noises import Silent
 
 EACH = Buckets(tuple(range(1, 41)))
 ROWS = st.lists(st.integers(1, 40), max_size=15)
 BUDGET = Fraction(1, 2)
-
-
-class Silent:
-    """No noise."""
-
-    simulated = True
-
-    def __init__(self) -> None:
-        self.scales: list[Fraction] = []
-
-    def laplace(self, statistic: int, scale: Fraction) -> int:
-        self.scales.append(scale)
-        return statistic
-
-    def choose(self, logit: float) -> bool:
-        return logit > 0
 
 
 def counts_of(rows: Iterable[int], buckets: Buckets = EACH) -> Integers:
