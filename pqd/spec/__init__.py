@@ -1,8 +1,9 @@
 """The spec of ``pqd check``: an ``audit.toml`` read, described and begun."""
 
+from pqd.spec.editor_schema import json_schema
+from pqd.spec.model import Check, Source, Spec
 from pqd.spec.problems import Code, Place, Problem, SpecError
-from pqd.spec.reader import Check, Source, Spec, read_spec
-from pqd.spec.schema import json_schema
+from pqd.spec.reader import read_spec
 from pqd.spec.template import spec_template
 
 __all__ = [

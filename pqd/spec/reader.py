@@ -1,4 +1,4 @@
-"""The spec of an audit as a file: what is compared with what, on which terms, what must hold.
+"""Reader of spec files.
 
 The format is that of docs/audit-spec.schema.json.  All problems of a file are reported at once,
 each with its line.
@@ -10,17 +10,17 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from deciders.exact import Number, exact
+from deciders.exact import exact
 from pqd.columns import parse_columns
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.parameters import privacy_unit
 from pqd.paths import usable
 from pqd.planning.choose_decider import AUTO
+from pqd.spec.model import Check, ReleaseSpec, Source, Spec
 from pqd.spec.positions import Places
 from pqd.spec.problems import Code, Place, Problem, SpecError, printable
 from pqd.spec.schema import CHECK_NEEDS, DEFAULTS, SECTION, SECTIONS, SHARED_BY
@@ -33,77 +33,6 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-Scalar = str | int | bool | Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file that the spec names.
-
-    ``written`` is the path as it stands in the spec, and what messages show: ``path`` may hold
-    what the environment keeps secret, so no repr has it.
-    """
-
-    path: Path = field(repr=False)
-    written: str
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One ``[[check]]`` with its defaults filled in; ``line`` is that of its header, from 1.
-
-    ``tau`` is as written, for ``Parameters.parse``; ``synthetic`` has the names of the tables.
-    ``keys`` holds a tuple for each key where several columns are grouped; ``epsilon`` is None where
-    the check shares that of ``[shared_budget]``.
-    """
-
-    id: str
-    sql: str
-    tau: Number
-    epsilon: Fraction | None
-    alpha: Fraction
-    decider: str
-    expect: Literal["close", "far"]
-    severity: Literal["error", "warn"]
-    on_undecided: Literal["fail", "warn", "pass"]
-    synthetic: tuple[str, ...]
-    bins: str | None
-    keys: tuple[Scalar | tuple[Scalar, ...], ...] | None
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseSpec:
-    """Table ``[release]``: a file of queries, a synthetic table's name, and the parameters."""
-
-    queries: Source
-    synthetic: str
-    total_epsilon: Fraction
-    mechanism: str
-    alpha: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """A spec file as read; what is None is not stated.
-
-    ``epsilon`` and ``delta`` are the most that the private table may ever spend in its ledger.
-    ``shared_budget`` is what checks without an epsilon share in all, and how they share it.
-    """
-
-    path: Path
-    private: Source
-    synthetic: Mapping[str, Source]
-    ledger: Source | None
-    epsilon: Fraction | None
-    delta: Fraction
-    shared_budget: tuple[Fraction, str] | None
-    release: ReleaseSpec | None
-    unit: str | None
-    max_rows: int | None
-    columns: dict[str, dict[str, Any]]
-    checks: tuple[Check, ...]
 
 
 def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec:
@@ -120,18 +49,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         If all is well but there is no check and no release.
     """
     path = Path(path)
-    try:
-        text, data = read_toml(path)
-    except UnreadableError as error:
-        name = path.name if error.line else str(path)
-        problem = Problem(error.code, Place(line=error.line), str(error))
-        raise SpecError(name, [problem]) from None
-    if data and not data.keys() & SECTION.keys():
-        # Nothing of it is quoted: it may be anything.
-        headers = ", ".join(section.header for section in SECTIONS)
-        message = f"it is no spec: it has none of {headers}"
-        raise SpecError(path.name, [Problem(Code.NOT_A_SPEC, Place(), message)])
-    document = Document(data, Places(text))
+    document = _document(path)
     files = _Files(document, path.parent, environ)
     synthetic = {
         name: files.source(v, ("synthetic", name)) for name, v in document.named_tables("synthetic")
@@ -143,7 +61,7 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
     release = _release(document, files, tuple(synthetic))
     checks = list(_checks(document, tuple(synthetic)))
     if document.problems or private is None:
-        if not checks and "release" not in data:
+        if not checks and "release" not in document.data:
             document.require("check")
         raise SpecError(path.name, document.problems)
     if not checks and not release:
@@ -165,6 +83,22 @@ def read_spec(path: str | Path, environ: Mapping[str, str] = os.environ) -> Spec
         columns=columns,
         checks=tuple(Check(**check) for check in checks),
     )
+
+
+def _document(path: Path) -> Document:
+    """Content of a file that is TOML and has a table of a spec."""
+    try:
+        text, data = read_toml(path)
+    except UnreadableError as error:
+        name = path.name if error.line else str(path)
+        problem = Problem(error.code, Place(line=error.line), str(error))
+        raise SpecError(name, [problem]) from None
+    if data and not data.keys() & SECTION.keys():
+        # Nothing of it is quoted: it may be anything.
+        headers = ", ".join(section.header for section in SECTIONS)
+        message = f"it is no spec: it has none of {headers}"
+        raise SpecError(path.name, [Problem(Code.NOT_A_SPEC, Place(), message)])
+    return Document(data, Places(text))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from pqd.errors import DeciderError, ParameterError
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import BoundQuery, BoundWorkload, QueryRequest, bind
 from pqd.planning.decisions import PlannedVerdict, VerdictPlan, select_deciders
-from pqd.spec.schema import json_schema
+from pqd.spec import json_schema
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 

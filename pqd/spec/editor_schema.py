@@ -1,0 +1,61 @@
+"""The JSON Schema of spec files, for editors: the same table of facts as the reader's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pqd.spec.schema import CHECK_NEEDS, SECTIONS, SHARED_BY, Key, Section
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a spec file, for editors.
+
+    It admits every file that ``read_spec`` reads.  What it cannot say, only the reader checks:
+    that ids differ, bounds ascend, names and variables exist.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pqd audit spec",
+        "description": "What `pqd check` compares on a synthetic and a private table.",
+        "type": "object",
+        "properties": {section.name: _section(section) for section in SECTIONS},
+        "required": [s.name for s in SECTIONS if s.required and s.name != "check"],
+        "anyOf": [{"required": ["check"]}, {"required": ["release"]}],
+        "additionalProperties": False,
+        "allOf": [_required_somewhere(name) for name in CHECK_NEEDS],
+    }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    about = {"title": section.header, "description": section.doc}
+    keys: dict[str, Any] = {
+        "type": "object",
+        "properties": {key.name: _key(key) for key in section.keys},
+        "additionalProperties": False,
+    }
+    if required := [key.name for key in section.keys if key.required]:
+        keys["required"] = required
+    if section.together:
+        keys["dependentRequired"] = section.together
+    if section.form == "list":
+        return {**about, "type": "array", "items": keys, "minItems": 1}
+    if section.form == "named":
+        least = {"minProperties": 1} if section.required else {}
+        names = {"propertyNames": section.names, "additionalProperties": keys}
+        return {**about, "type": "object", **names, **least}
+    return {**about, **keys}
+
+
+def _key(key: Key) -> dict[str, Any]:
+    default = {} if key.default is None else {"default": key.default}
+    return {"title": key.name, "description": key.doc, **key.value_type.schema, **default}
+
+
+def _required_somewhere(name: str) -> dict[str, Any]:
+    return {
+        "anyOf": [
+            {"properties": {"defaults": {"required": [name]}}, "required": ["defaults"]},
+            {"properties": {"check": {"items": {"required": [name]}}}},
+            *([{"required": [SHARED_BY[name]]}] if name in SHARED_BY else []),
+        ]
+    }
