@@ -142,6 +142,11 @@ class Chain:
             self._entries.append(Entry(number, text, stored))
         return tuple(self._entries)
 
+    @property
+    def known(self) -> tuple[Entry, ...]:
+        """Every entry that was read; in ``writing`` that is the whole chain."""
+        return tuple(self._entries)
+
     def check_there(self) -> None:
         """Raise LostLedgerError unless the open file is still the one at its place.
 

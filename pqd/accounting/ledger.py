@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -284,8 +284,8 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
-            with self._chain.writing():
-                self.refresh()
+            with self._chain.writing() as chain:
+                self._catch_up(chain.known)
                 yield
         except BaseException:
             # What was appended is rolled back; the accounts must not keep it.
@@ -311,7 +311,9 @@ class Ledger:
 
     def refresh(self) -> None:
         """Bring the accounts up to the end of the chain, where other processes may have written."""
-        entries = self._chain.entries()
+        self._catch_up(self._chain.entries())
+
+    def _catch_up(self, entries: Sequence[Entry]) -> None:
         for entry in entries[self._read or 0 :]:
             self._apply(entry)
         self._read = len(entries)

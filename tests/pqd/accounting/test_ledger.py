@@ -24,7 +24,7 @@ from deciders.single.base import Decision
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Account, Budget, Reservation
 from pqd.accounting.composition import Charge
-from pqd.accounting.hash_chain import Chain
+from pqd.accounting.hash_chain import Chain, Entry
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
 from pqd.engine.duckdb import DuckDBEngine
@@ -940,3 +940,22 @@ def test_a_real_full_disk_at_the_record(limited: Callable[[bool], Ran], path: Pa
     assert UNRECORDED_VERDICTS in " ".join(out.split())
     assert out.count("synthetic answer") == 48
     assert (len(bodies(path, "charge")), bodies(path, "answers")) == (1, [])
+
+
+def test_a_run_reads_the_chain_once_and_once_under_each_lock(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[bool] = []
+    entries = Chain.entries
+
+    def counted(self: Chain) -> tuple[Entry, ...]:
+        reads.append(self._connection is not None and self._connection.in_transaction)
+        return entries(self)
+
+    monkeypatch.setattr(Chain, "entries", counted)
+    audited(Accountant(path), lambda: None, questions=3)
+    # Opened, then charged, then recorded.
+    assert reads == [False, True, True]
+    reads.clear()
+    audited(Accountant(path), lambda: None, questions=3)
+    assert reads == [False], "what is replayed takes no lock"
