@@ -64,8 +64,8 @@ class WorkloadPlan:
 
     Guarantee: epsilon-DP.  One row more, or less, is one more in one cell.  It counts in at most
     ``most`` answers (``exact_answers`` sees to that, whatever the row is), and adds to each a whole
-    number of at most ``top`` units, the largest of the public lattice in size, or 1 in a count.  So the
-    answers move by at most ``norm = most * top`` in all, and ``NoisyAnswers`` at that norm is
+    number of at most ``top`` units, the largest of the public lattice in size, or 1 in a count.  So
+    the answers move by at most ``norm = most * top`` in all, and ``NoisyAnswers`` at that norm is
     epsilon-DP.  ``most`` and ``top`` are public: they come from the SQL and the lattice.
 
     That no row is left out of an answer is not needed for this; it holds as no row meets more than
