@@ -15,8 +15,7 @@ from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.choose_decider import AUTO
 from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
-from reports.text.notes import alone_note
-from reports.text.query_warnings import WARNING
+from reports.text.notes import WARNING, alone_note
 
 if TYPE_CHECKING:
     from deciders.exact import Number

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pqd import progress as stages
 from reports.text.escape import visible
-from reports.text.query_warnings import WARNING
+from reports.text.notes import WARNING
 
 
 @contextmanager

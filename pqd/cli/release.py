@@ -149,9 +149,9 @@ def _of_spec(
 
     noise = SecureNoise()
     from pqd.cli.progress import progress
-    from pqd.commands.release_spec import run_publication
+    from pqd.commands.release import run_release_spec
 
     with progress() as show:
-        return run_publication(
+        return run_release_spec(
             spec, noise, show, ledger=ledger.ledger, fresh=ledger.fresh, table=table
         )

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deciders.batch.verdicts import reach
+from pqd.accounting.accountant import Accountant
+from pqd.accounting.accounts import Budget
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
@@ -14,11 +16,14 @@ from pqd.commands.results import cost_of
 from pqd.engine.export import write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.execution import Outputs, measure
+from pqd.parameters import Parameters
 from pqd.planning.binding import QueryRequest, bind
 from pqd.planning.choose_decider import AUTO
 from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
+from pqd.spec.sources import ledger_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
+from pqd.sql.workload_files import read_queries
 from reports.models.release import ReleasedQuery, ReleaseReport
 from reports.text import notes, stages
 from reports.text.numbers import plain
@@ -27,10 +32,9 @@ if TYPE_CHECKING:
     from deciders import Noise
     from deciders.batch.base import BatchOutput
     from deciders.exact import Number
-    from pqd.accounting.accountant import Accountant
     from pqd.batches.answers import PlannedBatch
-    from pqd.parameters import Parameters
     from pqd.planning.binding import BoundQuery
+    from pqd.spec import Spec
     from pqd.sql.query import Query
 
 
@@ -85,6 +89,48 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         notes=tuple(remarks),
         refused=bound.left_out,
     )
+
+
+def run_release_spec(
+    spec: Spec,
+    noise: Noise,
+    progress: Progress = silent,
+    *,
+    ledger: Path | None = None,
+    fresh: bool = False,
+    table: Path | None = None,
+) -> ReleaseReport:
+    """Release what ``spec`` says, within its budget; see ``pqd.release``.
+
+    Raises
+    ------
+    PqdError
+        As ``pqd.release``, and if the spec has no ``[release]``.
+    """
+    section = spec.release
+    if section is None:
+        raise ParameterError(
+            f"{spec.path.name} has no [release]; add [release] with total_epsilon = 1, "
+            'queries = "queries.sql"'
+        )
+    check_unit(spec.unit)
+    parameters = Parameters.parse(
+        tau=1,
+        epsilon=section.total_epsilon,
+        alpha=section.alpha,
+        mechanism=section.mechanism,
+        columns=spec.columns,
+    )
+    accountant = Accountant(ledger_of(spec, ledger), Budget(spec.epsilon, spec.delta), fresh=fresh)
+    with paths_as_written(spec):
+        tables = (
+            open_source(spec.private, "private"),
+            open_source(spec.synthetic[section.synthetic], "synthetic"),
+        )
+        queries = read_queries(section.queries.path, tables)
+        return run_release(
+            *tables, queries, parameters, noise, progress, accountant=accountant, table=table
+        )
 
 
 def _drawn(plan: ReleasePlan, outputs: Outputs, table: Path) -> str:

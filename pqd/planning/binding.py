@@ -16,8 +16,7 @@ from pqd.planning.query_warnings import Constants, warnings_of
 from pqd.planning.refusals import Refusal, Refusals, refusal_facts
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.schema import fold_case
-from reports.text.notes import unit_note
-from reports.text.query_warnings import WARNING
+from reports.text.notes import WARNING, unit_note
 
 if TYPE_CHECKING:
     from deciders import Histogram

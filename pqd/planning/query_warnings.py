@@ -20,7 +20,7 @@ from pqd.parameters import Parameters
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_literal
-from reports.text import query_warnings as words
+from reports.text import notes as words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from reports.html.curves import Curves
 from reports.html.page import page
 from reports.html.query import block, panel, query_words, tally_view, verdict_cells
 from reports.text.audit import SIMULATED, audit_costs, headline, remarks
+from reports.text.notes import refused_lines
 from reports.text.numbers import epsilon_text
-from reports.text.refusals import refused_lines
 from reports.text.words import tally
 
 if TYPE_CHECKING:

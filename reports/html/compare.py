@@ -16,6 +16,7 @@ from reports.text.audit import SIMULATED
 from reports.text.compare import KINDS, headline, rank_text, reliable_text
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
+from reports.text.notes import refused_lines
 from reports.text.numbers import (
     epsilon_text,
     number_text,
@@ -25,7 +26,6 @@ from reports.text.numbers import (
     threshold_text,
 )
 from reports.text.query import query_text
-from reports.text.refusals import refused_lines
 from reports.text.words import STANDINGS, between_text, counted, gap_text, listed
 
 if TYPE_CHECKING:

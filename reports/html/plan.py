@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reports.html.curves import Curves
 from reports.html.page import page
 from reports.html.query import blocked, panel, query_words, tally_view
+from reports.text.notes import refused_lines
 from reports.text.numbers import (
     budget_text,
     epsilon_text,
@@ -17,7 +18,6 @@ from reports.text.numbers import (
     threshold_text,
 )
 from reports.text.plan import headline
-from reports.text.refusals import refused_lines
 
 if TYPE_CHECKING:
     from reports.models.plan import PlannedQuery, PlanReport

@@ -9,8 +9,8 @@ from reports.html.budget import budget
 from reports.html.page import page
 from reports.html.pictures import Scale, band
 from reports.text.cost import cost_sentences
+from reports.text.notes import refused_lines
 from reports.text.numbers import epsilon_text, number_text
-from reports.text.refusals import refused_lines
 from reports.text.release import (
     SIMULATED,
     classes_text,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
-from reports.text.refusals import refused_lines, refused_sentence
+from reports.text.notes import refused_lines, refused_sentence
 
 if TYPE_CHECKING:
     from reports.models.refusals import QueryRefusal

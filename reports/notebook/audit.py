@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reports.html.query import WORDS, verdict_cells
 from reports.notebook.summary import Summary, Table, numbers
 from reports.text.audit import SIMULATED, headline
-from reports.text.refusals import refused_lines
+from reports.text.notes import refused_lines
 
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport

@@ -8,8 +8,8 @@ from reports.html.query import WORDS
 from reports.notebook.summary import Summary, Table, numbers
 from reports.text.audit import SIMULATED
 from reports.text.compare import SYMBOLS, cell_sign, headline, rank_text, tie_sentences
+from reports.text.notes import refused_lines
 from reports.text.numbers import percent
-from reports.text.refusals import refused_lines
 
 if TYPE_CHECKING:
     from reports.models.compare import CompareReport

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reports.notebook.summary import Summary, Table, numbers
+from reports.text.notes import refused_lines
 from reports.text.numbers import budget_text, number_text, threshold_text
 from reports.text.plan import headline
-from reports.text.refusals import refused_lines
 
 if TYPE_CHECKING:
     from reports.models.plan import PlanReport

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reports.notebook.summary import Summary, Table, numbers
+from reports.text.notes import refused_lines
 from reports.text.numbers import epsilon_text, number_text
-from reports.text.refusals import refused_lines
 from reports.text.release import (
     SIMULATED,
     difference,

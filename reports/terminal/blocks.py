@@ -9,9 +9,9 @@ from rich.text import Text
 
 from reports.terminal.chart import chart_lines
 from reports.text.escape import visible
+from reports.text.notes import refused_lines, refused_sentence
 from reports.text.numbers import threshold_text
 from reports.text.query import group_parts, query_text, verdict_words
-from reports.text.refusals import refused_lines, refused_sentence
 
 if TYPE_CHECKING:
     from reports.models.audit import QueryFacts, Verdict

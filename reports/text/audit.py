@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
+from reports.text.notes import refused_lead
 from reports.text.numbers import number_text
-from reports.text.refusals import refused_lead
 from reports.text.words import counted, tally
 
 if TYPE_CHECKING:

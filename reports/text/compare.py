@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
+from reports.text.notes import refused_lead
 from reports.text.numbers import number_text, p_value_text, percent, share_text, threshold_text
 from reports.text.query import distance_text, query_text
-from reports.text.refusals import refused_lead
 from reports.text.words import counted, listed
 
 if TYPE_CHECKING:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from reports.text.numbers import epsilon_text, number_text, share_text
 from reports.text.words import counted
+
+if TYPE_CHECKING:
+    from reports.models.refusals import QueryRefusal
 
 UNRECORDED_VERDICTS = (
     "These verdicts were paid for but could not be written to the ledger; see that it is whole "
@@ -142,3 +146,79 @@ def references_note(marginals: str, epsilon: Fraction, first: str) -> str:
         f"{marginals}: every column of the queries by itself, released at epsilon "
         f"{epsilon_text(epsilon)} in all; resampled: rows of {first} drawn anew."
     )
+
+
+_MOST_NAMED = 3
+
+
+def refused_sentence(refused: Sequence[QueryRefusal]) -> str:
+    """Number of queries that were not asked, empty if all were."""
+    number = len(refused)
+    if not number:
+        return ""
+    return f"{number:,} {'query was' if number == 1 else 'queries were'} not asked and cost nothing"
+
+
+def refused_lines(refused: Sequence[QueryRefusal]) -> Iterator[str]:
+    """Line per query that was not asked, groups of one reason together."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for each in refused:
+        alike.setdefault((each.block or each.id, each.reason), []).append(each.group or "")
+    for (name, reason), groups in alike.items():
+        yield f"{name}{_named(groups)}: {reason}"
+
+
+def _named(groups: Sequence[str]) -> str:
+    known = [group for group in groups if group]
+    if not known:
+        return ""
+    more = len(known) - _MOST_NAMED
+    return f" ({'; '.join(known[:_MOST_NAMED])}{f' and {more:,} more' if more > 0 else ''})"
+
+
+def refused_lead(refused: Sequence[QueryRefusal]) -> str:
+    """The same as the end of a paragraph."""
+    sentence = refused_sentence(refused)
+    return f" {sentence}." if sentence else ""
+
+
+# What such a note begins with.
+WARNING = "Warning: "
+
+
+def wide_tolerance(tolerance: str) -> str:
+    """Warning of a tolerance of 100 % or more."""
+    return (
+        f"tau {tolerance} admits an answer of 0 as well as one twice as large; most want a few "
+        "per cent."
+    )
+
+
+def narrow_tolerance(tolerance: str) -> str:
+    """Warning of a tolerance of less than one row of a count."""
+    return (
+        f"tau {tolerance} is less than one row of a count, so that only the very same count is "
+        "within; for a share of the answer write it in per cent, such as 5%."
+    )
+
+
+def wide_alpha(alpha: Fraction) -> str:
+    """Warning of an error probability above one half."""
+    return (
+        f"alpha {number_text(alpha)} accepts a verdict that is more often wrong than "
+        "right; 0.05 is usual."
+    )
+
+
+def large_budget(epsilon: Fraction) -> str:
+    """Warning of a budget that protects hardly anybody."""
+    return (
+        f"epsilon {epsilon_text(epsilon)} protects hardly anybody: odds about a person may "
+        "change by a factor of more than 22,000; 1 or less is usual."
+    )
+
+
+def unknown_text(column: str, text: str, tables: str, nearest: str | None) -> str:
+    """Warning of a text that a column never holds; ``text`` and ``nearest`` are quoted."""
+    hint = f"; the nearest that it holds is {nearest}" if nearest else ""
+    return f'"{column}" is never {text} in {tables}{hint}.'

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
+from reports.text.notes import refused_lead
 from reports.text.numbers import epsilon_text, number_text
-from reports.text.refusals import refused_lead
 from reports.text.words import counted
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
+from reports.text.notes import refused_lead
 from reports.text.numbers import epsilon_text, number_text, plain
 from reports.text.query import query_text
-from reports.text.refusals import refused_lead
 from reports.text.words import counted, gap_text
 
 if TYPE_CHECKING:

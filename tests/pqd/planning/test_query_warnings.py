@@ -15,7 +15,7 @@ from pqd.commands.audit import run_audit
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
-from reports.text.query_warnings import WARNING
+from reports.text.notes import WARNING
 
 Ran = tuple[int, str, str]
 COPY = pd.DataFrame(
