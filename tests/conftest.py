@@ -43,11 +43,11 @@ SURROUNDINGS = (
 # What ``make test-fast`` leaves out: whole runs, exhaustive and statistical checks.
 SLOW = (
     *("end_to_end", "privacy", "statistics", "browser"),
-    *("estimators", "test_noise"),
+    *("estimators", "range_sums", "test_noise"),
     *("test_composition", "test_ledger", "test_cache_keys"),
     *("test_shared_budget", "test_leaderboard", "test_reference_tables", "test_estimates"),
     *("test_duckdb", "test_snapping", "test_cut_points", "test_grouping", "test_schema"),
-    *("test_fuzz", "test_documents"),
+    *("test_regions", "test_range_sums", "test_fuzz", "test_startup", "test_documents"),
 )
 
 

@@ -77,6 +77,7 @@ def stays_text(quoting: Callable[[str], Report], text: str) -> None:
     assert visible(text, keep="\n") in "".join(t for where, t in page.texts if where == place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", QUOTING)
 @examples(40)
 @given(hostile)
