@@ -1,96 +1,159 @@
-"""Three floors: an import only ever points down, and noise has one door."""
+"""The house: floors of folders, imports that point down, one door for noise and one for tables."""
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FLOORS = ("deciders", "reports", "pqd")
-# What the lower floors must not know: files, SQL, the command line.
+# Highest first: a folder, or a module beside the folders, imports from floors below alone.
+# The public names of a package are a floor of their own.
+FLOORS = (
+    *("pqd.__main__", "pqd.cli", "pqd.pytest_plugin", "pqd.__init__", "pqd.api"),
+    *(
+        "pqd.commands",
+        "pqd.spec",
+        "pqd.batches",
+        "pqd.planning",
+        "pqd.execution",
+        "pqd.measurement",
+    ),
+    *("pqd.parameters", "pqd.columns", "pqd.budgets"),
+    *("pqd.accounting", "pqd.engine", "pqd.sql"),
+    *("pqd.exception_barrier", "pqd.interrupts", "pqd.paths", "pqd.progress", "pqd.errors"),
+    *("reports.__init__", "reports.github", "reports.junit", "reports.json"),
+    *("reports.notebook", "reports.html", "reports.markdown", "reports.terminal"),
+    *("reports.plots", "reports.text", "reports.models"),
+    *("deciders.__init__",),
+    *("deciders.batch.linear", "deciders.batch.range_sums", "deciders.batch"),
+    *("deciders.single", "deciders.estimators", "deciders.evaluation", "deciders"),
+)
+MOST_MODULES = 15
+# What a package must not know: files, SQL, the command line.
 FORBIDDEN = {
     "deciders": {"pqd", "reports", "duckdb", "sqlglot", "typer", "rich", "pandas", "scipy"},
     "reports": {"pqd", "duckdb", "sqlglot", "typer", "opendp"},
     "pqd": {"scipy", "tests", "samples", "benchmarks"},
 }
+# Reference candidates and stand-ins are drawn from what was released, or is public: no noise.
+SEEDED = {
+    "deciders/noise.py",
+    "deciders/evaluation/stand_ins.py",
+    "pqd/commands/reference_tables.py",
+}
+# Noise at fixed points is for the synthetic table, in the choice of a mechanism alone.
+SIMULATION = "pqd/batches/simulation.py"
+
+Source = Mapping[str, ast.Module]
 
 
-def modules(package: str) -> list[Path]:
-    found = sorted((ROOT / package).rglob("*.py"))
-    assert found
-    return found
+@pytest.fixture(scope="module")
+def house() -> dict[str, ast.Module]:
+    """The modules of the three packages, by path."""
+    paths = sorted(path for package in FORBIDDEN for path in (ROOT / package).rglob("*.py"))
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in paths}
 
 
-MODULES = [path for package in FLOORS for path in modules(package)]
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(ROOT))
-
-
-def imported(path: Path) -> Iterator[str]:
-    """Yield every module that a file imports, wherever the import stands."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Yield what a module imports, wherever the import stands; of ``from a import b`` ``a.b``."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield "." * node.level + (node.module or "")
+            assert not node.level, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def called(path: Path) -> Iterator[str]:
-    """Yield the last name of everything that a file calls."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            function = node.func
-            yield function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
+def called(tree: ast.Module) -> set[str]:
+    """Return the last name of everything that a module calls."""
+    functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return {f.attr if isinstance(f, ast.Attribute) else ast.unparse(f) for f in functions}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_point_down(path: Path) -> None:
-    floor = path.relative_to(ROOT).parts[0]
-    tops = {name.partition(".")[0] for name in imported(path)}
-    assert "" not in tops, "imports are absolute"
-    assert not tops & FORBIDDEN[floor]
+def floor_of(path: str) -> str:
+    """Return the floor on which the module of ``path`` stands."""
+    *folders, name = Path(path).with_suffix("").parts
+    if len(folders) == 1 and (name == "__init__" or folders[0] != "deciders"):
+        folders.append(name)
+    return ".".join(folders)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_noise_of_product_code_is_secure(path: Path) -> None:
-    calls = set(called(path))
-    assert "SimulatedNoise" not in calls
-    # Noise at fixed points is for the synthetic table, in the choice of a mechanism alone.
-    if path != ROOT / "pqd" / "batches" / "simulation.py":
-        assert "QuasiRandomNoise" not in calls
-    # Reference candidates and stand-ins are drawn from what was released, or is public: no noise.
-    drawn = {
-        "deciders/noise.py",
-        "deciders/evaluation/stand_ins.py",
-        "pqd/commands/reference_tables.py",
+def target_of(name: str, modules: Mapping[str, str]) -> str | None:
+    """Return the path of the module that an import names, or whose name it takes."""
+    return modules.get(name) or modules.get(name.rpartition(".")[0])
+
+
+def arrows(house: Source) -> Iterator[tuple[str, str]]:
+    """Yield each import between floors, as the paths of both modules."""
+    modules = {
+        path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in house
     }
-    if name_of(path) not in drawn:
-        assert not calls & {"default_rng", "RandomState", "seed"}
-    tops = {name.partition(".")[0] for name in imported(path)}
-    assert not tops & {"random", "secrets"}
+    for path, tree in house.items():
+        for name in imported(tree):
+            target = target_of(name, modules)
+            if target and floor_of(target) != floor_of(path):
+                yield path, target
 
 
-@pytest.mark.parametrize("path", modules("deciders") + modules("reports"), ids=name_of)
-def test_the_lower_floors_do_not_print(path: Path) -> None:
-    assert not set(called(path)) & {"input", "breakpoint"}
-    if path.parent.name == "deciders":
-        assert not set(called(path)) & {"print", "open", "read_text", "write_text", "echo"}
+def upward(house: Source, floors: Sequence[str]) -> list[str]:
+    """Return the imports that do not point down."""
+    height = {name: -number for number, name in enumerate(floors)}
+    return [
+        f"{path} imports {target}"
+        for path, target in arrows(house)
+        if height[floor_of(target)] > height[floor_of(path)]
+    ]
 
 
-@pytest.mark.parametrize("path", modules("pqd"), ids=name_of)
-def test_the_database_is_called_in_one_place(path: Path) -> None:
-    if "duckdb" in {name.partition(".")[0] for name in imported(path)}:
-        assert path.parent.name == "engine"
+def test_imports_point_down(house: Source) -> None:
+    """There is one order of all folders, so there is no circle; imports for types count too."""
+    assert {floor_of(path) for path in house} == set(FLOORS)
+    assert len(FLOORS) == len(set(FLOORS))
+    assert upward(house, FLOORS) == []
+    for path, tree in house.items():
+        tops = {name.partition(".")[0] for name in imported(tree)}
+        assert not tops & FORBIDDEN[path.partition("/")[0]], path
 
 
-def test_the_scan_sees_what_it_forbids(tmp_path: Path) -> None:
-    bad = tmp_path / "bad.py"
-    bad.write_text(
-        "def f():\n    import duckdb.x\n    from pqd import y\n    deciders.SimulatedNoise(3)\n",
-        encoding="utf-8",
+def test_no_folder_is_crowded(house: Source) -> None:
+    sizes = Counter(str(Path(path).parent) for path in house if not path.endswith("__init__.py"))
+    assert {folder for folder, size in sizes.items() if size > MOST_MODULES} == set()
+
+
+def test_noise_of_the_product_is_secure(house: Source) -> None:
+    for path, tree in house.items():
+        calls = called(tree)
+        assert "SimulatedNoise" not in calls, path
+        assert path == SIMULATION or "QuasiRandomNoise" not in calls, path
+        assert path in SEEDED or not calls & {"default_rng", "RandomState", "seed"}, path
+        assert not {name.partition(".")[0] for name in imported(tree)} & {"random", "secrets"}, path
+
+
+def test_the_lower_packages_do_not_print(house: Source) -> None:
+    for path, tree in house.items():
+        if not path.startswith("pqd/"):
+            assert not called(tree) & {"input", "breakpoint"}, path
+        if path.startswith("deciders/"):
+            assert not called(tree) & {"print", "open", "read_text", "write_text", "echo"}, path
+
+
+def test_the_database_is_called_in_one_folder(house: Source) -> None:
+    users = {
+        path
+        for path, tree in house.items()
+        for name in imported(tree)
+        if name.partition(".")[0] == "duckdb"
+    }
+    assert {str(Path(path).parent) for path in users} == {"pqd/engine"}
+
+
+def test_the_rules_see_what_they_forbid() -> None:
+    bad = ast.parse(
+        "def f():\n    import duckdb.x\n    from pqd import cli\n    d.SimulatedNoise(3)"
     )
-    assert set(imported(bad)) == {"duckdb.x", "pqd"}
-    assert "SimulatedNoise" in set(called(bad))
+    assert set(imported(bad)) == {"duckdb.x", "pqd.cli"}
+    assert called(bad) == {"SimulatedNoise"}
+    house = {"pqd/errors.py": bad, "pqd/cli/__init__.py": ast.parse("import pqd.errors")}
+    assert upward(house, FLOORS) == ["pqd/errors.py imports pqd/cli/__init__.py"]
