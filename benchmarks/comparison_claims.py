@@ -24,7 +24,7 @@ from pqd.commands.leaderboard import leaderboard
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs, quoted
+from pqd.execution import Outputs, quote_sets
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.estimates import ComparisonPlan, PlannedComparison, select_estimators
@@ -42,7 +42,7 @@ class Simulation:
         scan = ScanPlan(tuple(contest.measurement.statistic for contest in self.contests))
         bound = plan.bound
         self._histograms = bound.tables.engine.histograms(bound.private, bound.schema, scan)
-        self._quote = quoted([plan.measurements], None)
+        self._quote = quote_sets([plan.measurements], None)
         pairs = zip(self.contests, self._histograms, strict=True)
         self.answers = [_answer(contest, histogram) for contest, histogram in pairs]
         self.truth = np.array(

@@ -166,8 +166,8 @@ class Experiment:
         batch, bound = questions[0].measurement, self._bound
         if not isinstance(batch, BatchMeasurement):
             raise TypeError(batch)
-        plan = ScanPlan(batch.joint)
-        cells = self._tables.engine.cells(bound.private, bound.schema, plan)
+        plan = ScanPlan(batch.joint_statistics)
+        cells = self._tables.engine.contingency(bound.private, bound.schema, plan)
         release = partial(batch.plan.release, batch.plan.read(cells), batch.epsilon)
         found = []
         for trial in range(self._trials):

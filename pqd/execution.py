@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Outputs by measurement; not ``recorded`` if the ledger could not be written to after."""
+    """Outputs by measurement; not ``recorded`` if the ledger could not store them."""
 
     by_key: Mapping[str, Answer]
     quote: Quote
@@ -63,7 +63,7 @@ def measure(
     LostLedgerError
         The ledger was removed or replaced meanwhile: nothing is shown.
     """
-    for warning in dict.fromkeys(text for some in sets for text in some.warnings):
+    for warning in dict.fromkeys(text for each in sets for text in each.warnings):
         progress(warning)
     run = _Run(sets, accountant, progress)
     quote, reservation = run.reserve()
@@ -74,10 +74,10 @@ def measure(
         return outputs, recorded
 
     drawn, recorded = sealed(draw)
-    return Outputs({**quote.known, **run.settled(noise), **drawn}, quote, recorded)
+    return Outputs({**quote.known, **run.settled_outputs(noise), **drawn}, quote, recorded)
 
 
-def quoted(
+def quote_sets(
     sets: Sequence[MeasurementSet],
     accountant: Accountant | None,
     progress: Progress = silent,
@@ -90,11 +90,11 @@ def quoted(
     Raises
     ------
     BudgetError
-        If the budget does not reach for the whole; without an ``accountant`` that is ``budget``.
+        If the whole costs more than the budget; without an ``accountant`` that is ``budget``.
     LedgerError, RunError
         If the ledger or the private table cannot be read.
     """
-    measurements = [some.measurements for some in sets]
+    measurements = [each.measurements for each in sets]
     if accountant is None:
         return quote_of(measurements, budget) if budget else quote_of(measurements)
     table = _Run(sets, accountant, progress).recognise(accountant)
@@ -108,11 +108,11 @@ class _Run:
         self, sets: Sequence[MeasurementSet], accountant: Accountant | None, progress: Progress
     ) -> None:
         self._sets, self._accountant, self._progress = sets, accountant, progress
-        self._measurements = [some.measurements for some in sets]
+        self._measurements = [each.measurements for each in sets]
         self._versions = self._now()
 
     def _now(self) -> list[tuple[int, ...] | None]:
-        return [some.private.version() for some in self._sets]
+        return [each.private.version() for each in self._sets]
 
     def _check_unchanged(self) -> None:
         if self._versions != self._now():
@@ -121,7 +121,7 @@ class _Run:
             )
 
     def recognise(self, accountant: Accountant) -> RecognisedTable:
-        """The private table as the ledger knows it; RunError if it changed meanwhile."""
+        """Private table as the ledger knows it; RunError if it changed meanwhile."""
         first = self._sets[0]
         table = accountant.recognise(first.engine, first.private, self._progress)
         # Else its digest and its content could be of two tables.
@@ -129,32 +129,32 @@ class _Run:
         return table
 
     def reserve(self) -> tuple[Quote, Reservation | None]:
-        """Charge for what must be drawn."""
+        """Quote, and the reservation for what must be drawn; None without one."""
         if self._accountant is None:
             return quote_of(self._measurements), None
         table = self.recognise(self._accountant)
         return self._accountant.reserve(table, self._measurements, self._progress)
 
     def draw(self, quote: Quote, noise: Noise) -> dict[str, Answer]:
-        """Read the private table and draw what is new."""
+        """Outputs that are new, drawn from the private table."""
         self._progress(stages.READING_PRIVATE)
         key = self._accountant.sample_key if self._accountant else b""
         counts = {
             name: histogram
-            for some in self._sets
-            for name, histogram in _scanned(some, quote, key).items()
+            for each in self._sets
+            for name, histogram in _scan(each, quote, key).items()
         }
         self._check_unchanged()
-        new = {m.cache_key: m for some in self._measurements for m in some if _is_new(m, quote)}
+        new = {m.cache_key: m for each in self._measurements for m in each if _is_new(m, quote)}
         outputs: dict[str, Answer] = {}
         for number, name in enumerate(quote.new):
             self._progress(stages.MEASURING, number, len(quote.new))
             outputs[name] = new[name].run(counts[name], noise)
         return outputs
 
-    def settled(self, noise: Noise) -> dict[str, Answer]:
+    def settled_outputs(self, noise: Noise) -> dict[str, Answer]:
         """Outputs that every table has alike: no data, no noise, no cost."""
-        every = (measurement for some in self._measurements for measurement in some)
+        every = (measurement for each in self._measurements for measurement in each)
         return {m.cache_key: m.run(EMPTY, noise) for m in every if m.settled}
 
 
@@ -162,22 +162,22 @@ def _is_new(measurement: Measurement[Any], quote: Quote) -> bool:
     return quote.new.get(measurement.cache_key) is measurement
 
 
-def _scanned(
-    some: MeasurementSet, quote: Quote, key: bytes
+def _scan(
+    each: MeasurementSet, quote: Quote, key: bytes
 ) -> dict[str, Histogram | ContingencyTable]:
-    """What each new measurement is drawn from.
+    """Histogram or contingency table of each new measurement, by cache key.
 
-    The histograms take one scan of the private table, the contingency table of a batch one each.
+    All histograms take one scan of the private table, each contingency table takes one more.
     """
     counts: dict[str, Histogram | ContingencyTable] = {}
-    new = {m.cache_key: m for m in some.measurements if _is_new(m, quote)}
+    new = {m.cache_key: m for m in each.measurements if _is_new(m, quote)}
     for name, measurement in new.items():
-        if measurement.joint:
-            plan = ScanPlan(measurement.joint, some.unit, key)
-            counts[name] = some.engine.cells(some.private, some.schema, plan)
-    single = {name: m for name, m in new.items() if not m.joint}
+        if measurement.joint_statistics:
+            plan = ScanPlan(measurement.joint_statistics, each.unit, key)
+            counts[name] = each.engine.contingency(each.private, each.schema, plan)
+    single = {name: m for name, m in new.items() if not m.joint_statistics}
     if single:
-        plan = ScanPlan(tuple(m.statistic for m in single.values()), some.unit, key)
-        histograms = some.engine.histograms(some.private, some.schema, plan)
+        plan = ScanPlan(tuple(m.statistic for m in single.values()), each.unit, key)
+        histograms = each.engine.histograms(each.private, each.schema, plan)
         counts.update(zip(single, histograms, strict=True))
     return counts

@@ -1,4 +1,4 @@
-"""Measurement: what is drawn from the private table under a budget, charged for, and cached."""
+"""Measurement: one run of a mechanism on the private table, charged for and cached."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Measurement(ABC, Generic[Output]):
     statistic
         What the engine must count.
     kinds
-        The columns that are read, with their kinds.
+        The columns that it reads, with their kinds.
     unit
         The privacy unit, None where one row is one person.
     epsilon
@@ -80,7 +80,7 @@ class Measurement(ABC, Generic[Output]):
         return False
 
     @property
-    def joint(self) -> tuple[Statistic, ...]:
+    def joint_statistics(self) -> tuple[Statistic, ...]:
         """Statistics whose rows are counted in one contingency table; none: a histogram."""
         return ()
 
@@ -107,7 +107,7 @@ class Measurement(ABC, Generic[Output]):
 
     @cached_property
     def cost(self) -> Fraction:
-        """Budget that it costs by itself: epsilon per row of a person that counts.
+        """Cost by itself: epsilon per row of a person that counts.
 
         A person who counts once, or by one total, changes the histogram as one row does; one who
         counts by ``max_rows`` rows changes it by that many (group privacy).
@@ -139,13 +139,13 @@ class Measurement(ABC, Generic[Output]):
 
     @cached_property
     def cache_key(self) -> str:
-        """Ledger cache key: SHA-256 of all that the output is a function of, but table and chance.
+        """Ledger cache key: SHA-256 of all that the output depends on, but table and noise.
 
         A synthetic table takes part through tolerance interval, bounds and kinds alone: another
         one that leads to the same measurement has the same key.
         """
         unit, predicate = self.unit, self.statistic.predicate
-        return self.keyed(
+        return self.key_of(
             {
                 "rows": canonical(predicate) if predicate else None,
                 "aggregate": self.query.aggregate,
@@ -153,7 +153,7 @@ class Measurement(ABC, Generic[Output]):
             }
         )
 
-    def keyed(self, selection: Mapping[str, Any]) -> str:
+    def key_of(self, selection: Mapping[str, Any]) -> str:
         """Cache key of a ``selection`` of rows: with measure, kinds, epsilon and mechanism."""
         measure = self.statistic.measure
         facts: dict[str, Any] = {
@@ -162,8 +162,8 @@ class Measurement(ABC, Generic[Output]):
             "epsilon": self.epsilon,
             "mechanism": self.parameters(),
         }
-        if measure and measure.fences:
-            facts["fences"] = measure.fences.facts
+        if measure and measure.cut_points:
+            facts["fences"] = measure.cut_points.facts
         return digest({**selection, **facts})
 
 
@@ -182,7 +182,7 @@ class MeasurementSet:
     unit
         The privacy unit.
     measurements
-        In the order of the queries; one may stand there twice.
+        In the order of the queries; one may be there twice.
     warnings
         Remarks to show before anything is spent.
     """

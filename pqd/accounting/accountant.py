@@ -1,4 +1,4 @@
-"""Accountant: what a run costs, whether the budget reaches for it, and that it is charged first.
+"""Accountant: quotes what a run costs, checks the budget, and charges before anything is drawn.
 
 The order is the promise: a charge is on the disk before anything that it pays for is drawn, and
 nothing is drawn twice for one measurement.
@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, fitting
+from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
 from pqd.accounting.composition import Charge, price
-from pqd.accounting.disjoint_groups import Cost, Group, grouped
+from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.ledger import Ledger
 from pqd.errors import LedgerError
 from pqd.exception_barrier import sealed
@@ -60,7 +60,7 @@ Sets = Sequence[Sequence[Chargeable]]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Price of a run: what is drawn anew and composed how, and what is replayed, by cache key."""
+    """Quote of a run: new measurements and known answers by cache key, groups, and the charge."""
 
     new: Mapping[str, Chargeable]
     groups: tuple[Group, ...]
@@ -85,14 +85,14 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     BudgetError
         If ``budget`` does not reach for the whole.
     """
-    return _quote(sets, {}, lambda groups: fitting(partial(price, groups), budget))
+    return _quote(sets, {}, lambda groups: charge_within(partial(price, groups), budget))
 
 
 class Accountant:
-    """Keeper of the budget: a ledger, the caller's own limit, and whether to pay again."""
+    """Accountant of one ledger, with the caller's limit; ``fresh`` pays again for known answers."""
 
     def __init__(self, path: Path, budget: Budget = NO_LIMIT, *, fresh: bool = False) -> None:
-        """Touch nothing: the file is opened, or made, when it is first needed."""
+        """Open no file yet: that happens when it is first needed."""
         self.path, self.budget, self.fresh = path, budget, fresh
 
     def exists(self) -> bool:
@@ -120,19 +120,19 @@ class Accountant:
     def recognise(
         self, engine: DuckDBEngine, private: Table, progress: Progress = silent
     ) -> RecognisedTable:
-        """Recognise the private table; a file that was charged before is not read by rows."""
+        """Private table as the ledger knows it; a file charged before is not read by rows."""
         progress(stages.RECOGNISING)
         ledger = self.ledger
 
-        def recognised() -> RecognisedTable:
-            file = ledger.keyed(private.digest())
-            fingerprint = ledger.of_file(file)
+        def recognition() -> RecognisedTable:
+            file = ledger.keyed_digest(private.digest())
+            fingerprint = ledger.fingerprint_of_file(file)
             if fingerprint is None:
                 content = engine.content(private, ledger.key("rows"))
                 fingerprint = ledger.fingerprint(content)
             return RecognisedTable(private.label, fingerprint, file)
 
-        return sealed(recognised)
+        return sealed(recognition)
 
     def quote(self, table: RecognisedTable, sets: Sets, after: Charge | None = None) -> Quote:
         """Quote of what ``sets`` would cost now, or once ``after`` is spent; nothing is spent.
@@ -144,7 +144,7 @@ class Accountant:
         """
 
         def charge(groups: Sequence[Group]) -> Charge:
-            return self.ledger.affords(
+            return self.ledger.check_budget(
                 table.fingerprint, partial(price, groups), self.budget, after
             )
 
@@ -154,32 +154,32 @@ class Accountant:
     def reserve(
         self, table: RecognisedTable, sets: Sets, progress: Progress = silent
     ) -> tuple[Quote, Reservation | None]:
-        """Charge for all that must be drawn; what another process draws just now is waited for.
+        """Reservation for all that must be drawn, after other processes that draw the same.
 
         Raises
         ------
         BudgetError, LedgerError
             Nothing was spent.
         """
-        keys = {measurement.cache_key for some in sets for measurement in some}
+        keys = {measurement.cache_key for measurements in sets for measurement in measurements}
         deadline = time.monotonic() + _PATIENCE
         while True:
-            if not self.fresh and self.ledger.awaits(table.fingerprint, keys):
+            if not self.fresh and self.ledger.pending_elsewhere(table.fingerprint, keys):
                 if time.monotonic() < deadline:
                     progress(stages.WAITING)
                     time.sleep(_PAUSE)
                     self.ledger.refresh()
                     continue
-                self.ledger.give_up(table.fingerprint)
+                self.ledger.clear_pending(table.fingerprint)
             quote = self.quote(table, sets)
             if not quote.new:
                 return quote, None
-            reserved = self._reserved(table, quote)
-            if reserved is not None:
-                reservation, charge = reserved
+            charged = self._reserve(table, quote)
+            if charged is not None:
+                reservation, charge = charged
                 return replace(quote, charge=charge), reservation
 
-    def _reserved(self, table: RecognisedTable, quote: Quote) -> tuple[Reservation, Charge] | None:
+    def _reserve(self, table: RecognisedTable, quote: Quote) -> tuple[Reservation, Charge] | None:
         return self.ledger.reserve(
             table.fingerprint,
             table.label,
@@ -191,7 +191,7 @@ class Accountant:
         )
 
     def record(self, outputs: Mapping[str, Answer], reservation: Reservation) -> bool:
-        """Store what a charge has bought, and say whether that worked.
+        """Store the outputs that a charge has paid for; False if they could not be stored.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class Accountant:
         except LedgerError:
             # Paid for, so shown all the same; measured again, it costs again.
             recorded = False
-        self.ledger.check_there()
+        self.ledger.check_in_place()
         return recorded
 
 
@@ -219,11 +219,11 @@ def _quote(
         for measurement in measurements:
             key = measurement.cache_key
             if key in costs:
-                costs[key] = costs[key].also(measurement.composition_cost)
+                costs[key] = costs[key].with_blocks_of(measurement.composition_cost)
             elif key not in known and key not in new and not measurement.settled:
                 new[key] = measurement
                 costs[key] = measurement.composition_cost
-        groups.extend(grouped(list(costs.values())))
+        groups.extend(composition_groups(list(costs.values())))
     keys = {measurement.cache_key for measurements in sets for measurement in measurements}
     replayed = {key: known[key] for key in keys & known.keys()}
     return Quote(new, tuple(groups), charge(groups), replayed)

@@ -1,4 +1,4 @@
-"""What a ledger's entries add up to: per table its limit, what was spent, and what it bought."""
+"""Accounts: per private table its limit, what was spent, and the stored answers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that may ever be spent on one table, None where there is no limit."""
+    """Budget of one table: the most that may ever be spent, None where there is no limit."""
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
 
     def least(self, other: Budget) -> Budget:
-        """Return what both allow."""
+        """Tighter of two budgets, in epsilon and in delta."""
         return Budget(_least(self.epsilon, other.epsilon), _least(self.delta, other.delta))
 
 
@@ -40,7 +40,7 @@ NO_LIMIT = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A charge that is on the disk: its number in the chain, and its table's in the ledger."""
+    """Charge that is on the disk: its number in the chain, and its table's in the ledger."""
 
     charge: int
     table: int
@@ -48,30 +48,30 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One charge: when, how much, and the ids of the questions that it paid for.
+    """Run of an account: its time, its charge, and the ids of the queries that it paid for.
 
     ``unit`` is the column whose values were people, None where rows were.
     """
 
     time: str
     charge: Charge
-    questions: tuple[str, ...]
+    queries: tuple[str, ...]
     unit: str | None = None
 
 
 class Owner(NamedTuple):
-    """The process that pays for a question."""
+    """Process that has paid for a measurement."""
 
     host: str
     process: int
 
     @classmethod
     def here(cls) -> Owner:
-        """Return this process."""
+        """Owner that is this process."""
         return cls(socket.gethostname(), os.getpid())
 
-    def at_work(self) -> bool:
-        """Say whether it is another process of this machine that still runs."""
+    def is_running(self) -> bool:
+        """Whether it is another process of this machine that still runs."""
         host, process = self.here()
         if self.host != host or self.process == process or os.name != "posix":
             return False
@@ -86,10 +86,10 @@ class Owner(NamedTuple):
 
 @dataclass(slots=True)
 class Account:
-    """What the ledger knows of one table.
+    """Account of one private table.
 
-    ``files`` are keyed digests of files that hold it.  ``answers`` are by question key; ``pending``
-    are questions that were paid for and not answered yet, with the process that does, or did, so.
+    ``files`` are keyed digests of files that hold it.  ``answers`` are by cache key; ``pending``
+    are cache keys that were paid for and have no answer yet, with the process that paid.
     """
 
     number: int
@@ -106,7 +106,7 @@ class Account:
 
 
 class Accounts:
-    """Every account, and the limit that holds for each."""
+    """Accounts of a ledger, and the limit that holds for each."""
 
     def __init__(self) -> None:
         """Begin without an entry."""
@@ -114,11 +114,11 @@ class Accounts:
         self.limit = NO_LIMIT
 
     def account(self, fingerprint: str) -> Account | None:
-        """Return the table with this fingerprint, None if it was never charged."""
+        """Account of the table with this fingerprint, None if it was never charged."""
         return next((a for a in self.accounts if a.fingerprint == fingerprint), None)
 
     def apply(self, body: Body) -> None:
-        """Take one entry into account; KeyError, ValueError and their like if it makes no sense."""
+        """Add one entry; KeyError, ValueError and their like if it makes no sense."""
         match body["kind"]:
             case "table":
                 opened = body["table"], body["fingerprint"], body["label"], body["time"]
@@ -127,8 +127,8 @@ class Accounts:
                 self._charge(self._numbered(body), body)
             case "answers":
                 account = self._numbered(body)
-                for key, a in body["answers"].items():
-                    account.answers[key] = decode(a)
+                for key, answer in body["answers"].items():
+                    account.answers[key] = decode(answer)
                     account.pending.pop(key, None)
             case "limit":
                 limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
@@ -156,12 +156,12 @@ class Accounts:
         account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
 
 
-def unit_of(questions: Iterable[Body]) -> str | None:
-    """Return the column whose values are people in a run, None where rows are."""
-    return next((str(facts["unit"]) for facts in questions if facts.get("unit")), None)
+def unit_of(measurements: Iterable[Body]) -> str | None:
+    """Column whose values are people in a run, None where rows are."""
+    return next((str(facts["unit"]) for facts in measurements if facts.get("unit")), None)
 
 
-def check_unit(account: Account | None, questions: Iterable[Body]) -> None:
+def check_unit(account: Account | None, measurements: Iterable[Body]) -> None:
     """Refuse a run whose people are not those of the account: such epsilons do not add up.
 
     Raises
@@ -171,19 +171,20 @@ def check_unit(account: Account | None, questions: Iterable[Body]) -> None:
     """
     if account is None or not account.runs:
         return
-    before, now = account.runs[-1].unit, unit_of(questions)
+    before, now = account.runs[-1].unit, unit_of(measurements)
     if (before or "").lower() != (now or "").lower():
-        was, wanted = (f'per "{unit}"' if unit else "per row" for unit in (before, now))
+        earlier, current = (f'per "{unit}"' if unit else "per row" for unit in (before, now))
         raise BudgetError(
-            f"what was spent on this table protects {was}, and this run would protect {wanted}: "
-            f"the two do not add up. Nothing was spent. Ask {was}, or keep another ledger"
+            f"what was spent on this table protects {earlier}, and this run would protect "
+            f"{current}: the two do not add up. Nothing was spent. Ask {earlier}, or keep another "
+            "ledger"
         )
 
 
-def fitting(
+def charge_within(
     price: Callable[[Fraction], Charge], allowed: Budget, spent: Budget = NO_LIMIT, where: str = ""
 ) -> Charge:
-    """Return the charge, ``price`` of the delta that is left.
+    """Charge, ``price`` of the delta that is left, if it fits into the budget.
 
     Raises
     ------
@@ -191,15 +192,15 @@ def fitting(
         If it does not fit into what is left; the message gives all the figures.
     """
     nothing = Fraction(0)
-    gone = spent.epsilon or nothing
+    earlier = spent.epsilon or nothing
     charge = price((allowed.delta or nothing) - (spent.delta or nothing))
-    if allowed.epsilon is None or charge.epsilon + gone <= allowed.epsilon or not charge.epsilon:
+    if allowed.epsilon is None or charge.epsilon + earlier <= allowed.epsilon or not charge.epsilon:
         return charge
-    left = max(allowed.epsilon - gone, nothing)
-    needs, most, done, rest = map(epsilon_text, (charge.epsilon, allowed.epsilon, gone, left))
+    left = max(allowed.epsilon - earlier, nothing)
+    needs, most, done, rest = map(epsilon_text, (charge.epsilon, allowed.epsilon, earlier, left))
     raise BudgetError(
         f"this run needs epsilon {needs}; of {most} for this table {done} are spent and {rest} "
-        f"left{where}. Nothing was spent. Ask fewer questions, lower their epsilon, or raise the "
+        f"left{where}. Nothing was spent. Ask fewer queries, lower their epsilon, or raise the "
         "budget if that is yours to decide"
     )
 

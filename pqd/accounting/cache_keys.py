@@ -1,9 +1,9 @@
-"""What tells one question from another, as a hash: the key under which a ledger keeps its answer.
+"""Cache keys: the hash under which a ledger keeps the answer of a measurement.
 
-Two questions with one key would be given one answer, and one question with two keys would be paid
-for twice.  So a key is made of names and exact values alone, all of them listed here and in
-``Measurement.key``: no class, no order of fields and no printed form takes part, and one that is
-renamed changes no key.  A mechanism that is changed so that it answers otherwise needs a new id.
+Two measurements with one key would be given one answer, and one measurement with two keys would be
+paid for twice.  So a key is made of names and exact values alone, all of them listed here and in
+``Measurement.cache_key``: no class, no order of fields and no printed form takes part, and one that
+is renamed changes no key.  A mechanism that is changed so that it answers otherwise needs a new id.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ESTIMATORS: Mapping[str, Names] = {
     "exponential": ("aggregate", *_LATTICE, "p"),
     "split": ("intervals",),
 }
-# Beside the queries of the batch, which the key has as they are asked.
+# Beside the queries of the batch, which the key holds as selections of rows.
 BATCHES: Mapping[str, Names] = {
     "workload": ("most", "top"),
     "identity": (),
@@ -66,7 +66,7 @@ BATCHES: Mapping[str, Names] = {
     "normalization": ("size_share",),
     "global_truncation": ("base", "size_share", "radius_share"),
 }
-# Of the multiplicative weights that some of them hold.
+# Of the multiplicative weights that some of them use.
 WEIGHTS: Names = ("rounds", "replays")
 RANGE_SUMS: Names = ("sqm", "identity", "workload", "timm", "tamm")
 TRUNCATIONS: Mapping[str, Names] = {
@@ -77,13 +77,15 @@ TRUNCATIONS: Mapping[str, Names] = {
 
 
 def digest(facts: Mapping[str, Any]) -> str:
-    """Return the key of what is asked: numbers, texts, lists and mappings of these."""
-    text = json.dumps(written(facts), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """SHA-256, in hexadecimal, of facts made of numbers, texts, lists and mappings of these."""
+    text = json.dumps(
+        canonical_value(facts), sort_keys=True, separators=(",", ":"), allow_nan=False
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def written(value: object) -> Any:  # noqa: ANN401 - JSON
-    """Return a value as a key has it: exact, and none by its printed form; else TypeError."""
+def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
+    """Value as a key holds it, exact and never by its printed form; TypeError for another type."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -94,39 +96,39 @@ def written(value: object) -> Any:  # noqa: ANN401 - JSON
         case Lattice():
             return [str(value.lower), str(value.upper), str(value.step)]
         case tuple() | list():
-            return [written(part) for part in value]
+            return [canonical_value(part) for part in value]
         case Mapping():
-            return {str(name): written(part) for name, part in value.items()}
+            return {str(name): canonical_value(part) for name, part in value.items()}
         case _:
             raise TypeError(type(value).__name__)
 
 
 def of_decider(decider: Decider) -> dict[str, Any]:
-    """Return what a decision is a function of, beside table, interval and epsilon."""
+    """Parameters of a decision, beside table, interval and epsilon."""
     return _named(decider, DECIDERS)
 
 
 def of_estimator(estimator: Estimator | SplitMargins) -> dict[str, Any]:
-    """Return what a release is a function of, beside table and epsilon."""
-    found = _named(estimator, ESTIMATORS)
+    """Parameters of an estimate, beside table and epsilon."""
+    parameters = _named(estimator, ESTIMATORS)
     decider = getattr(estimator, "decider", None)
-    return found if decider is None else {**found, "decider": of_decider(decider)}
+    return parameters if decider is None else {**parameters, "decider": of_decider(decider)}
 
 
 def of_direct(plan: object) -> dict[str, Any]:
-    """Return what answers that are counted query by query are a function of, beside epsilon."""
+    """Parameters of answers that are counted query by query, beside epsilon."""
     return _named(plan, BATCHES)
 
 
 def of_batch(mechanism: LinearMechanism, universe: Universe) -> dict[str, Any]:
-    """Return what the answers to a batch are a function of, beside its queries and epsilon."""
-    found = {**_named(mechanism, BATCHES), "universe": universe.id}
+    """Parameters of the answers to a batch, beside its queries and epsilon."""
+    parameters = {**_named(mechanism, BATCHES), "universe": universe.id}
     weights = getattr(mechanism, "weights", None)
-    return found if weights is None else {**found, "weights": _fields(weights, WEIGHTS)}
+    return parameters if weights is None else {**parameters, "weights": _fields(weights, WEIGHTS)}
 
 
 def of_range_sums(mechanism: RangeSumMechanism) -> dict[str, Any]:
-    """Return what the answers to range sums are a function of, beside the lattice and epsilon."""
+    """Parameters of the answers to range sums, beside the lattice and epsilon."""
     workload = mechanism.workload
     return {
         **_named(mechanism, dict.fromkeys(RANGE_SUMS, ())),
@@ -140,5 +142,5 @@ def _named(mechanism: Any, known: Mapping[str, Names]) -> dict[str, Any]:  # noq
     return {"id": mechanism.id, **_fields(mechanism, known[mechanism.id])}
 
 
-def _fields(holder: object, names: Names) -> dict[str, Any]:
-    return {name: written(getattr(holder, name)) for name in names}
+def _fields(mechanism: object, names: Names) -> dict[str, Any]:
+    return {name: canonical_value(getattr(mechanism, name)) for name in names}

@@ -1,7 +1,7 @@
-"""What a run costs: how the budgets of its questions add up.
+"""Composition: how the budgets of the measurements of a run add up.
 
 * **Sequential** (Dwork et al. 2006): epsilons add up.
-* **Parallel** (McSherry 2009, Theorem 4): questions whose predicates no row can satisfy two at once
+* **Parallel** (McSherry 2009, Theorem 4): queries of which no row can match two
   read disjoint parts of the table, and one row is in at most one of them, so together they cost the
   largest of their epsilons.  ``pqd.sql.regions`` proves it per pair; groups are then added up.
 * **Optimal** (Kairouz, Oh and Viswanath 2015, by privacy loss distributions of the dp-accounting
@@ -31,7 +31,7 @@ _DIGITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one run costs, exactly, and the rule by which its parts were composed."""
+    """Charge of one run, exact, and the rule by which its parts were composed."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -39,7 +39,7 @@ class Charge:
 
 
 def price(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge:
-    """Return what ``groups`` cost; half of ``delta_left`` is used if that lowers epsilon.
+    """Charge of ``groups``; half of ``delta_left`` is used if that lowers epsilon.
 
     Half, so that later runs of a changed workload can gain by a delta too.
     """
@@ -56,7 +56,7 @@ def price(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge
 
 
 def optimal(epsilons: Sequence[Fraction], delta: Fraction) -> Fraction:
-    """Return an epsilon at which pure mechanisms of ``epsilons`` together are (epsilon, delta)-DP.
+    """Epsilon at which pure mechanisms of ``epsilons`` together are (epsilon, delta)-DP.
 
     An upper bound: losses are rounded up to a grid, the result to 5 digits, and a part of delta
     is kept back for the rounding of doubles.  The plain sum where delta is below 1e-9.
@@ -78,9 +78,9 @@ def optimal(epsilons: Sequence[Fraction], delta: Fraction) -> Fraction:
         composed = many if composed is None else composed.compose(many)
     if composed is None:
         return Fraction(0)
-    found = composed.get_epsilon_for_delta(float(delta * (1 - _KEPT_BACK)))
+    bound = composed.get_epsilon_for_delta(float(delta * (1 - _KEPT_BACK)))
     total = sum(epsilons, Fraction(0))
-    if not 0 < found < math.inf:
-        return total if found else Fraction(0)
-    place = Fraction(10) ** (_DIGITS - math.ceil(math.log10(found)))
-    return min(total, math.ceil(Fraction(found) * place) / place)
+    if not 0 < bound < math.inf:
+        return total if bound else Fraction(0)
+    place = Fraction(10) ** (_DIGITS - math.ceil(math.log10(bound)))
+    return min(total, math.ceil(Fraction(bound) * place) / place)

@@ -1,4 +1,4 @@
-"""Groups of disjoint queries, which are charged once (McSherry 2009, Theorem 4)."""
+"""Composition groups: pairwise disjoint queries, charged once (McSherry 2009, Theorem 4)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from pqd.sql.regions import Region, describe, separating
 from pqd.sql.value_sets import ValueSet, disjoint, union
 
-# Groups up to this size are also held pair by pair, which takes time with the square of it.
+# Groups up to this size are also compared pair by pair, which takes time with the square of it.
 _MOST_PAIRED = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one question costs by itself; ``region`` is None where rows do not bound its share.
+    """Cost of one measurement by itself; ``region`` is None where rows do not bound its share.
 
     Only those of one ``composition_group`` are put into one group, where a share was set by that.
-    ``blocks`` are the GROUP BYs and the bins that ask it.
+    ``blocks`` are the GROUP BYs and the bins that it is a part of.
     """
 
     name: str
@@ -28,21 +28,20 @@ class Cost:
     composition_group: str = ""
     blocks: frozenset[str] = frozenset()
 
-    def within(self, group: str) -> Cost:
-        """Return the same, to be grouped with others of one composition group alone."""
+    def in_composition_group(self, group: str) -> Cost:
+        """The same cost, to be grouped with others of this composition group alone."""
         return replace(self, composition_group=group)
 
-    def also(self, other: Cost) -> Cost:
-        """Return the same question asked by the blocks of ``other`` too."""
+    def with_blocks_of(self, other: Cost) -> Cost:
+        """The same cost, a part of the blocks of ``other`` too."""
         return replace(self, blocks=self.blocks | other.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Questions that no row can take part in two of; ``epsilon`` is the largest of theirs.
+    """Composition group: queries of which no row can match two; ``epsilon`` is their largest.
 
-    ``columns`` are those by which every two of them are told apart, empty where pairs differ in
-    that.
+    ``columns`` are those that separate every two of them, empty where pairs differ in that.
     """
 
     costs: tuple[Cost, ...]
@@ -50,16 +49,16 @@ class Group:
 
     @property
     def epsilon(self) -> Fraction:
-        """What they cost together."""
+        """Cost of the whole group."""
         return max(cost.epsilon for cost in self.costs)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names."""
+        """Names of the queries."""
         return tuple(cost.name for cost in self.costs)
 
     def proof(self) -> tuple[str, ...]:
-        """Return what each admits on the columns that tell them apart, else a line per pair."""
+        """Values that each admits on the columns that separate them, else a line per pair."""
         if len(self.costs) < 2:
             return ()
         if self.columns:
@@ -77,15 +76,15 @@ def _described(columns: Sequence[str], region: Region | None) -> str:
     return ", ".join(describe(column, region or {}) for column in columns)
 
 
-# Columns on which each member admits one value, with the type of those values.
+# Columns on which each query admits one value, with the type of those values.
 Singles = dict[str, object]
 
 
 class _GrowingGroup:
-    """A group in the making, which takes what it can prove disjoint from every member.
+    """Composition group that grows by queries that it can prove disjoint from all it has.
 
-    Three proofs, the quick ones first: a column on which the newcomer is apart from the union of
-    all members; columns on which each member is one value, and the newcomer's are a new
+    Three proofs, the quick ones first: a column on which the new query is disjoint from the union
+    of all others; columns on which each query admits one value, and the new one's are a new
     combination; a column per pair.
     """
 
@@ -98,8 +97,8 @@ class _GrowingGroup:
         }
         self._combinations = {_combination(region, self._singles)}
 
-    def takes(self, cost: Cost) -> bool:
-        """Take ``cost`` if it is disjoint from every member."""
+    def add(self, cost: Cost) -> bool:
+        """Add ``cost`` if it is disjoint from all others; False if it is not."""
         region, first = cost.region, self.costs[0]
         if cost.composition_group != first.composition_group:
             return False
@@ -118,20 +117,22 @@ class _GrowingGroup:
         return True
 
     def _combined(self, region: Region) -> tuple[Singles, set[tuple[ValueSet, ...]]]:
-        """Return the combinations of values with those of ``region``; none if two are alike."""
-        kept: Singles = {}
+        """Combinations of values with those of ``region``; none if two are the same."""
+        singles: Singles = {}
         for column, kind in self._singles.items():
             other = region[column].single if column in region else False
             # NULL, whose type is None, is of every type.
             if other is not False and (kind is None or other in {kind, None}):
-                kept[column] = other if kind is None else kind
-        if not kept or not self._combinations:
+                singles[column] = other if kind is None else kind
+        if not singles or not self._combinations:
             return {}, set()
         known = self._combinations
-        if len(kept) < len(self._singles):
-            known = {_combination(c.region or {}, kept) for c in self.costs}
-        made = {*known, _combination(region, kept)}
-        return (kept, made) if len(made) == len(self.costs) + 1 else ({}, set())
+        if len(singles) < len(self._singles):
+            known = {_combination(c.region or {}, singles) for c in self.costs}
+        combinations = {*known, _combination(region, singles)}
+        if len(combinations) <= len(self.costs):
+            return {}, set()
+        return singles, combinations
 
     def _paired(self, region: Region) -> bool:
         if len(self.costs) >= _MOST_PAIRED:
@@ -139,7 +140,7 @@ class _GrowingGroup:
         return all(separating(region, cost.region or {}) for cost in self.costs)
 
     def group(self, order: Mapping[str, int]) -> Group:
-        """Return the group, its members in the order of the queries."""
+        """The group, its costs in the order of the queries."""
         costs = tuple(sorted(self.costs, key=lambda cost: order[cost.name]))
         if self._unions:
             return Group(costs, (min(self._unions),))
@@ -150,25 +151,25 @@ def _combination(region: Region, columns: Iterable[str]) -> tuple[ValueSet, ...]
     return tuple(region[column] for column in sorted(columns))
 
 
-def grouped(costs: Sequence[Cost]) -> tuple[Group, ...]:
-    """Gather questions into groups of pairwise disjoint ones, each into the first that fits.
+def composition_groups(costs: Sequence[Cost]) -> tuple[Group, ...]:
+    """Composition groups of queries: each query joins the first group that it is disjoint from.
 
-    The dearest go first, of these the blocks (GROUP BY or bins) one after the other, then all
-    others.  What a block has left when it meets the groups of those before it is one group more,
-    so n blocks and m others of one price make at most n + m.  The fewest groups are a colouring
+    The largest costs go first, of these the blocks (GROUP BY or bins) one after the other, then
+    all others.  Queries of a block that fit into no earlier group make one group more, so n blocks
+    and m others of one cost make at most n + m.  The fewest groups are a colouring
     problem.  The order is one of the rows that are read: not of names, keys, budgets or queries.
     """
-    made: list[_GrowingGroup] = []
+    growing: list[_GrowingGroup] = []
     for cost in _ordered(costs):
-        if not any(gathering.takes(cost) for gathering in made):
-            made.append(_GrowingGroup(cost))
+        if not any(group.add(cost) for group in growing):
+            growing.append(_GrowingGroup(cost))
     order = {cost.name: number for number, cost in enumerate(costs)}
-    groups = (gathering.group(order) for gathering in made)
+    groups = (group.group(order) for group in growing)
     return tuple(sorted(groups, key=lambda group: order[group.names[0]]))
 
 
 def _ordered(costs: Iterable[Cost]) -> list[Cost]:
-    """Return the dearest first, of these blocks, each whole, then by the rows that they read."""
+    """Costs, the largest first, of these blocks, each whole, then by the rows that they read."""
     by_rows = sorted(costs, key=_rows_key)
     blocks: dict[str, list[tuple[Any, ...]]] = {}
     for cost in by_rows:
@@ -183,7 +184,7 @@ def _ordered(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def _rows_key(cost: Cost) -> tuple[Any, ...]:
-    """Return what sorts regions: on few columns first, as few fit beside them; by where they begin.
+    """Sort key of a region: few columns first, as few fit into their groups; then where it begins.
 
     First-fit in the order of where intervals of one column begin makes the fewest groups of them.
     """

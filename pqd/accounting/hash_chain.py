@@ -1,4 +1,4 @@
-"""An append-only log in one SQLite file, every entry bound to all before it by a hash.
+"""Hash chain: an append-only log in one SQLite file, each entry bound to those before by a hash.
 
 Entries are JSON texts.  Entry ``n`` carries ``hash_n = SHA-256(hash_{n-1} || body_n)``, where
 ``hash_0`` commits to the secret key, so an entry that was edited, left out or reordered
@@ -43,7 +43,7 @@ COMMIT;
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry, as stored: its number from 1, its text, and the hash up to it."""
+    """Entry as it is stored: its number from 1, its text, and the hash up to it."""
 
     number: int
     text: str
@@ -55,8 +55,8 @@ class Entry:
         return dict(json.loads(self.text))
 
 
-class Chain:
-    """The log of one file; safe for any number of processes at once.
+class HashChain:
+    """Hash chain in one file; safe for any number of processes at once.
 
     ``wait`` is how many seconds to wait for another process that is writing.
     """
@@ -75,16 +75,16 @@ class Chain:
         # Of the file that was opened; and whether what is written was charged before.
         self._file: tuple[int, int] | None = None
         self.charged = False
-        with self._explained("read"):
+        with self._translated("read"):
             present = path.exists()
             if present and not path.is_file():
-                raise LedgerError(self._told("is no file; name another place with --ledger"))
+                raise LedgerError(self._message("is no file; name another place with --ledger"))
         if not present:
             self._create()
-        with self._explained("read"):
+        with self._translated("read"):
             # A file that is empty is one that was cut off: a log is never made that way.
             if not path.stat().st_size:
-                raise LedgerError(self._told("is empty: it was cut off; restore it from a copy"))
+                raise LedgerError(self._message("is empty: it was cut off; restore it from a copy"))
             self._file = _identity(path)
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=rw",
@@ -97,18 +97,18 @@ class Chain:
             mark = self._one("PRAGMA application_id"), self._one("PRAGMA user_version")
             if mark != (_MARK, _FORMAT):
                 raise LedgerError(
-                    self._told("is no ledger of this version of pqd; name another file")
+                    self._message("is no ledger of this version of pqd; name another file")
                 )
             if self._one("PRAGMA quick_check(1)") != "ok":
-                raise LedgerError(self._told(_DAMAGED))
+                raise LedgerError(self._message(_DAMAGED))
             # Durable means on the disk, the removal of the journal included.
             self._execute("PRAGMA synchronous = EXTRA")
             self.secret = self._one("SELECT key FROM secret")
             if self._file is None or self._file != _identity(path):
-                raise LedgerError(self._told("was replaced while it was opened; try again"))
+                raise LedgerError(self._message("was replaced while it was opened; try again"))
         if not isinstance(self.secret, bytes):
             raise LedgerError(
-                self._told("was changed by hand: it has no key; restore it from a copy")
+                self._message("was changed by hand: it has no key; restore it from a copy")
             )
         self.start = hashlib.sha256(self.secret).hexdigest()
 
@@ -124,17 +124,17 @@ class Chain:
             self._connection = None
 
     def entries(self) -> tuple[Entry, ...]:
-        """Return every entry, after checking the chain of those not seen before."""
-        with self._explained("read"):
+        """Every entry, after a check of the chain of those that were not read before."""
+        with self._translated("read"):
             rows = self._execute(
                 "SELECT number, body, hash FROM entries WHERE rowid > ? ORDER BY rowid",
                 len(self._entries),
             ).fetchall()
         for number, text, stored in rows:
             before = self._entries[-1].hash if self._entries else self.start
-            if number != len(self._entries) + 1 or stored != linked(before, text):
+            if number != len(self._entries) + 1 or stored != entry_hash(before, text):
                 raise LedgerError(
-                    self._told(
+                    self._message(
                         f"was changed by hand: entry {len(self._entries) + 1} does not fit the "
                         "ones before it; restore it from a copy"
                     )
@@ -147,7 +147,7 @@ class Chain:
         """Every entry that was read; in ``writing`` that is the whole chain."""
         return tuple(self._entries)
 
-    def check_there(self) -> None:
+    def check_in_place(self) -> None:
         """Raise LostLedgerError unless the open file is still the one at its place.
 
         A file that was removed or replaced can be written to until it is closed; then what was
@@ -161,17 +161,17 @@ class Chain:
             )
 
     @contextmanager
-    def writing(self) -> Iterator[Chain]:
-        """Hold the file against other writers; on leaving, what was appended is on the disk."""
-        with self._explained("written"):
+    def writing(self) -> Iterator[HashChain]:
+        """Context that locks out other writers; when it ends, what was appended is on the disk."""
+        with self._translated("written"):
             self._execute("BEGIN IMMEDIATE")
         try:
             # Nobody else writes from here on, so that this is the whole chain.
             self.entries()
             yield self
-            with self._explained("written"):
+            with self._translated("written"):
                 self._execute("COMMIT")
-            self.check_there()
+            self.check_in_place()
         except BaseException:
             with suppress(sqlite3.Error):
                 self._execute("ROLLBACK")
@@ -183,8 +183,10 @@ class Chain:
         """Add one entry; only inside ``writing``."""
         known = self._entries
         text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-        entry = Entry(len(known) + 1, text, linked(known[-1].hash if known else self.start, text))
-        with self._explained("written"):
+        entry = Entry(
+            len(known) + 1, text, entry_hash(known[-1].hash if known else self.start, text)
+        )
+        with self._translated("written"):
             self._execute("INSERT INTO entries VALUES (?, ?, ?)", entry.number, text, entry.hash)
         self._entries.append(entry)
         return entry
@@ -194,7 +196,7 @@ class Chain:
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.{os.urandom(4).hex()}")
         try:
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            with self._explained("made"):
+            with self._translated("made"):
                 connection = sqlite3.connect(draft, isolation_level=None)
                 try:
                     connection.executescript(_TABLES.format(key=os.urandom(32).hex()))
@@ -205,7 +207,7 @@ class Chain:
                 os.link(draft, self.path)
         except OSError as error:
             raise LedgerError(
-                self._told(f"cannot be made: {error.strerror}; name another place with --ledger")
+                self._message(f"cannot be made: {error.strerror}; name another place with --ledger")
             ) from None
         finally:
             with suppress(OSError):
@@ -220,13 +222,13 @@ class Chain:
             raise sqlite3.ProgrammingError("the ledger is closed")
         return self._connection.execute(sql, values)
 
-    def _told(self, what: str) -> str:
+    def _message(self, what: str) -> str:
         end = "What this run charged stays so" if self.charged else "Nothing was spent"
         return f"the ledger {self.path} {what}. {end}."
 
     @contextmanager
-    def _explained(self, verb: str) -> Iterator[None]:
-        """Put SQLite's errors into words."""
+    def _translated(self, verb: str) -> Iterator[None]:
+        """Context in which SQLite's errors become LedgerError."""
         try:
             yield
         except UnicodeDecodeError:
@@ -254,26 +256,26 @@ class Chain:
             return
         # A file that is gone is read-only to SQLite.
         if self._file is not None:
-            self.check_there()
-        raise LedgerError(self._told(f"cannot be {verb}: {reason}"))
+            self.check_in_place()
+        raise LedgerError(self._message(f"cannot be {verb}: {reason}"))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one of its name, None if there is none."""
+    """Device and inode, which tell a file from another one of its name; None without a file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
-def linked(before: str, text: str) -> str:
-    """Return the hash of an entry's ``text`` after one whose hash is ``before``."""
+def entry_hash(before: str, text: str) -> str:
+    """Hash of an entry's ``text`` after one whose hash is ``before``."""
     return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
 
 
 def is_ledger(path: Path) -> bool:
-    """Say whether a file bears the mark of a ledger, whole or not."""
+    """Whether a file bears the mark of a ledger, whole or not."""
     try:
         if not path.is_file():
             return False

@@ -1,16 +1,15 @@
-"""The ledger: what was ever spent on which private table, and what it bought.
+"""Ledger: what was spent on each private table, with the stored answers that were paid for.
 
-One SQLite file holds a chain of entries (pqd/accounting/hash_chain.py).  A *table* is known by a
-keyed fingerprint of its content, so a renamed copy is the same table.  A *charge* is on the
-disk before any verdict that it pays for is drawn; the *answers* follow it.
-A question that was answered before is answered again from here and costs nothing.  Nothing is
-ever taken back: a crash may waste budget, never hide it.
+One SQLite file holds a hash chain of entries (pqd/accounting/hash_chain.py).  A *table* is known by
+a keyed fingerprint of its content, so a renamed copy is the same table.  A *charge* is on the disk
+before any output that it pays for is drawn; the *answers* follow it.  A measurement that was
+answered before is replayed from here and costs nothing.  Nothing is ever taken back: a crash may
+waste budget, never hide it.
 """
 
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -26,10 +25,11 @@ from pqd.accounting.accounts import (
     Budget,
     Owner,
     Reservation,
+    charge_within,
     check_unit,
-    fitting,
 )
-from pqd.accounting.hash_chain import Body, Chain, Entry, linked
+from pqd.accounting.hash_chain import Body, Entry, HashChain
+from pqd.accounting.ledger_export import export_hashes, export_text
 from pqd.accounting.stored_answers import encode
 from pqd.errors import LedgerError
 from pqd.interrupts import heed
@@ -39,14 +39,13 @@ if TYPE_CHECKING:
     from pqd.accounting.composition import Charge
     from pqd.accounting.stored_answers import Answer
 
-_NO_HASH = ""
-# What this process has charged, for whoever has to say so when it is interrupted.
+# Epsilons that this process has charged, for the message of a run that is interrupted.
 CHARGED: list[Fraction] = []
 FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
 
 
 class Ledger:
-    """The ledger in the file ``path``, made there if there is none.
+    """Ledger in the file ``path``, made there if there is none.
 
     Raises
     ------
@@ -55,14 +54,14 @@ class Ledger:
     """
 
     def __init__(self, path: str | Path, *, wait: float = 10.0) -> None:
-        """Open and check the whole chain."""
-        self._chain = Chain(Path(path), wait=wait)
+        """Open the file and check the whole chain."""
+        self._chain = HashChain(Path(path), wait=wait)
         self._forget()
         self.refresh()
 
     @property
     def path(self) -> Path:
-        """Where it lies."""
+        """Path of the file."""
         return self._chain.path
 
     @property
@@ -72,78 +71,77 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """The last hash of the chain: it stands for every entry, and for the ledger itself."""
+        """Last hash of the chain: it stands for every entry, and for the ledger itself."""
         entries = self.entries
         return entries[-1].hash if entries else self._chain.start
 
     @property
     def limit(self) -> Budget:
-        """The limit of every table; the tightest of this, the table's and the caller's holds."""
+        """Limit of every table; the tightest of this, the table's and the caller's holds."""
         return self._current.limit
 
     @property
     def accounts(self) -> tuple[Account, ...]:
-        """Every table, in the order in which they were first charged."""
+        """Accounts of all tables, in the order in which they were first charged."""
         return tuple(self._current.accounts)
 
-    def check_there(self) -> None:
+    def check_in_place(self) -> None:
         """Raise LostLedgerError if the file was removed or replaced since it was opened."""
-        self._chain.check_there()
+        self._chain.check_in_place()
 
     def close(self) -> None:
         """Let go of the file."""
         self._chain.close()
 
     def key(self, purpose: str) -> bytes:
-        """Return the secret key of one ``purpose``; it never leaves the process."""
+        """Secret key of one ``purpose``; it never leaves the process."""
         return hmac.digest(self._chain.secret, purpose.encode(), "sha256")
 
     def fingerprint(self, content: str) -> str:
-        """Return the keyed fingerprint of a table, given what its engine says of its content."""
+        """Keyed fingerprint of a table, given its engine's digest of its content."""
         return hmac.new(self.key("table"), content.encode(), "sha256").hexdigest()
 
-    def keyed(self, digest: bytes | None) -> str | None:
-        """Return what the ledger keeps of the digest of a file."""
+    def keyed_digest(self, digest: bytes | None) -> str | None:
+        """Keyed hash of the digest of a file, as the ledger keeps it; None without a file."""
         return hmac.new(self.key("file"), digest, "sha256").hexdigest() if digest else None
 
-    def of_file(self, keyed: str | None) -> str | None:
-        """Return the fingerprint of the table that a file was found to hold, None if unknown."""
-        found = (a.fingerprint for a in self.accounts if keyed in a.files)
-        return next(found, None)
+    def fingerprint_of_file(self, keyed_digest: str | None) -> str | None:
+        """Fingerprint of the table that a file is known to hold, None if unknown."""
+        return next((a.fingerprint for a in self.accounts if keyed_digest in a.files), None)
 
     def account(self, fingerprint: str) -> Account | None:
-        """Return the table with this fingerprint, None if it was never charged."""
+        """Account of the table with this fingerprint, None if it was never charged."""
         return self._current.account(fingerprint)
 
     def answers(self, fingerprint: str) -> Mapping[str, Answer]:
-        """Return the stored answers about a table, by question key."""
+        """Stored answers about a table, by cache key."""
         account = self.account(fingerprint)
         return dict(account.answers) if account else {}
 
-    def awaits(self, fingerprint: str, keys: AbstractSet[str]) -> bool:
-        """Say whether another process that still runs has paid for one of ``keys``."""
+    def pending_elsewhere(self, fingerprint: str, keys: AbstractSet[str]) -> bool:
+        """Whether another process that still runs has paid for one of ``keys``."""
         account = self.account(fingerprint)
         owners = {account.pending[k] for k in keys & account.pending.keys()} if account else set()
-        return any(owner.at_work() for owner in owners)
+        return any(owner.is_running() for owner in owners)
 
-    def give_up(self, fingerprint: str) -> None:
+    def clear_pending(self, fingerprint: str) -> None:
         """Wait no longer for what other processes have paid for."""
         if account := self.account(fingerprint):
             account.pending.clear()
 
     def allowed(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
-        """Return the tightest limit on a table: of the caller, the table, the ledger."""
+        """Tightest limit on a table: of the caller, the table, the ledger."""
         account = self.account(fingerprint)
         return budget.least(account.limit if account else NO_LIMIT).least(self._current.limit)
 
-    def affords(
+    def check_budget(
         self,
         fingerprint: str,
         price: Callable[[Fraction], Charge],
         budget: Budget = NO_LIMIT,
         after: Charge | None = None,
     ) -> Charge:
-        """Return the charge, ``price`` of the delta that is left, also once ``after`` is spent.
+        """Charge, ``price`` of the delta that is left, if the budget reaches for it, and for ``after``.
 
         Raises
         ------
@@ -157,24 +155,24 @@ class Ledger:
             delta + (after.delta if after else Fraction(0)),
         )
         where = f" (ledger {self.path})"
-        return fitting(price, self.allowed(fingerprint, budget), spent, where)
+        return charge_within(price, self.allowed(fingerprint, budget), spent, where)
 
     def reserve(
         self,
         fingerprint: str,
         label: str,
-        questions: Mapping[str, Body],
+        measurements: Mapping[str, Body],
         price: Callable[[Fraction], Charge],
         *,
         budget: Budget = NO_LIMIT,
         fresh: bool = False,
         file: str | None = None,
     ) -> tuple[Reservation, Charge] | None:
-        """Charge for ``questions`` (public facts by key) in one step.
+        """Reservation for ``measurements`` (public facts by cache key), charged in one step.
 
-        Returns None, and charges nothing, if another process has answered one of them meanwhile,
-        or is about to: then ask ``awaits`` and ``answers`` again.  ``fresh`` pays all the same.
-        ``file`` is what ``of_file`` will know the table by.
+        None, and nothing charged, if another process has answered one of them meanwhile, or is
+        about to: then ask ``pending_elsewhere`` and ``answers`` again.  ``fresh`` pays all the
+        same.  ``file`` is what ``fingerprint_of_file`` will know the table by.
 
         Raises
         ------
@@ -183,12 +181,12 @@ class Ledger:
         """
         heed()
         with self._writing():
-            known = self.answers(fingerprint).keys() & questions.keys()
-            if not fresh and (known or self.awaits(fingerprint, questions.keys())):
+            known = self.answers(fingerprint).keys() & measurements.keys()
+            if not fresh and (known or self.pending_elsewhere(fingerprint, measurements.keys())):
                 return None
             account = self.account(fingerprint)
-            check_unit(account, questions.values())
-            charge = self.affords(fingerprint, price, budget)
+            check_unit(account, measurements.values())
+            charge = self.check_budget(fingerprint, price, budget)
             number = account.number if account else len(self._current.accounts) + 1
             if account is None:
                 opened = {"table": number, "fingerprint": fingerprint, "label": label}
@@ -200,18 +198,18 @@ class Ledger:
                 "rule": charge.rule,
                 "by": Owner.here(),
                 "file": file,
-                "questions": [{"key": key, **facts} for key, facts in questions.items()],
+                "questions": [{"key": key, **facts} for key, facts in measurements.items()],
             }
             entry = self._append("charge", body)
-            # Before it is on the disk: who is interrupted in between must not be told less.
+            # Before it is on the disk: a run that is interrupted in between must not report less.
             CHARGED.append(charge.epsilon)
         return Reservation(entry.number, number), charge
 
     def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:
-        """Store what a charge has bought."""
+        """Store the answers that a charge has paid for."""
         self._chain.charged = True
-        found = {key: encode(answer) for key, answer in answers.items()}
-        body = {"table": reservation.table, "charge": reservation.charge, "answers": found}
+        encoded = {key: encode(answer) for key, answer in answers.items()}
+        body = {"table": reservation.table, "charge": reservation.charge, "answers": encoded}
         with self._writing():
             self._append("answers", body)
 
@@ -246,17 +244,16 @@ class Ledger:
         if head is not None and head.strip().lower() not in hashes:
             raise LedgerError(f"{self.path} does not hold the head {head[:80]}: {lost}")
         if export is not None:
-            kept = _hashes(export)
-            if hashes[: len(kept)] != kept:
+            exported = export_hashes(export)
+            if hashes[: len(exported)] != exported:
                 raise LedgerError(f"{self.path} does not begin as the export {export}: {lost}")
 
     def exported(self) -> str:
-        """Return every entry as JSON lines, each with its hash; no secret is among them."""
-        lines = ({"hash": e.hash, "entry": e.text} for e in self.entries)
-        return "".join(json.dumps(line) + "\n" for line in ({"hash": self._chain.start}, *lines))
+        """Every entry as JSON lines, each with its hash; no secret is among them."""
+        return export_text(self._chain.start, self.entries)
 
     def statement(self) -> LedgerReport:
-        """Return what a reader may see of the ledger."""
+        """Report of the ledger: all that a reader may see of it."""
         tables = tuple(
             AccountFacts(
                 number=account.number,
@@ -269,7 +266,7 @@ class Ledger:
                 answers=len(account.answers),
                 runs=tuple(
                     RunFacts(
-                        r.time, r.charge.epsilon, r.charge.delta, r.charge.rule, r.questions, r.unit
+                        r.time, r.charge.epsilon, r.charge.delta, r.charge.rule, r.queries, r.unit
                     )
                     for r in account.runs
                 ),
@@ -327,23 +324,6 @@ class Ledger:
                 "pqd does not understand. Nothing was spent."
             ) from None
         self._read = entry.number
-
-
-def _hashes(export: Path) -> list[str]:
-    """Return the hashes of an export, after checking that they are those of its entries."""
-    try:
-        first, *rest = (json.loads(line) for line in export.read_text("utf-8").splitlines())
-        hashes = [str(first["hash"]) if len(first) == 1 else _NO_HASH]
-        for kept in rest:
-            fits = linked(hashes[-1], kept["entry"]) == kept["hash"]
-            hashes.append(kept["hash"] if fits else _NO_HASH)
-    except OSError as error:
-        raise LedgerError(f"the export {export} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
-        hashes = [_NO_HASH]
-    if _NO_HASH in hashes:
-        raise LedgerError(f"{export} is no whole export of a ledger")
-    return hashes
 
 
 def _written(amount: Fraction | None) -> str | None:

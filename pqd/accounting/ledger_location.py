@@ -1,4 +1,4 @@
-"""Where ledgers lie: the one that keeps account of a table, and all that may know it."""
+"""Location of ledgers: the one that keeps a table's account, and all that may know the table."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def ledger_path(
     private: object, ledger: str | Path | None = None, otherwise: Path | None = None
 ) -> Path:
-    """Return where a table's ledger lies: as stated, as PQD_LEDGER or else ``otherwise`` says.
+    """Path of a table's ledger: as stated, as PQD_LEDGER or else ``otherwise`` says.
 
-    Without any of these it lies beside the table, for a frame in the working folder.
+    Without any of these it lies next to the table, for a frame in the working folder.
 
     Raises
     ------
@@ -42,13 +42,13 @@ def _variable() -> str:
     return os.environ.get(LEDGER_VARIABLE, "").strip()
 
 
-def _beside(table: Table) -> Path:
-    """Return where the ledger of a table lies if nothing else is said."""
+def _default_path(table: Table) -> Path:
+    """Path of a table's ledger where none is stated."""
     return (table.path.parent if table.path else Path.cwd()) / FILE_NAME
 
 
-def check_bound(private: Table, accountant: Accountant) -> None:
-    """Refuse to keep account elsewhere while the ledger beside the table states a limit.
+def check_governing_ledger(private: Table, accountant: Accountant) -> None:
+    """Refuse another ledger while the one next to the table states a limit.
 
     Else whoever names the ledger, a spec or a caller, would choose the limit too.
 
@@ -57,9 +57,9 @@ def check_bound(private: Table, accountant: Accountant) -> None:
     ParameterError
         Naming the ledger that must be used.
     LedgerError
-        If the ledger beside the table cannot be read.
+        If the ledger next to the table cannot be read.
     """
-    own = _beside(private)
+    own = _default_path(private)
     if not own.exists() or own.resolve() == accountant.path.resolve():
         return
     with _opened(own) as ledger:
@@ -73,10 +73,10 @@ def check_bound(private: Table, accountant: Accountant) -> None:
         )
 
 
-def around(tables: Sequence[Table], accountant: Accountant | None) -> Iterator[Ledger]:
-    """Yield every ledger that may know one of ``tables``, once, and let go of it.
+def ledgers_of(tables: Sequence[Table], accountant: Accountant | None) -> Iterator[Ledger]:
+    """Every ledger that may know one of ``tables``, once each, and closed again.
 
-    Of the run itself, of PQD_LEDGER, and beside the tables.
+    Of the run itself, of PQD_LEDGER, and next to the tables.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def around(tables: Sequence[Table], accountant: Accountant | None) -> Iterator[L
     if accountant and own:
         yield accountant.ledger
     places = [Path(_variable())] if _variable() else []
-    places += [_beside(table) for table in tables]
+    places += [_default_path(table) for table in tables]
     for place in dict.fromkeys(_present(places)):
         if place != own:
             with _opened(place) as ledger:
@@ -97,10 +97,10 @@ def around(tables: Sequence[Table], accountant: Accountant | None) -> Iterator[L
 def _present(places: Sequence[Path]) -> Iterator[Path]:
     for place in places:
         try:
-            there = place.exists()
+            exists = place.exists()
         except (OSError, ValueError):
-            there = False
-        if there:
+            exists = False
+        if exists:
             yield place.resolve()
 
 

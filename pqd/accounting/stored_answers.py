@@ -1,4 +1,4 @@
-"""Stored answers: what a ledger keeps of private outputs, and how they are read again."""
+"""Stored answers: private outputs as a ledger keeps them, written and read."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def encode(answer: Answer) -> Body:
-    """Return an answer as an entry holds it."""
+    """Answer as an entry holds it."""
     if isinstance(answer, EstimatorOutput):
         return {"released": list(answer.numbers)}
     if isinstance(answer, Decision):
-        said = {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
-        return {**said, "statistic": list(answer.released)} if answer.released else said
-    rest = {"thresholds": answer.thresholds, "deviations": answer.deviations}
-    return {"batch": answer.answers, **rest}
+        verdict = {"yes": answer.outcome, "p_value": answer.p_value, "margin": answer.margin}
+        return {**verdict, "statistic": list(answer.released)} if answer.released else verdict
+    ends = {"thresholds": answer.thresholds, "deviations": answer.deviations}
+    return {"batch": answer.answers, **ends}
 
 
 def decode(body: Body) -> Answer:
-    """Return the answer that an entry holds."""
+    """Answer that an entry holds."""
     if "released" in body:
         return EstimatorOutput(tuple(map(int, body["released"])))
     if "batch" in body:

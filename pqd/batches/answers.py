@@ -114,7 +114,7 @@ def _planned(
     with naming(name):
         problem = BatchProblem(queries, bound, epsilon)
         plans = problem.plans(mechanism)
-        choice = choose_mechanism(plans, problem.workload, problem.cells, epsilon, scale)
+        choice = choose_mechanism(plans, problem.workload, problem.contingency, epsilon, scale)
     return PlannedBatch(problem.measurement(name, choice.plan), choice, scale, problem.passed)
 
 

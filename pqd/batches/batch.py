@@ -59,7 +59,7 @@ class BatchMeasurement(Measurement[BatchOutput]):
         return self.name
 
     @property
-    def joint(self) -> tuple[Statistic, ...]:
+    def joint_statistics(self) -> tuple[Statistic, ...]:
         """All statistics: their rows are counted in one contingency table."""
         return self.statistics
 
@@ -100,7 +100,7 @@ class BatchMeasurement(Measurement[BatchOutput]):
     def cache_key(self) -> str:
         """Ledger cache key: as of any measurement, of all selections and the row classes."""
         rows, classes = [selection(each) for each in self.statistics], self.plan.classes
-        return self.keyed({"rows": rows, "classes": classes.digest if classes else None})
+        return self.key_of({"rows": rows, "classes": classes.digest if classes else None})
 
 
 @contextmanager
@@ -126,7 +126,7 @@ class BatchProblem:
         self.queries, self.epsilon, self._schema = queries, epsilon, bound.schema
         self.workload = ScanPlan(tuple(query.statistic for query in queries))
         synthetic = bound.tables.tables[0]
-        self.cells = bound.tables.engine.cells(synthetic, self._schema, self.workload)
+        self.contingency = bound.tables.engine.contingency(synthetic, self._schema, self.workload)
         self.passed: PqdError | None = None
 
     @cached_property
@@ -134,7 +134,7 @@ class BatchProblem:
         """The same as numerical queries over row classes, or why they do not fit."""
         measure = self.queries[0].statistic.measure
         try:
-            classes = RowClasses.of(self.workload, self.cells.words)
+            classes = RowClasses.of(self.workload, self.contingency.words)
         except ParameterError as error:
             return error
         return LinearWorkload(classes, measure.lattice if measure else None)
@@ -171,7 +171,7 @@ class BatchProblem:
         if name == WORKLOAD:
             return WorkloadPlan.of(self.workload, self.epsilon)
         if name == RANGES:
-            return range_plan(self.workload, self.cells, self._schema, self.epsilon)
+            return range_plan(self.workload, self.contingency, self._schema, self.epsilon)
         if isinstance(self._linear, ParameterError):
             raise ParameterError(
                 f"{name} must know what a row can meet, and {self._linear}; or use workload, which "

@@ -89,7 +89,7 @@ class BatchPlan(Protocol):
         """Return how far each answer may be from the exact one, None where it depends on rows."""
         ...
 
-    def read(self, cells: ContingencyTable) -> Any:  # noqa: ANN401 - rows, or a histogram
+    def read(self, contingency: ContingencyTable) -> Any:  # noqa: ANN401 - rows, or a histogram
         """Return the rows as the mechanism sees them: one row is one row there, or none."""
         ...
 
@@ -178,9 +178,9 @@ class LinearPlan:
         """Return the noise of each answer where that is all that is wrong with it."""
         return self.mechanism.noise_law(epsilon)
 
-    def read(self, cells: ContingencyTable) -> Rows:
-        """Return the rows: each that ``cells`` count is one, or none."""
-        return self.problem.rows(cells)
+    def read(self, contingency: ContingencyTable) -> Rows:
+        """Return the rows: each that ``contingency`` count is one, or none."""
+        return self.problem.rows(contingency)
 
     def release(self, rows: Rows, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers."""

@@ -97,11 +97,11 @@ class LinearWorkload:
         """Return ``g`` in units at places on the lattice."""
         return places + 1 if self.lattice is None else self.lattice.units_at(places)
 
-    def rows(self, cells: ContingencyTable) -> Rows:
+    def rows(self, contingency: ContingencyTable) -> Rows:
         """Return the class and the level of every row; a row without a value adds nothing."""
-        held = cells.places >= 0
-        classes, places = self.classes.of_words(cells.words[held]), cells.places[held]
+        held = contingency.places >= 0
+        classes, places = self.classes.of_words(contingency.words[held]), contingency.places[held]
         dense = not self.signed and isinstance(self._universe(1), LevelUniverse)
         levels = places if dense else self._values(places)
-        counts = cells.counts[held]
+        counts = contingency.counts[held]
         return Rows(np.repeat(classes, counts), np.repeat(levels, counts))

@@ -101,11 +101,11 @@ class RangePlan:
         """Nothing: how much truncation and buckets take away depends on the rows."""
         return
 
-    def read(self, cells: ContingencyTable) -> Histogram:
+    def read(self, contingency: ContingencyTable) -> Histogram:
         """Return the values of all rows, in units; a row without a value is left out."""
-        held = cells.places >= 0
-        values = self.lattice.units_at(cells.places[held])
-        return Histogram.weighted(values, cells.counts[held])
+        held = contingency.places >= 0
+        values = self.lattice.units_at(contingency.places[held])
+        return Histogram.weighted(values, contingency.counts[held])
 
     def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers: a row is one value of the histogram.
@@ -131,9 +131,9 @@ class RangePlan:
 
 
 def range_plan(
-    workload: ScanPlan, cells: ContingencyTable, schema: Schema, epsilon: Fraction
+    workload: ScanPlan, contingency: ContingencyTable, schema: Schema, epsilon: Fraction
 ) -> RangePlan:
-    """Return the plan of a batch, given the synthetic table's ``cells``.
+    """Return the plan of a batch, given the synthetic table's ``contingency``.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def range_plan(
     lattice = _lattice(workload)
     selected = _selected(workload, lattice, schema)
     ranges = [_range(places) for places in selected]
-    public = RangePlan(lattice, None).read(cells)  # type: ignore[arg-type]
+    public = RangePlan(lattice, None).read(contingency)  # type: ignore[arg-type]
     ends = _ends(lattice, ranges, public)
     buckets = Buckets(tuple(lattice.units_at(ends).tolist()))
     held = [
@@ -179,7 +179,7 @@ def _selected(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list[Bool
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
     kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
-    found = engine.cells(table, {**schema, **kinds}, workload)
+    found = engine.contingency(table, {**schema, **kinds}, workload)
     order = np.argsort(found.places)
     if not np.array_equal(found.places[order], np.arange(lattice.points)):
         raise ParameterError(_UNFIT)

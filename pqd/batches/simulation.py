@@ -58,10 +58,12 @@ class QuasiRandomNoise:
 class ErrorSimulation:
     """The synthetic table, on which plans are rehearsed."""
 
-    def __init__(self, workload: ScanPlan, cells: ContingencyTable, epsilon: Fraction) -> None:
+    def __init__(
+        self, workload: ScanPlan, contingency: ContingencyTable, epsilon: Fraction
+    ) -> None:
         """Keep the exact answers, which are public."""
-        self._cells, self._epsilon = cells, epsilon
-        self._truth = exact_answers(workload, cells)
+        self._contingency, self._epsilon = contingency, epsilon
+        self._truth = exact_answers(workload, contingency)
         self.size = float(np.abs(self._truth).mean())
         # What a plan reads depends on its kind alone; it takes time with the rows.
         self._rows: dict[type, Any] = {}
@@ -69,7 +71,7 @@ class ErrorSimulation:
     def errors(self, plan: BatchPlan, runs: int, first: int = 0) -> Floats:
         """Return ``released - exact`` of (runs, queries), from the run ``first`` on."""
         if type(plan) not in self._rows:
-            self._rows[type(plan)] = plan.read(self._cells)
+            self._rows[type(plan)] = plan.read(self._contingency)
         rows = self._rows[type(plan)]
         noises = (QuasiRandomNoise(run) for run in range(first, first + runs))
         drawn = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
@@ -97,11 +99,11 @@ class SimulatedChoice(NamedTuple):
 def choose_mechanism(
     plans: Mapping[str, BatchPlan],
     workload: ScanPlan,
-    cells: ContingencyTable,
+    contingency: ContingencyTable,
     epsilon: Fraction,
     unit: Fraction,
 ) -> SimulatedChoice:
-    """Return the plan with the least mean absolute error on the synthetic table's ``cells``.
+    """Return the plan with the least mean absolute error on the synthetic table's ``contingency``.
 
     A plan that is named is the only one.  ``unit`` is what a unit of the answers is worth.
 
@@ -111,7 +113,7 @@ def choose_mechanism(
         If no plan fits: the first reason.
     """
     errors: dict[str, float] = {}
-    stage = ErrorSimulation(workload, cells, epsilon)
+    stage = ErrorSimulation(workload, contingency, epsilon)
     refusal: PqdError | None = None
     for name, plan in plans.items():
         try:

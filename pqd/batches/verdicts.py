@@ -146,7 +146,7 @@ def batch_candidates(
     PqdError
         If none fits.
     """
-    simulation = ErrorSimulation(problem.workload, problem.cells, problem.epsilon)
+    simulation = ErrorSimulation(problem.workload, problem.contingency, problem.epsilon)
     candidates: list[BatchCandidate] = []
     untold: UntoldError | None = None
     for plan in problem.plans(mechanism).values():

@@ -30,28 +30,33 @@ if TYPE_CHECKING:
     from pqd.engine.scan_plan import ScanPlan
 
 
-def exact_answers(workload: ScanPlan, cells: ContingencyTable, most: int | None = None) -> Integers:
-    """Return what each query adds up over the rows of ``cells``, in units: not private.
+def exact_answers(
+    workload: ScanPlan, contingency: ContingencyTable, most: int | None = None
+) -> Integers:
+    """Return what each query adds up over the rows of ``contingency``, in units: not private.
 
     A row without a value adds nothing.  It counts in at most the first ``most`` of the queries that
     it meets, in their order; without, in all of them.
     """
-    worth, size = _worth(workload, cells), cells.counts.size
+    worth, size = _worth(workload, contingency), contingency.counts.size
     met = np.zeros(size, np.int64)
     found = np.zeros(len(workload.statistics), np.int64)
-    for place, selected in enumerate(selections(workload, list(cells.words.T), size)):
+    for place, selected in enumerate(selections(workload, list(contingency.words.T), size)):
         counted = selected if most is None else selected & (met < most)
         met += counted
         found[place] = worth[counted].sum()
     return found
 
 
-def _worth(workload: ScanPlan, cells: ContingencyTable) -> Integers:
+def _worth(workload: ScanPlan, contingency: ContingencyTable) -> Integers:
     """Return what all rows of each cell add up to."""
     lattice = _lattice(workload)
     if lattice is None:
-        return cells.counts
-    return np.where(cells.places < 0, 0, lattice.units_at(cells.places)) * cells.counts
+        return contingency.counts
+    return (
+        np.where(contingency.places < 0, 0, lattice.units_at(contingency.places))
+        * contingency.counts
+    )
 
 
 def _lattice(workload: ScanPlan) -> Lattice | None:
@@ -134,9 +139,9 @@ class WorkloadPlan:
         """Return the noise of each answer: all that is wrong with it."""
         return self._mechanism.noise_law(epsilon)
 
-    def read(self, cells: ContingencyTable) -> Integers:
+    def read(self, contingency: ContingencyTable) -> Integers:
         """Return the exact answers: not private."""
-        return exact_answers(self.workload, cells, self.most)
+        return exact_answers(self.workload, contingency, self.most)
 
     def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> BatchOutput:
         """Return epsilon-DP answers."""

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pqd.accounting.disjoint_groups import Cost, grouped
+from pqd.accounting.disjoint_groups import Cost, composition_groups
 from pqd.sql.regions import Region, region
 
 if TYPE_CHECKING:
@@ -35,13 +35,12 @@ def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
     regions = [region(predicate) for predicate in predicates]
     columns = sorted({name for each in regions for name in each})
     admitted = [_admitted(regions, column) for column in columns]
-    found, finished = _deepest((1 << len(regions)) - 1, admitted)
+    most, finished = _deepest((1 << len(regions)) - 1, admitted)
     if not finished:
         # A row meets one at most of each group of disjoint queries.
-        found = min(
-            found, len(grouped([Cost(str(n), Fraction(1), r) for n, r in enumerate(regions)]))
-        )
-    return max(1, found)
+        costs = [Cost(str(number), Fraction(1), each) for number, each in enumerate(regions)]
+        most = min(most, len(composition_groups(costs)))
+    return max(1, most)
 
 
 def _admitted(regions: Sequence[Region], column: str) -> list[Some]:

@@ -14,7 +14,7 @@ from pqd.commands.baseline import against, read_baseline
 from pqd.commands.gates import broken, judged, planned
 from pqd.commands.results import cost_of, verdicts_of
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
-from pqd.execution import measure, quoted
+from pqd.execution import measure, quote_sets
 from pqd.parameters import Detail
 from pqd.progress import Progress, silent
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
@@ -104,7 +104,7 @@ def _planned(
     """Price everything; the private table is read only if the ledger may know it."""
     sets = [plan.measurements for plan in plans.values()]
     known = accountant if accountant.exists() and sets else None
-    quote = quoted(sets, known, progress, budget=accountant.budget)
+    quote = quote_sets(sets, known, progress, budget=accountant.budget)
 
     def result(each: SelectedCheck) -> CheckResult:
         verdicts = plans[each.synthetic].verdicts

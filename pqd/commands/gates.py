@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.composition import price
-from pqd.accounting.disjoint_groups import grouped
+from pqd.accounting.disjoint_groups import composition_groups
 from reports.models.check import CheckResult, Gate, Status
 from reports.text.gates import (
     FREE_ASKED,
@@ -72,8 +72,8 @@ def planned(
     measurements = list({id(v.measurement): v.measurement for v in verdicts}.values())
     new = [each for each in measurements if quote.new.get(each.cache_key) is each]
     if new:
-        alone = price(grouped([each.composition_cost for each in new]))
-        parts = [price_text(alone.epsilon, joint=any(each.joint for each in new))]
+        alone = price(composition_groups([each.composition_cost for each in new]))
+        parts = [price_text(alone.epsilon, joint=any(each.joint_statistics for each in new))]
     elif any(each.cache_key in quote.new for each in measurements):
         parts = [FREE_ASKED]
     else:

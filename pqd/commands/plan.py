@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqd.accounting.composition import price
-from pqd.accounting.disjoint_groups import grouped
+from pqd.accounting.disjoint_groups import composition_groups
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import QueryRequest, bind
 from pqd.planning.decisions import decider_plan, planned_verdict
@@ -35,7 +35,7 @@ def run_plan(
         costs = [
             verdict.measurement.composition_cost for verdict in verdicts if not verdict.settled
         ]
-        epsilon, total, plans = criteria.epsilon, price(grouped(costs)).epsilon, verdicts
+        epsilon, total, plans = criteria.epsilon, price(composition_groups(costs)).epsilon, verdicts
     else:
         bound, plans = bound.select(decider_plan)
     bound.check()

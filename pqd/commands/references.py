@@ -17,7 +17,7 @@ from pqd.commands.reference_tables import (
 )
 from pqd.commands.results import cost_of
 from pqd.errors import ParameterError
-from pqd.execution import measure, quoted
+from pqd.execution import measure, quote_sets
 from pqd.planning.binding import QueryRequest
 from pqd.progress import Progress, silent
 from reports.text.notes import UNRECORDED_VERDICTS, references_note
@@ -77,12 +77,12 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     candidates.check_free(MARGINALS)
     plan = _marginals(candidates, queries, parameters, columns, epsilon)
     # What is settled now may not be once there is one more candidate.
-    charge = quoted([plan.measurements], accountant, progress).charge
+    charge = quote_sets([plan.measurements], accountant, progress).charge
     later = candidates.plan(queries, parameters, unit, progress)
     settled = [each for each in later.comparisons if each.measurement.settled]
     more = sum((each.parameters.epsilon for each in settled), Fraction(0))
     after = replace(charge, epsilon=charge.epsilon + more)
-    quoted([later.measurements], accountant, progress, after=after)
+    quote_sets([later.measurements], accountant, progress, after=after)
 
     outputs = measure([plan.measurements], accountant, noise, progress)
     candidates.add(MARGINALS, marginals(columns, plan, outputs, len(rows)), "marginals")

@@ -49,7 +49,7 @@ def keys_of(workload: "ScanPlan") -> list[str]:
     return words + ["v0"] * len(workload.measures)
 
 
-def cells_sql(scan: str, keys: Sequence[str]) -> str:
+def contingency_sql(scan: str, keys: Sequence[str]) -> str:
     """SQL that counts the rows of each cell of a scan."""
     if not keys:
         return f"SELECT count(*) AS {_ROWS} FROM ({scan})"

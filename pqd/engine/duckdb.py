@@ -17,7 +17,7 @@ import duckdb
 from deciders import Histogram, Lattice
 from pqd.engine.bitmaps import WORD, Words, matching
 from pqd.engine.column_types import TESTS, kind_of
-from pqd.engine.contingency import ContingencyTable, cells_sql, joined, keys_of, listed
+from pqd.engine.contingency import ContingencyTable, contingency_sql, joined, keys_of, listed
 from pqd.engine.frames import loosely_typed, numbered, readable
 from pqd.engine.histograms import Chunk, builder_of
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
@@ -313,7 +313,7 @@ class DuckDBEngine:
         """
         return self._scanned(table, schema, workload, self._counted)
 
-    def cells(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
+    def contingency(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Contingency table: rows with each combination of atoms and lattice place, in one scan.
 
         Of one number at most, and where one row is one person.
@@ -397,7 +397,7 @@ class DuckDBEngine:
 
     def _gathered(self, sql: str, workload: ScanPlan) -> ContingencyTable:
         keys = keys_of(workload)
-        return joined(list(self._chunks(cells_sql(sql, keys))), keys)
+        return joined(list(self._chunks(contingency_sql(sql, keys))), keys)
 
 
 def _unreadable(table: Table) -> RunError:

@@ -47,8 +47,8 @@ def builder_of(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
     """Builder of the histogram of a statistic."""
     if by_person and statistic.collapsed:
         return PersonTotals(statistic.measure) if statistic.measure else PersonMass()
-    if statistic.measure and statistic.measure.fences:
-        return Marks(statistic.measure, statistic.measure.fences)
+    if statistic.measure and statistic.measure.cut_points:
+        return Marks(statistic.measure, statistic.measure.cut_points)
     return Values(statistic.measure) if statistic.measure else Mass()
 
 
@@ -88,21 +88,21 @@ class Values:
 
 
 class Marks:
-    """Counts the values of rows by the fences that they have passed."""
+    """Counts the values of rows by the cut points that they have passed."""
 
-    def __init__(self, measure: Measure, fences: CutPoints) -> None:
+    def __init__(self, measure: Measure, cut_points: CutPoints) -> None:
         """Start at none."""
-        self._scanned, self._fences = measure.scanned, fences
-        self._counts: Integers = np.zeros(len(fences.marks), np.int64)
+        self._scanned, self._cut_points = measure.scanned, cut_points
+        self._counts: Integers = np.zeros(len(cut_points.marks), np.int64)
 
     def add(self, chunk: Chunk, rows: Rows | None) -> None:
         """Count the rows with a value."""
         values = _chosen(chunk, rows, self._scanned)
-        self._counts = self._counts + self._fences.counted(values[~np.isnan(values)])
+        self._counts = self._counts + self._cut_points.counted(values[~np.isnan(values)])
 
     def histogram(self) -> Histogram:
         """Histogram of the marks."""
-        return Histogram.weighted(np.array(self._fences.marks, np.int64), self._counts)
+        return Histogram.weighted(np.array(self._cut_points.marks, np.int64), self._counts)
 
 
 def _chosen(chunk: Chunk, rows: Rows | None, measure: Measure) -> NDArray[Any]:

@@ -27,7 +27,7 @@ class PrivacyUnit:
 class Measure:
     """Measure of a row: its SQL over typed columns, and its public lattice.
 
-    Without a lattice only equality matters (COUNT DISTINCT), or with ``fences`` which of them a
+    Without a lattice only equality matters (COUNT DISTINCT), or with ``cut_points`` which of them a
     value has passed (MEDIAN, QUANTILE).  ``total`` is the lattice of a person's total, where their
     rows are added up first.  ``stated``: the bounds are the caller's, not the synthetic table's.
     """
@@ -35,14 +35,14 @@ class Measure:
     sql: str
     lattice: Lattice | None
     total: Lattice | None = None
-    fences: CutPoints | None = None
+    cut_points: CutPoints | None = None
     # What is the same but for this is counted once: spelled otherwise, it is no other number.
     stated: bool = field(default=False, compare=False)
 
     @property
     def scanned(self) -> Measure:
-        """Output of the scan for it: between fences values as they are, the same for all."""
-        return self if self.fences is None else Measure(self.sql, None, fences=CutPoints())
+        """Output of the scan for it: between cut points values as they are, the same for all."""
+        return self if self.cut_points is None else Measure(self.sql, None, cut_points=CutPoints())
 
 
 @dataclass(frozen=True, slots=True)

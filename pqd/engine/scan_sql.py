@@ -42,12 +42,12 @@ def scan_sql(source: str, workload: ScanPlan) -> str:
 def _place(measure: Measure) -> str:
     """SQL of the lattice place of a number: snapped, clamped, -1 for NULL.
 
-    Between fences it is the number itself, NULL or not.
+    Between cut points it is the number itself, NULL or not.
     Without a lattice it is a hash: a map of each row by itself, so that it cannot hurt privacy;
     two of a million distinct values meet with a chance of about 10^-7.
     """
     lattice = measure.lattice
-    if measure.fences:
+    if measure.cut_points:
         return f"CAST({_finite(measure.sql)} AS DOUBLE)"
     if lattice is None:
         hashed = f"CAST(hash({measure.sql}) >> 1 AS BIGINT)"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating_characteristic
 from pqd.accounting.composition import price
-from pqd.accounting.disjoint_groups import Cost, grouped
+from pqd.accounting.disjoint_groups import Cost, composition_groups
 from pqd.parameters import Detail, Parameters
 from pqd.planning.decisions import (
     DeciderMeasurement,
@@ -116,7 +116,7 @@ class SharedQueries:
         """Cost of all that share together, if none of them is known already."""
         measurements = (self.planned[place].measurement for place in self._shared)
         costs = [m.composition_cost for m in {m.cache_key: m for m in measurements}.values()]
-        return price(grouped([cost for cost in costs if cost.epsilon])).epsilon
+        return price(composition_groups([cost for cost in costs if cost.epsilon])).epsilon
 
     def _with_rivals(self, place: int) -> PlannedVerdict:
         """A verdict with all that could decide it."""
@@ -149,8 +149,8 @@ def equal_shares(
     for one in queries:
         name, cost = one.lasting_name, one.verdict.measurement.composition_cost
         cost = replace(cost, name=name, epsilon=Fraction(one.verdict.measurement.rows))
-        costs[name] = costs[name].also(cost) if name in costs else cost
-    groups = grouped(list(costs.values()))
+        costs[name] = costs[name].with_blocks_of(cost) if name in costs else cost
+    groups = composition_groups(list(costs.values()))
     numbers = {name: str(number) for number, group in enumerate(groups) for name in group.names}
     share = epsilon / price(groups).epsilon if groups else epsilon
     return [_in_group(one.at(share, detail), numbers[one.lasting_name]) for one in queries]

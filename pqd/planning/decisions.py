@@ -116,7 +116,7 @@ class DeciderMeasurement(Measurement[Decision]):
     def composition_cost(self) -> Cost:
         """Cost as it is composed with others of its composition group."""
         cost = super().composition_cost
-        return cost.within(self.composition_group)
+        return cost.in_composition_group(self.composition_group)
 
     def parameters(self) -> Mapping[str, Any]:
         """The decider with its parameters, and the interval."""

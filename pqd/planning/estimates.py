@@ -76,9 +76,9 @@ class PlannedComparison:
     def ends(self, bounds: tuple[Fraction | None, Fraction | None]) -> tuple[Fraction | None, ...]:
         """Ends between which the answer lies; between cut points, these."""
         measure = self.measurement.statistic.measure
-        if measure is None or measure.fences is None:
+        if measure is None or measure.cut_points is None:
             return bounds
-        return tuple(end and end / self.scale for end in measure.fences.reached(*bounds))
+        return tuple(end and end / self.scale for end in measure.cut_points.reached(*bounds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,5 +74,5 @@ def cut(statistic: Statistic, intervals: Sequence[Interval], scale: Fraction) ->
         return statistic
     lattice = measure.lattice
     bounds = (lattice.lower, lattice.upper) if measure.stated else None
-    fences = CutPoints.of(intervals, scale, bounds)
-    return replace(statistic, measure=replace(measure, lattice=None, fences=fences))
+    points = CutPoints.of(intervals, scale, bounds)
+    return replace(statistic, measure=replace(measure, lattice=None, cut_points=points))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pqd.accounting.ledger_location import around, check_bound
+from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, RunError, TableError
@@ -61,7 +61,7 @@ def check_separation(tables: SyntheticTables, accountant: Accountant | None = No
     TableError
         If a public table cannot be read.
     ParameterError, LedgerError
-        As ``check_bound``.
+        As ``check_governing_ledger``.
     RunError
         If the private table cannot be read.
     """
@@ -72,9 +72,9 @@ def check_separation(tables: SyntheticTables, accountant: Accountant | None = No
         if private and private.path:
             check_other_file(private.path, public)
     if private and accountant:
-        check_bound(private, accountant)
+        check_governing_ledger(private, accountant)
     suspects = [_Suspect(*pair) for pair in zip(tables.engines, tables.tables, strict=True)]
-    for ledger in around([*tables.tables, *([private] if private else [])], accountant):
+    for ledger in ledgers_of([*tables.tables, *([private] if private else [])], accountant):
         for suspect in suspects:
             suspect.check_unknown(ledger)
     if private:
@@ -125,7 +125,7 @@ class _Suspect:
         """Refuse a table that a ledger has an account of."""
         if not ledger.accounts:
             return
-        known = ledger.of_file(ledger.keyed(self._digest()))
+        known = ledger.fingerprint_of_file(ledger.keyed_digest(self._digest()))
         account = ledger.account(known or ledger.fingerprint(self._content(ledger.key("rows"))))
         if account:
             raise _refusal(

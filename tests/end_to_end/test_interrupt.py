@@ -42,7 +42,7 @@ MOMENTS: dict[str, tuple[Any, str, bool]] = {
     "opening": (pqd.planning.table_separation, "open_table", False),
     "reading the copy": (DuckDBEngine, "schema", False),
     "recognising": (DuckDBEngine, "content", False),
-    "before the charge": (Ledger, "affords", False),
+    "before the charge": (Ledger, "check_budget", False),
     "drawing": (SecureNoise, "laplace", True),
     "recording": (Ledger, "record", True),
     "showing": (pqd.cli.outputs, "show", True),
@@ -124,14 +124,14 @@ def test_an_interrupt_inside_the_engine(
 def test_a_lost_interrupt_is_heeded_before_the_charge(
     tmp_path: Path, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    affords = Ledger.affords
+    check_budget = Ledger.check_budget
 
     def pressed(ledger: Ledger, *given: Any) -> Any:
         with suppress(KeyboardInterrupt):
             noted(signal.SIGINT, None)
-        return affords(ledger, *given)
+        return check_budget(ledger, *given)
 
-    monkeypatch.setattr(Ledger, "affords", pressed)
+    monkeypatch.setattr(Ledger, "check_budget", pressed)
     path = tmp_path / "here.sqlite"
     options = ["--tau", "5", "--epsilon", "1/2", "--ledger", str(path)]
     code, _, err = command("audit", "private.csv", "copy.csv", "-q", SQL, *options)

@@ -132,7 +132,7 @@ def shown_first() -> list[Callable[[], object]]:
         ledger: Ledger, fingerprint: str, label: str, questions: Any, price: Any, **rest: Any
     ) -> tuple[Reservation, Charge]:
         late.append(partial(reserve, ledger, fingerprint, label, questions, price, **rest))
-        return Reservation(1, 1), ledger.affords(fingerprint, price)
+        return Reservation(1, 1), ledger.check_budget(fingerprint, price)
 
     def recorded(*_: object) -> None:
         """Leave the answers out, too."""

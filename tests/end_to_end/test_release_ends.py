@@ -98,7 +98,7 @@ def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> t
     found: list[float] = []
     for one in plan.batches:
         scan = ScanPlan(one.batch.statistics)
-        cells = bound.tables.engine.cells(bound.private, bound.schema, scan)
+        cells = bound.tables.engine.contingency(bound.private, bound.schema, scan)
         exact = answered(one.batch.workload, cells).tolist()
         rows = one.batch.plan.read(cells)
         drawn = [one.batch.plan.release(rows, one.batch.epsilon, noise) for _ in range(RUNS)]

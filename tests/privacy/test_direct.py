@@ -74,8 +74,8 @@ def scanned(drawn: Drawn) -> tuple[ScanPlan, ContingencyTable, ContingencyTable]
         measure = Measure(found.value, LATTICES[what]) if found.value else None
         statistics.append(Statistic(found.predicate, measure, found.columns, collapsed=True))
     workload = ScanPlan(tuple(statistics))
-    every = scans.cells(secret, schema, workload)
-    return workload, every, scans.cells(public, schema, workload)
+    every = scans.contingency(secret, schema, workload)
+    return workload, every, scans.contingency(public, schema, workload)
 
 
 def singles(cells: ContingencyTable) -> list[ContingencyTable]:
@@ -214,7 +214,7 @@ def test_a_twin_that_takes_the_upper_bound_for_the_largest_is_caught() -> None:
     ]
     scans, _, secret, schema = engine()
     lower = ScanPlan(tuple(statistics))
-    every = scans.cells(secret, schema, lower)
+    every = scans.contingency(secret, schema, lower)
     check(WorkloadPlan.of(lower, EPSILON), every)
     with pytest.raises(AssertionError):
         check(replace(WorkloadPlan.of(lower, EPSILON), top=2), every)

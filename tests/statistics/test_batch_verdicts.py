@@ -75,7 +75,7 @@ def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) 
     (batch,) = {m.cache_key: m for m in plan.measurements.measurements}.values()
     assert isinstance(batch, BatchMeasurement)
     engine = bound.tables.engine
-    cells = engine.cells(bound.private, bound.schema, ScanPlan(batch.statistics))
+    cells = engine.contingency(bound.private, bound.schema, ScanPlan(batch.statistics))
     exact = answered(batch.workload, cells)
     rows, noise = batch.plan.read(cells), SimulatedNoise(6)
     drawn = [batch.plan.release(rows, batch.epsilon, noise) for _ in range(RUNS)]

@@ -65,7 +65,7 @@ def remembered(function: Callable[P, R], content: Callable[..., object] = each) 
 
 def simulated(simulation: ErrorSimulation, *rest: object) -> object:
     """Return a simulation without what it has read already, which follows from the counts."""
-    return simulation._cells, simulation._epsilon, simulation._truth, simulation.size, rest
+    return simulation._contingency, simulation._epsilon, simulation._truth, simulation.size, rest
 
 
 ERRORS = remembered(ErrorSimulation.errors, simulated)

@@ -32,7 +32,7 @@ from deciders.estimators.ranks import RankCounts
 from deciders.single.split_margins import SplitMargins
 from pqd.accounting import cache_keys as keys
 from pqd.accounting.accounts import Budget
-from pqd.accounting.cache_keys import digest, of_range_sums, written
+from pqd.accounting.cache_keys import canonical_value, digest, of_range_sums
 from pqd.accounting.ledger import Ledger
 from pqd.batches.answers import select_batches
 from pqd.batches.batch import BatchMeasurement
@@ -365,13 +365,13 @@ def test_range_sums_apart() -> None:
     ],
 )
 def test_values_are_exact(value: object, text: object) -> None:
-    assert written(value) == text
+    assert canonical_value(value) == text
 
 
 @pytest.mark.parametrize("value", [object(), np.arange(3), b"1", {1, 2}, Budget(), int])
 def test_nothing_is_written_by_its_printed_form(value: object) -> None:
     with pytest.raises(TypeError):
-        written({"value": [value]})
+        canonical_value({"value": [value]})
 
 
 def test_the_order_of_names_does_not_count() -> None:

@@ -37,7 +37,7 @@ from pqd.accounting.composition import (
     optimal,
     price,
 )
-from pqd.accounting.disjoint_groups import Cost, Group, grouped
+from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.commands.audit import run_audit
 from pqd.parameters import Parameters
 from pqd.sql.query import Query
@@ -103,7 +103,7 @@ def truth(workload: Sequence[tuple[str, Fraction]]) -> Fraction:
 
 
 def check(workload: Sequence[tuple[str, Fraction]]) -> None:
-    charge = price(grouped(costs_of(workload)))
+    charge = price(composition_groups(costs_of(workload)))
     assert truth(workload) <= charge.epsilon, workload
     assert charge.epsilon <= sum(epsilon for _, epsilon in workload)
     assert charge.delta == 0
@@ -136,7 +136,7 @@ def test_blocks_are_an_order_and_no_proof(
         replace(cost, blocks=blocks)
         for cost, (_, _, blocks) in zip(costs_of(plain), workload, strict=True)
     ]
-    groups = grouped(costs)
+    groups = composition_groups(costs)
     assert truth(plain) <= price(groups).epsilon <= sum(epsilon for _, epsilon in plain)
     assert sorted(name for group in groups for name in group.names) == [c.name for c in costs]
 
@@ -155,7 +155,7 @@ def test_the_columns_of_a_group_tell_every_two_of_it_apart() -> None:
     """Also where a question that did not fit was tried before."""
     grid = [f"age = {a} AND name = '{n}'" for a in range(7) for n in "abcdefg"]
     atoms = [*grid[:34], "age = 1", "name = 'a' OR flag", *grid[34:], "age IS NULL", "age > 8"]
-    groups = grouped(costs_of([(sql, Fraction(1)) for sql in atoms]))
+    groups = composition_groups(costs_of([(sql, Fraction(1)) for sql in atoms]))
     assert len(groups) == 3
     for group in groups:
         for one, other in combinations(group.costs, 2):
@@ -209,27 +209,29 @@ def cost(name: str, epsilon: int, predicate: str) -> Cost:
 
 
 def test_nothing_costs_nothing() -> None:
-    assert grouped([]) == ()
+    assert composition_groups([]) == ()
     assert price(()) == Charge(Fraction(0), Fraction(0), NOTHING)
     assert price((), Fraction(1, 10)) == Charge(Fraction(0), Fraction(0), NOTHING)
 
 
 def test_what_may_overlap_adds_up() -> None:
-    groups = grouped([cost("a", 1, "age = 0"), cost("b", 2, "name = 'a'"), cost("c", 4, "TRUE")])
+    groups = composition_groups(
+        [cost("a", 1, "age = 0"), cost("b", 2, "name = 'a'"), cost("c", 4, "TRUE")]
+    )
     assert [group.names for group in groups] == [("a",), ("b",), ("c",)]
     assert price(groups) == Charge(Fraction(7), Fraction(0), SEQUENTIAL)
 
 
 def test_a_partition_costs_its_dearest_part() -> None:
     parts = ["age = 0", "age = 1", "age > 1", "age IS NULL"]
-    groups = grouped([cost(p, number, p) for number, p in enumerate(parts, start=1)])
+    groups = composition_groups([cost(p, number, p) for number, p in enumerate(parts, start=1)])
     assert [group.names for group in groups] == [tuple(parts)]
     assert price(groups) == Charge(Fraction(4), Fraction(0), PARALLEL)
 
 
 def test_partitions_of_two_columns_are_two_groups() -> None:
     named = ["age = 0", "name = 'a'", "age = 1", "name = 'A'"]
-    groups = grouped([cost(p, 1, p) for p in named])
+    groups = composition_groups([cost(p, 1, p) for p in named])
     assert [group.names for group in groups] == [
         ("age = 0", "age = 1"),
         ("name = 'a'", "name = 'A'"),
@@ -240,30 +242,30 @@ def test_partitions_of_two_columns_are_two_groups() -> None:
 def test_the_dearest_go_together() -> None:
     """Two cheap ones beside two dear ones: 5 + 1, not 5 + 5."""
     costs = [cost("a", 1, "age < 1"), cost("b", 5, "age < 1"), cost("c", 5, "age >= 1")]
-    groups = grouped([*costs, cost("d", 1, "age >= 1")])
+    groups = composition_groups([*costs, cost("d", 1, "age >= 1")])
     assert [group.names for group in groups] == [("a", "d"), ("b", "c")]
     assert price(groups).epsilon == 6
 
 
 def test_without_a_region_nothing_is_disjoint() -> None:
     costs = [Cost(name, Fraction(1), None) for name in "ab"]
-    assert price(grouped(costs)) == Charge(Fraction(2), Fraction(0), SEQUENTIAL)
+    assert price(composition_groups(costs)) == Charge(Fraction(2), Fraction(0), SEQUENTIAL)
     mixed = [costs[0], cost("c", 1, "age = NULL")]
-    assert price(grouped(mixed)).epsilon == 2
+    assert price(composition_groups(mixed)).epsilon == 2
 
 
 def test_a_chain_of_disjoint_pairs_is_no_disjoint_group() -> None:
     """a and b are disjoint, b and c are, a and c are not."""
     chain = [cost("a", 1, "age < 1"), cost("b", 1, "age >= 1"), cost("c", 1, "age < 0.5")]
-    assert [group.names for group in grouped(chain)] == [("a",), ("b", "c")]
+    assert [group.names for group in composition_groups(chain)] == [("a",), ("b", "c")]
 
 
 def test_the_proof_names_every_pair() -> None:
-    (group,) = grouped(
+    (group,) = composition_groups(
         [cost(p, 1, p) for p in ("age = 0", "age > 0 AND flag", "age = 1 AND NOT flag")]
     )
     assert len(group.proof()) == 3
-    (one,) = grouped([cost("a", 1, "TRUE")])
+    (one,) = composition_groups([cost("a", 1, "TRUE")])
     assert one.proof() == ()
 
 
@@ -294,7 +296,7 @@ def test_blocks_make_no_more_groups_than_there_are(seed: int) -> None:
     ):
         several = [one for each in blocks for one in each]
         order = np.random.default_rng(seed).permutation(len(several))
-        assert len(grouped([several[place] for place in order])) == least
+        assert len(composition_groups([several[place] for place in order])) == least
 
 
 conditions = st.sampled_from(
@@ -316,12 +318,12 @@ def test_groups_depend_on_no_order_and_no_name(
     blocks: list[list[Cost]], single: list[str], chance: random.Random
 ) -> None:
     several = [one for each in blocks for one in each] + [cost(c, 1, c) for c in single]
-    first = grouped(several)
+    first = composition_groups(several)
     assert len(first) <= len(blocks) + len(single)
     chance.shuffle(several)
     called = {one.name: f"{chance.random()}" for one in several}
     named = {name: f"{chance.random()}" for name in "xyzuv"}
-    again = grouped(
+    again = composition_groups(
         [
             replace(one, name=called[one.name], blocks=frozenset(named[b] for b in one.blocks))
             for one in several
@@ -332,9 +334,9 @@ def test_groups_depend_on_no_order_and_no_name(
 
 
 def test_a_question_of_two_blocks_is_of_either() -> None:
-    shared = BY_AGE[0].also(replace(BY_BOTH[0], name=BY_AGE[0].name))
+    shared = BY_AGE[0].with_blocks_of(replace(BY_BOTH[0], name=BY_AGE[0].name))
     assert shared.blocks == {"x", "z"}
-    assert len(grouped([shared, *BY_BOTH[1:], *BY_AGE[1:]])) == 2
+    assert len(composition_groups([shared, *BY_BOTH[1:], *BY_AGE[1:]])) == 2
 
 
 def test_a_twin_that_groups_in_the_order_of_names_is_caught(
@@ -453,7 +455,7 @@ def test_unequal_budgets_compose_to_at_least_the_brute_force(number: int) -> Non
     st.sampled_from([Fraction(1, 10**n) for n in (1, 2, 4, 7)]),
 )
 def test_a_charge_is_never_below_the_brute_force(each: list[Fraction], delta: Fraction) -> None:
-    groups = grouped([Cost(str(n), epsilon, None) for n, epsilon in enumerate(each)])
+    groups = composition_groups([Cost(str(n), epsilon, None) for n, epsilon in enumerate(each)])
     charge = price(groups, 2 * delta)
     losses = [(epsilon, each.count(epsilon)) for epsilon in sorted(set(each))]
     assert divergence(losses, as_mpf(charge.epsilon)) <= as_mpf(charge.delta)
@@ -498,10 +500,10 @@ def test_epsilon_is_rounded_up_to_nine_decimals() -> None:
 
 
 def test_no_delta_or_one_group_is_not_composed_optimally() -> None:
-    many = grouped([Cost(str(n), Fraction(1, 10), None) for n in range(50)])
+    many = composition_groups([Cost(str(n), Fraction(1, 10), None) for n in range(50)])
     assert price(many, Fraction(0)) == Charge(Fraction(5), Fraction(0), SEQUENTIAL)
     assert price(many, Fraction(-1)) == Charge(Fraction(5), Fraction(0), SEQUENTIAL)
-    one = grouped([cost("a", 1, "age = 0"), cost("b", 1, "age = 1")])
+    one = composition_groups([cost("a", 1, "age = 0"), cost("b", 1, "age = 1")])
     assert price(one, Fraction(1, 10)) == Charge(Fraction(1), Fraction(0), PARALLEL)
     composed = price(many, Fraction(1, 10**5))
     assert (composed.rule, composed.delta) == (OPTIMAL, Fraction(1, 2 * 10**5))
@@ -509,7 +511,7 @@ def test_no_delta_or_one_group_is_not_composed_optimally() -> None:
 
 
 def test_a_delta_too_small_to_help_is_not_spent() -> None:
-    many = grouped([Cost(str(n), Fraction(3), None) for n in range(3)])
+    many = composition_groups([Cost(str(n), Fraction(3), None) for n in range(3)])
     assert price(many, Fraction(1, 10**30)) == Charge(Fraction(9), Fraction(0), SEQUENTIAL)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pqd.accounting.hash_chain import Chain, Entry, is_ledger, linked
+from pqd.accounting.hash_chain import Entry, HashChain, entry_hash, is_ledger
 from pqd.errors import LedgerError, PqdError
 
 ENTRIES = 30
@@ -27,9 +27,9 @@ def seeded(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 - no secret comes of it
 
 
-def filled(path: Path, entries: int = ENTRIES) -> Chain:
+def filled(path: Path, entries: int = ENTRIES) -> HashChain:
     """Make a log; the paddings differ, so that entries straddle pages."""
-    chain, sizes = Chain(path), seeded(1)
+    chain, sizes = HashChain(path), seeded(1)
     for number in range(1, entries + 1):
         with chain.writing():
             chain.append({"n": number, "pad": "x" * sizes.randrange(400)})
@@ -59,7 +59,7 @@ def other(log: Path) -> Iterator[sqlite3.Connection]:
 
 
 def read(path: Path, wait: float = 0.01) -> tuple[tuple[Entry, ...], bytes]:
-    with closing(Chain(path, wait=wait)) as chain:
+    with closing(HashChain(path, wait=wait)) as chain:
         return chain.entries(), chain.secret
 
 
@@ -89,13 +89,13 @@ def test_what_was_appended_is_read_again(
     assert [entry.body["n"] for entry in entries] == [*range(1, ENTRIES + 1)]
     before = hashlib.sha256(secret).hexdigest()
     for entry in entries:
-        assert entry.hash == linked(before, entry.text)
+        assert entry.hash == entry_hash(before, entry.text)
         before = entry.hash
     assert len({entry.hash for entry in entries}) == ENTRIES
 
 
 def test_two_entries_of_one_text_have_two_hashes(tmp_path: Path) -> None:
-    with closing(Chain(tmp_path / "log.sqlite")) as chain:
+    with closing(HashChain(tmp_path / "log.sqlite")) as chain:
         with chain.writing():
             first, second = chain.append({"n": 1}), chain.append({"n": 1})
         assert first.text == second.text
@@ -104,7 +104,7 @@ def test_two_entries_of_one_text_have_two_hashes(tmp_path: Path) -> None:
 
 def test_an_entry_holds_any_text(tmp_path: Path) -> None:
     body = {"label": "Zoë 🦓\0\n'\"\ud800", "amount": "1/3", "much": 10**40}
-    with closing(Chain(tmp_path / "log.sqlite")) as chain, chain.writing():
+    with closing(HashChain(tmp_path / "log.sqlite")) as chain, chain.writing():
         chain.append(body)
     assert read(tmp_path / "log.sqlite")[0][0].body == body
 
@@ -116,7 +116,7 @@ def test_an_entry_is_seen_by_others_from_the_end_of_writing_on(
     log: Path, other: sqlite3.Connection
 ) -> None:
     count = "SELECT count(*) FROM entries"
-    with closing(Chain(log)) as chain:
+    with closing(HashChain(log)) as chain:
         with chain.writing():
             chain.append({"n": 0})
             assert other.execute(count).fetchone() == (ENTRIES,)
@@ -124,7 +124,7 @@ def test_an_entry_is_seen_by_others_from_the_end_of_writing_on(
 
 
 def test_a_commit_waits_for_the_disk(log: Path) -> None:
-    with closing(Chain(log)) as chain:
+    with closing(HashChain(log)) as chain:
         # EXTRA, and a journal that is removed: a crash of the machine cannot undo a commit.
         assert chain._one("PRAGMA synchronous") == 3
         assert chain._one("PRAGMA journal_mode") == "delete"
@@ -132,7 +132,7 @@ def test_a_commit_waits_for_the_disk(log: Path) -> None:
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_an_interrupted_writing_leaves_nothing(log: Path, error: type[BaseException]) -> None:
-    with closing(Chain(log)) as chain:
+    with closing(HashChain(log)) as chain:
         before = chain.entries()
 
         def interrupted() -> None:
@@ -150,7 +150,7 @@ def test_an_interrupted_writing_leaves_nothing(log: Path, error: type[BaseExcept
 
 
 def test_entries_of_others_are_continued(log: Path) -> None:
-    with closing(Chain(log)) as first, closing(Chain(log)) as second:
+    with closing(HashChain(log)) as first, closing(HashChain(log)) as second:
         for number in range(6):
             writer = (first, second)[number % 2]
             with writer.writing():
@@ -219,7 +219,7 @@ def test_a_body_with_its_own_new_hash_does_not_fit_what_follows(
     text, before = '{"n":7}', read(log)[0][5].hash
     change = "UPDATE entries SET body = ?, hash = ? WHERE number = 7"
     other.executescript(FREE)
-    other.execute(change, (text, linked(before, text)))
+    other.execute(change, (text, entry_hash(before, text)))
     assert "entry 8 does not fit" in refused(log)
 
 
@@ -344,7 +344,7 @@ def test_removed_last_entries_are_a_whole_log(log: Path, other: sqlite3.Connecti
 
 def test_a_new_log_is_its_owners_and_alone(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    with closing(Chain(path)) as chain:
+    with closing(HashChain(path)) as chain:
         assert chain.entries() == ()
         assert len(chain.secret) == 32
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -383,14 +383,14 @@ def test_a_place_where_no_log_can_be_made(tmp_path: Path, place: str) -> None:
     (tmp_path / "dangling").symlink_to(tmp_path / "missing" / "log.sqlite")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(LedgerError, match=r"Nothing was spent\.$") as caught:
-        Chain(tmp_path / place)
+        HashChain(tmp_path / place)
     assert caught.value.exit_code == 3
     assert sorted(tmp_path.iterdir()) == before
 
 
 @unless_root
 def test_a_folder_that_is_read_only(tmp_path: Path, log: Path) -> None:
-    with closing(Chain(log)) as chain:
+    with closing(HashChain(log)) as chain:
         tmp_path.chmod(0o500)
         try:
             with (
@@ -399,7 +399,7 @@ def test_a_folder_that_is_read_only(tmp_path: Path, log: Path) -> None:
             ):
                 chain.append({"n": 0})
             with pytest.raises(LedgerError, match="Permission denied; name another place"):
-                Chain(tmp_path / "new.sqlite")
+                HashChain(tmp_path / "new.sqlite")
         finally:
             tmp_path.chmod(0o700)
 
@@ -409,7 +409,7 @@ def test_a_folder_that_is_read_only(tmp_path: Path, log: Path) -> None:
 
 def test_a_log_that_another_process_writes(log: Path, other: sqlite3.Connection) -> None:
     other.execute("BEGIN IMMEDIATE")
-    with closing(Chain(log, wait=0.01)) as chain:
+    with closing(HashChain(log, wait=0.01)) as chain:
         assert len(chain.entries()) == ENTRIES
         with (
             pytest.raises(LedgerError, match=r"held it for 0\.01 seconds; try again later"),
@@ -432,7 +432,7 @@ def test_a_log_that_another_process_holds_alone(log: Path, other: sqlite3.Connec
 def test_a_reader_who_stays_hinders_the_commit(log: Path, other: sqlite3.Connection) -> None:
     other.execute("BEGIN")
     other.execute("SELECT count(*) FROM entries").fetchall()
-    with closing(Chain(log, wait=0.01)) as chain:
+    with closing(HashChain(log, wait=0.01)) as chain:
         before = chain.entries()
         with pytest.raises(LedgerError, match="try again later"), chain.writing():
             chain.append({"n": 0})
@@ -441,7 +441,7 @@ def test_a_reader_who_stays_hinders_the_commit(log: Path, other: sqlite3.Connect
 
 
 def test_a_full_disk(log: Path) -> None:
-    with closing(Chain(log)) as chain:
+    with closing(HashChain(log)) as chain:
         before = chain.entries()
         chain._execute("PRAGMA max_page_count = 1")
         with pytest.raises(LedgerError, match="the disk is full; make room"), chain.writing():
@@ -455,7 +455,7 @@ def test_a_full_disk(log: Path) -> None:
 
 def test_another_thread_may_let_go_of_it(log: Path) -> None:
     """The garbage collector runs in whatever thread it likes."""
-    chain, raised = Chain(log), list[Exception]()
+    chain, raised = HashChain(log), list[Exception]()
 
     def let_go() -> None:
         try:

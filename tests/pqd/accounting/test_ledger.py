@@ -24,7 +24,7 @@ from deciders.single.base import Decision
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Account, Budget, Reservation
 from pqd.accounting.composition import Charge
-from pqd.accounting.hash_chain import Chain, Entry
+from pqd.accounting.hash_chain import Entry, HashChain
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
 from pqd.engine.duckdb import DuckDBEngine
@@ -291,7 +291,7 @@ def test_a_limit_below_what_is_spent_and_up_again(ledger: Ledger, path: Path) ->
     with pytest.raises(BudgetError, match=r"of 1 for this table 3 are spent and 0 left"):
         pay(ledger, "b", epsilon="1e-9")
     # What costs nothing is still granted.
-    assert ledger.affords(TABLE, costing("0")) == Charge(rule="sequential")
+    assert ledger.check_budget(TABLE, costing("0")) == Charge(rule="sequential")
     assert ledger.answers(TABLE) == {"a": YES}
     ledger.set_limit(Budget(Fraction(4)))
     pay(ledger, "b", epsilon="1")
@@ -319,7 +319,7 @@ def test_a_refusal_gives_all_the_figures(ledger: Ledger) -> None:
     message = str(caught.value)
     for figure in ("needs epsilon 0.75", "of 1 for", "0.5 are spent", "0.5 left", str(ledger.path)):
         assert figure in message
-    assert "Nothing was spent. Ask fewer questions" in message
+    assert "Nothing was spent. Ask fewer queries" in message
 
 
 def test_delta_is_spent_down_to_nothing(ledger: Ledger, path: Path) -> None:
@@ -426,7 +426,7 @@ NONSENSE = [
 def test_an_entry_that_makes_no_sense_is_not_passed_over(
     path: Path, body: Mapping[str, Any]
 ) -> None:
-    with closing(Chain(path)) as chain, chain.writing():
+    with closing(HashChain(path)) as chain, chain.writing():
         chain.append(dict(body))
     with pytest.raises(LedgerError, match=r"entry \(1\) that this version of pqd does not"):
         Ledger(path)
@@ -946,13 +946,13 @@ def test_a_run_reads_the_chain_once_and_once_under_each_lock(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[bool] = []
-    entries = Chain.entries
+    entries = HashChain.entries
 
-    def counted(self: Chain) -> tuple[Entry, ...]:
+    def counted(self: HashChain) -> tuple[Entry, ...]:
         reads.append(self._connection is not None and self._connection.in_transaction)
         return entries(self)
 
-    monkeypatch.setattr(Chain, "entries", counted)
+    monkeypatch.setattr(HashChain, "entries", counted)
     audited(Accountant(path), lambda: None, questions=3)
     # Opened, then charged, then recorded.
     assert reads == [False, True, True]

@@ -69,7 +69,7 @@ class Scanned:
         self.workload = ScanPlan(tuple(statistics))
 
     def cells(self, *, private: bool = True) -> ContingencyTable:
-        return self.engine.cells(
+        return self.engine.contingency(
             self.secret if private else self.public, self.schema, self.workload
         )
 

@@ -46,7 +46,7 @@ def planned(
         measure = Measure(found.value or "", lattice)
         statistics.append(Statistic(found.predicate, measure, found.columns, collapsed=True))
     workload = ScanPlan(tuple(statistics))
-    cells = engine.cells(opened, schema, workload)
+    cells = engine.contingency(opened, schema, workload)
     problem = LinearWorkload(RowClasses.of(workload, cells.words), lattice)
     plan = range_plan(workload, cells, schema, epsilon)
     exact_answers = np.array(plan.release(plan.read(cells), epsilon, QuasiRandomNoise(0)).answers)
@@ -146,7 +146,7 @@ def test_a_row_without_a_value_is_left_out_and_others_are_one_value() -> None:
         found = query.resolve(schema)
         measure = Measure(found.value or "", Lattice(0, 100))
         statistic = Statistic(found.predicate, measure, found.columns, collapsed=True)
-        read = plan.read(engine.cells(opened, schema, ScanPlan((statistic,))))
+        read = plan.read(engine.contingency(opened, schema, ScanPlan((statistic,))))
         dense = np.zeros(101, np.int64)
         np.add.at(dense, read.values, read.counts)
         engine_rows.append(dense)
@@ -162,7 +162,7 @@ def test_noise_is_as_large_as_it_says() -> None:
     query = Query("SELECT SUM(pay) FROM D")
     found = query.resolve(schema)
     statistic = Statistic(None, Measure(found.value or "", lattice), found.columns, collapsed=True)
-    rows = plan.read(engine.cells(opened, schema, ScanPlan((statistic,))))
+    rows = plan.read(engine.contingency(opened, schema, ScanPlan((statistic,))))
     exact_answers = [
         plan.release(rows, Fraction(1), SimulatedNoise(seed)).answers[3] for seed in range(150)
     ]

@@ -17,7 +17,7 @@ from pqd.commands.leaderboard import Evidence, band, better, leaderboard
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.execution import Outputs, quoted
+from pqd.execution import Outputs, quote_sets
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.estimates import select_estimators
@@ -424,7 +424,7 @@ class Simulation:
         self.contests = plan.comparisons
         scan = ScanPlan(tuple(each.measurement.statistic for each in self.contests))
         self.histograms = tables.engine.histograms(plan.bound.private, plan.bound.schema, scan)
-        self._quote = quoted([plan.measurements], None)
+        self._quote = quote_sets([plan.measurements], None)
         truths = [
             answer(c.query.aggregate, h, c.query.p or HALF)
             for c, h in zip(self.contests, self.histograms, strict=True)

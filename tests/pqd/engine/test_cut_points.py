@@ -44,9 +44,9 @@ def test_a_value_has_passed_an_end_exactly_if_it_lies_beyond(
     intervals = [Interval(low, high) for low, high in pairwise(sorted(ends))]
     # In tenths, and twice as fine, every end has a cut of its own.
     tenths = [Interval(i.lower * 20, i.upper * 20) for i in intervals]
-    fences = CutPoints.of(tenths, Fraction(1, 20), None)
-    counts = fences.counted(np.array(values, np.float64))
-    table = Histogram.weighted(np.array(fences.marks, np.int64), counts)
+    cut_points = CutPoints.of(tenths, Fraction(1, 20), None)
+    counts = cut_points.counted(np.array(values, np.float64))
+    table = Histogram.weighted(np.array(cut_points.marks, np.int64), counts)
     assert table.mass == len(values)
     for interval, fine in zip(intervals, tenths, strict=True):
         low, high = float(interval.lower), float(interval.upper)
@@ -57,8 +57,8 @@ def test_a_value_has_passed_an_end_exactly_if_it_lies_beyond(
 @given(st.lists(NUMBERS, max_size=10), NUMBERS)
 @settings(max_examples=60, deadline=None)
 def test_one_row_changes_one_mark_by_one(values: list[float], more: float) -> None:
-    fences = CutPoints.of([Interval("-3.7", "2.5")], Fraction(1), (Fraction(-9), Fraction(9)))
-    before, after = (fences.counted(np.array(v, np.float64)) for v in (values, [*values, more]))
+    cut_points = CutPoints.of([Interval("-3.7", "2.5")], Fraction(1), (Fraction(-9), Fraction(9)))
+    before, after = (cut_points.counted(np.array(v, np.float64)) for v in (values, [*values, more]))
     assert sorted(after - before) == [0, 0, 1]
 
 
@@ -66,16 +66,16 @@ def test_one_row_changes_one_mark_by_one(values: list[float], more: float) -> No
 @settings(max_examples=100, deadline=None)
 def test_a_margin_is_at_least_1_exactly_if_the_true_median_is_inside(values: list[float]) -> None:
     interval = Interval("6.7", "7.3")
-    fences = CutPoints.of([interval], Fraction(1), None)
-    counts = fences.counted(np.array(values, np.float64))
-    table = Histogram.weighted(np.array(fences.marks, np.int64), counts)
+    cut_points = CutPoints.of([interval], Fraction(1), None)
+    counts = cut_points.counted(np.array(values, np.float64))
+    table = Histogram.weighted(np.array(cut_points.marks, np.int64), counts)
     median = sorted(values)[(len(values) + 1) // 2 - 1]
     assert (quantile_margin(table, interval, HALF) >= 1) == (6.7 < median < 7.3)
 
 
 def test_a_value_on_an_end_is_outside_and_its_neighbour_is_not() -> None:
-    fences = CutPoints.of([Interval(1, 3)], Fraction(1, 10), None)
-    found = fences.counted(np.array([0.1, nextafter(0.1, 1), nextafter(0.3, 0), 0.3]))
+    cut_points = CutPoints.of([Interval(1, 3)], Fraction(1, 10), None)
+    found = cut_points.counted(np.array([0.1, nextafter(0.1, 1), nextafter(0.3, 0), 0.3]))
     assert found.tolist() == [1, 2, 1]
 
 
