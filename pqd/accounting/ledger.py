@@ -141,7 +141,7 @@ class Ledger:
         budget: Budget = NO_LIMIT,
         after: Charge | None = None,
     ) -> Charge:
-        """Charge within the budget, also once ``after`` is spent: ``price`` of the delta that is left.
+        """Charge within the budget, also once ``after`` is spent: ``price`` of the delta left.
 
         Raises
         ------
