@@ -9,7 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import pqd
+from deciders import SimulatedNoise
 from pqd.cli import app
+from pqd.commands.audit import run_audit
+from pqd.parameters import Parameters
+from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
 
 ROOT = Path(__file__).parents[2]
@@ -85,14 +89,13 @@ def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
     entry = pqd.plan(CENSUS, "SELECT MEDIAN(age) FROM D", tau=2).queries[0]
     needed = entry.chosen.epsilon_needed
     assert needed is not None
-    private = like(pd.read_parquet(CENSUS))
+    private, queries = like(pd.read_parquet(CENSUS)), as_queries("SELECT MEDIAN(age) FROM D")
+    stated = Parameters.parse(tau=2, epsilon=needed, alpha="0.05")
+    noise = SimulatedNoise(7)
     outcomes = [
-        pqd.audit(private, CENSUS, "SELECT MEDIAN(age) FROM D", tau=2, epsilon=needed, fresh=True)
-        .verdicts[0]
-        .outcome
-        for _ in range(40)
+        run_audit(private, CENSUS, queries, stated, noise).verdicts[0].outcome for _ in range(40)
     ]
-    # 40 draws at a false-no rate of 5 %: 13 or more noes have probability 10^-7.
+    # 40 draws at a false-no rate of 5 %: 13 or more noes would have probability 10^-7.
     assert outcomes.count("no") < 13
 
 
