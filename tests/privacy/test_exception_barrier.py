@@ -260,7 +260,7 @@ def test_an_error_is_told_by_kind_and_place() -> None:
         raise InjectedError(f"{ROWS} rows")
 
     with pytest.raises(
-        RunError, match=r"internal error, InjectedError at test_sealed.py:\d+;"
+        RunError, match=r"internal error, InjectedError at test_exception_barrier.py:\d+;"
     ) as told:
         sealed(work)
     assert told.value.exit_code == 3
