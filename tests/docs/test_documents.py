@@ -151,6 +151,17 @@ def test_every_kind_of_report_has_a_schema() -> None:
     assert len(list(GOLDEN.glob("*.json"))) == 6
 
 
+def test_the_shape_of_the_code_is_as_documented() -> None:
+    architecture = script("make_architecture")
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rows = [
+        *architecture.folder_table(ROOT),
+        *list(architecture.comparison(architecture.structure(ROOT)))[2:],
+    ]
+    stale = [row for row in rows if f"{row}\n" not in text]
+    assert not stale, f"run `make architecture`: {stale}"
+
+
 def test_shapes_of_graphs() -> None:
     architecture = script("make_architecture")
     graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"b"}, "d": {"e"}, "e": set(), "f": {"e"}}
