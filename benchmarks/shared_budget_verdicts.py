@@ -202,7 +202,7 @@ class Experiment:
 
 def _by(query: BoundQuery, decider: str) -> BoundQuery:
     """Query as asked of a decider by its name."""
-    return query.on(replace(query.criteria, mechanism=decider))
+    return query.with_criteria(replace(query.criteria, mechanism=decider))
 
 
 if __name__ == "__main__":

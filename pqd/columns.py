@@ -1,4 +1,4 @@
-"""What a caller states of an attribute (a column or an expression), found by its SQL."""
+"""Column facts: what a caller states of a column or an expression, looked up by its SQL."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pqd.sql.schema import Schema
 
 
-def stated_of(facts: Facts, attribute: str) -> ColumnFacts | None:
-    """Return what the user states of an attribute, found by its canonical SQL."""
-    wanted = _canonical(attribute)
-    return next((fact for name, fact in facts.items() if wanted in _spellings(name)), None)
+def facts_of_attribute(facts: Facts, attribute: str) -> ColumnFacts | None:
+    """Facts that are stated of an attribute, looked up by its canonical SQL; None without any."""
+    sql = _canonical(attribute)
+    return next((fact for name, fact in facts.items() if sql in _spellings(name)), None)
 
 
 def _spellings(name: str) -> set[str]:
-    """Return the canonical SQL of a stated name: as a column and as an expression."""
+    """Canonical SQL of a stated name: as a column and as an expression."""
     column = exp.to_identifier(name, quoted=True).sql(dialect="duckdb")
     return {_canonical(column), _canonical(name)}
 
@@ -38,34 +38,34 @@ def _spellings(name: str) -> set[str]:
 @lru_cache(maxsize=1024)
 def _canonical(sql: str) -> str:
     try:
-        found = statements(sql)
+        parsed = statements(sql)
     except QueryError:
         return sql
-    if len(found) != 1:
+    if len(parsed) != 1:
         return sql
-    (node,) = found
+    (node,) = parsed
     for identifier in node.find_all(exp.Identifier):
         identifier.set("quoted", True)  # noqa: FBT003 - sqlglot takes the value by place
     return fold_case(node.sql(dialect="duckdb"))
 
 
-def check_stated(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
-    """Refuse facts about what is neither a column nor aggregated: a typo would go unseen."""
+def check_facts(facts: Facts, schema: Schema, queries: Sequence[Query]) -> None:
+    """Refuse facts of a name that is neither a column nor aggregated: a typo would go unseen."""
     known = {fold_case(name) for name in schema}
     aggregated = {_canonical(query.attribute) for query in queries if query.attribute}
     for name in facts:
         if fold_case(name) not in known and not _spellings(name) & aggregated:
-            raise no_column(name, schema, "bounds or type")
+            raise unknown_column(name, schema, "bounds or type")
 
 
 def span(lattice: Lattice) -> str:
-    """Return a lattice in words, such as ``0..99,999 step 1``."""
+    """Lattice in words, such as ``0..99,999 step 1``."""
     low, high, step = (number_text(x) for x in (lattice.lower, lattice.upper, lattice.step))
     return f"{low}..{high} step {step}"
 
 
-def rows_of(total: Lattice) -> Lattice:
-    """Return the lattice of the rows that a person's total on ``total`` is added up from.
+def row_lattice(total: Lattice) -> Lattice:
+    """Lattice of the rows that a person's total on ``total`` is the sum of.
 
     Rows are whole steps.  They may be as large as the largest total; below 0 only if it may.
     """
@@ -73,16 +73,16 @@ def rows_of(total: Lattice) -> Lattice:
     return Lattice(Fraction(0) if total.lower >= 0 else -most, most, total.step)
 
 
-def known(schema: Schema, name: str, query: Query) -> str:
-    """Return the schema's name of a column that ``query`` groups by."""
-    found = next((column for column in schema if fold_case(column) == fold_case(name)), None)
-    if found is None:
-        raise QueryError(str(no_column(name, schema, "GROUP BY")), query.sql)
-    return found
+def column_name(schema: Schema, name: str, query: Query) -> str:
+    """Name in the schema of a column that ``query`` groups by; QueryError without one."""
+    column = next((column for column in schema if fold_case(column) == fold_case(name)), None)
+    if column is None:
+        raise QueryError(str(unknown_column(name, schema, "GROUP BY")), query.sql)
+    return column
 
 
-def no_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
-    """Return the refusal of a column that is not there, with the nearest that are."""
+def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
+    """Error of a column that does not exist, with the nearest names."""
     near = difflib.get_close_matches(name, list(columns), n=3, cutoff=0.5)
     hint = f"; the nearest are {', '.join(near)}" if near else ""
     return ParameterError(f'{use}: there is no column "{name}"{hint}')
@@ -90,7 +90,7 @@ def no_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """Public facts of one column or expression; what is None is taken from the synthetic table."""
+    """Public facts of one column or expression; None: as in the synthetic table."""
 
     bounds: tuple[Fraction, Fraction] | None = None
     step: Fraction | None = None
@@ -101,7 +101,7 @@ Facts = Mapping[str, ColumnFacts]
 
 
 def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
-    """Read ``{"capital-gain": {"bounds": (0, 99_999), "step": 1, "type": "number"}}``.
+    """Facts of ``{"capital-gain": {"bounds": (0, 99_999), "step": 1, "type": "number"}}``.
 
     Raises
     ------
@@ -110,38 +110,38 @@ def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
     """
     if columns is not None and not isinstance(columns, Mapping):
         raise ParameterError('columns must be a mapping such as {"age": {"bounds": (0, 120)}}')
-    return {str(name): _facts(str(name), given) for name, given in (columns or {}).items()}
+    return {str(name): _facts(str(name), stated) for name, stated in (columns or {}).items()}
 
 
-def _facts(name: str, given: Mapping[str, Any]) -> ColumnFacts:
+def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
     known = ("bounds", "step", "type")
-    if not isinstance(given, Mapping):
+    if not isinstance(stated, Mapping):
         raise ParameterError(f'columns["{name}"] must be a mapping such as {{"bounds": (0, 100)}}')
-    for key in given:
+    for key in stated:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; use {', '.join(known)}"
             raise ParameterError(f'columns["{name}"] has the unknown key {key!r}{hint}')
-    bounds, kind = given.get("bounds"), given.get("type")
+    bounds, kind = stated.get("bounds"), stated.get("type")
     if bounds is not None and not (isinstance(bounds, (tuple, list)) and len(bounds) == 2):
         raise ParameterError(f'columns["{name}"]: bounds are two numbers, such as (0, 100)')
     if kind is not None and kind not in list(Kind):
         raise ParameterError(f'columns["{name}"]: type is {kind!r}; use {", ".join(Kind)}')
     facts = ColumnFacts(
         (exact(bounds[0], "lower bound"), exact(bounds[1], "upper bound")) if bounds else None,
-        positive(given["step"], "step") if given.get("step") is not None else None,
+        positive(stated["step"], "step") if stated.get("step") is not None else None,
         Kind(kind) if kind else None,
     )
     if facts.bounds:
-        Lattice(*facts.bounds, facts.step or _finest(facts.bounds))
+        Lattice(*facts.bounds, facts.step or _finest_step(facts.bounds))
     return facts
 
 
 def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
-    """Read ``capital-gain=0:99999`` or ``price=0:10:0.01`` (lower:upper[:step])."""
-    name, found, numbers = text.rpartition("=")
+    """Bounds of ``capital-gain=0:99999`` or ``price=0:10:0.01`` (lower:upper[:step])."""
+    name, equals, numbers = text.rpartition("=")
     parts = numbers.split(":")
-    if not found or not name.strip() or len(parts) not in {2, 3}:
+    if not equals or not name.strip() or len(parts) not in {2, 3}:
         raise ParameterError(
             f'bounds {text!r} are not understood; write "column=lower:upper" or '
             '"column=lower:upper:step", such as "capital-gain=0:99999"'
@@ -153,21 +153,21 @@ def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_type(text: str) -> tuple[str, dict[str, Any]]:
-    """Read ``zip=text``."""
-    name, found, kind = text.rpartition("=")
-    if not found or not name.strip():
+    """Type of ``zip=text``."""
+    name, equals, kind = text.rpartition("=")
+    if not equals or not name.strip():
         raise ParameterError(f'type {text!r} is not understood; write "column=text"')
     return name.strip().strip('"'), {"type": kind.strip()}
 
 
-def kinds(facts: Facts, columns: tuple[str, ...]) -> Schema:
-    """Return the kinds that the user states, by the columns' own names."""
+def stated_kinds(facts: Facts, columns: tuple[str, ...]) -> Schema:
+    """Kinds that the caller states, by the columns' own names."""
     stated = {fold_case(name): fact.kind for name, fact in facts.items() if fact.kind}
     return {name: stated[fold_case(name)] for name in columns if fold_case(name) in stated}
 
 
 def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lattice | None:
-    """Return the lattice of stated facts, the rest taken from the synthetic table's."""
+    """Lattice of stated facts, completed from that of the synthetic table; None without either."""
     if facts is None or (facts.bounds is None and facts.step is None):
         return synthetic
     if facts.bounds is None:
@@ -176,19 +176,19 @@ def bounded_lattice(facts: ColumnFacts | None, synthetic: Lattice | None) -> Lat
         step = exact(facts.step or 1)
         low, high = synthetic.lower // step * step, -(-synthetic.upper // step) * step
         return Lattice(low, high, step)
-    return Lattice(*facts.bounds, facts.step or _fitting(facts.bounds, synthetic))
+    return Lattice(*facts.bounds, facts.step or _fitting_step(facts.bounds, synthetic))
 
 
-def _fitting(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) -> Fraction:
-    """Return a step that fits stated bounds: the synthetic table's if it does."""
+def _fitting_step(bounds: tuple[Fraction, Fraction], synthetic: Lattice | None) -> Fraction:
+    """Step that fits stated bounds: that of the synthetic table if it does."""
     low, high = bounds
     if synthetic is not None and (high - low) % synthetic.step == 0:
         return synthetic.step
-    return _finest(bounds)
+    return _finest_step(bounds)
 
 
-def _finest(bounds: tuple[Fraction, Fraction]) -> Fraction:
-    """Return 1, or the finest decimal place that the bounds are written to."""
+def _finest_step(bounds: tuple[Fraction, Fraction]) -> Fraction:
+    """Step of 1, or of the finest decimal place of the bounds."""
     step = Fraction(1)
     while (bounds[1] - bounds[0]) % step and step > Fraction(1, 10**12):
         step /= 10

@@ -35,7 +35,7 @@ def rows_changed(statistic: Statistic, unit: PrivacyUnit | None) -> int:
     return unit.max_rows if unit and not statistic.collapsed else 1
 
 
-def counted(statistic: Statistic, unit: PrivacyUnit | None) -> str:
+def counted_noun(statistic: Statistic, unit: PrivacyUnit | None) -> str:
     """Word for what changes a statistic's histogram by one: people, or rows of people."""
     return "rows" if rows_changed(statistic, unit) > 1 else "people"
 
@@ -120,9 +120,9 @@ class Measurement(ABC, Generic[Output]):
         return rows_changed(self.statistic, self.unit)
 
     @property
-    def counted(self) -> str:
+    def counted_noun(self) -> str:
         """Word for what changes the histogram by one."""
-        return counted(self.statistic, self.unit)
+        return counted_noun(self.statistic, self.unit)
 
     @cached_property
     def region(self) -> Region | None:

@@ -1,4 +1,4 @@
-"""What a caller states in public: tolerance, budget, facts about columns; read exactly."""
+"""Parameters that a caller states in public: tolerance, budget, facts about columns; all exact."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """``tau``: an absolute amount in the query's unit, or a share of ``|q(Ds)|``."""
+    """Tolerance ``tau``: an absolute amount in the query's unit, or a share of ``|q(Ds)|``."""
 
     amount: Fraction
     relative: bool
@@ -27,7 +27,7 @@ class Tolerance:
 
     @classmethod
     def parse(cls, tau: Number) -> Tolerance:
-        """Read ``10``, ``"10"`` or ``"3.2%"``; raise ParameterError unless greater than 0."""
+        """Tolerance of ``10``, ``"10"`` or ``"3.2%"``; ParameterError unless greater than 0."""
         text = str(tau).strip()
         if isinstance(tau, str) and text.endswith("%"):
             if not text[:-1].strip():
@@ -36,7 +36,7 @@ class Tolerance:
         return cls(positive(tau, "tau"), relative=False, text=text)
 
     def of(self, answer: Fraction) -> Fraction:
-        """Return the tolerance in the query's unit around the synthetic ``answer``.
+        """Tolerance in the query's unit around the synthetic ``answer``.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Criteria:
     columns
         Public facts of columns.
     detail
-        What is found out of the deciders that fit.
+        How far the deciders that fit are evaluated.
     """
 
     tolerance: Tolerance
@@ -99,7 +99,7 @@ class Criteria:
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         detail: Detail = Detail.THRESHOLDS,
     ) -> Criteria:
-        """Criteria as a caller gave them; ParameterError names what is wrong, and what allowed."""
+        """Criteria as a caller states them; ParameterError says what is wrong and allowed."""
         return Criteria(
             tolerance=Tolerance.parse(tau),
             alpha=probability(alpha, "alpha"),
@@ -124,7 +124,7 @@ class Parameters(Criteria):
 
     @classmethod
     def parse(cls, *, epsilon: Number | None, **criteria: Any) -> Parameters:  # noqa: ANN401 - as of
-        """Parameters as a caller gave them: the budget, and what ``Criteria.of`` reads."""
+        """Parameters as a caller states them: the budget, and what ``Criteria.of`` reads."""
         return Criteria.of(**criteria).at(epsilon)
 
     @property
@@ -134,7 +134,7 @@ class Parameters(Criteria):
 
 
 def privacy_unit(column: str | None, max_rows: int | str = 1) -> PrivacyUnit | None:
-    """Return the privacy unit that is stated, None where one row is one person."""
+    """Privacy unit that is stated, None where one row is one person."""
     if column is None:
         if exact(max_rows, "max_rows") != 1:
             raise ParameterError(

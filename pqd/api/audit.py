@@ -58,22 +58,23 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         How queries share ``total_epsilon``: ``"alone"`` (each by itself at its share), the id of a
         mechanism that answers COUNT or SUM queries together (``workload``, ``identity``,
         ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
-        ``clipped_composition``, ``ranges``), or ``"auto"`` (whichever errs least on public data),
-        which is taken if it is left out.
+        ``clipped_composition``, ``ranges``), or ``"auto"``, the default (whichever is most often
+        right on test tables made from the copy).
     alpha
         The error probability that the caller accepts: the level of the p-value and of the
         effectiveness thresholds.
     decider
-        ``"auto"`` (errs least on public data), ``"paper"`` (Patwa 2023, Table 4), or an id.
+        ``"auto"`` (most often right on test tables made from the copy), ``"paper"`` (Patwa 2023,
+        Table 4), or an id.
     columns
         Public facts of columns, such as ``{"age": {"bounds": (0, 120), "step": 1}}``; what is not
         stated comes from the synthetic table.
     ledger
-        The file that keeps account of the private table's budget and replays what was asked before;
+        The file that keeps account of the private table's budget and replays earlier answers;
         by default the one that the variable ``PQD_LEDGER`` names, else ``pqd-ledger.sqlite`` beside
         the table, for a frame in the working folder.
     fresh
-        Ask again, and pay again, what the ledger could replay.
+        Measure again, and pay again, what the ledger could replay.
     unit, max_rows
         A column of the private table: all rows with one value are one person, of whom at most
         ``max_rows`` count (COUNT and SUM count a person once).  By default one row is one person.

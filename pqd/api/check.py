@@ -1,4 +1,4 @@
-"""``pqd.check``: the checks of a spec, planned whole, paid for in one step, then decided."""
+"""``pqd.check``: the checks of a spec, planned as one, charged in one step, then decided."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check(
     baseline: str | Path | None = None,
     detailed: bool = False,
 ) -> CheckReport:
-    """Run the checks of a spec file (docs/ci.md) and say what that means for a build.
+    """Run the checks of a spec file (docs/ci.md), with what they mean for a build.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def check(
     ledger
         Where the budget is kept, rather than where the spec says.
     fresh
-        Ask and pay again what the ledger could replay.
+        Measure and pay again what the ledger could replay.
     dry_run
-        Plan and price alone: nothing is decided and nothing spent.
+        Plan and quote alone: nothing is decided and nothing spent.
     baseline
         A file of earlier results: what failed there already is ``known`` and fails no more.
     detailed

@@ -1,4 +1,4 @@
-"""``pqd.compare``: several synthetic tables on the same queries, at the price of one."""
+"""``pqd.compare``: several synthetic tables on the same queries, at the cost of one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     unit: str | None = None,
     max_rows: int = 1,
 ) -> CompareReport:
-    """Compare synthetic tables on ``queries``, at a price that does not grow with their number.
+    """Compare synthetic tables on ``queries``, at a cost that does not grow with their number.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     columns
         Public facts of columns; what is not stated comes from all candidates together.
     weights, tolerances
-        By query id: what a query counts in the leaderboard (1), and a tolerance of its own.
+        By query id: the weight of a query in the leaderboard (1), and a tolerance of its own.
     references
-        Also compare two reference tables: independent marginals, released at this budget, and
+        Also compare two reference tables: independent marginals, measured at this budget, and
         the first candidate resampled.
     ledger, fresh, unit, max_rows
         As for ``pqd.audit``.
@@ -75,15 +75,15 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     Returns
     -------
     CompareReport
-        All of it is ``report.cost.epsilon``-differentially private together: per query, one release
-        of that query's budget; all else is post-processing or a function of public data.
+        All of it is ``report.cost.epsilon``-differentially private together: one estimate per
+        query, at that query's budget; all else is post-processing or a function of public data.
 
     Raises
     ------
     PqdError
         As ``pqd.audit``.
     """
-    terms = Parameters.parse(
+    shared = Parameters.parse(
         tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=columns
     )
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
@@ -91,7 +91,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         private,
         synthetics,
         as_queries(queries),
-        ComparisonParameters.parse(terms, weights, tolerances, references),
+        ComparisonParameters.parse(shared, weights, tolerances, references),
         SecureNoise(),
         accountant=accountant,
         unit=privacy_unit(unit, max_rows),

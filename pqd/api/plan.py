@@ -1,4 +1,4 @@
-"""``pqd.plan``: what verdicts will be worth, and which decider answers, from public data only."""
+"""``pqd.plan``: the reliability of verdicts and the choice of deciders, from public data only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     max_rows: int = 1,
     detailed: bool = False,
 ) -> PlanReport:
-    """Say what a verdict on each query would be worth; reads no private table and costs nothing.
+    """Plan a verdict on each query, from public data only and at no cost: decider, reliability.
 
     The arguments are those of ``pqd.audit``; ``detailed`` adds operating characteristics.  Without
     ``epsilon`` the plan gives, per decider, the budget at which ``tau`` becomes decidable.

@@ -49,9 +49,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     total_epsilon
         Privacy budget of all queries together.
     mechanism
-        ``"auto"`` (errs least on the synthetic table), or ``workload``, ``identity``,
-        ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``,
-        ``global_truncation``, ``clipped_composition``, ``ranges``.
+        ``"auto"`` (least simulated error on the synthetic table), or ``workload``, ``identity``,
+        ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
+        ``clipped_composition``, ``ranges``.
     alpha
         One minus the level of the intervals ``low .. high`` of single answers.
     columns
@@ -62,7 +62,7 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         Not yet: one row is one person.
     table
         A new file (``.parquet`` or ``.csv``) for rows of the synthetic table drawn anew, so that
-        they answer the queries as was released: post-processing, at no further cost.
+        they agree with the released answers: post-processing, at no further cost.
 
     Returns
     -------
@@ -77,8 +77,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         As ``pqd.audit``.
     """
     check_unit(unit)
-    # A release has no tolerance; that field of the terms is not used.
-    terms = Parameters.parse(
+    # A release has no tolerance; that parameter is not used.
+    parameters = Parameters.parse(
         tau=1,
         epsilon=total_budget(total_epsilon),
         alpha=alpha,
@@ -86,8 +86,8 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         columns=columns,
     )
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
-    asked = as_queries(queries)
+    workload = as_queries(queries)
     target = None if table is None else check_new(table)
     return run_release(
-        private, synthetic, asked, terms, SecureNoise(), accountant=accountant, table=target
+        private, synthetic, workload, parameters, SecureNoise(), accountant=accountant, table=target
     )

@@ -89,7 +89,7 @@ def release(
     """Answer COUNT and SUM queries on the private table, as many as you like, under ONE budget.
 
     Spends EPSILON on the private table in all, however many queries there are. The synthetic table
-    says which conditions go together, and which mechanism errs least.
+    says which conditions go together, and which mechanism has the least error.
 
     Example: pqd release private.csv copy.csv --queries queries.sql --total-epsilon 1
     """

@@ -73,7 +73,7 @@ def outcome_of(
             high=_shown(high, comparison.scale),
             block=query.block,
             group=query.group,
-            counted=comparison.measurement.counted,
+            counted=comparison.measurement.counted_noun,
             replayed=outputs.replayed(comparison.measurement),
             simulated=noise.simulated,
         ),

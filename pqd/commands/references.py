@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.columns import kinds
+from pqd.columns import stated_kinds
 from pqd.commands.reference_tables import (
     MARGINALS,
     columns_of,
@@ -97,7 +97,7 @@ def _columns(
     """The columns of the marginals, and the rows of the first candidate."""
     tables = candidates.public
     names = sorted({name for query in queries for name in query.mentioned})
-    return columns_of(tables, names, kinds(parameters.parameters.columns, tables.columns))
+    return columns_of(tables, names, stated_kinds(parameters.parameters.columns, tables.columns))
 
 
 def _marginals(

@@ -120,7 +120,9 @@ class BoundChecks:
                 raise tables
             others = [query for check in self._spec.checks for query in _query_of(check)]
             with paths_as_written(self._spec):
-                bound = bind(tables, requests, self._columns, self.unit, others=others, whole=True)
+                bound = bind(
+                    tables, requests, self._columns, self.unit, others=others, complete_groups=True
+                )
         except PqdError as error:
             self.broken.update(dict.fromkeys((each.id for each in checks), error))
             return

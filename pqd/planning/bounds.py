@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deciders import Lattice, ParameterError, UnanswerableError, answer
 from deciders.aggregates import HALF
-from pqd.columns import bounded_lattice, rows_of, span, stated_of
+from pqd.columns import bounded_lattice, facts_of_attribute, row_lattice, span
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure
 from reports.text.notes import beyond_bounds_note, copy_bounds_note, stated_bounds_note
@@ -26,18 +26,18 @@ NUMERIC = (*_CLAMPED, *ORDERED)
 
 
 class Bounds:
-    """Lattices of the attributes of a run, each found once, with notes whose bounds they are."""
+    """Lattices of the attributes of a run, each computed once, with notes on their bounds."""
 
     def __init__(
         self, tables: SyntheticTables, schema: Schema, stated: Facts, unit: PrivacyUnit | None
     ) -> None:
-        """Read nothing yet."""
+        """Read no table yet."""
         self._tables, self._schema, self._stated, self._unit = tables, schema, stated, unit
         self._lattices: dict[tuple[str, bool], Lattice] = {}
         self.notes: dict[str, None] = {}
 
     def measure(self, query: Query, resolved: BoundExpression) -> Measure:
-        """What is aggregated, on its public lattice.
+        """Measure of a query: what it aggregates, on its public lattice.
 
         Raises
         ------
@@ -46,7 +46,7 @@ class Bounds:
         """
         totalled = self._unit if query.aggregate == "SUM" else None
         place = resolved.value or "", totalled is not None
-        facts = stated_of(self._stated, query.attribute or "")
+        facts = facts_of_attribute(self._stated, query.attribute or "")
         if place not in self._lattices:
             self._lattices[place] = self._bounded(query, resolved, totalled)
         lattice = self._lattices[place]
@@ -64,14 +64,14 @@ class Bounds:
                 )
             self.notes[copy_bounds_note(what, span(lattice))] = None
         if totalled:
-            return Measure(resolved.value or "", rows_of(lattice), lattice, stated=stated)
+            return Measure(resolved.value or "", row_lattice(lattice), lattice, stated=stated)
         return Measure(resolved.value or "", lattice, stated=stated)
 
     def _bounded(
         self, query: Query, resolved: BoundExpression, totalled: PrivacyUnit | None
     ) -> Lattice:
         name = query.attribute or ""
-        facts = stated_of(self._stated, name)
+        facts = facts_of_attribute(self._stated, name)
         try:
             seen = self._tables.profile(
                 self._schema, resolved.columns, resolved.value or "", totalled
@@ -85,10 +85,10 @@ class Bounds:
         return lattice
 
 
-def beyond_bounds(
+def beyond_bounds_warnings(
     query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
 ) -> Iterator[str]:
-    """Warnings that a tolerance reaches beyond bounds that the caller states."""
+    """Warnings of tolerances that reach beyond bounds that the caller states."""
     measure = statistic.measure
     if measure is None or measure.lattice is None or not measure.stated:
         return

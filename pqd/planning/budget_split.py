@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 class SharingQuery(NamedTuple):
-    """A query that shares a budget, and the verdict that it would have by itself."""
+    """Query that shares a budget, and the verdict that it would have by itself."""
 
     bound: BoundQuery
     verdict: PlannedVerdict
 
     def at(self, epsilon: Fraction, detail: Detail | None = None) -> PlannedVerdict:
-        """The verdict at another budget."""
+        """Verdict at another budget."""
         same = detail is Detail.ERRORS and self.verdict.measurement.epsilon == epsilon
         return self.verdict if same else at_budget(self.bound, epsilon, detail)
 
     def wrong(self, verdict: PlannedVerdict) -> float:
-        """Probability that a verdict on it is wrong, over true gaps on public stand-ins."""
+        """Probability that a verdict on the query is wrong, over true gaps on public stand-ins."""
         (synthetic,), decider = self.bound.synthetic, verdict.choice.decider
         epsilon = verdict.measurement.epsilon
         return expected_wrong(
@@ -44,10 +44,10 @@ class SharingQuery(NamedTuple):
         )
 
     @property
-    def lasting_name(self) -> str:
-        """What two queries have in common that are one at every budget.
+    def budget_free_id(self) -> str:
+        """Identity that two queries share if they are one measurement at every budget.
 
-        On other terms they may be decided otherwise at another budget.
+        With other criteria they may be decided otherwise at another budget.
         """
         criteria = self.bound.criteria
         return f"{self.verdict.measurement.cache_key} {criteria.mechanism} {criteria.alpha}"
@@ -55,27 +55,27 @@ class SharingQuery(NamedTuple):
 
 def at_budget(bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None) -> PlannedVerdict:
     """Verdict of one query by itself at a budget; see ``planned_verdict``."""
-    return planned_verdict(bound.on(bound.criteria.at(epsilon, detail)))
+    return planned_verdict(bound.with_criteria(bound.criteria.at(epsilon, detail)))
 
 
 class SharedQueries:
-    """The queries of one workload that share a budget, and what has become of each.
+    """Queries of one workload that share a budget, and the verdicts planned so far.
 
     Attributes
     ----------
     left
-        Those without a share yet, by place, in an order that is the same whatever the order of the
+        The queries without a share yet, by place, in an order that does not depend on that of the
         queries.
     planned
-        The verdicts of the others, by place.
+        The verdicts of the other queries, by place.
     notes
-        How they share.
+        Notes on how they share.
     rivals
-        What else could decide a query, by place.
+        The candidates that could decide a query instead, by place.
     """
 
     def __init__(self, bound: BoundWorkload, epsilon: Fraction) -> None:
-        """Plan each at ``epsilon``, to see what is refused or costs nothing."""
+        """Plan each query at ``epsilon``, to see which are refused or cost nothing."""
         self.bound = bound
         self.planned: dict[int, PlannedVerdict] = {}
         self.notes: list[str] = []
@@ -87,17 +87,17 @@ class SharedQueries:
                 if isinstance(query.criteria, Parameters):
                     self.planned[place] = planned_verdict(query)
                     continue
-                one = SharingQuery(query, at_budget(query, epsilon, Detail.ERRORS))
-                if one.verdict.settled:
+                sharing = SharingQuery(query, at_budget(query, epsilon, Detail.ERRORS))
+                if sharing.verdict.settled:
                     self.planned[place] = at_budget(query, epsilon)
                 else:
-                    left[place] = one
-        if bound.whole:
+                    left[place] = sharing
+        if bound.complete_groups:
             broken = self._refusals.blocks
-            whole = {p for p, q in enumerate(bound.queries) if q.query.block not in broken}
-            self.planned = {p: verdict for p, verdict in self.planned.items() if p in whole}
-            left = {place: one for place, one in left.items() if place in whole}
-        keys = {place: one.verdict.measurement.cache_key for place, one in left.items()}
+            complete = {p for p, q in enumerate(bound.queries) if q.query.block not in broken}
+            self.planned = {p: verdict for p, verdict in self.planned.items() if p in complete}
+            left = {place: query for place, query in left.items() if place in complete}
+        keys = {place: query.verdict.measurement.cache_key for place, query in left.items()}
         self.left = {place: left[place] for place in sorted(left, key=keys.__getitem__)}
         self._shared = set(self.left)
 
@@ -107,25 +107,25 @@ class SharedQueries:
         return len(distinct(self.left.values()))
 
     def plan(self, verdicts: dict[int, PlannedVerdict]) -> None:
-        """Take ``verdicts`` for their places."""
+        """Set the verdicts of their places, which then share no more."""
         self.planned |= verdicts
-        self.left = {place: one for place, one in self.left.items() if place not in verdicts}
+        self.left = {place: query for place, query in self.left.items() if place not in verdicts}
 
     @property
     def price(self) -> Fraction:
-        """Cost of all that share together, if none of them is known already."""
+        """Cost of all sharing queries together, if no answer is known already."""
         measurements = (self.planned[place].measurement for place in self._shared)
         costs = [m.composition_cost for m in {m.cache_key: m for m in measurements}.values()]
         return price(composition_groups([cost for cost in costs if cost.epsilon])).epsilon
 
     def _with_rivals(self, place: int) -> PlannedVerdict:
-        """A verdict with all that could decide it."""
+        """Verdict with all candidates that could decide it."""
         verdict = self.planned[place]
         candidates = (*verdict.choice.candidates, *self.rivals.get(place, ()))
         return replace(verdict, choice=replace(verdict.choice, candidates=candidates))
 
     def verdict_plan(self) -> VerdictPlan:
-        """The plan of all verdicts, in order."""
+        """Plan of all verdicts, in order."""
         places = sorted(self.planned)
         bound = replace(
             self.bound,
@@ -139,21 +139,21 @@ class SharedQueries:
 def equal_shares(
     queries: Sequence[SharingQuery], epsilon: Fraction, detail: Detail | None = None
 ) -> list[PlannedVerdict]:
-    """Verdicts that cost at most ``epsilon`` in all, each at as much as the others.
+    """Verdicts that cost at most ``epsilon`` in all, at equal shares.
 
     How they are grouped depends on the rows that they read and on no budget, so that each gets
-    ``epsilon`` over the number of groups.  The groups are marked: fewer queries, or others beside
-    them, never cost more for it.
+    ``epsilon`` over the number of groups.  The groups are marked: fewer queries, or others added
+    to them, never cost more for it.
     """
     costs: dict[str, Cost] = {}
-    for one in queries:
-        name, cost = one.lasting_name, one.verdict.measurement.composition_cost
-        cost = replace(cost, name=name, epsilon=Fraction(one.verdict.measurement.rows))
+    for query in queries:
+        name, cost = query.budget_free_id, query.verdict.measurement.composition_cost
+        cost = replace(cost, name=name, epsilon=Fraction(query.verdict.measurement.rows))
         costs[name] = costs[name].with_blocks_of(cost) if name in costs else cost
     groups = composition_groups(list(costs.values()))
     numbers = {name: str(number) for number, group in enumerate(groups) for name in group.names}
     share = epsilon / price(groups).epsilon if groups else epsilon
-    return [_in_group(one.at(share, detail), numbers[one.lasting_name]) for one in queries]
+    return [_in_group(each.at(share, detail), numbers[each.budget_free_id]) for each in queries]
 
 
 def _in_group(verdict: PlannedVerdict, group: str) -> PlannedVerdict:
@@ -164,5 +164,5 @@ def _in_group(verdict: PlannedVerdict, group: str) -> PlannedVerdict:
 
 
 def distinct(queries: Iterable[SharingQuery]) -> list[SharingQuery]:
-    """The queries, each but once that lead to one measurement."""
-    return list({one.verdict.measurement.cache_key: one for one in queries}.values())
+    """Queries of different measurements: the last one of each."""
+    return list({query.verdict.measurement.cache_key: query for query in queries}.values())

@@ -1,7 +1,7 @@
-"""Which decider answers a query: chosen from public data only.
+"""Choice of a decider for a query, from public data only.
 
-``auto`` takes the one that errs least, at the tolerance asked for, on public stand-ins for the
-private table; a verdict that cannot have a p-value counts as wrong there, since it is never
+``auto`` takes the decider that is wrong least often, at the tolerance of the query, on stand-ins
+for the private table; a verdict that cannot have a p-value counts as wrong there, since it is never
 decided.  ``paper`` follows the advice of Patwa 2023, Table 4.
 """
 
@@ -30,35 +30,34 @@ from pqd.parameters import Criteria, Detail, Parameters
 from reports.text import reasons
 
 AUTO, PAPER = "auto", "paper"
-# What Table 4 takes whatever the table is.
+# Deciders of Table 4 that do not depend on the table.
 _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
 
 
-class Named(Protocol):
-    """What decides: a decider, or a batch that answers several queries."""
+class VerdictMechanism(Protocol):
+    """Mechanism of a verdict: a decider, or a batch that answers several queries."""
 
     @property
     def id(self) -> str:
-        """Its name in reports."""
+        """Name in reports."""
         ...
 
     @property
     def proves(self) -> frozenset[bool]:
-        """The outcomes to which it can give a p-value."""
+        """Outcomes that can have a p-value."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A decider that fits the query, and what it is worth on public data (lattice units).
+    """Decider that fits the query, evaluated on public data (lattice units).
 
-    Without a budget only ``needed`` is known; ``needed`` and ``curve`` are None where they were not
-    asked for.
+    Without a budget only ``needed`` is known; ``needed`` and ``curve`` are None below their detail.
     """
 
-    decider: Named
+    decider: VerdictMechanism
     threshold: Threshold | None = None
     published: float | None = None
     rates: ErrorRates | None = None
@@ -67,7 +66,7 @@ class Candidate:
 
     @property
     def worst(self) -> float:
-        """The larger error probability, 1 where unknown; a verdict without a p-value is wrong."""
+        """Larger error probability, 1 where unknown; a verdict without a p-value is wrong."""
         if self.rates is None or self.decider.proves != BOTH:
             return 1.0
         return self.rates.worst
@@ -75,7 +74,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The decider taken, why, and every candidate; a function of public data alone."""
+    """Decider that is taken, the reason, and every candidate; a function of public data alone."""
 
     taken: Candidate
     reason: str
@@ -83,18 +82,18 @@ class Choice:
 
     @property
     def decider(self) -> Decider:
-        """The decider taken, where the query is decided by itself."""
+        """Decider that is taken, where the query is decided by itself."""
         return cast("Decider", self.taken.decider)
 
 
-def choose(
+def choose_decider(
     criteria: Criteria,
     aggregate: str,
-    fitting: Sequence[Decider],
+    applicable: Sequence[Decider],
     synthetic: Histogram,
     interval: Interval,
 ) -> Choice:
-    """Choose the decider for one query among the ``fitting`` ones.
+    """Choice of the decider for one query among the ``applicable`` ones.
 
     ``synthetic`` is the histogram of the synthetic table: nothing here has seen the private one.
 
@@ -106,8 +105,8 @@ def choose(
         If it needs values >= 0.
     """
     name = criteria.mechanism
-    _check_name(name, aggregate, fitting)
-    candidates = tuple(_evaluated(decider, synthetic, interval, criteria) for decider in fitting)
+    _check_name(name, aggregate, applicable)
+    candidates = tuple(_evaluated(decider, synthetic, interval, criteria) for decider in applicable)
     reason = reasons.NAMED
     if name == AUTO:
         budgeted = isinstance(criteria, Parameters)
@@ -117,25 +116,23 @@ def choose(
     taken = next(c for c in candidates if c.decider.id == name)
     low = taken.rates is not None and taken.rates.worst > criteria.alpha
     if low and taken.needed is None and criteria.detail > Detail.ERRORS:
-        decider = next(decider for decider in fitting if decider.id == name)
+        decider = next(decider for decider in applicable if decider.id == name)
         taken = replace(taken, needed=needed_epsilon(decider, synthetic, interval, criteria.alpha))
         candidates = tuple(taken if c.decider.id == name else c for c in candidates)
     return Choice(taken, reason, candidates)
 
 
-def _check_name(wanted: str, aggregate: str, fitting: Sequence[Decider]) -> None:
-    names = [decider.id for decider in fitting]
-    if wanted in {AUTO, PAPER, *names}:
+def _check_name(name: str, aggregate: str, applicable: Sequence[Decider]) -> None:
+    names = [decider.id for decider in applicable]
+    if name in {AUTO, PAPER, *names}:
         return
     allowed = f"use {AUTO}, {PAPER} or {', '.join(names)}"
-    if wanted not in DECIDERS:
-        raise DeciderError(f"there is no decider {wanted!r}; {allowed}")
-    if DECIDERS[wanted].aggregate != aggregate:
-        raise DeciderError(
-            f"{wanted} decides {DECIDERS[wanted].aggregate}, not {aggregate}; {allowed}"
-        )
+    if name not in DECIDERS:
+        raise DeciderError(f"there is no decider {name!r}; {allowed}")
+    if DECIDERS[name].aggregate != aggregate:
+        raise DeciderError(f"{name} decides {DECIDERS[name].aggregate}, not {aggregate}; {allowed}")
     raise UnanswerableError(
-        f"{wanted} needs values >= 0, but the lower bound of the column is negative; {allowed}"
+        f"{name} needs values >= 0, but the lower bound of the column is negative; {allowed}"
     )
 
 
@@ -175,8 +172,8 @@ def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
 
 
 def _least_budget(candidates: Sequence[Candidate]) -> tuple[str, str]:
-    able = [c for c in candidates if c.decider.proves == BOTH]
-    best = min(able, key=lambda c: math.inf if c.needed is None else c.needed)
+    proving = [c for c in candidates if c.decider.proves == BOTH]
+    best = min(proving, key=lambda c: math.inf if c.needed is None else c.needed)
     return best.decider.id, reasons.SMALLEST_BUDGET
 
 

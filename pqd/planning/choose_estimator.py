@@ -45,7 +45,7 @@ _INVERSE = {
 
 
 class EstimatorOption(NamedTuple):
-    """An estimator that fits: its error per candidate, and the threshold it would have."""
+    """Estimator that fits: its error per candidate, and its effectiveness threshold."""
 
     name: str
     exact: bool
@@ -55,7 +55,7 @@ class EstimatorOption(NamedTuple):
 
     @property
     def worst(self) -> float:
-        """The largest of its errors."""
+        """Largest error on a candidate."""
         return max(self.errors)
 
     @property
@@ -67,10 +67,10 @@ class EstimatorOption(NamedTuple):
 def choose_estimator(
     options: Sequence[EstimatorOption], parameters: Parameters, candidates: int
 ) -> tuple[EstimatorOption, str]:
-    """Choose the estimator to pay for, and say why.
+    """Estimator that is taken, and the reason.
 
-    Only those with p-values, since nothing else is ever decided, unless one is named; and of them
-    first one for all candidates, since it estimates gaps.
+    Only those with p-values, since no other verdict is ever decided, unless one is named; and of
+    them first one for all candidates, since it estimates gaps.
     """
     named = next((option for option in options if option.name == parameters.mechanism), None)
     if named:
@@ -79,10 +79,10 @@ def choose_estimator(
     if settled := [option for option in options if option.settled]:
         return settled[0], reasons.SETTLED
     joint = [option for option in exact if option.name != SPLIT]
-    if sure := [option for option in joint if option.worst <= _ENOUGH * parameters.alpha]:
-        return _least(sure), reasons.ONE_FOR_ALL
-    if able := [option for option in exact if option.worst <= parameters.alpha]:
-        best = _least(able)
+    if accurate := [option for option in joint if option.worst <= _ENOUGH * parameters.alpha]:
+        return _least(accurate), reasons.ONE_FOR_ALL
+    if reliable := [option for option in exact if option.worst <= parameters.alpha]:
+        best = _least(reliable)
         split = best.name == SPLIT
         return best, reasons.SPLIT_MOST_RIGHT if split else reasons.EACH_MOST_RIGHT
     if joint and candidates > 1:
@@ -91,7 +91,7 @@ def choose_estimator(
 
 
 def _ends(interval: Interval) -> tuple[Fraction, Fraction]:
-    # In order, so that the order of the candidates does not change what is asked.
+    # In order, so that the order of the candidates does not change the measurement.
     return interval.lower, interval.upper
 
 
@@ -101,7 +101,7 @@ def _least(options: Sequence[EstimatorOption]) -> EstimatorOption:
 
 @dataclass(frozen=True, slots=True)
 class EstimatorChoice:
-    """What every estimator of one query needs; units are ``finer`` than the lattice's."""
+    """Choice among the estimators of one query; units are ``finer`` than the lattice's."""
 
     query: Query
     parameters: Parameters
@@ -112,7 +112,7 @@ class EstimatorChoice:
 
     @property
     def _shape(self) -> dict[str, int]:
-        """The lattice."""
+        """Lattice, in units of an estimator."""
         lattice, finer = self.lattice, self.finer
         return {
             "lower": lattice.lower_units * finer,
@@ -121,12 +121,12 @@ class EstimatorChoice:
         }
 
     def options(self, centres: Sequence[Fraction | None]) -> list[EstimatorOption]:
-        """Every estimator that fits.
+        """Estimators that fit.
 
         Raises
         ------
         PqdError
-            If none does that could be taken, or its noise would drown everything.
+            If none of them could be taken, or its noise would be beyond the sampler.
         """
         options: list[EstimatorOption] = []
         refusal = None
@@ -184,12 +184,12 @@ class EstimatorChoice:
 
     @property
     def _first(self) -> Histogram:
-        """The histogram of the first candidate that can be within."""
+        """Histogram of the first candidate that can be within its tolerance."""
         pairs = zip(self.synthetic, self.intervals, strict=True)
         return next(histogram for histogram, interval in pairs if interval)
 
     def _split(self) -> EstimatorOption:
-        """Return the inverse-sensitivity decisions, one per distinct interval, at equal shares."""
+        """Inverse-sensitivity decisions, one per distinct interval, at equal shares."""
         query = self.query
         parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
         decider = for_lattice(

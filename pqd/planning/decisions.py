@@ -1,4 +1,4 @@
-"""Decisions: which decider answers a query, what it is worth, and the verdict that it leads to."""
+"""Decisions: the decider of a query, its evaluation, and the verdict that it leads to."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from deciders import Decision, Interval, applicable
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_decider
-from pqd.measurement import Measurement, counted
+from pqd.measurement import Measurement, counted_noun
 from pqd.parameters import Criteria, Parameters
-from pqd.planning.choose_decider import Candidate, Choice, choose
-from pqd.planning.statistics import cut, lattice_of, synthetic_answer, widened
+from pqd.planning.choose_decider import Candidate, Choice, choose_decider
+from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from reports.models.audit import CandidateFacts
 from reports.text.numbers import plain
 
@@ -42,19 +42,19 @@ class DeciderPlan:
     query
         The query.
     criteria
-        The terms of the verdict.
+        The criteria of the verdict.
     statistic
-        What the engine counts, on a lattice or between cut points that fit the interval.
+        The statistic that the engine counts, on a lattice or cut points that fit the interval.
     unit
         The privacy unit.
     scale
-        What one lattice unit is worth in the query's own unit.
+        The size of one lattice unit in the query's own unit.
     answer, tau
         The synthetic answer and the tolerance, in the query's own unit.
     interval
         The answers within the tolerance, in lattice units.
     choice
-        The decider taken, and what else could decide.
+        The decider that is taken, and the other candidates.
     """
 
     query: Query
@@ -69,7 +69,7 @@ class DeciderPlan:
 
     @property
     def taken(self) -> CandidateFacts:
-        """The decider taken, as a report shows it."""
+        """Decider that is taken, as a report shows it."""
         return _facts_of(self.choice.taken, self.scale)
 
     def facts(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class DeciderPlan:
             "candidates": tuple(_facts_of(c, self.scale) for c in choice.candidates),
             "block": query.block,
             "group": query.group,
-            "counted": counted(self.statistic, self.unit),
+            "counted": counted_noun(self.statistic, self.unit),
         }
 
 
@@ -119,11 +119,11 @@ class DeciderMeasurement(Measurement[Decision]):
         return cost.in_composition_group(self.composition_group)
 
     def parameters(self) -> Mapping[str, Any]:
-        """The decider with its parameters, and the interval."""
+        """Parameters of the decider, and the interval."""
         return {"kind": "verdict", "interval": self.interval, **of_decider(self.decider)}
 
     def run(self, counts: Histogram, noise: Noise) -> Decision:
-        """The decider's verdict."""
+        """Verdict of the decider."""
         return self.decider.decide(counts, self.interval, self.epsilon, noise)
 
     def ledger_facts(self) -> dict[str, Any]:
@@ -139,15 +139,15 @@ class VerdictRule(Protocol):
 
     @property
     def identity(self) -> object:
-        """What tells verdicts of one measurement apart."""
+        """Identity of the verdict among those of one measurement."""
         ...
 
     def decision(self, output: Any) -> Decision:  # noqa: ANN401 - of the measurement's kind
-        """The verdict."""
+        """Verdict that the output leads to."""
         ...
 
     def estimate(self, decision: Decision) -> Estimate:
-        """The private answer in lattice units, as far as the verdict tells it."""
+        """Private answer in lattice units, as far as the verdict releases it."""
         ...
 
 
@@ -162,15 +162,15 @@ class DeciderRule:
 
     @property
     def identity(self) -> object:
-        """Nothing: the interval is part of the measurement."""
+        """None: the interval is part of the measurement."""
         return None
 
     def decision(self, output: Decision) -> Decision:
-        """The verdict itself."""
+        """Verdict itself: the output."""
         return output
 
     def estimate(self, decision: Decision) -> Estimate:
-        """The statistic that the decider releases, if it does."""
+        """Statistic that the decider releases, if it does."""
         return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
 
 
@@ -188,29 +188,29 @@ class PlannedVerdict(DeciderPlan):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What two verdicts have in common that are one."""
+        """Identity: two verdicts with the same one are one verdict."""
         return self.measurement.cache_key, self.rule.identity
 
     def decision(self, outputs: Outputs) -> Decision:
-        """The verdict, given the outputs of a run."""
+        """Verdict, given the outputs of a run."""
         return self.rule.decision(outputs[self.measurement])
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictPlan:
-    """The verdicts of one run against one synthetic table, and how they are to be measured."""
+    """Verdicts of one run against one synthetic table, with their measurements."""
 
     bound: BoundWorkload
     verdicts: tuple[PlannedVerdict, ...]
 
     @property
     def measurements(self) -> MeasurementSet:
-        """What is measured; a batch once for all of its verdicts."""
+        """Measurements of the verdicts; a batch has one for all of its verdicts."""
         return self.bound.measurement_set([verdict.measurement for verdict in self.verdicts])
 
 
 def select_deciders(bound: BoundWorkload) -> VerdictPlan:
-    """Choose a decider for every query, which must have a budget of its own."""
+    """Plan of a verdict for every query, which must have a budget of its own."""
     return VerdictPlan(*bound.select(planned_verdict))
 
 
@@ -244,23 +244,23 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
     Raises
     ------
     PqdError
-        If it has no synthetic answer, or no decider fits, or the noise would drown everything.
+        If it has no synthetic answer, no decider fits, or the noise would be beyond the sampler.
     """
     (synthetic,), query, criteria = bound.synthetic, bound.query, bound.criteria
     centre = synthetic_answer(query, synthetic)
     scale = lattice_of(query, bound.statistic)[1]
     tau = criteria.tolerance.of(centre * scale)
     interval = Interval.around(centre, tau / scale)
-    statistic = widened(query, bound.statistic, [interval])
+    statistic = with_wider_lattice(query, bound.statistic, [interval])
     lattice = lattice_of(query, statistic)[0]
     shape = {"p": query.p} if query.aggregate == "QUANTILE" else {}
-    fitting = applicable(query.aggregate, lattice, **shape)
-    choice = choose(criteria, query.aggregate, fitting, synthetic, interval)
+    deciders = applicable(query.aggregate, lattice, **shape)
+    choice = choose_decider(criteria, query.aggregate, deciders, synthetic, interval)
     if isinstance(criteria, Parameters):
         # Here, on public data, and not in the draw: nothing may be refused after it has begun.
         check_scale(choice.decider.largest_scale(criteria.epsilon))
     if choice.decider.compares:
-        statistic = cut(statistic, [interval], scale)
+        statistic = on_cut_points(statistic, [interval], scale)
     return DeciderPlan(
         query, criteria, statistic, bound.unit, scale, centre * scale, tau, interval, choice
     )

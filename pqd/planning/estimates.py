@@ -1,4 +1,4 @@
-"""Estimates: one measurement per query that is judged against several synthetic tables."""
+"""Estimates: one measurement per query, compared with several synthetic tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pqd.accounting.cache_keys import of_estimator
 from pqd.engine.cut_points import ORDERED, fineness
 from pqd.measurement import Measurement
 from pqd.planning.choose_estimator import EstimatorChoice, choose_estimator
-from pqd.planning.statistics import cut, lattice_of, synthetic_answer, widened
+from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from reports.models.compare import EstimatorFacts
 
 if TYPE_CHECKING:
@@ -43,21 +43,21 @@ class EstimatorMeasurement(Measurement[EstimatorOutput]):
         return isinstance(self.estimator, SplitMargins) and not self.estimator.intervals
 
     def parameters(self) -> Mapping[str, Any]:
-        """The estimator with its parameters."""
+        """Parameters of the estimator."""
         return {"kind": self.kind, **of_estimator(self.estimator)}
 
     def run(self, counts: Histogram, noise: Noise) -> EstimatorOutput:
-        """What the estimator releases."""
+        """Output of the estimator."""
         return self.estimator.release(_finer(counts, self.finer), self.epsilon, noise)
 
 
 @dataclass(frozen=True)
 class PlannedComparison:
-    """One query, what each candidate answers, and the estimator taken; all from public data.
+    """Comparison of one query: the candidates' answers and the estimator; all from public data.
 
     ``answers`` and ``taus`` are in the query's own unit, ``intervals`` in lattice units of
     ``scale`` each, one per candidate.  A candidate without an answer has no interval: it cannot be
-    within.
+    within its tolerance.
     """
 
     query: Query
@@ -74,7 +74,7 @@ class PlannedComparison:
     measurement: EstimatorMeasurement
 
     def ends(self, bounds: tuple[Fraction | None, Fraction | None]) -> tuple[Fraction | None, ...]:
-        """Ends between which the answer lies; between cut points, these."""
+        """Ends between which the answer lies; between cut points, those."""
         measure = self.measurement.statistic.measure
         if measure is None or measure.cut_points is None:
             return bounds
@@ -83,19 +83,19 @@ class PlannedComparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPlan:
-    """The comparisons of one run, and how they are to be measured."""
+    """Comparisons of one run, with their measurements."""
 
     bound: BoundWorkload
     comparisons: tuple[PlannedComparison, ...]
 
     @property
     def measurements(self) -> MeasurementSet:
-        """What is measured: one estimate per query."""
-        return self.bound.measurement_set([one.measurement for one in self.comparisons])
+        """Measurements: one estimate per query."""
+        return self.bound.measurement_set([each.measurement for each in self.comparisons])
 
 
 def select_estimators(bound: BoundWorkload) -> ComparisonPlan:
-    """Choose an estimator for every query."""
+    """Plan of a comparison for every query."""
     return ComparisonPlan(*bound.select(planned_comparison))
 
 
@@ -119,7 +119,7 @@ def planned_comparison(bound: BoundQuery) -> PlannedComparison:
         # Refused as an audit of the first candidate would be.
         synthetic_answer(query, synthetic[0])
     answers = tuple(None if centre is None else centre * scale for centre in centres)
-    statistic = widened(query, bound.statistic, _present(intervals))
+    statistic = with_wider_lattice(query, bound.statistic, _present(intervals))
     lattice, times = lattice_of(query, statistic)[0], 1
     if query.aggregate in ORDERED:
         # In units in which every end of an interval has a cut of its own.
@@ -134,7 +134,7 @@ def planned_comparison(bound: BoundQuery) -> PlannedComparison:
     options = choice.options(centres)
     option, reason = choose_estimator(options, parameters, len(synthetic))
     if query.aggregate in ORDERED and not isinstance(option.estimator, ExponentialQuantile):
-        statistic, times = cut(statistic, _present(intervals), scale), 1
+        statistic, times = on_cut_points(statistic, _present(intervals), scale), 1
     return PlannedComparison(
         query=query,
         parameters=parameters,
@@ -165,7 +165,7 @@ def _finer(histogram: Histogram, times: int) -> Histogram:
 def _tolerance(parameters: Parameters, centre: Fraction | None, scale: Fraction) -> Fraction:
     """Tolerance around one answer in the query's own unit, 0 where there is none.
 
-    A share of 0 is one unit of the lattice: only the very answer is within.
+    A share of 0 is one unit of the lattice: only that answer itself is within.
     """
     if centre is None:
         return Fraction(0)

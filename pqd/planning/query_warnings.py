@@ -1,6 +1,6 @@
-"""Slips that are public and would be paid for: told before anything is spent, and in the report.
+"""Warnings of queries that are allowed and seldom meant, shown before anything is spent.
 
-Each is allowed, and seldom meant.  Nothing here sees the private table.
+They are part of the report as well.  Nothing here reads the private table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_TEXTS = 10_000
 
 
 def warnings_of(query: Query, criteria: Criteria) -> Iterator[str]:
-    """Warnings of the terms on which a verdict is wanted."""
+    """Warnings of the criteria of a verdict."""
     tolerance = criteria.tolerance
     if tolerance.relative and tolerance.amount >= 1:
         yield words.wide_tolerance(tolerance.text)
@@ -54,58 +54,58 @@ def budget_warnings(epsilon: Fraction) -> Iterator[str]:
 
 
 class Constants:
-    """Texts that conditions compare columns with, held against what the synthetic tables hold."""
+    """Texts that conditions compare columns with, looked up in the synthetic tables."""
 
     def __init__(self, tables: SyntheticTables, schema: Schema) -> None:
-        """Read nothing yet."""
+        """Read no table yet."""
         self._tables, self._schema = tables, schema
-        self._held: dict[str, Sequence[str] | None] = {}
+        self._known: dict[str, Sequence[str] | None] = {}
 
-    def slips(self, predicate: Predicate | None) -> Iterator[str]:
-        """Yield a slip for each text that a column of the synthetic tables never holds."""
+    def unknown_text_warnings(self, predicate: Predicate | None) -> Iterator[str]:
+        """Warnings of texts that a column of the synthetic tables never holds."""
         for column, text in dict.fromkeys(_texts(predicate)):
-            held = self._texts_of(column)
-            if held is None or text in held:
+            known = self._texts_of(column)
+            if known is None or text in known:
                 continue
-            near = difflib.get_close_matches(text, held, n=1, cutoff=0.4)
-            folded = next((each for each in held if each.lower() == text.lower()), None)
-            nearest = folded or next(iter(near), None) or next(iter(held), None)
+            near = difflib.get_close_matches(text, known, n=1, cutoff=0.4)
+            folded = next((each for each in known if each.lower() == text.lower()), None)
+            nearest = folded or next(iter(near), None) or next(iter(known), None)
             names = ", ".join(table.label for table in self._tables.tables[:3])
             quoted = quote_literal(nearest) if nearest else None
             yield words.unknown_text(column, quote_literal(text), names, quoted)
 
     def _texts_of(self, column: str) -> Sequence[str] | None:
-        """Return what a column of text holds; None for another kind, or if it holds too much."""
+        """Texts of a column; None for a column of another kind, or with too many texts."""
         if self._schema.get(column) is not Kind.TEXT:
             return None
-        if column not in self._held:
+        if column not in self._known:
             every = Query("SELECT COUNT(*) FROM D").resolve(self._schema)
             keys = self._tables.groups(self._schema, [column], every, _MOST_TEXTS + 1)
             texts = [key[0] for key in keys if key[0] is not None]
-            self._held[column] = None if len(keys) > _MOST_TEXTS else texts
-        return self._held[column]
+            self._known[column] = None if len(keys) > _MOST_TEXTS else texts
+        return self._known[column]
 
 
 def _texts(predicate: Predicate | None) -> Iterator[tuple[str, str]]:
-    """Yield columns and the texts that they are compared with by =, <> or IN."""
+    """Columns and the texts that they are compared with by =, <> or IN."""
     for atom in atoms(predicate) if predicate else ():
         yield from _pairs(atom.sql)
 
 
 @lru_cache(maxsize=4096)
 def _pairs(condition: str) -> tuple[tuple[str, str], ...]:
-    """Return those of one condition."""
+    """Columns and texts of one condition."""
     try:
         tree = sqlglot.parse_one(condition, read="duckdb")
     except (SqlglotError, RecursionError):
         # Nested too deeply to be read again.
         return ()
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for node in tree.find_all(exp.EQ, exp.NEQ, exp.In):
         sides = [node.this, node.args.get("expression"), *node.expressions]
         bare = [side.unnest() for side in sides if isinstance(side, exp.Expr)]
         columns = [side.name for side in bare if isinstance(side, exp.Column)]
         texts = [s.this for s in bare if isinstance(s, exp.Literal) and s.is_string]
         if len(columns) == 1:
-            found.extend((columns[0], text) for text in texts)
-    return tuple(found)
+            pairs.extend((columns[0], text) for text in texts)
+    return tuple(pairs)

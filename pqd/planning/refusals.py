@@ -16,7 +16,7 @@ Refusal: TypeAlias = tuple["Query", PqdError]
 
 
 class Refusals:
-    """The first refusal of each query, or of one of its groups."""
+    """First refusal of each query, or of one of its groups."""
 
     def __init__(self, refusals: Iterable[Refusal] = ()) -> None:
         """Begin with ``refusals``."""

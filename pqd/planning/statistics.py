@@ -21,7 +21,7 @@ _COUNTS = ("COUNT", "COUNT DISTINCT")
 
 
 def lattice_of(query: Query, statistic: Statistic) -> tuple[Lattice, Fraction]:
-    """Lattice of what is aggregated, and what one of its units is worth in the query's own."""
+    """Lattice of what is aggregated, and the size of its unit in the query's own unit."""
     measure = statistic.measure
     lattice = (measure.total or measure.lattice if measure else None) or _COUNTING
     return lattice, Fraction(1) if query.aggregate in _COUNTS else lattice.unit
@@ -45,10 +45,12 @@ def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:
     return value
 
 
-def widened(query: Query, statistic: Statistic, intervals: Sequence[Interval]) -> Statistic:
+def with_wider_lattice(
+    query: Query, statistic: Statistic, intervals: Sequence[Interval]
+) -> Statistic:
     """Statistic on a lattice that reaches beyond ``intervals``, unless bounds are stated.
 
-    Of means and order statistics: what bounds the answer must not be the synthetic table's word.
+    For means and order statistics: the synthetic table must not bound the private answer.
 
     Raises
     ------
@@ -61,13 +63,15 @@ def widened(query: Query, statistic: Statistic, intervals: Sequence[Interval]) -
     if measure.lattice is None:
         return statistic
     try:
-        wide = reaching(measure.lattice, intervals)
+        lattice = reaching(measure.lattice, intervals)
     except ParameterError as error:
         raise UnanswerableError(f"tau is too wide: {error}") from None
-    return replace(statistic, measure=replace(measure, lattice=wide))
+    return replace(statistic, measure=replace(measure, lattice=lattice))
 
 
-def cut(statistic: Statistic, intervals: Sequence[Interval], scale: Fraction) -> Statistic:
+def on_cut_points(
+    statistic: Statistic, intervals: Sequence[Interval], scale: Fraction
+) -> Statistic:
     """Statistic in which private values are compared with the ends of ``intervals`` as they are."""
     measure = statistic.measure
     if measure is None or measure.lattice is None:

@@ -1,8 +1,8 @@
-"""The private table is never taken for public: refused before anything is shown of either.
+"""Separation of tables: a private table that is given as public is refused, before any output.
 
 A report shows exact answers of the synthetic table.  If that is the private table by mistake (a
 link to it, a copy of it, arguments swapped), they are exact answers of the private one, for free.
-That two tables are the same is told, and nothing else is (docs/limitations.md).
+The refusal says that two tables are the same, and nothing else (docs/limitations.md).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ALIKE = "holds the same rows as the private table; give the synthetic copy"
 def separate_tables(
     private: object | None, *synthetic: object, accountant: Accountant | None = None
 ) -> SyntheticTables:
-    """Open the tables of a run, after checking that none of the public ones is private.
+    """Tables of a run, opened, after a check that none of the public ones is private.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def separate_tables(
 def check_separation(tables: SyntheticTables, accountant: Accountant | None = None) -> None:
     """Refuse tables of which a public one is private, and a ledger that evades a limit.
 
-    Every run begins with it.  One that only plans has no private table, and no purse.
+    Every run begins with it.  One that only plans has no private table and no accountant.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _names(table: Table) -> list[str]:
 
 
 class _Secret:
-    """The private table, and what it holds under a key that no one knows."""
+    """Private table, and its content under a key that is never stored."""
 
     def __init__(self, engine: DuckDBEngine, table: Table) -> None:
         self.names, self.key = _names(table), os.urandom(32)
@@ -112,7 +112,7 @@ class _Secret:
 
 
 class _Suspect:
-    """A public table, read as if it were private: what a ledger, or a comparison, knows it by."""
+    """Public table, read as if it were private: compared with ledgers and the private table."""
 
     def __init__(self, engine: DuckDBEngine, public: Table) -> None:
         table = open_table(public.source, "private")

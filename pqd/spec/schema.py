@@ -83,8 +83,8 @@ _SHARED_BUDGET = (
     Key(
         "sharing",
         one_of(*SHARINGS),
-        "auto (whichever errs least on public data), alone (each check by itself at its share), "
-        "or what answers COUNT and SUM checks together.",
+        "auto (most often right on test tables made from the copy), alone (each check by itself "
+        "at its share), or what answers COUNT and SUM checks together.",
         default=AUTO,
     ),
 )
@@ -102,7 +102,8 @@ _CHECK_DEFAULTS = (
     Key(
         "decider",
         one_of(AUTO, PAPER, *DECIDERS),
-        "auto (errs least on public data), paper (its Table 4), or the id of a decider.",
+        "auto (most often right on test tables made from the copy), paper (its Table 4), or the "
+        "id of a decider.",
         default=AUTO,
     ),
     Key(
@@ -183,7 +184,7 @@ SECTIONS = (
             Key(
                 "mechanism",
                 one_of(AUTO, *TOGETHER),
-                "auto (errs least on the synthetic table), or what answers them.",
+                "auto (least simulated error on the synthetic table), or a mechanism by its id.",
                 default=AUTO,
             ),
             Key("alpha", ALPHA, "What an interval misses the answer with.", default=0.05),

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 import pqd
 from deciders import Lattice, SecureNoise
-from pqd.columns import ColumnFacts, bounded_lattice, kinds, parse_bounds, parse_columns, parse_type
+from pqd.columns import (
+    ColumnFacts,
+    bounded_lattice,
+    parse_bounds,
+    parse_columns,
+    parse_type,
+    stated_kinds,
+)
 from pqd.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 from pqd.parameters import Parameters, Tolerance
 from pqd.sql.schema import Kind
@@ -167,7 +174,7 @@ def test_kinds_on_the_command_line() -> None:
 
 def test_stated_kinds_are_found_whatever_the_case() -> None:
     facts = parse_columns({"ZIP": {"type": "text"}, "age": {"bounds": (0, 1)}})
-    assert kinds(facts, ("Zip", "Age")) == {"Zip": Kind.TEXT}
+    assert stated_kinds(facts, ("Zip", "Age")) == {"Zip": Kind.TEXT}
 
 
 @pytest.mark.parametrize(

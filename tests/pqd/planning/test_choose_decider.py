@@ -13,7 +13,7 @@ from deciders import Interval, Lattice, SimulatedNoise, applicable
 from pqd.commands.audit import run_audit
 from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Detail, Parameters
-from pqd.planning.choose_decider import choose
+from pqd.planning.choose_decider import choose_decider
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like
 
@@ -182,7 +182,7 @@ def test_the_paper_takes_r2t_where_the_largest_value_is_far_below_the_bound() ->
     small = Histogram.from_values([1, 2, 2] * 30)
     for upper, expected in ((2, "lm_sum"), (10**7, "r2t_sum")):
         fitting = applicable("SUM", Lattice(0, upper))
-        choice = choose(terms, "SUM", fitting, small, Interval.around(150, 5))
+        choice = choose_decider(terms, "SUM", fitting, small, Interval.around(150, 5))
         assert choice.decider.id == expected
 
 
