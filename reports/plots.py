@@ -22,7 +22,7 @@ from reports.text.escape import visible
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
-    from reports.models.audit import CandidateFacts, QueryFacts
+    from reports.models.query import CandidateFacts, QueryFacts
 
 WIDTH, HEIGHT = 360, 216
 _STEP = 1 / 8

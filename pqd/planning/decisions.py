@@ -15,7 +15,7 @@ from pqd.measurement import Measurement, counted_noun
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, choose_decider
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
-from reports.models.audit import CandidateFacts
+from reports.models.query import CandidateFacts
 from reports.text.numbers import plain
 
 if TYPE_CHECKING:

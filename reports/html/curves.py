@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reports.text.numbers import share_text
 
 if TYPE_CHECKING:
-    from reports.models.audit import CandidateFacts, QueryFacts
+    from reports.models.query import CandidateFacts, QueryFacts
 
 _NAMES = ("first", "second", "third")
 _PLACES = ((0, "at no gap"), (8, "at tau"), (16, "at 2 tau"))

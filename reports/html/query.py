@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reports.html.curves import Curves
-    from reports.models.audit import CandidateFacts, QueryFacts
+    from reports.models.query import CandidateFacts, QueryFacts
 
 WORDS = {
     "trusted": "yes",

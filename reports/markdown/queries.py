@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reports.text.query import query_text
 
 if TYPE_CHECKING:
-    from reports.models.audit import QueryFacts
+    from reports.models.query import QueryFacts
 
 
 def query_lines(queries: Sequence[QueryFacts]) -> Iterator[str]:

@@ -6,83 +6,13 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from reports.models.query import QueryFacts
 from reports.models.report import CurvedReport, Report
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from reports.models.refusals import QueryRefusal
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateFacts:
-    """A decider that fits a query, and what it is worth; all from public data.
-
-    ``tau_min`` is its effectiveness threshold at the report's epsilon and alpha, in the query's
-    unit, infinite where no tau suffices; ``tau_min_exact`` says that it is a closed form, not a
-    search over public stand-ins; ``tau_published`` is what the paper prints (docs/errata.md).
-    ``false_no`` and ``false_yes`` are its error probabilities at this tau on the stand-ins;
-    ``epsilon_needed`` is the least budget at which both are at most alpha, infinite where none
-    will do; ``curve`` is Pr[yes] at true gaps of 0, 1/8, ... 20/8 times tau.  What was not
-    computed is None.  ``proves`` are the verdicts, yes or no, that can have a p-value; one without
-    is never decided.
-    """
-
-    decider: str
-    tau_min: float | None = None
-    tau_min_exact: bool | None = None
-    tau_published: float | None = None
-    false_no: float | None = None
-    false_yes: float | None = None
-    epsilon_needed: float | None = None
-    curve: tuple[float | None, ...] | None = None
-    proves: tuple[str, ...] = ("yes", "no")
-
-    def decides(self, alpha: Fraction) -> bool:
-        """Whether it errs with at most alpha, and can prove either verdict."""
-        return len(self.proves) == 2 and self.worst <= alpha
-
-    @property
-    def worst(self) -> float:
-        """The larger error probability, 1 where unknown."""
-        if self.false_no is None or self.false_yes is None:
-            return 1.0
-        return max(self.false_no, self.false_yes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryFacts:
-    """Public facts of one query, in the query's own unit; ``p`` is a quantile's.
-
-    ``block`` is the id of the query that this one is a group of, ``group`` that group in words.
-    ``counted`` is what margins count: people, or the rows of people where several of each count.
-    """
-
-    id: str
-    sql: str
-    aggregate: str
-    attribute: str | None
-    p: float | None
-    where: str | None
-    q_synthetic: int | float
-    tau: int | float
-    alpha: Fraction
-    decider: str
-    reason: str
-    candidates: tuple[CandidateFacts, ...]
-    block: str | None = None
-    group: str | None = None
-    counted: str = "people"
-
-    @property
-    def decidable(self) -> bool | None:
-        """Whether the decider decides at this tau; None without a budget."""
-        return None if self.chosen.false_no is None else self.chosen.decides(self.alpha)
-
-    @property
-    def chosen(self) -> CandidateFacts:
-        """The candidate that decides."""
-        return next(c for c in self.candidates if c.decider == self.decider)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

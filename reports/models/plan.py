@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from reports.models.audit import CandidateFacts, QueryFacts
+from reports.models.query import CandidateFacts, QueryFacts
 from reports.models.report import CurvedReport, Report
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from reports.models.audit import QueryFacts
+    from reports.models.query import QueryFacts
 
 # Where each format's function lives; models import none of them before it is used.
 _HOMES = {

@@ -14,7 +14,8 @@ from reports.text.numbers import threshold_text
 from reports.text.query import group_parts, query_text, verdict_words
 
 if TYPE_CHECKING:
-    from reports.models.audit import QueryFacts, Verdict
+    from reports.models.audit import Verdict
+    from reports.models.query import QueryFacts
     from reports.models.refusals import QueryRefusal
     from reports.terminal.layout import Screen
 

@@ -24,8 +24,8 @@ from reports.text.query import proof_sentence, query_text, tolerance
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
-    from reports.models.audit import CandidateFacts
     from reports.models.plan import PlannedQuery, PlanReport
+    from reports.models.query import CandidateFacts
     from reports.terminal.layout import Screen
 
 

@@ -17,7 +17,8 @@ from reports.text.numbers import (
 from reports.text.words import counted
 
 if TYPE_CHECKING:
-    from reports.models.audit import CandidateFacts, QueryFacts, Verdict
+    from reports.models.audit import Verdict
+    from reports.models.query import CandidateFacts, QueryFacts
 
 
 def verdict_words(verdict: Verdict) -> tuple[str, str]:

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from reports.models.audit import AuditReport, CandidateFacts, CompositionGroup, Cost, Verdict
+from reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
+from reports.models.query import CandidateFacts
 from reports.terminal.chart import chart_lines
 from reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
 from reports.text.query import (
