@@ -1,4 +1,4 @@
-"""Answers of a release: its queries gathered into batches, one for each thing that is summed up."""
+"""Answers of a release: its queries in batches, one for each measure that is summed up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from deciders import answer
-from pqd.batches.batch import BatchMeasurement, BatchProblem, name_of, naming, selection
+from pqd.batches.batch import BatchMeasurement, BatchPlanner, name_of, naming, selection
 from pqd.batches.simulation import SimulatedChoice, choose_mechanism
 from pqd.planning.statistics import lattice_of
 from reports.models.release import ReleasedBatch, SimulatedError
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBatch:
-    """A batch, and how its mechanism was chosen; ``passed`` says why others were passed over.
+    """Batch with the choice of its mechanism.
 
-    ``scale`` is what one unit of its answers is worth.
+    ``scale`` is the size of one unit of its answers.  ``linear_refusal`` says why no mechanism with
+    row classes was considered, None if they were.
     """
 
     batch: BatchMeasurement
     choice: SimulatedChoice
     scale: Fraction
-    passed: PqdError | None = None
+    linear_refusal: PqdError | None = None
 
     @property
     def measure(self) -> Measure | None:
-        """What is summed up; None for a count."""
+        """Measure that is summed up; None for a count."""
         return self.batch.statistic.measure
 
     @property
@@ -44,13 +45,13 @@ class PlannedBatch:
         return self.batch.places
 
     @property
-    def unsure(self) -> tuple[str, ...]:
+    def open_conditions(self) -> tuple[str, ...]:
         """Conditions that a private row may meet as no row class does."""
         classes = self.batch.plan.classes
-        return classes.unsure if classes else ()
+        return classes.open_conditions if classes else ()
 
     def facts(self, *, replayed: bool) -> ReleasedBatch:
-        """The batch as a report shows it."""
+        """Batch as a report shows it."""
         scale, classes = float(self.scale), self.batch.plan.classes
         return ReleasedBatch(
             name=self.batch.name,
@@ -68,25 +69,25 @@ class PlannedBatch:
 
 @dataclass(frozen=True, slots=True)
 class ReleasePlan:
-    """The queries of a release, and the batches that answer them."""
+    """Queries of a release, and the batches that answer them."""
 
     bound: BoundWorkload
     batches: tuple[PlannedBatch, ...]
 
     @property
     def measurements(self) -> MeasurementSet:
-        """What is measured: every batch."""
+        """Measurements: one per batch."""
         return self.bound.measurement_set([planned.batch for planned in self.batches])
 
     def batch_of(self, query: BoundQuery) -> tuple[PlannedBatch, int]:
-        """The batch that answers a query, and the query's place among its answers."""
+        """Batch that answers a query, and the query's place among its answers."""
         measure = query.statistic.measure
         planned = next(each for each in self.batches if each.measure == measure)
         return planned, planned.places[selection(query.statistic)]
 
 
 def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
-    """Choose a mechanism for each thing that is summed up, at its share of the total epsilon.
+    """Batch for each measure that is summed up, at its share of the total epsilon.
 
     Raises
     ------
@@ -95,14 +96,14 @@ def select_batches(bound: BoundWorkload, parameters: Parameters) -> ReleasePlan:
     """
     groups: dict[Measure | None, dict[str, BoundQuery]] = {}
     for query in bound.queries:
-        members = groups.setdefault(query.statistic.measure, {})
-        members.setdefault(selection(query.statistic), query)
+        queries = groups.setdefault(query.statistic.measure, {})
+        queries.setdefault(selection(query.statistic), query)
     number = sum(map(len, groups.values()))
     batches = []
-    for members in groups.values():
+    for queries in groups.values():
         # In an order of their own: in another order, they are the same batch.
-        ordered = [members[text] for text in sorted(members)]
-        epsilon = parameters.epsilon * len(members) / number
+        ordered = [queries[text] for text in sorted(queries)]
+        epsilon = parameters.epsilon * len(queries) / number
         batches.append(_planned(bound, ordered, parameters.mechanism, epsilon))
     return ReleasePlan(bound, tuple(batches))
 
@@ -112,14 +113,15 @@ def _planned(
 ) -> PlannedBatch:
     name, scale = name_of(queries[0].query), scale_of(queries[0])
     with naming(name):
-        problem = BatchProblem(queries, bound, epsilon)
-        plans = problem.plans(mechanism)
-        choice = choose_mechanism(plans, problem.workload, problem.contingency, epsilon, scale)
-    return PlannedBatch(problem.measurement(name, choice.plan), choice, scale, problem.passed)
+        planner = BatchPlanner(queries, bound, epsilon)
+        plans = planner.plans(mechanism)
+        choice = choose_mechanism(plans, planner.workload, planner.contingency, epsilon, scale)
+    batch = planner.measurement(name, choice.plan)
+    return PlannedBatch(batch, choice, scale, planner.linear_refusal)
 
 
 def scale_of(query: BoundQuery) -> Fraction:
-    """What one unit of a query's answer is worth."""
+    """Size of one unit of a query's answer."""
     return lattice_of(query.query, query.statistic)[1]
 
 

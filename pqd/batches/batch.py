@@ -1,4 +1,4 @@
-"""Batches: queries that sum up one thing, answered together by one mechanism."""
+"""Batches: queries that sum up one measure, answered by one mechanism."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BatchMeasurement(Measurement[BatchOutput]):
 
     @property
     def id(self) -> str:
-        """Name of what is summed up."""
+        """Name of the batch: what its queries sum up."""
         return self.name
 
     @property
@@ -70,12 +70,12 @@ class BatchMeasurement(Measurement[BatchOutput]):
 
     @cached_property
     def region(self) -> None:
-        """No region: no batch is charged together with another."""
+        """None: a batch is in no composition group with others."""
         return
 
     @property
     def workload(self) -> ScanPlan:
-        """What the engine scans for it."""
+        """Scan plan of the batch."""
         return ScanPlan(self.statistics)
 
     @cached_property
@@ -84,7 +84,7 @@ class BatchMeasurement(Measurement[BatchOutput]):
         return {selection(statistic): place for place, statistic in enumerate(self.statistics)}
 
     def parameters(self) -> Mapping[str, Any]:
-        """The mechanism with its parameters."""
+        """Parameters of the mechanism."""
         return {"kind": "batch", **self.plan.parameters()}
 
     def run(self, counts: ContingencyTable, noise: Noise) -> BatchOutput:
@@ -113,25 +113,25 @@ def naming(name: str) -> Iterator[None]:
         raise
 
 
-class BatchProblem:
-    """Queries that sum up one thing and may be answered together: how, from public data alone.
+class BatchPlanner:
+    """Planner of a batch: the mechanisms that fit its queries, from public data alone.
 
-    ``passed`` says why ``auto`` passed over all mechanisms that tell row classes apart.
+    ``linear_refusal`` says why ``auto`` considered no mechanism with row classes.
     """
 
     def __init__(
         self, queries: Sequence[BoundQuery], bound: BoundWorkload, epsilon: Fraction
     ) -> None:
-        """Count the synthetic table's rows by class."""
+        """Count the contingency table of the synthetic table."""
         self.queries, self.epsilon, self._schema = queries, epsilon, bound.schema
         self.workload = ScanPlan(tuple(query.statistic for query in queries))
         synthetic = bound.tables.tables[0]
         self.contingency = bound.tables.engine.contingency(synthetic, self._schema, self.workload)
-        self.passed: PqdError | None = None
+        self.linear_refusal: PqdError | None = None
 
     @cached_property
     def _linear(self) -> LinearWorkload | ParameterError:
-        """The same as numerical queries over row classes, or why they do not fit."""
+        """Numerical queries over row classes, or why they do not fit."""
         measure = self.queries[0].statistic.measure
         try:
             classes = RowClasses.of(self.workload, self.contingency.words)
@@ -140,7 +140,7 @@ class BatchProblem:
         return LinearWorkload(classes, measure.lattice if measure else None)
 
     def plans(self, mechanism: str) -> dict[str, BatchPlan]:
-        """Return the plan of a mechanism, or for ``auto`` all that fit and are quick enough.
+        """Plan of a mechanism, or for ``auto`` of all that fit and are quick enough, by id.
 
         Raises
         ------
@@ -151,8 +151,8 @@ class BatchProblem:
             return {mechanism: self._plan(mechanism)}
         names: Sequence[str] = TOGETHER
         if isinstance(self._linear, ParameterError):
-            names, self.passed = (WORKLOAD, RANGES), self._linear
-        made: dict[str, BatchPlan] = {}
+            names, self.linear_refusal = (WORKLOAD, RANGES), self._linear
+        plans: dict[str, BatchPlan] = {}
         refusal: PqdError | None = None
         for name in names:
             try:
@@ -161,13 +161,13 @@ class BatchProblem:
                 refusal = refusal or error
                 continue
             if plan.quick:
-                made[name] = plan
-        if refusal and not made:
+                plans[name] = plan
+        if refusal and not plans:
             raise refusal
-        return made
+        return plans
 
     def _plan(self, name: str) -> BatchPlan:
-        """Return the plan of a mechanism."""
+        """Plan of one mechanism."""
         if name == WORKLOAD:
             return WorkloadPlan.of(self.workload, self.epsilon)
         if name == RANGES:
@@ -180,7 +180,7 @@ class BatchProblem:
         return LinearPlan.of(name, self._linear, self.epsilon)
 
     def measurement(self, name: str, plan: BatchPlan) -> BatchMeasurement:
-        """Measurement of all of them, answered as ``plan`` says."""
+        """Measurement of all queries by ``plan``."""
         first = self.queries[0]
         return BatchMeasurement(
             query=first.query,

@@ -1,4 +1,4 @@
-"""Plans of a batch: a mechanism, and the rows as it sees them; all of it public."""
+"""Plans of a batch: a mechanism and its view of a row; all of it public."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 # Clipped composition draws for every query by itself, and these two once for each query or class.
 _MOST_COMPOSED, MOST_DRAWN = 300, 10_000
-Maker = Callable[[NumericalQueries], "LinearMechanism"]
+MechanismFactory = Callable[[NumericalQueries], "LinearMechanism"]
 
 
-# Those that tell classes of rows apart.
-MECHANISMS: dict[str, Maker] = {
+# Mechanisms with row classes.
+MECHANISMS: dict[str, MechanismFactory] = {
     NoisyClasses.id: lambda queries: NoisyClasses(queries=queries),
     Numerical.id: lambda queries: Numerical(queries=queries),
     Normalization.id: lambda queries: Normalization(queries=queries),
@@ -54,16 +54,16 @@ _LEAST_IN_DOUBLES = Fraction(1, 2**26)
 
 
 class BatchPlan(Protocol):
-    """One way to answer a batch, all of it public.  Conformers: DirectPlan, Planned, RangePlan."""
+    """Plan of a batch, all of it public.  Conformers: WorkloadPlan, LinearPlan, RangePlan."""
 
     @property
     def id(self) -> str:
-        """The name of the mechanism."""
+        """Name of the mechanism."""
         ...
 
     @property
     def classes(self) -> RowClasses | None:
-        """The classes of rows that it tells apart, None if it knows a row otherwise."""
+        """Row classes of the mechanism, None if it uses none."""
         ...
 
     @property
@@ -72,64 +72,64 @@ class BatchPlan(Protocol):
         ...
 
     def parameters(self) -> Mapping[str, Any]:
-        """Return all that answers are a function of beside classes, lattice, epsilon; by name."""
+        """All that answers depend on but row classes, lattice and epsilon, by name."""
         ...
 
     @property
-    def runs(self) -> int:
-        """How often it is rehearsed."""
+    def simulation_runs(self) -> int:
+        """Number of simulation runs."""
         ...
 
     @property
     def note(self) -> str | None:
-        """What a reader should know of it beside its name; public."""
+        """Note for a reader, besides the name; public.  None without one."""
         ...
 
     def noise(self, epsilon: Fraction) -> NoiseLaw | None:
-        """Return how far each answer may be from the exact one, None where it depends on rows."""
+        """Noise law of each answer, None where its error depends on the rows."""
         ...
 
     def read(self, contingency: ContingencyTable) -> Any:  # noqa: ANN401 - rows, or a histogram
-        """Return the rows as the mechanism sees them: one row is one row there, or none."""
+        """Rows as the mechanism sees them: one row is one row there, or none."""
         ...
 
     def release(self, rows: Any, epsilon: Fraction, noise: Noise) -> BatchOutput:  # noqa: ANN401
-        """Return answers that are epsilon-DP in ``rows``."""
+        """Answers that are epsilon-DP in ``rows``."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class LinearPlan:
-    """A mechanism for numerical queries on a problem."""
+    """Plan of a mechanism for numerical queries, with one side for each sign of the values."""
 
-    problem: LinearWorkload
+    workload: LinearWorkload
     sides: tuple[LinearMechanism, ...]
 
     @classmethod
-    def of(cls, name: str, problem: LinearWorkload, epsilon: Fraction) -> LinearPlan:
-        """Return the plan of a mechanism by its id.
+    def of(cls, name: str, workload: LinearWorkload, epsilon: Fraction) -> LinearPlan:
+        """Plan of a mechanism by its id.
 
         Raises
         ------
         ParameterError
-            If the problem does not fit, or epsilon is too small for any noise.
+            If the workload does not fit, or epsilon is too small for any noise.
         """
         make = MECHANISMS[name]
-        asked = problem.ranges if name == DyadicMechanism.id else problem.queries
+        queries = workload.ranges if name == DyadicMechanism.id else workload.queries
         if name in _IN_DOUBLES and epsilon < _LEAST_IN_DOUBLES:
             raise ParameterError(
                 f"{name} compares numbers in doubles, which at epsilon {float(epsilon):.1e} are "
                 "too coarse; use a larger epsilon, or workload or identity"
             )
-        signs = (1, -1) if problem.signed else (1,)
-        plan = cls(problem, tuple(make(asked(sign)) for sign in signs))
+        signs = (1, -1) if workload.signed else (1,)
+        plan = cls(workload, tuple(make(queries(sign)) for sign in signs))
         # Here, in public: how wide the noise is may depend on the table, and must not be refused.
         check_scale(plan.mechanism.largest_scale(epsilon))
         return plan
 
     @cached_property
     def mechanism(self) -> LinearMechanism:
-        """The mechanism of both sides of 0, or of the only one."""
+        """Mechanism of both signs, or of the only one."""
         if len(self.sides) == 1:
             return self.sides[0]
         positive, negative = self.sides
@@ -137,14 +137,14 @@ class LinearPlan:
 
     @property
     def classes(self) -> RowClasses:
-        """The classes of rows."""
-        return self.problem.classes
+        """Row classes of the workload."""
+        return self.workload.classes
 
     @property
-    def runs(self) -> int:
-        """How often it is rehearsed: more often for few queries, and where that takes no time."""
+    def simulation_runs(self) -> int:
+        """Number of simulation runs: more for few queries, and where they take no time."""
         drawn = self.id in {NoisyClasses.id, ClippedComposition.id}
-        return max(8, 64 // len(self.problem.classes.matrix)) if drawn else 3
+        return max(8, 64 // len(self.workload.classes.matrix)) if drawn else 3
 
     @property
     def quick(self) -> bool:
@@ -152,8 +152,8 @@ class LinearPlan:
 
         Two steps of multiplicative weights never erred less than one (docs/experiments.md).
         """
-        queries, classes = self.problem.classes.matrix.shape
-        layered = 4 * classes * self.problem.top.bit_length()
+        queries, classes = self.workload.classes.matrix.shape
+        layered = 4 * classes * self.workload.top.bit_length()
         drawn = {NoisyClasses.id: classes, DyadicMechanism.id: layered}
         few = drawn.get(self.id, 0) <= MOST_DRAWN
         composed = self.id == ClippedComposition.id and queries > _MOST_COMPOSED
@@ -161,33 +161,33 @@ class LinearPlan:
 
     @property
     def id(self) -> str:
-        """The name of the mechanism; the same on both sides of 0."""
+        """Name of the mechanism; the same for both signs."""
         return self.mechanism.id
 
     def parameters(self) -> Mapping[str, Any]:
-        """Return the mechanism by its id, and its parameters on each side of 0."""
+        """Mechanism by its id, with its parameters for each sign."""
         sides = [of_batch(side, _universe_of(side)) for side in self.sides]
         return {"id": self.id, "sides": sides}
 
     @property
     def note(self) -> None:
-        """Nothing."""
+        """None."""
         return
 
     def noise(self, epsilon: Fraction) -> NoiseLaw | None:
-        """Return the noise of each answer where that is all that is wrong with it."""
+        """Noise law of each answer, None where noise is not its only error."""
         return self.mechanism.noise_law(epsilon)
 
     def read(self, contingency: ContingencyTable) -> Rows:
-        """Return the rows: each that ``contingency`` count is one, or none."""
-        return self.problem.rows(contingency)
+        """Rows by class and level: each that ``contingency`` counts is one, or none."""
+        return self.workload.rows(contingency)
 
     def release(self, rows: Rows, epsilon: Fraction, noise: Noise) -> BatchOutput:
-        """Return epsilon-DP answers."""
+        """Answers that are epsilon-DP in ``rows``."""
         return self.mechanism.release(rows, epsilon, noise)
 
 
 def _universe_of(mechanism: Any) -> Universe:  # noqa: ANN401 - any of the mechanisms
-    """Return what rows become: all of them ask decomposable queries."""
+    """Universe of the queries of a mechanism, all of which are decomposable."""
     queries: NumericalQueries = mechanism.queries
     return queries.universe

@@ -1,4 +1,4 @@
-"""Which conditions on one column can be TRUE together: all combinations, from the SQL alone."""
+"""Joint conditions: all combinations of conditions on one column, from the SQL alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Booleans = NDArray[np.bool_]
 
 
 def joint_truths(atoms: Sequence[Atom]) -> Booleans | None:
-    """Return which of ``atoms`` hold, for every value of their one column and for NULL.
+    """Truth of each of ``atoms``, for every value of their one column and for NULL.
 
     Returns
     -------
@@ -36,11 +36,11 @@ def joint_truths(atoms: Sequence[Atom]) -> Booleans | None:
     cuts = sorted({cut for values in admitted for cut in values.cuts})
     order = {cut: place for place, cut in enumerate(cuts, start=1)}
     # A row for what lies below every cut, one for what follows each cut, and one for NULL.
-    found = np.zeros((len(cuts) + 2, len(atoms)), np.bool_)
+    truths = np.zeros((len(cuts) + 2, len(atoms)), np.bool_)
     for place, values in enumerate(admitted):
         turns = np.zeros(len(cuts) + 1, np.int64)
         turns[[order[cut] for cut in values.cuts]] = 1
-        found[:-1, place] = (np.cumsum(turns) + values.start) % 2 == 1
-        found[-1, place] = values.null
-    first = np.unique(found, axis=0, return_index=True)[1]
-    return found[np.sort(first)]
+        truths[:-1, place] = (np.cumsum(turns) + values.start) % 2 == 1
+        truths[-1, place] = values.null
+    first = np.unique(truths, axis=0, return_index=True)[1]
+    return truths[np.sort(first)]

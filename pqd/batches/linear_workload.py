@@ -1,7 +1,7 @@
-"""A batch of COUNT or SUM queries as numerical queries (Qiu et al. 2022), and who answers them.
+"""Linear workload: a batch of COUNT or SUM queries as numerical queries (Qiu et al. 2022).
 
 All queries of a batch add up one number ``g``: 1 for COUNT, else on a public lattice.  They differ
-in which classes of rows they select (pqd/batches/row_classes.py), so they are decomposable queries.
+in which row classes they select (pqd/batches/row_classes.py), so they are decomposable queries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ONE = LevelUniverse(1, np.ones((1, 1), np.int64))
 
 @dataclass(frozen=True, eq=False)
 class LinearWorkload:
-    """The queries of a batch as numerical queries, on each side of 0 that the lattice has."""
+    """Queries of a batch as numerical queries, for each sign that lattice values have."""
 
     classes: RowClasses
     lattice: Lattice | None
@@ -40,13 +40,13 @@ class LinearWorkload:
 
     @property
     def top(self) -> int:
-        """The most that a row adds to an answer, in units."""
+        """Most that a row adds to an answer, in units."""
         if self.lattice is None:
             return 1
         return max(abs(self.lattice.lower_units), abs(self.lattice.upper_units), 1)
 
     def queries(self, sign: int = 1) -> NumericalQueries:
-        """Return the queries about ``g``, or about ``-g`` where that is positive.
+        """Queries about ``g``, or for sign -1 about ``-g`` where that is positive.
 
         Raises
         ------
@@ -56,7 +56,7 @@ class LinearWorkload:
         return NumericalQueries(Subsets(self.classes.matrix), self._universe(sign))
 
     def ranges(self, sign: int = 1) -> NumericalQueries:
-        """Return the same as intervals of one column.
+        """Queries as intervals of one column.
 
         Raises
         ------
@@ -87,21 +87,24 @@ class LinearWorkload:
         cells = classes * upper.bit_length()
         if cells > _LARGEST_BITS:
             raise ParameterError(
-                f"these queries tell {classes:,} classes of rows apart, and with the digits of up "
+                f"these queries have {classes:,} row classes, and with the digits of up "
                 f"to {upper:,} units that makes {cells:,} cells; at most {_LARGEST_BITS:,} fit: "
                 "ask fewer queries at once, or give tighter bounds or a wider step (--bounds)"
             )
         return reduced
 
     def _values(self, places: Integers) -> Integers:
-        """Return ``g`` in units at places on the lattice."""
+        """Values of ``g``, in units, at places on the lattice."""
         return places + 1 if self.lattice is None else self.lattice.units_at(places)
 
     def rows(self, contingency: ContingencyTable) -> Rows:
-        """Return the class and the level of every row; a row without a value adds nothing."""
-        held = contingency.places >= 0
-        classes, places = self.classes.of_words(contingency.words[held]), contingency.places[held]
+        """Class and level of every row; a row without a value is left out."""
+        valued = contingency.places >= 0
+        classes, places = (
+            self.classes.of_words(contingency.words[valued]),
+            contingency.places[valued],
+        )
         dense = not self.signed and isinstance(self._universe(1), LevelUniverse)
         levels = places if dense else self._values(places)
-        counts = contingency.counts[held]
+        counts = contingency.counts[valued]
         return Rows(np.repeat(classes, counts), np.repeat(levels, counts))

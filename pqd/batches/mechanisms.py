@@ -1,13 +1,13 @@
-"""Names of the ways to share one budget among queries; no mechanism is imported here.
+"""Names of mechanisms and of ways to share one budget; no mechanism is imported here.
 
-What reads them, a spec or an option, need not load a mechanism that the run has no use for.
+So a spec or an option that names one does not load a mechanism that the run does not use.
 """
 
 from deciders.errors import ParameterError
 from pqd.planning.choose_decider import AUTO
 
 ALONE, RANGES, WORKLOAD = "alone", "ranges", "workload"
-# Mechanisms that tell classes of rows apart (pqd/batches/linear_workload.py).
+# Mechanisms with row classes (pqd/batches/linear_workload.py).
 LINEAR = (
     "identity",
     "numerical",
@@ -17,7 +17,7 @@ LINEAR = (
     "numerical_two",
     "dyadic",
 )
-# Mechanisms that answer queries together, and how else they may share a budget.
+# Mechanisms of batches, and all ways to share a budget.
 TOGETHER = (WORKLOAD, *LINEAR, RANGES)
 SHARINGS = (AUTO, ALONE, *TOGETHER)
 

@@ -53,44 +53,44 @@ _UNFIT = (
 
 @dataclass(frozen=True, eq=False)
 class RangePlan:
-    """The best of Wu's mechanisms for one batch, judged by expected errors on public data."""
+    """Plan of the best of Wu's mechanisms for one batch, by expected errors on public data."""
 
     lattice: Lattice
     mechanism: RangeSumMechanism
 
     @property
     def id(self) -> str:
-        """The name of the family."""
+        """Name of all of these mechanisms."""
         return RANGES
 
     @property
     def classes(self) -> None:
-        """It knows a row by its value alone."""
+        """None: a row is known by its value alone."""
         return
 
     @property
     def quick(self) -> bool:
-        """It always is."""
+        """True: ``auto`` may always take it."""
         return True
 
     @property
-    def runs(self) -> int:
-        """How often it is rehearsed: more often for few queries."""
+    def simulation_runs(self) -> int:
+        """Number of simulation runs: more for few queries."""
         return max(5, 64 // len(self.mechanism.workload.ranges))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Return the mechanism, its truncation, its buckets and ranges."""
+        """Parameters of the mechanism, its truncation, its buckets and ranges."""
         return {"id": self.id, "by": of_range_sums(self.mechanism)}
 
     @property
     def note(self) -> str:
-        """Which of the mechanisms it is, and what becomes of a value."""
+        """Note on the mechanism that was chosen, and on how values count."""
         ends = len(self.mechanism.workload.buckets.ends)
         truncation = self.mechanism.truncation.id
         text = f"ranges is {self.mechanism.id} with truncation {truncation} over {ends:,} buckets; "
         text += "conditions are about values within the bounds"
         if ends < self.lattice.points:
-            most = 100 * float(self._overstated().max())
+            most = 100 * float(self._overstatements().max())
             text += (
                 ", and a value counts as the upper end of its bucket, which adds at most "
                 f"{number_text(most, 3)} % to an answer"
@@ -98,27 +98,27 @@ class RangePlan:
         return f"{text}."
 
     def noise(self, epsilon: Fraction) -> None:  # noqa: ARG002 - that of every plan
-        """Nothing: how much truncation and buckets take away depends on the rows."""
+        """None: the errors of truncation and buckets depend on the rows."""
         return
 
     def read(self, contingency: ContingencyTable) -> Histogram:
-        """Return the values of all rows, in units; a row without a value is left out."""
-        held = contingency.places >= 0
-        values = self.lattice.units_at(contingency.places[held])
-        return Histogram.weighted(values, contingency.counts[held])
+        """Values of all rows, in units; a row without a value is left out."""
+        valued = contingency.places >= 0
+        values = self.lattice.units_at(contingency.places[valued])
+        return Histogram.weighted(values, contingency.counts[valued])
 
     def release(self, rows: Histogram, epsilon: Fraction, noise: Noise) -> BatchOutput:
-        """Return epsilon-DP answers: a row is one value of the histogram.
+        """Answers that are epsilon-DP: a row is one value of the histogram.
 
         A deviation is that of the noise and, at most, what buckets add: post-processing.
         """
-        found = self.mechanism.release(rows, epsilon, noise)
-        added = self._overstated() * np.abs(found.answers)
-        deviations = np.hypot(found.deviations or 0.0, added)
-        return BatchOutput.of(found.answers, found.thresholds, deviations)
+        output = self.mechanism.release(rows, epsilon, noise)
+        added = self._overstatements() * np.abs(output.answers)
+        deviations = np.hypot(output.deviations or 0.0, added)
+        return BatchOutput.of(output.answers, output.thresholds, deviations)
 
-    def _overstated(self) -> Floats:
-        """Return, per range, the largest share of an answer that is due to its buckets.
+    def _overstatements(self) -> Floats:
+        """Largest share, per range, of an answer that is due to its buckets.
 
         In each bucket a value counts as the upper end, by at most the end's distance from the
         lowest value: so does a sum of such values, by the largest of these shares.
@@ -133,7 +133,7 @@ class RangePlan:
 def range_plan(
     workload: ScanPlan, contingency: ContingencyTable, schema: Schema, epsilon: Fraction
 ) -> RangePlan:
-    """Return the plan of a batch, given the synthetic table's ``contingency``.
+    """Plan of a batch, given the synthetic table's ``contingency`` table.
 
     Raises
     ------
@@ -146,17 +146,17 @@ def range_plan(
     public = RangePlan(lattice, None).read(contingency)  # type: ignore[arg-type]
     ends = _ends(lattice, ranges, public)
     buckets = Buckets(tuple(lattice.units_at(ends).tolist()))
-    held = [
+    bucket_ranges = [
         (int(np.searchsorted(ends, start)), int(np.searchsorted(ends, stop - 1)) + 1)
         for start, stop in ranges
     ]
-    plan = RangePlan(lattice, best(RangeSums(buckets, tuple(held)), public, epsilon))
+    plan = RangePlan(lattice, best(RangeSums(buckets, tuple(bucket_ranges)), public, epsilon))
     check_scale(plan.mechanism.largest_scale(epsilon))
     return plan
 
 
 def _lattice(workload: ScanPlan) -> Lattice:
-    """Return the lattice of the one column that the batch is about."""
+    """Lattice of the one column that the batch is about."""
     measure = workload.measures[0] if workload.measures else None
     lattice = measure.lattice if measure else None
     if measure is None or lattice is None or len(workload.statistics) > _MOST_QUERIES:
@@ -170,7 +170,7 @@ def _lattice(workload: ScanPlan) -> Lattice:
 
 
 def _selected(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list[Booleans]:
-    """Return, for each query, which lattice values it selects."""
+    """Lattice values that each query selects, as a mask per query."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
     (name,) = workload.columns
@@ -179,23 +179,23 @@ def _selected(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list[Bool
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
     kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
-    found = engine.contingency(table, {**schema, **kinds}, workload)
-    order = np.argsort(found.places)
-    if not np.array_equal(found.places[order], np.arange(lattice.points)):
+    contingency = engine.contingency(table, {**schema, **kinds}, workload)
+    order = np.argsort(contingency.places)
+    if not np.array_equal(contingency.places[order], np.arange(lattice.points)):
         raise ParameterError(_UNFIT)
-    return selections(workload, list(found.words[order].T), lattice.points)
+    return selections(workload, list(contingency.words[order].T), lattice.points)
 
 
 def _range(places: Booleans) -> tuple[int, int]:
-    """Return the first place and the one after the last; refuse gaps and nothing."""
-    held = np.flatnonzero(places)
-    if not held.size or held[-1] - held[0] + 1 != held.size:
+    """First place of a range and the one after its last; ParameterError for gaps or no place."""
+    selected = np.flatnonzero(places)
+    if not selected.size or selected[-1] - selected[0] + 1 != selected.size:
         raise ParameterError(_UNFIT)
-    return int(held[0]), int(held[-1]) + 1
+    return int(selected[0]), int(selected[-1]) + 1
 
 
 def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) -> Integers:
-    """Return the last place of each bucket: every place if they are few.
+    """Last place of each bucket: every place if they are few.
 
     Else the ends of the queries, quantiles of the synthetic table's rows and of its sum, so that
     where it has most a bucket holds one value, and between them places of values so near each
@@ -210,20 +210,20 @@ def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) ->
     for weights in (rows, rows * values):
         running = np.cumsum(weights)
         if running.size and running[-1] > 0:
-            wanted = running[-1] * np.arange(1, _QUANTILES) / _QUANTILES
-            found = places[np.searchsorted(running, wanted).clip(0, places.size - 1)]
+            targets = running[-1] * np.arange(1, _QUANTILES) / _QUANTILES
+            quantiles = places[np.searchsorted(running, targets).clip(0, places.size - 1)]
             # A value that is frequent has a bucket of its own.
-            ends += [found, found - 1]
+            ends += [quantiles, quantiles - 1]
     every = np.unique(np.concatenate(ends))
     return every[every >= 0]
 
 
 def _ladder(lattice: Lattice) -> Integers:
-    """Return ascending places, each the last within ``_RATIO`` of its bucket's least value."""
+    """Ascending places, each the last within ``_RATIO`` of its bucket's least value."""
     first, step, last = lattice.lower_units, lattice.step_units, lattice.points - 1
-    found, place = [0], 0
+    places, place = [0], 0
     while place < last:
         least = first + step * (place + 1)
         place = min(last, max(place + 1, (math.floor(_RATIO * least) - first) // step))
-        found.append(place)
-    return np.array(found)
+        places.append(place)
+    return np.array(places)

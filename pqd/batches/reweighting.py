@@ -1,4 +1,4 @@
-"""A corrected copy: rows of the synthetic table drawn anew so that it answers as was released.
+"""Corrected copy: rows of the synthetic table drawn anew so that it agrees with released answers.
 
 Every row of the copy gets a weight.  They are the maximum-entropy ones: nearest to equal weights
 (in relative entropy) among those that agree with the released answers, where answers that
@@ -39,7 +39,7 @@ _MOST_TIMES = 10
 
 
 class ReweightedTable(NamedTuple):
-    """The table, and how far its answers are from the released ones, in words."""
+    """Corrected copy, with a note on how far its answers are from the released ones."""
 
     frame: pd.DataFrame
     note: str
@@ -47,20 +47,20 @@ class ReweightedTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerSystem:
-    """Released ``answers``, each the sum of ``worth`` over the kinds of rows that it selects.
+    """Released ``answers``, each the sum of ``amounts`` over the kinds of rows that it selects.
 
     ``selected`` is (answers, kinds), ``spread`` how far each answer may be off; all in units.
     """
 
     selected: Booleans
-    worth: Floats
+    amounts: Floats
     answers: Floats
     spread: Floats
 
     def sums(self, numbers: Floats) -> Floats:
-        """Return the answers of a table with so many rows of each kind."""
-        found: Floats = self.selected @ (self.worth * numbers)
-        return found
+        """Answers of a table with ``numbers`` rows of each kind."""
+        sums: Floats = self.selected @ (self.amounts * numbers)
+        return sums
 
 
 def reweighted(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
@@ -68,26 +68,27 @@ def reweighted(plan: ReleasePlan, outputs: Outputs) -> ReweightedTable:
 
     Guarantee: post-processing of the released answers.
     """
-    tables, made = plan.bound.tables, plan.batches
+    tables, batches = plan.bound.tables, plan.batches
     table, engine = tables.tables[0], tables.engine
     frame = engine.frame(table)
-    rows = [engine.each(plan.bound.schema, one.batch.workload) for one in made]
+    rows = [engine.each(plan.bound.schema, planned.batch.workload) for planned in batches]
     kinds, first, counts = _kinds(rows)
     parts = [
-        _linear(one, each, first, outputs[one.batch]) for one, each in zip(made, rows, strict=True)
+        _answer_system(planned, each, first, outputs[planned.batch])
+        for planned, each in zip(batches, rows, strict=True)
     ]
     weights = fitted(parts, counts.astype(np.float64))
     drawn = drawn_rows(weights[kinds])
-    held = np.bincount(kinds[drawn], minlength=counts.size).astype(np.float64)
-    gaps = (np.abs(part.sums(held) - part.answers).mean() for part in parts)
-    pairs = zip(made, gaps, strict=True)
-    off = [(one.batch.name, float(gap) * float(one.scale)) for one, gap in pairs]
-    note = reweighted_note(drawn.size, table.label, off)
+    numbers = np.bincount(kinds[drawn], minlength=counts.size).astype(np.float64)
+    gaps = (np.abs(part.sums(numbers) - part.answers).mean() for part in parts)
+    pairs = zip(batches, gaps, strict=True)
+    distances = [(each.batch.name, float(gap) * float(each.scale)) for each, gap in pairs]
+    note = reweighted_note(drawn.size, table.label, distances)
     return ReweightedTable(frame.iloc[drawn].reset_index(drop=True), note)
 
 
 def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Integers]:
-    """Return the kind of each row, a row of each kind, and how many there are: alike to all."""
+    """Kind of each row, first row and number of rows of each: rows that all batches see as one."""
     columns = [column for each in rows for column in (*each.words.T, each.places)]
     table = np.stack([column.astype(np.int64) for column in columns], axis=1)
     _, first, kinds, counts = np.unique(
@@ -96,26 +97,28 @@ def _kinds(rows: Sequence[ContingencyTable]) -> tuple[Integers, Integers, Intege
     return kinds.reshape(-1), first, counts
 
 
-def _linear(
-    one: PlannedBatch, rows: ContingencyTable, first: Integers, found: BatchOutput
+def _answer_system(
+    planned: PlannedBatch, rows: ContingencyTable, first: Integers, output: BatchOutput
 ) -> AnswerSystem:
-    """Return a batch and its answers, over kinds of rows of which each ``first`` is one."""
-    batch, places = one.batch, rows.places[first]
+    """Answers of a batch, over kinds of rows of which each ``first`` is one."""
+    batch, places = planned.batch, rows.places[first]
     words = [word[first] for word in rows.words.T]
-    lattice = one.measure.lattice if one.measure else None
-    worth = np.ones(first.size)
+    lattice = planned.measure.lattice if planned.measure else None
+    amounts = np.ones(first.size)
     if lattice is not None:
-        worth = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)
+        amounts = np.where(places < 0, 0, lattice.units_at(places)).astype(np.float64)
     return AnswerSystem(
         np.stack(selections(batch.workload, words, first.size)),
-        worth,
-        np.round(np.array(found.answers)),
-        np.maximum(np.array(found.deviations or [one.choice.error] * len(batch.statistics)), 1.0),
+        amounts,
+        np.round(np.array(output.answers)),
+        np.maximum(
+            np.array(output.deviations or [planned.choice.error] * len(batch.statistics)), 1.0
+        ),
     )
 
 
 def fitted(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
-    """Return the weight of a row of each kind, of which there are ``counts``.
+    """Weight of a row of each kind, of which there are ``counts``.
 
     Newton's method on the concave dual: with multipliers m the weights are
     ``exp(sum_i m_i f_i)``, and at the optimum an answer is met but for ``trust spread_i^2 m_i``.
@@ -127,63 +130,63 @@ def fitted(parts: Sequence[AnswerSystem], counts: Floats) -> Floats:
         if (np.abs(slope) <= _CLOSE * system.spread).all():
             break
         step = system.newton(slope, numbers)
-        step *= min(1.0, _LONGEST / max(np.abs(system.spread_out(step)).max(initial=0.0), 1e-300))
+        step *= min(1.0, _LONGEST / max(np.abs(system.log_weights(step)).max(initial=0.0), 1e-300))
         value, gain = system.value(multipliers, numbers), float(slope @ step)
         for _ in range(_HALVINGS):
-            there = system.numbers(multipliers + step)
-            if system.value(multipliers + step, there) >= value + 1e-4 * gain:
+            moved = system.numbers(multipliers + step)
+            if system.value(multipliers + step, moved) >= value + 1e-4 * gain:
                 break
             step, gain = step / 2, gain / 2
-        multipliers, numbers = multipliers + step, there
-    found: Floats = numbers / counts
-    return found
+        multipliers, numbers = multipliers + step, moved
+    weights: Floats = numbers / counts
+    return weights
 
 
 class _System:
-    """All answers as one sparse matrix over kinds of rows, and the dual of the fit."""
+    """Answers as one sparse matrix over kinds of rows, and the dual of the fit."""
 
     def __init__(self, parts: Sequence[AnswerSystem], counts: Floats) -> None:
-        held = [np.nonzero(part.selected & (part.worth != 0)) for part in parts]
+        nonzero = [np.nonzero(part.selected & (part.amounts != 0)) for part in parts]
         firsts = np.cumsum([0, *(part.answers.size for part in parts)])
-        places = (place + first for (place, _), first in zip(held, firsts, strict=False))
-        worths = (part.worth[kinds] for part, (_, kinds) in zip(parts, held, strict=True))
+        places = (place + first for (place, _), first in zip(nonzero, firsts, strict=False))
+        amounts = (part.amounts[kinds] for part, (_, kinds) in zip(parts, nonzero, strict=True))
         self._counts, self._places = counts, np.concatenate(list(places))
-        self._kinds = np.concatenate([kinds for _, kinds in held])
-        self._worth = np.concatenate(list(worths))
+        self._kinds = np.concatenate([kinds for _, kinds in nonzero])
+        self._amounts = np.concatenate(list(amounts))
         self.answers = np.concatenate([part.answers for part in parts])
         self.spread = np.concatenate([part.spread for part in parts])
         self._ridge = _TRUST * self.spread**2
 
     def sums(self, numbers: Floats) -> Floats:
-        """Return the answers of a table with so many rows of each kind."""
-        added = self._worth * numbers[self._kinds]
-        found: Floats = np.bincount(self._places, added, self.answers.size).astype(np.float64)
-        return found
+        """Answers of a table with ``numbers`` rows of each kind."""
+        added = self._amounts * numbers[self._kinds]
+        sums: Floats = np.bincount(self._places, added, self.answers.size).astype(np.float64)
+        return sums
 
-    def spread_out(self, multipliers: Floats) -> Floats:
-        """Return the logarithm of the weight of each kind."""
-        added = self._worth * multipliers[self._places]
-        found: Floats = np.bincount(self._kinds, added, self._counts.size).astype(np.float64)
-        return found
+    def log_weights(self, multipliers: Floats) -> Floats:
+        """Logarithm of the weight of each kind."""
+        added = self._amounts * multipliers[self._places]
+        logs: Floats = np.bincount(self._kinds, added, self._counts.size).astype(np.float64)
+        return logs
 
     def numbers(self, multipliers: Floats) -> Floats:
-        """Return how many rows of each kind there are at these multipliers."""
-        found: Floats = self._counts * np.exp(np.minimum(self.spread_out(multipliers), 700))
-        return found
+        """Rows of each kind at these multipliers."""
+        numbers: Floats = self._counts * np.exp(np.minimum(self.log_weights(multipliers), 700))
+        return numbers
 
     def value(self, multipliers: Floats, numbers: Floats) -> float:
-        """Return the dual, which the multipliers are to make as large as possible."""
+        """Value of the dual, which the multipliers are to make as large as possible."""
         ridge = (self._ridge * multipliers**2).sum() / 2
         return float(self.answers @ multipliers - numbers.sum() - ridge)
 
     def slope(self, multipliers: Floats, numbers: Floats) -> Floats:
-        """Return the gradient of the dual."""
-        found: Floats = self.answers - self.sums(numbers) - self._ridge * multipliers
-        return found
+        """Gradient of the dual."""
+        gradient: Floats = self.answers - self.sums(numbers) - self._ridge * multipliers
+        return gradient
 
     def newton(self, slope: Floats, numbers: Floats) -> Floats:
-        """Return Newton's step, by conjugate gradients with a diagonal preconditioner."""
-        squares = self._worth**2 * numbers[self._kinds]
+        """Step of Newton's method, by conjugate gradients with a diagonal preconditioner."""
+        squares = self._amounts**2 * numbers[self._kinds]
         diagonal = np.bincount(self._places, squares, slope.size) + self._ridge
         step, rest = np.zeros(slope.size), slope.copy()
         toward = rest / diagonal
@@ -192,7 +195,7 @@ class _System:
         for _ in range(max(_FEWEST, min(slope.size, _MOST_WORK // max(1, self._kinds.size)))):
             if size <= enough:
                 break
-            moved = self.sums(numbers * self.spread_out(toward)) + self._ridge * toward
+            moved = self.sums(numbers * self.log_weights(toward)) + self._ridge * toward
             ahead = size / float(toward @ moved)
             step, rest = step + ahead * toward, rest - ahead * moved
             before, size = size, float(rest @ (rest / diagonal))
@@ -201,12 +204,12 @@ class _System:
 
 
 def drawn_rows(weights: Floats) -> Integers:
-    """Return places of rows, each as often as its weight says but for less than one.
+    """Places of rows, each as often as its weight, up to less than one.
 
     Systematic sampling: as many as the weights add up to, from 1 to ten times as many as there
     are, at equal steps along them.
     """
     total = round(min(max(1.0, float(weights.sum())), float(_MOST_TIMES * weights.size)))
     ends = np.cumsum(weights) * (total / weights.sum())
-    found = np.searchsorted(ends, 0.5 + np.arange(total), side="right")
-    return np.minimum(found, weights.size - 1).astype(np.int64)
+    places = np.searchsorted(ends, 0.5 + np.arange(total), side="right")
+    return np.minimum(places, weights.size - 1).astype(np.int64)

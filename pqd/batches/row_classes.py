@@ -1,10 +1,10 @@
-"""Classes of rows: what a batch of queries can tell apart, from public data alone.
+"""Row classes: sets of rows that a batch of queries cannot tell apart, from public data alone.
 
-A row's *vector* says which atomic conditions hold of it.  Conditions that share a column make one
-factor.  Where these compare one column with constants, all vectors that a row can have are known
+A row's *vector* says which atoms are TRUE of it.  Atoms that share a column make one factor.
+Where these compare one column with constants, all vectors that a row can have are known
 (pqd/batches/joint_conditions.py); of any other factor those are kept that the synthetic table
-shows, and the one in which nothing holds.  Classes are the combinations of these, where no two are
-one to every query.
+shows, and the one in which nothing holds.  Classes are the combinations of these; those that
+every query sees as one are merged.
 
 A private row is mapped by itself: a factor's vector that is not kept counts as the one in which
 nothing holds.  So one row is one class, whatever the other rows are.
@@ -45,10 +45,10 @@ MOST_COMBINATIONS, _LARGEST_MATRIX = 2**16, 2**24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factor:
-    """Atoms by their bits, and the vectors of them that are told apart; first comes all False.
+    """Atoms by their bits, and the vectors of them that are kept; the first is all False.
 
-    ``line`` is where each comes along the one column that they are about; None if there is none,
-    and a row may then have a vector that is not here.
+    ``line`` is the place of each vector along the one column of the atoms; None if there is no such
+    column, and a row may then have a vector that is not kept.
     """
 
     names: tuple[str, ...]
@@ -62,33 +62,32 @@ class Factor:
         return self.line is not None
 
     @classmethod
-    def of(cls, atoms: Sequence[Atom], bits: Iterable[int], shown: Booleans) -> Factor:
-        """Return the factor of the atoms at ``bits``, given vectors of all atoms."""
+    def of(cls, atoms: Sequence[Atom], bits: Iterable[int], synthetic: Booleans) -> Factor:
+        """Factor of the atoms at ``bits``, given the synthetic table's vectors of all atoms."""
         ordered = sorted(bits, key=lambda bit: atoms[bit].sql)
         none = np.zeros((1, len(ordered)), np.bool_)
         every = joint_truths([atoms[bit] for bit in ordered])
         if not any(map(_columns, (atoms[bit] for bit in ordered))):
             # Constant conditions: all rows are alike.
-            every = shown[:1, ordered]
-        kept = shown[:, ordered] if every is None else every
-        together = np.concatenate((none, kept))
-        distinct, places = np.unique(together, axis=0, return_inverse=True)
+            every = synthetic[:1, ordered]
+        kept = np.concatenate((none, synthetic[:, ordered] if every is None else every))
+        distinct, places = np.unique(kept, axis=0, return_inverse=True)
         names, line = tuple(atoms[bit].sql for bit in ordered), None
         if every is not None:
-            line = np.full(len(distinct), len(together))
+            line = np.full(len(distinct), len(kept))
             np.minimum.at(line, places.reshape(-1)[1:], np.arange(len(every)))
         return cls(names, tuple(ordered), distinct, line)
 
     def places(self, vectors: Booleans) -> Integers:
-        """Return the place of each row's vector, 0 for one that is not kept."""
+        """Place of each row's vector, 0 for one that is not kept."""
         known = {vector.tobytes(): place for place, vector in enumerate(self.vectors)}
-        held = np.ascontiguousarray(vectors[:, list(self.bits)])
-        return np.array([known.get(vector.tobytes(), 0) for vector in held], np.int64)
+        selected = np.ascontiguousarray(vectors[:, list(self.bits)])
+        return np.array([known.get(vector.tobytes(), 0) for vector in selected], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class RowClasses:
-    """The classes, and which of them each query selects: ``matrix`` (queries, classes).
+    """Row classes, and which of them each query selects: ``matrix`` (queries, classes).
 
     ``merged`` is the class of each combination of the factors' vectors, the last factor the
     fastest.  Where all conditions compare one column with constants, classes are in its order.
@@ -100,7 +99,7 @@ class RowClasses:
 
     @classmethod
     def of(cls, workload: ScanPlan, words: Words) -> RowClasses:
-        """Return the classes for the statistics of ``workload``, given the synthetic table's words.
+        """Row classes of the statistics of ``workload``, given the synthetic table's words.
 
         Raises
         ------
@@ -111,8 +110,8 @@ class RowClasses:
         if not atoms:
             matrix = np.ones((queries, 1), np.bool_)
             return cls((), np.zeros(1, np.int64), matrix)
-        shown = unpack(np.unique(_runs(words)[0], axis=0), len(atoms))
-        factors = tuple(Factor.of(atoms, bits, shown) for bits in _connected(atoms))
+        synthetic = unpack(np.unique(_runs(words)[0], axis=0), len(atoms))
+        factors = tuple(Factor.of(atoms, bits, synthetic) for bits in _connected(atoms))
         most = min(MOST_COMBINATIONS, _LARGEST_MATRIX // queries)
         if _size(factors) > most:
             raise ParameterError(
@@ -124,25 +123,25 @@ class RowClasses:
         _, first, merged = np.unique(
             np.packbits(matrix, axis=0), axis=1, return_index=True, return_inverse=True
         )
-        found = cls(factors, merged.reshape(-1).astype(np.int64), matrix[:, first])
+        classes = cls(factors, merged.reshape(-1).astype(np.int64), matrix[:, first])
         lines = [factor.line for factor in factors]
-        return found if len(lines) != 1 or lines[0] is None else found.along(lines[0])
+        return classes if len(lines) != 1 or lines[0] is None else classes.along(lines[0])
 
     def along(self, line: Integers) -> RowClasses:
-        """Return the classes in the order of ``line``, which says where each combination comes."""
-        where = np.full(self.size, line.max() + 1)
-        np.minimum.at(where, self.merged, line)
-        order = np.argsort(where)
+        """Row classes in the order of ``line``, the place of each combination."""
+        places = np.full(self.size, line.max() + 1)
+        np.minimum.at(places, self.merged, line)
+        order = np.argsort(places)
         return RowClasses(self.factors, np.argsort(order)[self.merged], self.matrix[:, order])
 
     @property
     def size(self) -> int:
-        """How many classes there are."""
+        """Number of row classes."""
         return int(self.matrix.shape[1])
 
     @property
     def intervals(self) -> Intervals | None:
-        """Return the queries as intervals of the classes, None if they are not."""
+        """Queries as intervals of the classes, None if they are no intervals."""
         inside = np.diff(self.matrix.astype(np.int8), axis=1, prepend=0, append=0)
         if not (np.count_nonzero(inside, axis=1) == 2).all():
             return None
@@ -150,26 +149,27 @@ class RowClasses:
         return Intervals(self.size, first, last)
 
     @property
-    def unsure(self) -> tuple[str, ...]:
-        """Conditions that a private row may meet as no class does: it then counts as meeting none.
+    def open_conditions(self) -> tuple[str, ...]:
+        """Conditions that a private row may meet as no class does; it then counts as meeting none.
 
-        Empty where every row, whatever it holds, is in a class that is selected as it is.
+        Empty where every row, whatever its values, is in a class that the queries select as they
+        select the row.
         """
         return tuple(name for f in self.factors if not f.complete for name in f.names)
 
     def of_words(self, words: Words) -> Integers:
-        """Return the class of each row of ``words``."""
+        """Class of each row of ``words``."""
         distinct, inverse = _runs(words)
         vectors = unpack(distinct, sum(len(factor.bits) for factor in self.factors))
         places = np.zeros(len(distinct), np.int64)
         for factor in self.factors:
             places = places * len(factor.vectors) + factor.places(vectors)
-        found: Integers = self.merged[places][inverse]
-        return found
+        classes: Integers = self.merged[places][inverse]
+        return classes
 
     @cached_property
     def digest(self) -> str:
-        """What rows are told apart by, as a hash; it does not change with the order of atoms."""
+        """Hash of the factors and their vectors; it does not change with the order of atoms."""
         hashed = hashlib.sha256(json.dumps([factor.names for factor in self.factors]).encode())
         for factor in self.factors:
             hashed.update(json.dumps(factor.vectors.shape).encode() + factor.vectors.tobytes())
@@ -177,9 +177,9 @@ class RowClasses:
 
 
 def _runs(words: Words) -> tuple[Words, Integers]:
-    """Return one row of each run of rows that are alike, and the run of every row.
+    """One row of each run of equal rows, and the run of every row.
 
-    Cells come in order, so that there are few; the answer is right in any order.
+    Contingency tables are sorted, so that runs are few; the result is right in any order.
     """
     first = np.ones(len(words), np.bool_)
     np.any(words[1:] != words[:-1], axis=1, out=first[1:])
@@ -191,7 +191,7 @@ def _size(factors: Sequence[Factor]) -> int:
 
 
 def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
-    """Return which combinations of the factors' vectors each statistic selects."""
+    """Combinations of the factors' vectors that each statistic selects, as a mask per statistic."""
     places = np.unravel_index(np.arange(_size(factors)), [len(f.vectors) for f in factors])
     vectors = np.zeros((_size(factors), len(workload.atoms)), np.bool_)
     for factor, place in zip(factors, places, strict=True):
@@ -200,29 +200,29 @@ def _matrix(workload: ScanPlan, factors: Sequence[Factor]) -> Booleans:
 
 
 def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
-    """Return the bits of atoms in groups: atoms that share a column are in one group."""
+    """Bits of atoms in groups: atoms that share a column are in one group."""
     groups: list[tuple[set[str], list[int]]] = []
     for bit, atom in enumerate(atoms):
         # Those that name none share the empty name.
         columns, bits = _columns(atom) or {""}, [bit]
-        apart = []
-        for names, held in groups:
+        others = []
+        for names, group in groups:
             if names & columns:
-                columns, bits = columns | names, held + bits
+                columns, bits = columns | names, group + bits
             else:
-                apart.append((names, held))
-        groups = [*apart, (columns, bits)]
+                others.append((names, group))
+        groups = [*others, (columns, bits)]
     return sorted((bits for _, bits in groups), key=lambda b: min(atoms[i].sql for i in b))
 
 
 def _columns(atom: Atom) -> set[str]:
-    """Return the columns of an atom."""
+    """Columns of an atom."""
     tree = sqlglot.parse_one(atom.sql, read="duckdb")
     return {fold_case(column.name) for column in tree.find_all(exp.Column)}
 
 
 def pack(vectors: Booleans) -> Words:
-    """Return rows of yes and no as words of 64 bits, the first bit the lowest."""
+    """Rows of booleans as words of 64 bits, the first bit the lowest."""
     rows, bits = vectors.shape
     wide = np.zeros((rows, -(-bits // WORD) * WORD), np.bool_)
     wide[:, :bits] = vectors
@@ -230,7 +230,7 @@ def pack(vectors: Booleans) -> Words:
 
 
 def unpack(words: Words, bits: int) -> Booleans:
-    """Return the first ``bits`` bits of each row of words."""
+    """First ``bits`` bits of each row of words."""
     octets = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
-    found: Booleans = np.unpackbits(octets, axis=1, bitorder="little")[:, :bits].astype(np.bool_)
-    return found
+    vectors: Booleans = np.unpackbits(octets, axis=1, bitorder="little")[:, :bits].astype(np.bool_)
+    return vectors

@@ -28,10 +28,10 @@ class SharedBudget:
 
     ``sharing`` is ``"alone"``, ``"auto"`` or the id of a batch mechanism.
 
-    Guarantee: what is drawn for those queries is ``epsilon``-DP in all.  Of all that are to be paid
-    for, the queries that sum up one thing have their number's share of ``epsilon``.  A batch is DP
-    at that share; queries answered alone have it between them, each as much as the others, where
-    those that no row takes part in two of count once (McSherry 2009, Theorem 4).
+    Guarantee: what is drawn for those queries is ``epsilon``-DP in all.  Of all new
+    queries, those that sum up one measure have their number's share of ``epsilon``.  A batch is DP
+    at that share; queries answered alone divide it equally, where a composition group of disjoint
+    queries counts once (McSherry 2009, Theorem 4).
     """
 
     epsilon: Fraction
@@ -39,16 +39,17 @@ class SharedBudget:
 
 
 def shared_budget(epsilon: Number | None, sharing: str) -> SharedBudget:
-    """Shared budget as a caller gave it; ParameterError if there is no such way to share."""
+    """Shared budget as a caller states it; ParameterError if there is no such way to share."""
     return SharedBudget(stated_budget(epsilon), check_sharing(sharing))
 
 
 def select_sharing(
     workloads: Sequence[BoundWorkload], budget: SharedBudget | None
 ) -> list[VerdictPlan]:
-    """Choose deciders for every query, those without a budget of their own at their shares.
+    """Plan of verdicts for each workload, queries without a budget of their own at their shares.
 
-    What cannot be decided is among the refusals of its workload, which also notes how it shares.
+    A query that cannot be decided is among the refusals of its workload, whose notes say how it
+    shares.
     Without a shared ``budget`` every query must have its own.
 
     Raises
@@ -57,14 +58,14 @@ def select_sharing(
         If a mechanism that is named does not fit.
     """
     criteria = [query.criteria for bound in workloads for query in bound.queries]
-    waiting = sum(not isinstance(each, Parameters) for each in criteria)
+    sharing = sum(not isinstance(each, Parameters) for each in criteria)
     if budget is None:
-        if waiting:
+        if sharing:
             raise ParameterError(
                 "a query has no epsilon; give it one, or a total_epsilon for all to share"
             )
         return [select_deciders(bound) for bound in workloads]
-    shared = [SharedQueries(bound, budget.epsilon / max(1, waiting)) for bound in workloads]
+    shared = [SharedQueries(bound, budget.epsilon / max(1, sharing)) for bound in workloads]
     number = sum(each.number for each in shared)
     if number:
         _share(shared, budget, budget.epsilon / number)

@@ -1,7 +1,7 @@
-"""Which mechanism answers a batch: each is rehearsed on the synthetic table, which costs nothing.
+"""Choice of a batch's mechanism by simulated errors on the synthetic table, which cost nothing.
 
-The choice must be the same whenever the same is asked, or a question that was paid for would not
-be found again.  So a rehearsal draws from the distribution of the noise at fixed points.
+The same queries must lead to the same choice, or an answer that was paid for would not be found
+again.  So a simulation draws from the distribution of the noise at fixed points.
 """
 
 from __future__ import annotations
@@ -34,55 +34,55 @@ class QuasiRandomNoise:
     simulated = True
 
     def __init__(self, run: int) -> None:
-        """Begin the points of one ``run``."""
+        """Start the points of one ``run``."""
         self._run, self._place = run, count()
 
     def _point(self) -> float:
-        """Return a number inside (0, 1)."""
+        """Next point inside (0, 1)."""
         name = f"{self._run} {next(self._place)}"
         return (int.from_bytes(hashlib.sha256(name.encode()).digest()[:6]) + 0.5) / 2**48
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        """Return ``statistic`` and a difference of two geometric draws; refuse as others do."""
+        """``statistic`` plus the difference of two geometric draws; refused as by other noises."""
         check_scale(scale)
         size = float(scale)
         first, second = (math.floor(-size * math.log(self._point())) for _ in range(2))
         return statistic + first - second
 
     def choose(self, logit: float) -> bool:
-        """Return True for the share ``1 / (1 + exp(-logit))`` of the points."""
+        """Boolean that is True for the share ``1 / (1 + exp(-logit))`` of the points."""
         point = self._point()
         return math.log(point) - math.log1p(-point) < logit
 
 
 class ErrorSimulation:
-    """The synthetic table, on which plans are rehearsed."""
+    """Simulation of plans on the synthetic table, given its ``contingency`` table."""
 
     def __init__(
         self, workload: ScanPlan, contingency: ContingencyTable, epsilon: Fraction
     ) -> None:
-        """Keep the exact answers, which are public."""
+        """Compute the exact answers, which are public."""
         self._contingency, self._epsilon = contingency, epsilon
         self._truth = exact_answers(workload, contingency)
         self.size = float(np.abs(self._truth).mean())
-        # What a plan reads depends on its kind alone; it takes time with the rows.
+        # Rows as a plan reads them depend on its type alone; that takes time with the rows.
         self._rows: dict[type, Any] = {}
 
     def errors(self, plan: BatchPlan, runs: int, first: int = 0) -> Floats:
-        """Return ``released - exact`` of (runs, queries), from the run ``first`` on."""
+        """Errors ``released - exact`` (runs, queries), from the run ``first`` on."""
         if type(plan) not in self._rows:
             self._rows[type(plan)] = plan.read(self._contingency)
         rows = self._rows[type(plan)]
         noises = (QuasiRandomNoise(run) for run in range(first, first + runs))
         drawn = [plan.release(rows, self._epsilon, noise).answers for noise in noises]
-        found: Floats = np.array(drawn, np.float64) - self._truth
-        return found
+        errors: Floats = np.array(drawn, np.float64) - self._truth
+        return errors
 
 
 class SimulatedChoice(NamedTuple):
-    """The plan taken, why, and the mean error of every plan that was rehearsed, in units.
+    """Plan that is taken, the reason, and the mean simulated error of every plan, in units.
 
-    ``size`` is the mean size of the synthetic table's answers.
+    ``size`` is the mean absolute answer of the synthetic table.
     """
 
     plan: BatchPlan
@@ -92,7 +92,7 @@ class SimulatedChoice(NamedTuple):
 
     @property
     def error(self) -> float:
-        """That of the plan taken."""
+        """Simulated error of the plan that is taken."""
         return self.errors[self.plan.id]
 
 
@@ -103,9 +103,9 @@ def choose_mechanism(
     epsilon: Fraction,
     unit: Fraction,
 ) -> SimulatedChoice:
-    """Return the plan with the least mean absolute error on the synthetic table's ``contingency``.
+    """Plan with the least mean absolute error on the synthetic table's ``contingency`` table.
 
-    A plan that is named is the only one.  ``unit`` is what a unit of the answers is worth.
+    A plan that is named is the only one.  ``unit`` is the size of a unit of the answers.
 
     Raises
     ------
@@ -113,11 +113,11 @@ def choose_mechanism(
         If no plan fits: the first reason.
     """
     errors: dict[str, float] = {}
-    stage = ErrorSimulation(workload, contingency, epsilon)
+    simulation = ErrorSimulation(workload, contingency, epsilon)
     refusal: PqdError | None = None
     for name, plan in plans.items():
         try:
-            errors[name] = float(np.abs(stage.errors(plan, plan.runs)).mean())
+            errors[name] = float(np.abs(simulation.errors(plan, plan.simulation_runs)).mean())
         except PqdError as error:
             refusal = refusal or error
     if not errors:
@@ -127,4 +127,4 @@ def choose_mechanism(
     reason = least_simulated_error(errors[taken], [(n, e) for e, n in others], unit)
     if len(plans) == 1:
         reason = named_mechanism(errors[taken], unit)
-    return SimulatedChoice(plans[taken], reason, errors, stage.size)
+    return SimulatedChoice(plans[taken], reason, errors, simulation.size)

@@ -1,7 +1,7 @@
 """``workload``: each query of a batch counted by itself, in one scan, with noise for all of them.
 
-Nothing is told apart but which queries a row meets, so any predicate will do: the noise needs only
-how many of them one row can meet at most.
+A row counts by the queries that it meets alone, so any predicate fits: the noise depends only on
+the most queries that one row can meet.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 def exact_answers(
     workload: ScanPlan, contingency: ContingencyTable, most: int | None = None
 ) -> Integers:
-    """Return what each query adds up over the rows of ``contingency``, in units: not private.
+    """Exact answer of each query over the rows of ``contingency``, in units: not private.
 
     A row without a value adds nothing.  It counts in at most the first ``most`` of the queries that
     it meets, in their order; without, in all of them.
     """
-    worth, size = _worth(workload, contingency), contingency.counts.size
+    totals, size = _cell_totals(workload, contingency), contingency.counts.size
     met = np.zeros(size, np.int64)
-    found = np.zeros(len(workload.statistics), np.int64)
+    answers = np.zeros(len(workload.statistics), np.int64)
     for place, selected in enumerate(selections(workload, list(contingency.words.T), size)):
         counted = selected if most is None else selected & (met < most)
         met += counted
-        found[place] = worth[counted].sum()
-    return found
+        answers[place] = totals[counted].sum()
+    return answers
 
 
-def _worth(workload: ScanPlan, contingency: ContingencyTable) -> Integers:
-    """Return what all rows of each cell add up to."""
+def _cell_totals(workload: ScanPlan, contingency: ContingencyTable) -> Integers:
+    """Sum over all rows of each cell, in units."""
     lattice = _lattice(workload)
     if lattice is None:
         return contingency.counts
@@ -83,7 +83,7 @@ class WorkloadPlan:
 
     @classmethod
     def of(cls, workload: ScanPlan, epsilon: Fraction) -> WorkloadPlan:
-        """Return the plan of a batch.
+        """Plan of a batch.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class WorkloadPlan:
 
     @property
     def id(self) -> str:
-        """The name of the mechanism."""
+        """Name of the mechanism."""
         return NoisyAnswers.id
 
     @property
@@ -117,32 +117,32 @@ class WorkloadPlan:
         return len(self.workload.statistics) <= MOST_DRAWN
 
     @property
-    def runs(self) -> int:
-        """How often it is rehearsed: more often for few queries."""
+    def simulation_runs(self) -> int:
+        """Number of simulation runs: more for few queries."""
         return max(8, 64 // len(self.workload.statistics))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Return what one row may change."""
+        """Parameters of the noise: what one row may change."""
         return of_direct(self)
 
     @property
     def note(self) -> None:
-        """Nothing."""
+        """None."""
         return
 
     @property
     def classes(self) -> None:
-        """It tells no classes of rows apart."""
+        """None: it uses no row classes."""
         return
 
     def noise(self, epsilon: Fraction) -> NoiseLaw:
-        """Return the noise of each answer: all that is wrong with it."""
+        """Noise law of each answer: its only error."""
         return self._mechanism.noise_law(epsilon)
 
     def read(self, contingency: ContingencyTable) -> Integers:
-        """Return the exact answers: not private."""
+        """Exact answers: not private."""
         return exact_answers(self.workload, contingency, self.most)
 
     def release(self, rows: Integers, epsilon: Fraction, noise: Noise) -> BatchOutput:
-        """Return epsilon-DP answers."""
+        """Answers that are epsilon-DP."""
         return self._mechanism.release(rows.tolist(), epsilon, noise)

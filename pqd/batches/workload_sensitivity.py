@@ -1,4 +1,4 @@
-"""How many queries can one row meet at most: a bound from the queries alone.
+"""Sensitivity of a workload: a bound on the queries that one row can meet, from the SQL alone.
 
 On every column a row holds one value, or NULL.  Between two neighbours of all the constants that
 the queries name, what a query admits there (pqd/sql/regions.py) does not change, so each column has
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pqd.sql.predicate import Predicate
 
 # Sets of queries, the first of them the lowest bit.
-Some = int
-# The search ends after so many looks at a place; what it has not looked into is then bounded.
-_MOST_LOOKS = 400_000
+QuerySet = int
+# The search ends after so many steps; what it has not searched is then bounded.
+_MOST_STEPS = 400_000
 
 
 def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
-    """Return a number of queries, at least 1, such that no row matches more of ``predicates``.
+    """Number of queries, at least 1, such that no row matches more of ``predicates``.
 
     **Guarantee** (soundness): that of ``region``, which a matching row lies in.  Exact for
     conjunctions of comparisons of one column with constants, unless the search is cut short.
@@ -43,8 +43,8 @@ def workload_sensitivity(predicates: Sequence[Predicate | None]) -> int:
     return max(1, most)
 
 
-def _admitted(regions: Sequence[Region], column: str) -> list[Some]:
-    """Return which queries each place on ``column`` admits; nothing if all admit everything.
+def _admitted(regions: Sequence[Region], column: str) -> list[QuerySet]:
+    """Queries that each place on ``column`` admits; none if all admit everything.
 
     Places that admit some of what another does are left out.
     """
@@ -63,26 +63,24 @@ def _admitted(regions: Sequence[Region], column: str) -> list[Some]:
         for cut in admitted.cuts:
             turns[place[cut]] ^= 1 << n
         null |= admitted.null << n
-    masks, held = [null], free
+    masks, mask = [null], free
     for turn in turns:
-        held ^= turn
-        masks.append(held)
+        mask ^= turn
+        masks.append(mask)
     return _largest(masks)
 
 
-def _largest(masks: Iterable[Some]) -> list[Some]:
-    """Return the sets that are part of no other, the largest first."""
-    found: list[Some] = []
+def _largest(masks: Iterable[QuerySet]) -> list[QuerySet]:
+    """Sets that are part of no other, the largest first."""
+    largest: list[QuerySet] = []
     for mask in sorted(set(masks), key=lambda mask: (-mask.bit_count(), mask)):
-        if not any(mask & other == mask for other in found):
-            found.append(mask)
-    return found
+        if not any(mask & other == mask for other in largest):
+            largest.append(mask)
+    return largest
 
 
-def _deepest(every: Some, columns: Sequence[Collection[Some]]) -> tuple[int, bool]:
-    """Return how many queries one place of each column can admit at once, and whether that is so.
-
-    Else it is a bound.
+def _deepest(every: QuerySet, columns: Sequence[Collection[QuerySet]]) -> tuple[int, bool]:
+    """Most queries that one place of each column can admit at once, and True; or a bound and False.
 
     Best first: what is taken up next may have the most of all, by a bound that is at least what it
     has.  So the first that has as many as its bound says has the most.
@@ -91,7 +89,7 @@ def _deepest(every: Some, columns: Sequence[Collection[Some]]) -> tuple[int, boo
     start = tuple(number for number, masks in enumerate(columns) if masks)
     # By what they have at most, then the oldest: queries that are left, columns that are left.
     heap = [(-every.bit_count(), next(serial), every, start)]
-    for _ in range(_MOST_LOOKS // max(1, sum(map(len, columns)))):
+    for _ in range(_MOST_STEPS // max(1, sum(map(len, columns)))):
         claimed, _, left, rest = heapq.heappop(heap)
         tops = {n: max((left & mask).bit_count() for mask in columns[n]) for n in rest}
         size = left.bit_count()

@@ -165,12 +165,12 @@ def _remarks(plan: ReleasePlan) -> Iterator[str]:
         name = one.batch.name
         if one.choice.error >= one.choice.size / 2 > 0:
             yield notes.weak_batch_note(name)
-        if one.passed:
-            yield notes.passed_over_note(name, str(one.passed))
+        if one.linear_refusal:
+            yield notes.row_classes_refused_note(name, str(one.linear_refusal))
         if note := one.batch.plan.note:
             yield f"{name}: {note}"
-        if one.unsure:
-            yield notes.unsure_note(name, one.unsure)
+        if one.open_conditions:
+            yield notes.open_conditions_note(name, one.open_conditions)
 
 
 # How far the noise of each answer of a batch reaches, in units; None where that is not known.
@@ -211,13 +211,17 @@ def _reaches(one: PlannedBatch, alpha: Number) -> Reaches:
     batch, noise = one.batch, one.batch.plan.noise(one.batch.epsilon)
     if noise is None:
         return (None,) * len(batch.statistics)
-    unsure, known = set(one.unsure), {law: reach(law, alpha) for law in set(noise)}
+    open_conditions, known = (
+        set(one.open_conditions),
+        {law: reach(law, alpha) for law in set(noise)},
+    )
     met = (
         set() if t.predicate is None else {a.sql for a in atoms(t.predicate)}
         for t in batch.statistics
     )
     return tuple(
-        None if names & unsure else known[law] for names, law in zip(met, noise, strict=True)
+        None if names & open_conditions else known[law]
+        for names, law in zip(met, noise, strict=True)
     )
 
 

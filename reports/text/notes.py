@@ -104,14 +104,14 @@ def weak_batch_note(batch: str) -> str:
     )
 
 
-def passed_over_note(batch: str, reason: str) -> str:
+def row_classes_refused_note(batch: str, reason: str) -> str:
     """Note why mechanisms with row classes were passed over."""
     return (
         f"{batch}: of all mechanisms only those were weighed that need no row classes, as {reason}."
     )
 
 
-def unsure_note(batch: str, conditions: Sequence[str]) -> str:
+def open_conditions_note(batch: str, conditions: Sequence[str]) -> str:
     """Note that what can hold together is known from synthetic rows alone."""
     more = f" and {len(conditions) - 3:,} more" if len(conditions) > 3 else ""
     return (

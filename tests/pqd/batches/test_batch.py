@@ -175,7 +175,7 @@ def test_plain_conditions_are_right_of_values_that_no_synthetic_row_shows() -> N
     scanned = Scanned(public, secret, *counting(*conditions))
     classes = scanned.problem().classes
     assert mapped(scanned.problem(), scanned.cells()).tolist() == [1, 1, 1, 1]
-    assert classes.unsure == ()
+    assert classes.open_conditions == ()
 
 
 def test_a_private_value_under_like_counts_as_meeting_no_condition_of_its_factor() -> None:
@@ -187,13 +187,13 @@ def test_a_private_value_under_like_counts_as_meeting_no_condition_of_its_factor
     assert mapped(scanned.problem(), scanned.cells()).tolist() == [1, 0, 0]
     classes = scanned.problem().classes
     assert [len(factor.names) for factor in classes.factors] == [1, 2]
-    assert classes.unsure == tuple(f"NOT (\"job\" LIKE '{letter}%')" for letter in "cs")
+    assert classes.open_conditions == tuple(f"NOT (\"job\" LIKE '{letter}%')" for letter in "cs")
 
 
 def test_one_condition_that_is_not_plain_makes_its_whole_factor_unsure() -> None:
     frame = table(0)
     scanned = Scanned(frame, frame, *counting(*CONDITIONS))
-    names = " ".join(scanned.problem().classes.unsure)
+    names = " ".join(scanned.problem().classes.open_conditions)
     # "age = pay" joins what is asked of either; "1 = 1" is the same for every row.
     for part in ('"age" > ', '"age" = "pay"', "LIKE 'a%'", "\"home\" = 'c'"):
         assert part in names

@@ -95,7 +95,7 @@ def test_a_search_that_is_cut_short_is_a_bound(
     exact = bound(boxes)
     assert exact == truth(domain, boxes)
     for looks in (0, 30, 100, 300):
-        monkeypatch.setattr(depth, "_MOST_LOOKS", looks)
+        monkeypatch.setattr(depth, "_MOST_STEPS", looks)
         assert exact <= bound(boxes) <= 25
 
 
