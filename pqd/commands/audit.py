@@ -36,7 +36,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
 ) -> AuditReport:
     """Audit with ``noise``; see ``audit``.
 
-    With ``sharing`` the epsilon of ``parameters`` is that of all queries together.  Without an
+    With ``sharing`` the epsilon of ``parameters`` is the total of all queries.  Without an
     accountant no account is kept.
     """
     budget = None if sharing is None else shared_budget(parameters.epsilon, sharing)

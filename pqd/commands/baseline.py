@@ -1,11 +1,11 @@
-"""Baselines: what checks came to before, so that a build fails on what is new alone."""
+"""Baselines: earlier results of checks, so that a build fails on new failures alone."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,19 +24,39 @@ _FAILING = {"fail", "known"}
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What a check came to: what it asked, its gate, and how bad each of its verdicts was."""
+class EarlierResult:
+    """Earlier result of a check: its identity, its gate, and the badness of each verdict by group.
 
-    asked: str
+    Two checks of one ``identity`` have the same SQL, tolerance and expectation.
+    """
+
+    identity: str
     gate: str
     badness: Mapping[str, int]
 
+    @classmethod
+    def read(cls, check: Mapping[str, Any]) -> EarlierResult:
+        """Result as a baseline file holds it; KeyError, ValueError and their like if it is none."""
+        badness = {str(group): int(bad) for group, bad in check["badness"].items()}
+        return cls(str(check["asked"]), str(check["gate"]), badness)
 
-Baseline = dict[str, Kept]
+    @classmethod
+    def of(cls, result: CheckResult) -> EarlierResult:
+        """Result as later runs are compared with it."""
+        identity = f"{result.sql} | {result.tolerance} | {result.expect}"
+        badness = {v.group or "": _BADNESS[status_of(v, result.expect)] for v in result.verdicts}
+        return cls(identity, result.gate, badness)
+
+    def written(self) -> dict[str, Any]:
+        """Result as a baseline file holds it."""
+        return {"asked": self.identity, "gate": self.gate, "badness": self.badness}
+
+
+Baseline = dict[str, EarlierResult]
 
 
 def read_baseline(path: str | Path) -> Baseline:
-    """Return what each check came to, by its id.
+    """Earlier results by the ids of their checks.
 
     Raises
     ------
@@ -47,7 +67,7 @@ def read_baseline(path: str | Path) -> Baseline:
     if path.exists() and not path.is_file():
         raise BaselineError(f"the baseline {path} is no file")
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BaselineError(
             f"the baseline {path} does not exist; make it with --update-baseline"
@@ -55,82 +75,72 @@ def read_baseline(path: str | Path) -> Baseline:
     except (OSError, ValueError, RecursionError):
         raise BaselineError(f"the baseline {path} cannot be read as JSON") from None
     try:
-        fits = (found["kind"], found["schema_version"]) == (_KIND, _VERSION)
-        kept = {str(name): _kept(check) for name, check in found["checks"].items()}
+        valid = (content["kind"], content["schema_version"]) == (_KIND, _VERSION)
+        results = {str(name): EarlierResult.read(c) for name, c in content["checks"].items()}
     except (AttributeError, KeyError, TypeError, ValueError):
-        fits, kept = False, {}
-    if not fits:
+        valid, results = False, {}
+    if not valid:
         raise BaselineError(
             f"{path} is no baseline of this version of pqd; make it again with --update-baseline"
         )
-    return kept
-
-
-def _kept(check: Mapping[str, Any]) -> Kept:
-    badness = {str(name): int(bad) for name, bad in check["badness"].items()}
-    return Kept(str(check["asked"]), str(check["gate"]), badness)
+    return results
 
 
 def write_baseline(path: str | Path, report: CheckReport, before: Baseline | None = None) -> None:
-    """Write what the checks of ``report`` came to; checks that were not run keep what they had.
+    """Write the results of ``report``; checks that were not run keep their results of ``before``.
 
     Raises
     ------
     RunError
         If the file cannot be written.
     """
-    decided = {e.id: _kept_of(e) for e in report.checks if e.verdicts}
-    checks = {name: asdict(kept) for name, kept in sorted({**(before or {}), **decided}.items())}
+    decided = {result.id: EarlierResult.of(result) for result in report.checks if result.verdicts}
+    results = sorted({**(before or {}), **decided}.items())
+    checks = {name: result.written() for name, result in results}
     text = json.dumps({"kind": _KIND, "schema_version": _VERSION, "checks": checks}, indent=2)
     write_text(unlinked(usable(path)), text + "\n")
 
 
-def _kept_of(entry: CheckResult) -> Kept:
-    asked = f"{entry.sql} | {entry.tolerance} | {entry.expect}"
-    bad = {v.group or "": _BADNESS[status_of(v, entry.expect)] for v in entry.verdicts}
-    return Kept(asked, entry.gate, bad)
-
-
 def against(report: CheckReport, before: Baseline, name: str) -> CheckReport:
-    """Return ``report`` with failures that ``before`` had already taken for known.
+    """``report`` with the failures that ``before`` has as well set to known.
 
-    Known is what failed there, asked alike, with no verdict worse than it was.  A failure that is
-    new gets the probability that noise alone made it.
+    A failure is known if the same check failed before and no verdict is worse now.  A new failure
+    gets the probability that noise alone caused it.
     """
-    checks = tuple(_compared(entry, before) for entry in report.checks)
+    checks = tuple(_compared(result, before) for result in report.checks)
     return replace(report, checks=checks, baseline=name)
 
 
-def _compared(entry: CheckResult, before: Baseline) -> CheckResult:
-    if entry.gate != "fail":
-        return entry
-    now, was = _kept_of(entry), before.get(entry.id)
-    if was is None or was.asked != now.asked:
-        return replace(entry, message=f"{entry.message}; not asked like this in the baseline")
-    worse = [name for name, bad in now.badness.items() if bad > was.badness.get(name, 0)]
-    if was.gate in _FAILING and not worse:
-        return replace(entry, gate="known", message=f"{entry.message}; as in the baseline")
-    odds = flip_probability(entry)
+def _compared(result: CheckResult, before: Baseline) -> CheckResult:
+    if result.gate != "fail":
+        return result
+    now, earlier = EarlierResult.of(result), before.get(result.id)
+    if earlier is None or earlier.identity != now.identity:
+        return replace(result, message=f"{result.message}; not asked like this in the baseline")
+    worse = [group for group, bad in now.badness.items() if bad > earlier.badness.get(group, 0)]
+    if earlier.gate in _FAILING and not worse:
+        return replace(result, gate="known", message=f"{result.message}; as in the baseline")
+    odds = flip_probability(result)
     noise = "noise alone may have done that"
     if odds is not None:
         # Rounded up, since it is a bound.
         bound = share_text(math.ceil(odds * 1000) / 1000) if odds > _LEAST_SHOWN else "0.1 %"
         noise = f"noise alone does that with probability {bound} at most"
-    return replace(entry, flip=odds, message=f"{entry.message}; new since the baseline: {noise}")
+    return replace(result, flip=odds, message=f"{result.message}; new since the baseline: {noise}")
 
 
-def flip_probability(entry: CheckResult) -> float | None:
-    """Return a bound on the probability that noise alone made this failure, None if unknown.
+def flip_probability(result: CheckResult) -> float | None:
+    """Bound on the probability that noise alone caused a failure, None if unknown.
 
     Each verdict against expectation is, if the truth is as expected, as unlikely as its p-value;
     without one, nothing is known.  One of n groups fails by noise alone with at most n times the
     smallest (the union bound).
     """
     odds = []
-    for verdict in entry.verdicts:
-        against_expectation = (verdict.outcome == "yes") != (entry.expect == "close")
-        if status_of(verdict, entry.expect) == "as expected" or not against_expectation:
+    for verdict in result.verdicts:
+        against_expectation = (verdict.outcome == "yes") != (result.expect == "close")
+        if status_of(verdict, result.expect) == "as expected" or not against_expectation:
             continue
         odds.append(verdict.p_value)
     known = [each for each in odds if each is not None]
-    return min(1.0, len(entry.verdicts) * min(known)) if known else None
+    return min(1.0, len(result.verdicts) * min(known)) if known else None

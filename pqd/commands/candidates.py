@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class Candidates:
-    """The tables that are compared.
+    """Tables that are compared.
 
     Attributes
     ----------
     private
         The private table.
     files
-        What each candidate is called in messages too: two files may have one name.
+        The label of each candidate's file: two files may have one name.
     kinds
-        What each candidate is: a candidate of the caller's, or a reference.
+        The kind of each candidate: one of the caller's, or a reference.
     """
 
     def __init__(
         self, private: object, synthetics: Mapping[str, object], accountant: Accountant | None
     ) -> None:
-        """Open the tables, after checking that none of the public ones is private.
+        """Open the tables, and check that none of the public ones is private.
 
         Raises
         ------
@@ -58,12 +58,12 @@ class Candidates:
 
     @property
     def names(self) -> list[str]:
-        """Their names, references last."""
+        """Names, references last."""
         return list(self._tables)
 
     @property
     def public(self) -> SyntheticTables:
-        """The synthetic tables alone."""
+        """Synthetic tables alone."""
         return SyntheticTables(list(self._tables.values()))
 
     def bind(
@@ -73,9 +73,9 @@ class Candidates:
         unit: PrivacyUnit | None,
         others: Sequence[Query],
     ) -> BoundWorkload:
-        """Bind ``requests`` to all candidates; bounds and groups are not those of references."""
-        telling = list(self.kinds.values()).count("candidate")
-        tables = SyntheticTables(list(self._tables.values()), self.private, telling)
+        """Workload of ``requests`` on all candidates; references add no bounds and no groups."""
+        stating = list(self.kinds.values()).count("candidate")
+        tables = SyntheticTables(list(self._tables.values()), self.private, stating)
         return bind(tables, requests, columns, unit, others=others)
 
     def plan(
@@ -85,7 +85,7 @@ class Candidates:
         unit: PrivacyUnit | None,
         progress: Progress = silent,
     ) -> ComparisonPlan:
-        """Bind the queries to all candidates, and choose an estimator for each.
+        """Comparison of every query on all candidates, each with an estimator.
 
         Raises
         ------
@@ -118,5 +118,5 @@ def _opened(synthetics: Mapping[str, object]) -> dict[str, Table]:
         raise ParameterError('synthetics must be a mapping such as {"a": "a.csv", "b": "b.csv"}')
     names = [str(name) for name in synthetics]
     if len(set(names)) < len(names):
-        raise ParameterError(f"two candidates are called alike: {', '.join(names)}")
+        raise ParameterError(f"two candidates have one name: {', '.join(names)}")
     return {str(name): open_table(source, "synthetic") for name, source in synthetics.items()}

@@ -1,4 +1,4 @@
-"""``pqd check``: a spec, answered as one: planned whole, paid for in one step, then judged."""
+"""``pqd check``: the checks of a spec, planned as one, charged in one step, then judged."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
 
 
 def _selected(bound: BoundChecks, budget: SharedBudget | None) -> Plans:
-    """Plan the verdicts; checks of which a query is refused are broken."""
+    """Plans of the verdicts; checks of which a query is refused are broken."""
     plans = select_sharing(list(bound.workloads.values()), budget)
     bound.note_refusals(plans)
     return dict(zip(bound.workloads, plans, strict=True))
@@ -78,9 +78,9 @@ def _decided(
     noise: Noise,
     progress: Progress,
 ) -> CheckReport:
-    """Measure everything and judge it."""
+    """Report of all checks, measured and judged."""
     sets = [plan.measurements for plan in plans.values()]
-    if not any(some.measurements for some in sets):
+    if not any(each.measurements for each in sets):
         results = bound.results(lambda each: judged(each.check, each.id, ()), broken)
         return _report(spec, bound, plans, results, Cost())
     outputs = measure(sets, accountant, noise, progress)
@@ -101,7 +101,7 @@ def _decided(
 def _planned(
     spec: Spec, bound: BoundChecks, plans: Plans, accountant: Accountant, progress: Progress
 ) -> CheckReport:
-    """Price everything; the private table is read only if the ledger may know it."""
+    """Report of all checks and their quote; the private table is read only if there is a ledger."""
     sets = [plan.measurements for plan in plans.values()]
     known = accountant if accountant.exists() and sets else None
     quote = quote_sets(sets, known, progress, budget=accountant.budget)

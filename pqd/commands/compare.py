@@ -1,4 +1,4 @@
-"""``pqd compare``: one estimate per query, and what it says of every candidate."""
+"""``pqd compare``: one estimate per query, and the verdicts on every candidate."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         )
         costs, notes, before = [references.cost], [*references.notes], references.plan
     plan = candidates.plan(queries, parameters, unit, progress)
-    # What the candidates themselves cannot answer is not asked for a reference's sake: what it
-    # costs was not weighed before that was paid for.
+    # A query that the candidates cannot answer is not measured for a reference's sake: its cost
+    # was not part of the quote before the references were paid for.
     left_out = {each.id: each for each in (before or plan).bound.left_out}
     plan = replace(
         plan, comparisons=tuple(c for c in plan.comparisons if c.query.id not in left_out)
@@ -90,17 +90,17 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
 def _merged(
     comparisons: Sequence[PlannedComparison], evidence: Sequence[Evidence]
 ) -> list[Evidence]:
-    """Evidence of independent draws: a query under two ids is one of their weight."""
+    """Evidence of independent measurements: a query under two ids is one, of both weights."""
     merged: dict[tuple[object, ...], Evidence] = {}
     for comparison, each in zip(comparisons, evidence, strict=True):
-        draw = comparison.measurement.cache_key, comparison.intervals
-        before = merged.get(draw)
-        merged[draw] = replace(each, weight=each.weight + (before.weight if before else 0))
+        key = comparison.measurement.cache_key, comparison.intervals
+        before = merged.get(key)
+        merged[key] = replace(each, weight=each.weight + (before.weight if before else 0))
     return list(merged.values())
 
 
 def _added(costs: Sequence[Cost]) -> Cost:
-    """Return what the stages of a run cost together; what the ledger holds is told by the last."""
+    """Cost of several measurements in turn, with the totals of the last one."""
     rules = [cost.rule for cost in costs]
     strongest = max(rules, key=(NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL).index)
     return replace(

@@ -1,4 +1,4 @@
-"""What a comparison is held to beside its tables: terms, weights, tolerances, references."""
+"""Parameters of a comparison: those of its queries, weights, tolerances, references."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Stated = TypeVar("Stated")
 
 @dataclass(frozen=True, slots=True)
 class ComparisonParameters:
-    """What is compared beside the tables: parameters, and what differs from query to query.
+    """Parameters of all queries of a comparison, and those that differ from query to query.
 
     ``weights`` and ``tolerances`` are by query id; ``references`` is the budget of the independent
-    marginals, None without reference candidates.
+    marginals, None without references.
     """
 
     parameters: Parameters
@@ -42,7 +42,7 @@ class ComparisonParameters:
         tolerances: Mapping[str, Number] | None = None,
         references: Number | None = None,
     ) -> ComparisonParameters:
-        """Read what a caller gave; PqdError names what is wrong."""
+        """Parameters as a caller states them; PqdError names what is wrong."""
         if parameters.mechanism not in {AUTO, *ESTIMATORS}:
             raise DeciderError(
                 f"there is no estimator {parameters.mechanism!r}; "
@@ -56,11 +56,11 @@ class ComparisonParameters:
         )
 
     def weight(self, query: Query) -> Fraction:
-        """Return what a query counts in the leaderboard."""
+        """Weight of a query in the leaderboard."""
         return self._of(self.weights, query, Fraction(1))
 
     def request(self, query: Query) -> QueryRequest:
-        """Request of a query on its own terms."""
+        """Request of a query with its own tolerance."""
         tolerance = self._of(self.tolerances, query, self.parameters.tolerance)
         return QueryRequest(query, replace(self.parameters, tolerance=tolerance))
 

@@ -1,4 +1,4 @@
-"""Results of a comparison: what one estimate says of each candidate, by post-processing."""
+"""Results of a comparison: verdicts on each candidate from one estimate, by post-processing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pqd.execution import Outputs
     from pqd.planning.estimates import PlannedComparison
 
-# Of a candidate that cannot be within: nothing is drawn for it.
+# Decision on a candidate that cannot be within its tolerance: nothing is drawn for it.
 _NEVER = Decision(outcome=False, p_value=0.0)
 
 
@@ -31,7 +31,7 @@ def outcome_of(
     weight: Fraction,
     noise: Noise,
 ) -> tuple[ComparedQuery, Evidence]:
-    """Return one query of the report, and its evidence for the leaderboard."""
+    """Query of the report, and its evidence for the leaderboard."""
     released = outputs[comparison.measurement]
     estimator = comparison.measurement.estimator
     estimate = low = high = None
@@ -47,7 +47,7 @@ def outcome_of(
         )
         evidence = _split_evidence(comparison, decisions, weight)
     else:
-        outcome = _Joint(comparison, estimator, released, candidates)
+        outcome = _EstimateOutcome(comparison, estimator, released, candidates)
         cells, evidence = outcome.cells(), outcome.evidence(weight)
         estimate, (low, high) = outcome.estimate, outcome.ends
     query = comparison.query
@@ -81,8 +81,8 @@ def outcome_of(
     )
 
 
-class _Joint:
-    """One release, and what follows from it for every candidate."""
+class _EstimateOutcome:
+    """Outcome of one estimate for every candidate."""
 
     def __init__(
         self,
@@ -97,12 +97,12 @@ class _Joint:
         self.estimate = self._estimator.estimate(released)
         alpha = comparison.parameters.alpha
         self.ends = comparison.ends(self._estimator.confidence(released, self._epsilon, alpha))
-        asked = self._estimator, released
+        estimated = self._estimator, released
         self._within = [
-            within(*asked, i, self._epsilon) if i else 1.0 for i in comparison.intervals
+            within(*estimated, i, self._epsilon) if i else 1.0 for i in comparison.intervals
         ]
         self._outside = [
-            outside(*asked, i, self._epsilon) if i else 0.0 for i in comparison.intervals
+            outside(*estimated, i, self._epsilon) if i else 0.0 for i in comparison.intervals
         ]
 
     def cells(self) -> tuple[Cell, ...]:
@@ -126,7 +126,7 @@ class _Joint:
         return Evidence(weight, tuple(self._within), tuple(self._outside), self._never)
 
     def _never(self, a: int, b: int) -> float:
-        """Return the p-value of the claim that the answer is in no part of b's interval off a's."""
+        """P-value of the claim that the answer is in no part of b's interval outside a's."""
         first, second = self._comparison.intervals[a], self._comparison.intervals[b]
         if second is None:
             return 0.0
@@ -143,7 +143,7 @@ class _Joint:
 
 
 def _beyond(first: Span, second: Span) -> list[Span]:
-    """Return the parts of ``second`` that are not in ``first``."""
+    """Parts of ``second`` that are not in ``first``."""
     (low, high), (start, stop) = first, second
     if high <= start or stop <= low:
         return [second]
@@ -154,19 +154,19 @@ def _beyond(first: Span, second: Span) -> list[Span]:
 def _split_evidence(
     comparison: PlannedComparison, decisions: Sequence[Decision], weight: Fraction
 ) -> Evidence:
-    """Return the evidence of decisions that were drawn one by one."""
+    """Evidence of decisions that were drawn one by one."""
     chances = [1.0 if d.p_value is None else d.p_value for d in decisions]
-    held = [p if d.outcome else 1.0 for d, p in zip(decisions, chances, strict=True)]
-    refuted = [1.0 if d.outcome else p for d, p in zip(decisions, chances, strict=True)]
+    claimed_within = [p if d.outcome else 1.0 for d, p in zip(decisions, chances, strict=True)]
+    claimed_outside = [1.0 if d.outcome else p for d, p in zip(decisions, chances, strict=True)]
 
     def never(a: int, b: int) -> float:
-        """Return the p-value of the claim that a is within or b outside."""
+        """P-value of the claim that a is within or b outside."""
         first, second = comparison.intervals[a], comparison.intervals[b]
         if first and second and first.lower <= second.lower and second.upper <= first.upper:
             return 0.0
-        return min(1.0, 2 * min(held[a], refuted[b]))
+        return min(1.0, 2 * min(claimed_within[a], claimed_outside[b]))
 
-    return Evidence(weight, tuple(held), tuple(refuted), never)
+    return Evidence(weight, tuple(claimed_within), tuple(claimed_outside), never)
 
 
 def _cell(
@@ -203,7 +203,7 @@ def _cell(
 
 
 def _closest(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Return the candidates nearest to the estimate, or with the largest margin; none unknown."""
+    """Candidates nearest to the estimate, or with the largest margin; none where it is unknown."""
     nearness = [-abs(cell.gap) if cell.gap is not None else cell.margin for cell in cells]
     known = [near for near in nearness if near is not None]
     if not known:

@@ -1,4 +1,4 @@
-"""What a verdict means for a build: a check's status, its gate, and a sentence that says why."""
+"""Gates: a check's status, what it means for a build, and a sentence that says why."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ _EXPECTED = {"close": "trusted", "far": "not trusted"}
 
 def judged(check: Check, name: str, verdicts: Sequence[Verdict]) -> CheckResult:
     """Result of a check that was decided: the worst of its verdicts counts."""
-    wrong = [v for v in verdicts if status_of(v, check.expect) == "not as expected"]
-    unsure = [v for v in verdicts if v.standing == "undecided"]
-    status: Status = "not as expected" if wrong else "undecided" if unsure else "as expected"
+    unexpected = [v for v in verdicts if status_of(v, check.expect) == "not as expected"]
+    undecided = [v for v in verdicts if v.standing == "undecided"]
+    status: Status = "undecided" if undecided else "as expected"
+    if unexpected:
+        status = "not as expected"
     if len(verdicts) == 1:
         message = single_message(verdicts[0], status, check.expect)
     else:
-        bad, open_ = ([v.group or v.id for v in some] for some in (wrong, unsure))
-        message = grouped_message(len(verdicts), bad, open_, check.expect)
+        wrong, open_ = ([v.group or v.id for v in each] for each in (unexpected, undecided))
+        message = grouped_message(len(verdicts), wrong, open_, check.expect)
     return _result(check, name, status, gate_of(check, status), message, verdicts=tuple(verdicts))
 
 
@@ -68,7 +70,7 @@ def broken(check: Check, name: str, error: PqdError) -> CheckResult:
 def planned(
     check: Check, name: str, verdicts: Sequence[PlannedVerdict], quote: Quote
 ) -> CheckResult:
-    """Result of a check that was only planned: its cost by itself, and its worth."""
+    """Result of a check that was only planned: its cost by itself, and its reliability."""
     measurements = list({id(v.measurement): v.measurement for v in verdicts}.values())
     new = [each for each in measurements if quote.new.get(each.cache_key) is each]
     if new:

@@ -1,4 +1,4 @@
-"""Who is better, as far as the noise lets one say: shares, bands, and who cannot be told apart.
+"""Leaderboard: shares of candidates, bands around them, and pairs of which one is better.
 
 Each query gives, per candidate, the p-values of the claims that it is within and outside its
 tolerance.  The noise of different queries is independent, so closed testing (deciders/discoveries)
@@ -25,13 +25,13 @@ from itertools import permutations
 from deciders.evaluation.closed_testing import Discoveries
 from reports.models.compare import CandidateKind, ComparedQuery, LeaderboardRow
 
-# How many of the queries on which a candidate is farthest off are named.
+# Number of queries that are named where a candidate is farthest off.
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one query says of the candidates, by number.
+    """Evidence of one query on the candidates, by number.
 
     ``within`` and ``outside`` are p-values of these claims; ``never(a, b)`` is that of the claim
     that b is not within where a is outside.
@@ -44,25 +44,25 @@ class Evidence:
 
 
 def better(evidence: Sequence[Evidence], candidates: int, alpha: float) -> set[tuple[int, int]]:
-    """Return the pairs (a, b) of which it is established that a is better than b."""
+    """Pairs (a, b) of which it is established that a is better than b."""
     pairs = list(permutations(range(candidates), 2))
     if not pairs:
         return set()
     level = alpha / (2 * len(pairs))
     whole = sum((each.weight for each in evidence), Fraction(0))
-    found = set()
+    established = set()
     for a, b in pairs:
         ahead = _weight(evidence, [max(e.within[a], e.outside[b]) for e in evidence], level)
         if not ahead:
             continue
         behind = whole - _weight(evidence, [e.never(a, b) for e in evidence], level)
         if ahead > behind:
-            found.add((a, b))
-    return found
+            established.add((a, b))
+    return established
 
 
 def band(evidence: Sequence[Evidence], candidate: int, level: float) -> tuple[float, float]:
-    """Return ends between which the candidate's share lies, each wrong with at most ``level``."""
+    """Ends between which the candidate's share lies, each wrong with at most ``level``."""
     whole = sum((each.weight for each in evidence), Fraction(0))
     inside = _weight(evidence, [each.within[candidate] for each in evidence], level)
     beyond = _weight(evidence, [each.outside[candidate] for each in evidence], level)
@@ -70,7 +70,7 @@ def band(evidence: Sequence[Evidence], candidate: int, level: float) -> tuple[fl
 
 
 def _weight(evidence: Sequence[Evidence], p_values: Sequence[float], level: float) -> Fraction:
-    """Return a weight that the queries whose claim is true reach or exceed.
+    """Lower bound on the weight of the queries whose claim is true.
 
     The bounds hold for all sets at once, so those of the queries of each weight add up.
     """
@@ -78,8 +78,8 @@ def _weight(evidence: Sequence[Evidence], p_values: Sequence[float], level: floa
     places: dict[Fraction, list[int]] = {}
     for place, each in enumerate(evidence):
         places.setdefault(each.weight, []).append(place)
-    found = (weight * discoveries.among(some) for weight, some in places.items())
-    return sum(found, Fraction(0))
+    bounds = (weight * discoveries.among(each) for weight, each in places.items())
+    return sum(bounds, Fraction(0))
 
 
 def leaderboard(
@@ -88,15 +88,15 @@ def leaderboard(
     kinds: Mapping[str, CandidateKind],
     alpha: Fraction,
 ) -> tuple[tuple[LeaderboardRow, ...], tuple[tuple[str, str], ...]]:
-    """Return the candidates, the largest share first, and the pairs that are told apart."""
+    """Candidates, the largest share first, and the pairs (better, worse) that are established."""
     names = list(kinds)
     pairs = better(evidence, len(names), float(alpha))
     level = float(alpha) / (2 * len(names))
-    made = []
+    rows = []
     for number, name in enumerate(names):
         low, high = band(evidence, number, level)
         standings = [query.cells[number].standing for query in queries]
-        made.append(
+        rows.append(
             LeaderboardRow(
                 candidate=name,
                 kind=kinds[name],
@@ -112,25 +112,25 @@ def leaderboard(
                 worst=tuple(_worst(queries, number)),
             )
         )
-    made.sort(key=lambda s: (-s.share, s.best_rank, s.worst_rank, s.not_trusted))
-    return tuple(made), tuple(sorted((names[a], names[b]) for a, b in pairs))
+    rows.sort(key=lambda row: (-row.share, row.best_rank, row.worst_rank, row.not_trusted))
+    return tuple(rows), tuple(sorted((names[a], names[b]) for a, b in pairs))
 
 
 def _share(queries: Sequence[ComparedQuery], number: int) -> float:
     whole = sum(float(query.weight) for query in queries)
-    held = sum(float(q.weight) for q in queries if q.cells[number].outcome == "yes")
-    return held / whole
+    within = sum(float(q.weight) for q in queries if q.cells[number].outcome == "yes")
+    return within / whole
 
 
 def _wins(queries: Sequence[ComparedQuery], name: str) -> Iterator[str]:
-    """Yield the queries where the candidate is closest, and not every one is."""
+    """Queries on which the candidate, and not every candidate, is closest."""
     for query in queries:
         if name in query.closest and len(query.closest) < len(query.cells):
             yield query.id
 
 
 def _worst(queries: Sequence[ComparedQuery], number: int) -> list[str]:
-    """Return the queries on which the candidate is farthest outside, in tolerances."""
+    """Queries on which the candidate is farthest outside, in tolerances."""
     off = [(query.cells[number], query.id) for query in queries]
     outside = [(cell, name) for cell, name in off if cell.outcome == "no"]
     outside.sort(key=lambda pair: (pair[0].strain is None, -(pair[0].strain or 0)))

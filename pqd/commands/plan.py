@@ -1,4 +1,4 @@
-"""The plan: what verdicts will be worth and which decider answers, from public data only."""
+"""``pqd plan``: the reliability of verdicts and the choice of deciders, from public data only."""
 
 from __future__ import annotations
 

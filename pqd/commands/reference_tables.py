@@ -1,7 +1,7 @@
-"""Reference candidates, so that a share means something: what little, or what luck, would give.
+"""Reference tables: what marginals alone, or sampling noise alone, would give in a comparison.
 
-* **Independent marginals**: every column that the queries name, released by itself under
-  differential privacy and drawn independently.  A column of few values is released value by value;
+* **Independent marginals**: every column that the queries name, measured by itself under
+  differential privacy and drawn independently.  A column of few values is counted value by value;
   a number of many in bins of the first candidate's values, its frequent ones and NULL apart, and
   drawn from those values.  What a synthesizer gains over this, it gains by knowing how columns go
   together.
@@ -41,28 +41,28 @@ if TYPE_CHECKING:
 
 MARGINALS = "independent marginals"
 _SEED = 0
-# A number of more values is cut into so many bins; a value held by as large a part is its own.
+# A number with more values is cut into bins; a value as frequent as a bin is a bin of its own.
 _MOST_NUMBERS, _BINS = 100, 32
 _MOST_KEYS = 1000
 
 
-# A condition in SQL, in words, and the values that a row of the bin is drawn from.
+# Bin: its condition in SQL and in words, and the values that a row of it is drawn from.
 _Bin = tuple[str, str, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the marginals: its cells in groups, and the query that counts each group."""
+    """Column of the marginals: its values in groups, and the query that counts each group."""
 
     name: str
-    cells: tuple[Sequence[Any], ...]
+    groups: tuple[Sequence[Any], ...]
     queries: tuple[Query, ...]
 
 
 def columns_of(
     tables: SyntheticTables, names: Sequence[str], facts: Schema
 ) -> tuple[tuple[Column, ...], pd.DataFrame]:
-    """Return the columns to release, all from public data, and the first candidate's rows.
+    """Columns of the marginals, all from public data, and the first candidate's rows.
 
     Raises
     ------
@@ -71,11 +71,11 @@ def columns_of(
     """
     schema = tables.schema(names, facts)
     known = {fold_case(name): name for name in schema}
-    held = sorted({known[fold_case(name)] for name in names if fold_case(name) in known})
-    if not held:
+    columns = sorted({known[fold_case(name)] for name in names if fold_case(name) in known})
+    if not columns:
         raise ParameterError("the references are made of the columns that queries name: none does")
     first = tables.engine.loaded()
-    return tuple(_column(tables, schema, first, name) for name in held), first
+    return tuple(_column(tables, schema, first, name) for name in columns), first
 
 
 def _column(tables: SyntheticTables, schema: Schema, first: pd.DataFrame, name: str) -> Column:
@@ -93,42 +93,42 @@ def _column(tables: SyntheticTables, schema: Schema, first: pd.DataFrame, name: 
             "compare without the references"
         )
     column = quote_identifier(name)
-    cells: list[Sequence[Any]] = [(None,)]
+    groups: list[Sequence[Any]] = [(None,)]
     queries = [whole.only(f"{column} IS NULL", "NULL")]
     for condition, label, values in _binned(column, _numbers(first, name)):
-        cells.append(values)
+        groups.append(values)
         queries.append(whole.only(condition, label))
-    return Column(name, tuple(cells), tuple(queries))
+    return Column(name, tuple(groups), tuple(queries))
 
 
 def _numbers(first: pd.DataFrame, name: str) -> list[float]:
-    """Return the numbers of a column, ascending; a text of a CSV that is none is left out."""
+    """Numbers of a column, ascending; a text of a CSV that is no number is left out."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
-    read = pd.to_numeric(first[name], errors="coerce").to_numpy(np.float64, na_value=math.nan)
-    return sorted(read[np.isfinite(read)].tolist())
+    numbers = pd.to_numeric(first[name], errors="coerce").to_numpy(np.float64, na_value=math.nan)
+    return sorted(numbers[np.isfinite(numbers)].tolist())
 
 
 def _binned(column: str, ascending: list[float]) -> list[_Bin]:
-    """Return frequent values by themselves, then bins of the others that cover the whole line."""
+    """Bins: frequent values by themselves, then ranges of the others that cover the whole line."""
     values, counts = np.unique(ascending, return_counts=True)
     frequent = values[counts * _BINS >= len(ascending)].tolist()
-    made: list[_Bin] = [(f"{column} = {_sql(v)}", number_text(v), (v,)) for v in frequent]
+    bins: list[_Bin] = [(f"{column} = {_sql(v)}", number_text(v), (v,)) for v in frequent]
     others = np.array([v for v in ascending if v not in set(frequent)])
     if not others.size:
-        return made
+        return bins
     inner = np.unique(np.quantile(others, np.arange(1, _BINS) / _BINS, method="higher"))
     edges = [-math.inf, *inner[inner > others[0]].tolist(), math.inf]
-    apart = f" AND {column} NOT IN ({', '.join(map(_sql, frequent))})" if frequent else ""
+    rest = f" AND {column} NOT IN ({', '.join(map(_sql, frequent))})" if frequent else ""
     for low, high in pairwise(edges):
         above = [f"{column} >= {_sql(low)}"] if low > -math.inf else []
         below = [f"{column} < {_sql(high)}"] if high < math.inf else []
         # Without an edge, NULL must still be left to its own bin.
         condition = " AND ".join([*above, *below]) or f"{column} IS NOT NULL"
-        held = others[(others >= low) & (others < high)]
+        values_between = others[(others >= low) & (others < high)]
         label = f"others in [{number_text(low)}, {number_text(high)})"
-        made.append((condition + apart, label, tuple(held.tolist())))
-    return made
+        bins.append((condition + rest, label, tuple(values_between.tolist())))
+    return bins
 
 
 def _sql(number: float) -> str:
@@ -138,7 +138,7 @@ def _sql(number: float) -> str:
 class Marginal(EstimatorMeasurement):
     """Measurement of one group's count of a marginal.
 
-    It never shares its draw with an estimate of the comparison: a candidate that was made from the
+    It never shares its noise with an estimate of the comparison: a candidate that is made from the
     noise that it is judged by would look better than it is.
     """
 
@@ -147,19 +147,19 @@ class Marginal(EstimatorMeasurement):
 
 @dataclass(frozen=True, slots=True)
 class MarginalPlan:
-    """The counts of all marginals, and how they are measured."""
+    """Counts of all marginals, with their measurements."""
 
     bound: BoundWorkload
     marginals: tuple[Marginal, ...]
 
     @property
     def measurements(self) -> MeasurementSet:
-        """What is measured: every count."""
+        """Measurements: one per count."""
         return self.bound.measurement_set(self.marginals)
 
 
 def select_marginals(bound: BoundWorkload) -> MarginalPlan:
-    """Plan the count of every group."""
+    """Plan of the count of every group."""
     return MarginalPlan(*bound.select(_marginal))
 
 
@@ -188,18 +188,19 @@ def marginals(
     counts = {marginal.id: outputs[marginal].numbers[0] for marginal in plan.marginals}
     drawn = {}
     for column in columns:
-        held = np.array([max(0, counts[query.id or ""]) for query in column.queries], float)
-        chances = held / held.sum() if held.sum() else np.full(held.size, 1 / held.size)
-        groups = rng.choice(held.size, size=rows, p=chances)
-        within = rng.random(rows)
-        cells = [column.cells[g] for g in groups]
+        sizes = np.array([max(0, counts[query.id or ""]) for query in column.queries], float)
+        chances = sizes / sizes.sum() if sizes.sum() else np.full(sizes.size, 1 / sizes.size)
+        places = rng.choice(sizes.size, size=rows, p=chances)
+        shares = rng.random(rows)
+        groups = [column.groups[place] for place in places]
         drawn[column.name] = [
-            some[math.floor(share * len(some))] for some, share in zip(cells, within, strict=True)
+            values[math.floor(share * len(values))]
+            for values, share in zip(groups, shares, strict=True)
         ]
     return pd.DataFrame(drawn)
 
 
 def resampled(first: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the first candidate drawn anew, as many, with replacement."""
+    """As many rows of the first candidate, drawn anew with replacement."""
     rows = len(first)
     return first.iloc[np.random.default_rng(_SEED).integers(0, rows, rows)].reset_index(drop=True)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRun:
-    """What the references cost, what is to be said of them, and the plan before they came."""
+    """Cost of the references, notes on them, and the plan of the comparison without them."""
 
     cost: Cost
     notes: tuple[str, ...]
@@ -56,10 +56,9 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
 ) -> ReferenceRun:
-    """Add the references to the candidates; ``epsilon`` is what the marginals cost in all.
+    """References, added to the candidates; ``epsilon`` is the total cost of the marginals.
 
-    What can be refused is, before the first is paid for: the budget must reach for the comparison
-    as well.
+    Refusals come before the marginals are paid for: the budget must reach for the comparison too.
 
     Raises
     ------
@@ -76,7 +75,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     candidates.add(f"{first} resampled", resampled(rows), "bootstrap")
     candidates.check_free(MARGINALS)
     plan = _marginals(candidates, queries, parameters, columns, epsilon)
-    # What is settled now may not be once there is one more candidate.
+    # A query that is settled now may not be with one more candidate.
     charge = quote_sets([plan.measurements], accountant, progress).charge
     later = candidates.plan(queries, parameters, unit, progress)
     settled = [each for each in later.comparisons if each.measurement.settled]
@@ -94,7 +93,7 @@ def add_references(  # noqa: PLR0913 - those of a comparison
 def _columns(
     candidates: Candidates, queries: Sequence[Query], parameters: ComparisonParameters
 ) -> tuple[tuple[Column, ...], pd.DataFrame]:
-    """The columns of the marginals, and the rows of the first candidate."""
+    """Columns of the marginals, and the rows of the first candidate."""
     tables = candidates.public
     names = sorted({name for query in queries for name in query.mentioned})
     return columns_of(tables, names, stated_kinds(parameters.parameters.columns, tables.columns))

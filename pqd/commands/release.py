@@ -70,7 +70,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     progress(stages.SIMULATING)
     plan = select_batches(bound, parameters)
     # Before the charge: what may take long, or fail, must not come after it.
-    reaches = {one.batch.name: _reaches(one, parameters.alpha) for one in plan.batches}
+    reaches = {each.batch.name: _reaches(each, parameters.alpha) for each in plan.batches}
     outputs = measure([plan.measurements], accountant, noise, progress)
     remarks = [*bound.notes, *_remarks(plan)]
     remarks += [] if outputs.recorded else [notes.UNRECORDED_ANSWERS]
@@ -79,7 +79,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         remarks.append(_drawn(plan, outputs, table))
     return ReleaseReport(
         queries=tuple(_released(query, plan, outputs, reaches) for query in bound.queries),
-        batches=tuple(one.facts(replayed=outputs.replayed(one.batch)) for one in plan.batches),
+        batches=tuple(each.facts(replayed=outputs.replayed(each.batch)) for each in plan.batches),
         private=tables.private_label,
         synthetic=tables.label,
         total_epsilon=parameters.epsilon,
@@ -134,7 +134,7 @@ def run_release_spec(
 
 
 def _drawn(plan: ReleasePlan, outputs: Outputs, table: Path) -> str:
-    """Write the corrected copy and say what it is; a failure is told, since all is paid for."""
+    """Note on the corrected copy, which is written; or on a failure, since all is paid for."""
     copy = reweighted(plan, outputs)
     try:
         write_frame(copy.frame, table)
@@ -144,7 +144,7 @@ def _drawn(plan: ReleasePlan, outputs: Outputs, table: Path) -> str:
 
 
 def _check(queries: Sequence[Query], parameters: Parameters) -> None:
-    """Refuse what no mechanism is for, before any table is read."""
+    """Refuse queries that no mechanism answers, before any table is read."""
     names = [AUTO, *TOGETHER]
     if parameters.mechanism not in names:
         known = ", ".join(names)
@@ -160,87 +160,88 @@ def _check(queries: Sequence[Query], parameters: Parameters) -> None:
 
 
 def _remarks(plan: ReleasePlan) -> Iterator[str]:
-    """Notes on what else is public of the batches."""
-    for one in plan.batches:
-        name = one.batch.name
-        if one.choice.error >= one.choice.size / 2 > 0:
+    """Notes on the batches; all of it public."""
+    for planned in plan.batches:
+        name, choice = planned.batch.name, planned.choice
+        if choice.error >= choice.size / 2 > 0:
             yield notes.weak_batch_note(name)
-        if one.linear_refusal:
-            yield notes.row_classes_refused_note(name, str(one.linear_refusal))
-        if note := one.batch.plan.note:
+        if planned.linear_refusal:
+            yield notes.row_classes_refused_note(name, str(planned.linear_refusal))
+        if note := planned.batch.plan.note:
             yield f"{name}: {note}"
-        if one.open_conditions:
-            yield notes.open_conditions_note(name, one.open_conditions)
+        if planned.open_conditions:
+            yield notes.open_conditions_note(name, planned.open_conditions)
 
 
-# How far the noise of each answer of a batch reaches, in units; None where that is not known.
+# Reach of the noise of each answer of a batch, in units; None where it is not known.
 Reaches = tuple[int | None, ...]
 
 
 def _released(
     bound: BoundQuery, plan: ReleasePlan, outputs: Outputs, reaches: Mapping[str, Reaches]
 ) -> ReleasedQuery:
-    """One query with its answer."""
-    one, place = plan.batch_of(bound)
-    found, query, scale = outputs[one.batch], bound.query, scale_of(bound)
-    low, high = _thresholds(found, place, len(one.places)) if one.measure else (None, None)
-    # To whole units, which is what every answer about a table is made of.
-    released = round(found.answers[place])
-    ends = _ends(one, released, reaches[one.batch.name][place])
+    """Query of the report, with its answer."""
+    planned, place = plan.batch_of(bound)
+    output, query, scale = outputs[planned.batch], bound.query, scale_of(bound)
+    low = high = None
+    if planned.measure:
+        low, high = _thresholds(output, place, len(planned.places))
+    # To whole units: every exact answer is a number of them.
+    released = round(output.answers[place])
+    ends = _ends(planned, released, reaches[planned.batch.name][place])
     return ReleasedQuery(
         id=query.id or "",
         sql=query.sql,
         aggregate=query.aggregate,
         attribute=query.attribute,
         where=query.where,
-        batch=one.batch.name,
+        batch=planned.batch.name,
         q_synthetic=plain(synthetic_sum(bound)),
         answer=plain(released * scale),
         low=plain(ends[0] * scale) if ends else None,
         high=plain(ends[1] * scale) if ends else None,
         threshold=None if high is None else plain(high * scale),
         lower_threshold=None if low is None else plain(-low * scale),
-        deviation=found.deviations[place] * float(scale) if found.deviations else None,
+        deviation=output.deviations[place] * float(scale) if output.deviations else None,
         block=query.block,
         group=query.group,
     )
 
 
-def _reaches(one: PlannedBatch, alpha: Number) -> Reaches:
-    """Return how far noise reaches but with chance ``alpha``, where it is all that is wrong."""
-    batch, noise = one.batch, one.batch.plan.noise(one.batch.epsilon)
+def _reaches(planned: PlannedBatch, alpha: Number) -> Reaches:
+    """Reach of each answer's noise but with chance ``alpha``, where noise is its only error."""
+    batch, noise = planned.batch, planned.batch.plan.noise(planned.batch.epsilon)
     if noise is None:
         return (None,) * len(batch.statistics)
-    open_conditions, known = (
-        set(one.open_conditions),
-        {law: reach(law, alpha) for law in set(noise)},
-    )
-    met = (
-        set() if t.predicate is None else {a.sql for a in atoms(t.predicate)}
-        for t in batch.statistics
+    open_conditions = set(planned.open_conditions)
+    known = {law: reach(law, alpha) for law in set(noise)}
+    conditions = (
+        set() if each.predicate is None else {atom.sql for atom in atoms(each.predicate)}
+        for each in batch.statistics
     )
     return tuple(
         None if names & open_conditions else known[law]
-        for names, law in zip(met, noise, strict=True)
+        for names, law in zip(conditions, noise, strict=True)
     )
 
 
-def _ends(one: PlannedBatch, released: int, reach: int | None) -> tuple[int, int] | None:
-    """Return ends that hold the exact answer, in units."""
+def _ends(planned: PlannedBatch, released: int, reach: int | None) -> tuple[int, int] | None:
+    """Ends between which the exact answer lies, in units; None where the reach is unknown."""
     if reach is None:
         return None
-    lattice = one.measure.lattice if one.measure else None
+    lattice = planned.measure.lattice if planned.measure else None
     low, high = released - reach, released + reach
     # No count is below 0, and no sum of values that are not negative.
     floor = 0 if lattice is None or lattice.lower >= 0 else low
     return max(low, floor), max(high, floor)
 
 
-def _thresholds(found: BatchOutput, place: int, queries: int) -> tuple[int | None, int | None]:
-    """Return where the negative and the positive side of a query were truncated, in units."""
-    every = found.thresholds
-    if every is None:
+def _thresholds(output: BatchOutput, place: int, queries: int) -> tuple[int | None, int | None]:
+    """Truncation of the negative and of the positive values of a query, in units."""
+    thresholds = output.thresholds
+    if thresholds is None:
         return None, None
-    if len(every) == 1:
-        return None, every[0]
-    return (every[place + queries] if len(every) > queries else None), every[place]
+    if len(thresholds) == 1:
+        return None, thresholds[0]
+    negative = thresholds[place + queries] if len(thresholds) > queries else None
+    return negative, thresholds[place]

@@ -1,4 +1,4 @@
-"""Results of a run, as reports hold them: verdicts, and what they cost."""
+"""Results of a run as reports hold them: verdicts and their cost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def verdicts_of(
     noise: Noise,
     shown: set[object] | None = None,
 ) -> tuple[Verdict, ...]:
-    """A verdict per query; one whose identity is in ``shown`` already counts as replayed."""
+    """Verdict of each query; one whose identity is in ``shown`` already counts as replayed."""
     shown = set() if shown is None else shown
     verdicts = []
     for planned in plan.verdicts:
@@ -65,7 +65,7 @@ def _verdict(
 
 
 def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
-    """Cost of a run as a report shows it, with what the ledger now holds."""
+    """Cost of a run as a report shows it, with the totals that the ledger now has."""
     charge = quote.charge
     cost = Cost(
         charge.epsilon,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SelectedCheck:
-    """One check against one synthetic table, with the id of its queries."""
+    """Check on one synthetic table, with the id of its queries."""
 
     check: Check
     synthetic: str
@@ -62,7 +62,7 @@ def selected_checks(spec: Spec, only: Sequence[str]) -> list[SelectedCheck]:
 
 
 class BoundChecks:
-    """The selected checks, bound; one that is wrong by itself is broken, and the others go on.
+    """Selected checks, bound; one that is wrong by itself is broken, and the others go on.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class BoundChecks:
     workloads
         Their queries by the name of the synthetic table.
     broken
-        Why a check cannot be decided, by its id.
+        The errors of checks that cannot be decided, by id.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class BoundChecks:
         detail: Detail,
         progress: Progress,
     ) -> None:
-        """Bind what is selected; one public table that is private ends the run."""
+        """Bind the selected checks; one public table that is private ends the run."""
         self._spec, self._detail = spec, detail
         self.checks = selected_checks(spec, only)
         self.broken: dict[str, PqdError] = {}
@@ -97,7 +97,7 @@ class BoundChecks:
         }
 
     def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
-        """A synthetic table, or why it cannot be used."""
+        """Synthetic table, or the error why it cannot be used."""
         try:
             with paths_as_written(self._spec):
                 table = open_source(self._spec.synthetic[name], "synthetic")
@@ -110,7 +110,7 @@ class BoundChecks:
         return tables
 
     def _bound(self, name: str, tables: SyntheticTables | TableError) -> Iterator[BoundWorkload]:
-        """The queries against one synthetic table, if it can be read and there are any."""
+        """Workload on one synthetic table, if it can be read and there are queries."""
         checks = [each for each in self.checks if each.synthetic == name]
         requests = [request for each in checks for request in self._requests(each)]
         if not requests:
@@ -129,7 +129,7 @@ class BoundChecks:
         yield bound
 
     def _requests(self, selected: SelectedCheck) -> list[QueryRequest]:
-        """The queries of one check, on its terms."""
+        """Requests of the queries of one check; none if it is broken."""
         check = selected.check
         try:
             criteria = Criteria.of(
@@ -145,7 +145,7 @@ class BoundChecks:
         return [QueryRequest(query, criteria) for query in queries]
 
     def note_refusals(self, plans: Sequence[VerdictPlan]) -> None:
-        """Count checks as broken of which a query is refused."""
+        """Add checks of which a query is refused to the broken ones."""
         for plan in plans:
             for query, refusal in plan.bound.refusals:
                 if query.group:
@@ -157,7 +157,7 @@ class BoundChecks:
         result: Callable[[SelectedCheck], CheckResult],
         broken: Callable[[Check, str, PqdError], CheckResult],
     ) -> tuple[CheckResult, ...]:
-        """A result per check: ``broken`` where it is, else ``result``."""
+        """Result of each check: ``broken`` where it is, else ``result``."""
         return tuple(
             broken(each.check, each.id, self.broken[each.id])
             if each.id in self.broken
@@ -167,7 +167,7 @@ class BoundChecks:
 
 
 def _query_of(check: Check) -> list[Query]:
-    """The query of a check, if it is one."""
+    """Query of a check, if its SQL is one."""
     try:
         return [Query(check.sql, check.id)]
     except PqdError:

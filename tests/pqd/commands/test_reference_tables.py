@@ -77,12 +77,12 @@ def columns(*frames: pd.DataFrame, names: list[str] | None = None) -> dict[str, 
 # Columns, bins and keys ---------------------------------------------------------------------------
 
 
-def test_every_column_is_cut_into_cells() -> None:
+def test_every_column_is_cut_into_groups() -> None:
     found = columns(FIRST, SECOND)
     assert list(found) == sorted(NAMES)
     for column in found.values():
-        assert len(column.cells) == len(column.queries) <= 100
-        assert all(column.cells)
+        assert len(column.groups) == len(column.queries) <= 100
+        assert all(column.groups)
         assert len({query.id for query in column.queries}) == len(column.queries)
         for query in column.queries:
             assert query.aggregate == "COUNT"
@@ -91,21 +91,24 @@ def test_every_column_is_cut_into_cells() -> None:
 
 def test_keys_are_those_of_all_candidates() -> None:
     found = columns(FIRST, SECOND)
-    assert {cell for cells in found["job"].cells for cell in cells} == {"cook", "smith", "nurse"}
-    assert {cell for cells in found["works"].cells for cell in cells} == {True, False}
-    assert len(found["day"].cells) == 5
-    assert {c for cells in columns(SECOND)["job"].cells for c in cells} == {"smith", "nurse"}
+    assert {value for group in found["job"].groups for value in group} == {"cook", "smith", "nurse"}
+    assert {value for group in found["works"].groups for value in group} == {True, False}
+    assert len(found["day"].groups) == 5
+    assert {value for group in columns(SECOND)["job"].groups for value in group} == {
+        "smith",
+        "nurse",
+    }
 
 
 def test_few_numbers_are_keys_and_many_are_cut_into_bins() -> None:
     found = columns(FIRST, SECOND)
-    ages = {cell for cells in found["age"].cells for cell in cells}
+    ages = {value for group in found["age"].groups for value in group}
     assert ages == set(FIRST["age"]) | set(SECOND["age"])
     # Many numbers: a bin for NULL, and bins whose values are those of the first candidate.
-    assert found["pay"].cells[0] == (None,)
-    pays = [cell for cells in found["pay"].cells[1:] for cell in cells]
+    assert found["pay"].groups[0] == (None,)
+    pays = [value for group in found["pay"].groups[1:] for value in group]
     assert sorted(pays) == sorted(FIRST["pay"])
-    assert 20 < len(found["pay"].cells) < 70
+    assert 20 < len(found["pay"].groups) < 70
 
 
 MANY = list(range(400))
@@ -125,11 +128,11 @@ def test_bins_hold_every_row_once(label: str) -> None:
     values, most = CUT[label]
     frame = pd.DataFrame({"v": values})
     (column,) = columns(frame, names=["v"]).values()
-    assert len(column.cells) <= most
+    assert len(column.groups) <= most
     counts = released([column], frame)
     assert sum(counts) == len(values)
-    for cells, count in zip(column.cells, counts, strict=True):
-        assert count == sum(value in set(cells) for value in values)
+    for group, count in zip(column.groups, counts, strict=True):
+        assert count == sum(value in set(group) for value in values)
 
 
 def test_bins_hold_what_no_candidate_has() -> None:
@@ -147,8 +150,8 @@ def test_bins_hold_what_no_candidate_has() -> None:
 def test_missing_values_are_a_key_or_have_a_bin() -> None:
     frame = pd.DataFrame({"v": [1.0, None, 3.0], "w": ["a", None, "b"]})
     found = columns(frame, names=["v", "w"])
-    assert {cell for cells in found["v"].cells for cell in cells} == {1, 3, None}
-    assert {cell for cells in found["w"].cells for cell in cells} == {"a", "b", None}
+    assert {value for group in found["v"].groups for value in group} == {1, 3, None}
+    assert {value for group in found["w"].groups for value in group} == {"a", "b", None}
     assert released(list(found.values()), frame) == [1] * 6
     many = pd.DataFrame({"v": [*MANY, None, None]})
     (column,) = columns(many, names=["v"]).values()
