@@ -31,7 +31,8 @@ from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.parameters import Criteria, Detail
-from pqd.planning.binding import BoundQuery, QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import BoundQuery, QueryRequest
 from pqd.planning.budget_split import at_budget
 from pqd.planning.decisions import PlannedVerdict
 from pqd.sql.query import Query

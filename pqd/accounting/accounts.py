@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pqd.accounting.composition import Charge
 from pqd.accounting.stored_answers import decode
 from pqd.errors import BudgetError
+from reports.models.ledger import AccountFacts, RunFacts
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ class Run:
     queries: tuple[str, ...]
     unit: str | None = None
 
+    def facts(self) -> RunFacts:
+        """Run as a report shows it."""
+        charge = self.charge
+        return RunFacts(
+            self.time, charge.epsilon, charge.delta, charge.rule, self.queries, self.unit
+        )
+
 
 class Owner(NamedTuple):
     """Process that has paid for a measurement."""
@@ -103,6 +111,21 @@ class Account:
     runs: list[Run] = field(default_factory=list)
     answers: dict[str, Answer] = field(default_factory=dict)
     pending: dict[str, Owner] = field(default_factory=dict)
+
+    def facts(self, limit: Budget) -> AccountFacts:
+        """Account as a report shows it, where ``limit`` holds for every table."""
+        tightest = self.limit.least(limit)
+        return AccountFacts(
+            number=self.number,
+            label=self.label,
+            since=self.since,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            limit=tightest.epsilon,
+            limit_delta=tightest.delta,
+            answers=len(self.answers),
+            runs=tuple(run.facts() for run in self.runs),
+        )
 
 
 class Accounts:

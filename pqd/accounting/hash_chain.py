@@ -86,14 +86,7 @@ class HashChain:
             if not path.stat().st_size:
                 raise LedgerError(self._message("is empty: it was cut off; restore it from a copy"))
             self._file = _identity(path)
-            self._connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode=rw",
-                uri=True,
-                timeout=wait,
-                isolation_level=None,
-                # One thread uses it, but the garbage collector may let go of it in another.
-                check_same_thread=False,
-            )
+            self._connection = self._connect()
             mark = self._one("PRAGMA application_id"), self._one("PRAGMA user_version")
             if mark != (_MARK, _FORMAT):
                 raise LedgerError(
@@ -111,6 +104,16 @@ class HashChain:
                 self._message("was changed by hand: it has no key; restore it from a copy")
             )
         self.start = hashlib.sha256(self.secret).hexdigest()
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            timeout=self._wait,
+            isolation_level=None,
+            # One thread uses it, but the garbage collector may let go of it in another.
+            check_same_thread=False,
+        )
 
     def __del__(self) -> None:
         """Let go of the file with the last reference."""
@@ -192,7 +195,7 @@ class HashChain:
         return entry
 
     def _create(self) -> None:
-        """Make a whole log beside its place and link it there, so that none is ever half made."""
+        """Make a whole log under another name and link it to its own, so that none is half made."""
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.{os.urandom(4).hex()}")
         try:
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

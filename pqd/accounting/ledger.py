@@ -33,7 +33,7 @@ from pqd.accounting.ledger_export import export_hashes, export_text
 from pqd.accounting.stored_answers import encode
 from pqd.errors import LedgerError
 from pqd.interrupts import heed
-from reports.models.ledger import AccountFacts, LedgerReport, RunFacts
+from reports.models.ledger import LedgerReport
 
 if TYPE_CHECKING:
     from pqd.accounting.composition import Charge
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 # Epsilons that this process has charged, for the message of a run that is interrupted.
 CHARGED: list[Fraction] = []
-FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
 
 
 class Ledger:
@@ -171,7 +170,7 @@ class Ledger:
         """Reservation for ``measurements`` (public facts by cache key), charged in one step.
 
         None, and nothing charged, if another process has answered one of them meanwhile, or is
-        about to: then ask ``pending_elsewhere`` and ``answers`` again.  ``fresh`` pays all the
+        about to: then see ``pending_elsewhere`` and ``answers`` again.  ``fresh`` pays all the
         same.  ``file`` is what ``fingerprint_of_file`` will know the table by.
 
         Raises
@@ -254,26 +253,8 @@ class Ledger:
 
     def statement(self) -> LedgerReport:
         """Report of the ledger: all that a reader may see of it."""
-        tables = tuple(
-            AccountFacts(
-                number=account.number,
-                label=account.label,
-                since=account.since,
-                epsilon=account.epsilon,
-                delta=account.delta,
-                limit=account.limit.least(self._current.limit).epsilon,
-                limit_delta=account.limit.least(self._current.limit).delta,
-                answers=len(account.answers),
-                runs=tuple(
-                    RunFacts(
-                        r.time, r.charge.epsilon, r.charge.delta, r.charge.rule, r.queries, r.unit
-                    )
-                    for r in account.runs
-                ),
-            )
-            for account in self.accounts
-        )
         limit = self._current.limit
+        tables = tuple(account.facts(limit) for account in self.accounts)
         return LedgerReport(
             self.path.name, self.head, len(self.entries), tables, limit.epsilon, limit.delta
         )

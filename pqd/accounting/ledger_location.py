@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accounts import NO_LIMIT
-from pqd.accounting.ledger import FILE_NAME, LEDGER_VARIABLE, Ledger
+from pqd.accounting.ledger import Ledger
 from pqd.errors import ParameterError
 from pqd.paths import usable
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
     from pqd.engine.tables import Table
+
+FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
 
 
 def ledger_path(
@@ -67,7 +69,7 @@ def check_governing_ledger(private: Table, accountant: Accountant) -> None:
     if limits != {NO_LIMIT}:
         raise ParameterError(
             f"the ledger {own.name} beside the private table states a limit (pqd ledger limit), so "
-            f"what is asked of the table must be kept there and not in {accountant.path.name}. "
+            f"this run must be charged there and not in {accountant.path.name}. "
             "Nothing was spent. Leave the other ledger out ([ledger], --ledger, PQD_LEDGER), or "
             "move the one beside the table away if that is yours to decide"
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pqd.errors import PqdError
     from pqd.measurement import MeasurementSet
     from pqd.parameters import Parameters
-    from pqd.planning.binding import BoundQuery, BoundWorkload
+    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deciders import Noise
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.scan_plan import Statistic
-    from pqd.planning.binding import BoundQuery, BoundWorkload
+    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
     from pqd.sql.query import Query
 
 

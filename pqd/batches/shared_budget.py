@@ -19,7 +19,7 @@ from reports.text.notes import WARNING, alone_note
 
 if TYPE_CHECKING:
     from deciders.exact import Number
-    from pqd.planning.binding import BoundWorkload
+    from pqd.planning.bound_workload import BoundWorkload
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,8 +112,7 @@ def _whom(table: int | None) -> str:
 def _place(place: Path) -> Path:
     """Ledger that a path means."""
     from pqd.accounting.hash_chain import is_ledger
-    from pqd.accounting.ledger import FILE_NAME
-    from pqd.accounting.ledger_location import ledger_path
+    from pqd.accounting.ledger_location import FILE_NAME, ledger_path
 
     usable(place)
     if place.is_dir():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pqd.batches.shared_budget import select_sharing, shared_budget
 from pqd.commands.results import cost_of, verdicts_of
 from pqd.execution import measure
-from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
 from reports.models.audit import AuditReport

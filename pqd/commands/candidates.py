@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError
-from pqd.planning.binding import BoundWorkload, QueryRequest, bind
+from pqd.planning.binding import bind
 from pqd.planning.estimates import ComparisonPlan, select_estimators
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, silent
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pqd.columns import Facts
     from pqd.commands.comparison_parameters import ComparisonParameters
     from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.planning.bound_workload import BoundWorkload, QueryRequest
     from pqd.sql.query import Query
     from reports.models.compare import CandidateKind
 

@@ -11,7 +11,7 @@ from deciders.exact import positive
 from pqd.budgets import stated_budget
 from pqd.errors import DeciderError, ParameterError
 from pqd.parameters import Parameters, Tolerance
-from pqd.planning.binding import QueryRequest
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.choose_estimator import AUTO, ESTIMATORS
 
 if TYPE_CHECKING:

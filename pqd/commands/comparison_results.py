@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -50,34 +51,45 @@ def outcome_of(
         outcome = _EstimateOutcome(comparison, estimator, released, candidates)
         cells, evidence = outcome.cells(), outcome.evidence(weight)
         estimate, (low, high) = outcome.estimate, outcome.ends
+    compared = _compared_query(comparison, cells, weight, outputs, noise)
+    return replace(
+        compared,
+        estimate=_shown(estimate, comparison.scale),
+        low=_shown(low, comparison.scale),
+        high=_shown(high, comparison.scale),
+    ), evidence
+
+
+def _compared_query(
+    comparison: PlannedComparison,
+    cells: tuple[Cell, ...],
+    weight: Fraction,
+    outputs: Outputs,
+    noise: Noise,
+) -> ComparedQuery:
+    """Query of the report, without an estimate."""
     query = comparison.query
-    return (
-        ComparedQuery(
-            id=query.id or "",
-            sql=query.sql,
-            aggregate=query.aggregate,
-            attribute=query.attribute,
-            p=None if query.p is None else float(query.p),
-            where=query.where,
-            weight=plain(weight),
-            tolerance=comparison.parameters.tolerance.text,
-            estimator=comparison.taken,
-            reason=comparison.reason,
-            estimators=comparison.facts,
-            epsilon=comparison.measurement.cost,
-            tau_min=comparison.tau_min,
-            cells=cells,
-            closest=_closest(cells),
-            estimate=_shown(estimate, comparison.scale),
-            low=_shown(low, comparison.scale),
-            high=_shown(high, comparison.scale),
-            block=query.block,
-            group=query.group,
-            counted=comparison.measurement.counted_noun,
-            replayed=outputs.replayed(comparison.measurement),
-            simulated=noise.simulated,
-        ),
-        evidence,
+    return ComparedQuery(
+        id=query.id or "",
+        sql=query.sql,
+        aggregate=query.aggregate,
+        attribute=query.attribute,
+        p=None if query.p is None else float(query.p),
+        where=query.where,
+        weight=plain(weight),
+        tolerance=comparison.parameters.tolerance.text,
+        estimator=comparison.taken,
+        reason=comparison.reason,
+        estimators=comparison.facts,
+        epsilon=comparison.measurement.cost,
+        tau_min=comparison.tau_min,
+        cells=cells,
+        closest=_closest(cells),
+        block=query.block,
+        group=query.group,
+        counted=comparison.measurement.counted_noun,
+        replayed=outputs.replayed(comparison.measurement),
+        simulated=noise.simulated,
     )
 
 

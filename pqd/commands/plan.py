@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.parameters import Criteria, Parameters
-from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import decider_plan, planned_verdict
 from pqd.planning.table_separation import separate_tables
 from reports.models.plan import PlannedQuery, PlanReport

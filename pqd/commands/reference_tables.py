@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.execution import Outputs
     from pqd.measurement import MeasurementSet
-    from pqd.planning.binding import BoundQuery, BoundWorkload
+    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
     from pqd.sql.schema import Schema
 
 MARGINALS = "independent marginals"

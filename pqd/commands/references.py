@@ -18,7 +18,7 @@ from pqd.commands.reference_tables import (
 from pqd.commands.results import cost_of
 from pqd.errors import ParameterError
 from pqd.execution import measure, quote_sets
-from pqd.planning.binding import QueryRequest
+from pqd.planning.bound_workload import QueryRequest
 from pqd.progress import Progress, silent
 from reports.text.notes import UNRECORDED_VERDICTS, references_note
 

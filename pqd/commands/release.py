@@ -17,7 +17,8 @@ from pqd.engine.export import write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
-from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.choose_decider import AUTO
 from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from deciders.batch.base import BatchOutput
     from deciders.exact import Number
     from pqd.batches.answers import PlannedBatch
-    from pqd.planning.binding import BoundQuery
+    from pqd.planning.bound_workload import BoundQuery
     from pqd.spec import Spec
     from pqd.sql.query import Query
 

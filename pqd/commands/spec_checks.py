@@ -11,7 +11,8 @@ from pqd.columns import parse_columns
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
 from pqd.parameters import Criteria, Detail, privacy_unit
-from pqd.planning.binding import BoundWorkload, QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.table_separation import check_separation
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins

@@ -20,7 +20,7 @@ from pqd.planning.decisions import (
 from pqd.planning.refusals import Refusals
 
 if TYPE_CHECKING:
-    from pqd.planning.binding import BoundQuery, BoundWorkload
+    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
     from pqd.planning.choose_decider import Candidate
 
 

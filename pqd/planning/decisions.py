@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.execution import Outputs
     from pqd.measurement import MeasurementSet
-    from pqd.planning.binding import BoundQuery, BoundWorkload
+    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
     from pqd.sql.query import Query
 
 _OUTCOMES = (("yes", True), ("no", False))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deciders import Noise
     from pqd.measurement import MeasurementSet
     from pqd.parameters import Parameters
-    from pqd.planning.binding import BoundQuery, BoundWorkload
+    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
     from pqd.sql.query import Query
 
 

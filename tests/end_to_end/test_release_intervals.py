@@ -19,7 +19,8 @@ from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.parameters import Parameters
-from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleasedQuery, ReleaseReport
 from tests.support.noises import Scaled

@@ -13,7 +13,8 @@ import pytest
 
 import pqd
 from pqd.accounting.accounts import Budget
-from pqd.accounting.ledger import FILE_NAME, Ledger
+from pqd.accounting.ledger import Ledger
+from pqd.accounting.ledger_location import FILE_NAME
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import Table
 from pqd.errors import BudgetError, RunError

@@ -20,7 +20,8 @@ import pqd
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import NO_LIMIT, Budget
-from pqd.accounting.ledger import FILE_NAME, Ledger
+from pqd.accounting.ledger import Ledger
+from pqd.accounting.ledger_location import FILE_NAME
 from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.commands.comparison_parameters import ComparisonParameters

@@ -20,7 +20,8 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Criteria
-from pqd.planning.binding import BoundQuery, BoundWorkload, QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.decisions import DeciderPlan, decider_plan, planned_verdict, select_deciders
 from pqd.planning.estimates import select_estimators
 from pqd.sql.workload_files import as_queries

@@ -33,7 +33,8 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters, privacy_unit
-from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import PlannedVerdict, VerdictPlan, select_deciders
 from pqd.sql.workload_files import as_queries
 from tests.support.likeness import like

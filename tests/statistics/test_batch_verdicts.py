@@ -26,7 +26,8 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.execution import Outputs
 from pqd.parameters import Criteria
-from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import VerdictPlan
 from pqd.sql.workload_files import as_queries
 

@@ -45,7 +45,8 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.parameters import Parameters
-from pqd.planning.binding import BoundWorkload, QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS as NAMES
 from pqd.planning.decisions import PlannedVerdict, select_deciders
 from pqd.planning.estimates import PlannedComparison, select_estimators

@@ -28,7 +28,8 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import DeciderError, ParameterError
 from pqd.parameters import Criteria, Parameters
-from pqd.planning.binding import BoundQuery, BoundWorkload, QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.decisions import PlannedVerdict, VerdictPlan, select_deciders
 from pqd.spec import json_schema
 from pqd.sql.query import Query

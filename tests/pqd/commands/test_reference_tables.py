@@ -27,7 +27,8 @@ from pqd.engine.tables import Table, open_table
 from pqd.errors import BudgetError, PqdError
 from pqd.execution import measure
 from pqd.parameters import Parameters
-from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from reports.models.compare import CompareReport
 from tests.support.likeness import like
 from tests.support.noises import Silent

@@ -19,7 +19,8 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import PqdError, QueryError, UnanswerableError
 from pqd.parameters import Parameters
-from pqd.planning.binding import QueryRequest, bind
+from pqd.planning.binding import bind
+from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import select_deciders
 from pqd.sql.grouping import MOST_GROUPS, Bins, grouped
 from pqd.sql.query import Key, Query

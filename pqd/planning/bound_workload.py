@@ -1,0 +1,170 @@
+"""Bound workload: queries with their statistics and synthetic histograms; all of it public."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deciders import UnanswerableError
+from pqd.measurement import MeasurementSet
+from pqd.parameters import Parameters
+from pqd.planning.refusals import Refusals, refusal_facts
+from reports.text.notes import WARNING
+
+if TYPE_CHECKING:
+    from deciders import Histogram
+    from pqd.engine.scan_plan import PrivacyUnit, Statistic
+    from pqd.engine.synthetic_tables import SyntheticTables
+    from pqd.engine.tables import Table
+    from pqd.measurement import Kinds, Measurement
+    from pqd.parameters import Criteria
+    from pqd.planning.refusals import Refusal
+    from pqd.sql.query import Query
+    from pqd.sql.schema import Schema
+    from reports.models.refusals import QueryRefusal
+
+Selected = TypeVar("Selected")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRequest:
+    """Query with the criteria of its verdict; without a budget it is planned, or shares one."""
+
+    query: Query
+    criteria: Criteria
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """Query, or one group of it, that the synthetic tables can answer; all of it public.
+
+    Attributes
+    ----------
+    request
+        The query and its criteria.
+    statistic
+        The statistic that the engine counts.
+    kinds
+        The columns that it reads, with their kinds.
+    unit
+        The privacy unit.
+    synthetic
+        The histogram of each synthetic table.
+    """
+
+    request: QueryRequest
+    statistic: Statistic
+    kinds: Kinds
+    unit: PrivacyUnit | None
+    synthetic: tuple[Histogram, ...]
+
+    @property
+    def query(self) -> Query:
+        """Query, or one group of it."""
+        return self.request.query
+
+    @property
+    def criteria(self) -> Criteria:
+        """Criteria of the verdict, perhaps without a budget."""
+        return self.request.criteria
+
+    @property
+    def parameters(self) -> Parameters:
+        """Criteria with their budget; ParameterError if there is none."""
+        criteria = self.criteria
+        return criteria if isinstance(criteria, Parameters) else criteria.at(None)
+
+    def with_criteria(self, criteria: Criteria) -> BoundQuery:
+        """The same query with other criteria."""
+        return replace(self, request=QueryRequest(self.query, criteria))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundWorkload:
+    """Queries of one run, bound, in their order.
+
+    Attributes
+    ----------
+    tables
+        The synthetic tables, and the private one if there is any.
+    queries
+        The queries that can be answered.
+    refusals
+        The queries, or single groups of them, that cannot be answered, with their errors.
+    schema
+        The columns and their kinds.
+    unit
+        The privacy unit.
+    notes
+        Remarks to show.
+    complete_groups
+        Whether a grouped query of which a group is refused is refused as a whole.
+    """
+
+    tables: SyntheticTables
+    queries: tuple[BoundQuery, ...]
+    refusals: tuple[Refusal, ...]
+    schema: Schema
+    unit: PrivacyUnit | None
+    notes: tuple[str, ...]
+    complete_groups: bool = False
+
+    @property
+    def private(self) -> Table:
+        """Private table; TypeError if there is none."""
+        if self.tables.private is None:
+            raise TypeError("nothing can be measured without a private table")
+        return self.tables.private
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Notes that are shown before anything is spent."""
+        return tuple(note for note in self.notes if note.startswith(WARNING))
+
+    @property
+    def left_out(self) -> tuple[QueryRefusal, ...]:
+        """Refusals as a report shows them."""
+        return refusal_facts(self.refusals)
+
+    def check(self) -> None:
+        """Raise the first refusal that stops a run; it names the query.
+
+        An error in a query stops it.  A query without a synthetic answer does so only where no
+        query is left, and then with the warnings, which may say why; else it is in ``left_out``.
+        """
+        for query, error in self.refusals:
+            unanswerable = isinstance(error, UnanswerableError)
+            if not (self.queries and unanswerable):
+                warnings = self.warnings if unanswerable else ()
+                error.args = (". ".join([f"query {query.id}: {error}", *warnings]),)
+                raise error
+
+    def select(
+        self, rule: Callable[[BoundQuery], Selected]
+    ) -> tuple[BoundWorkload, tuple[Selected, ...]]:
+        """Results of ``rule`` for every query; a query that it refuses joins the refusals."""
+        refusals = Refusals(self.refusals)
+        pairs: list[tuple[BoundQuery, Selected]] = []
+        for bound in self.queries:
+            with refusals.of(bound.query):
+                pairs.append((bound, rule(bound)))
+        if self.complete_groups:
+            broken = refusals.blocks
+            pairs = [pair for pair in pairs if pair[0].query.block not in broken]
+        queries = tuple(bound for bound, _ in pairs)
+        return (
+            replace(self, queries=queries, refusals=refusals.every),
+            tuple(selected for _, selected in pairs),
+        )
+
+    def measurement_set(self, measurements: Sequence[Measurement[Any]]) -> MeasurementSet:
+        """``measurements`` with the engine, the tables and the unit that they need."""
+        return MeasurementSet(
+            self.tables.engine,
+            self.private,
+            self.schema,
+            self.unit,
+            tuple(measurements),
+            self.warnings,
+        )
