@@ -22,7 +22,8 @@ def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     """Report as JUnit XML; ``timestamp`` is ISO 8601, to the second, without a zone.
 
     One test case per check.  What fails the build is a failure, with its status as the type; what
-    could not be asked is an error; what is undecided without failing, or only planned, is skipped.
+    could not be decided is an error; what is undecided without failing, or only planned, is
+    skipped.
     """
     name = xml_text(visible(report.spec)).strip() or "pqd check"
     suite = ET.Element("testsuite", {"name": name, "package": name, "id": "0"})

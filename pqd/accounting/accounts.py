@@ -223,7 +223,7 @@ def charge_within(
     needs, most, done, rest = map(epsilon_text, (charge.epsilon, allowed.epsilon, earlier, left))
     raise BudgetError(
         f"this run needs epsilon {needs}; of {most} for this table {done} are spent and {rest} "
-        f"left{where}. Nothing was spent. Ask fewer queries, lower their epsilon, or raise the "
+        f"left{where}. Nothing was spent. Use fewer queries, lower their epsilon, or raise the "
         "budget if that is yours to decide"
     )
 

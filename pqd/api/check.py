@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check(
     spec: str | Path,
     *,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     ledger: str | Path | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -31,7 +31,7 @@ def check(
     spec
         The path of an ``audit.toml``.
     only
-        The ids of the checks to run; all by default.
+        The id of the check to run, or several ids; all checks by default.
     ledger
         Where the budget is kept, rather than where the spec says.
     fresh

@@ -89,7 +89,7 @@ class LinearWorkload:
             raise ParameterError(
                 f"these queries have {classes:,} row classes, and with the digits of up "
                 f"to {upper:,} units that makes {cells:,} cells; at most {_LARGEST_BITS:,} fit: "
-                "ask fewer queries at once, or give tighter bounds or a wider step (--bounds)"
+                "use fewer queries at once, or give tighter bounds or a wider step (--bounds)"
             )
         return reduced
 

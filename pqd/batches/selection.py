@@ -57,7 +57,7 @@ def share_in_batches(shared: Sequence[SharedQueries], sharing: str, each: Fracti
     if sharing in TOGETHER and not any(with_groups):
         raise ParameterError(
             f"{sharing} answers COUNT and SUM queries together, without a unit and "
-            "without a named decider; these are none, so use alone"
+            "without a named decider. No query of this run is such a one: use alone"
         )
 
 

@@ -119,7 +119,7 @@ def _interrupted() -> NoReturn:
 
         what = (
             f"epsilon {epsilon_text(spent)} was charged and stays so (pqd ledger show); what was "
-            "answered before costs nothing when it is asked again"
+            "answered before costs nothing in a repeated run"
         )
     _fail(f"pqd: interrupted; {what}", _INTERRUPTED)
 

@@ -59,9 +59,9 @@ def audit(
 ) -> None:
     """Decide, per query, whether the synthetic answer is within TAU of the private one.
 
-    Spends EPSILON per query on the private table, once for queries that no row can take part in
-    two of (GROUP BY, bins). With --total-epsilon it spends that in all, and says how the queries
-    shared it. What was asked before is replayed from the ledger and costs nothing.
+    Spends EPSILON per query on the private table; disjoint queries (GROUP BY, bins) are charged
+    once. With --total-epsilon all queries together cost that much, and the report says how they
+    share it. Repeated queries are replayed from the ledger and cost nothing.
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help

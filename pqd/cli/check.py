@@ -76,7 +76,7 @@ def check(
     """Run the checks of a spec: each says whether a query is expected to be trustworthy.
 
     Plans first, pays for all checks in one step or refuses (exit code 4, nothing spent), then
-    decides. What was asked before is replayed from the ledger and costs nothing.
+    decides. Repeated checks are replayed from the ledger and cost nothing.
 
     Exit codes: 0 all as expected, 1 a check failed, 2 an error in the spec or a check, 3 the run
     broke, 4 budget refused, 5 nothing selected.

@@ -35,7 +35,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     unit: PrivacyUnit | None = None,
     sharing: str | None = None,
 ) -> AuditReport:
-    """Audit with ``noise``; see ``audit``.
+    """Audit with ``noise``; see ``pqd.audit``.
 
     With ``sharing`` the epsilon of ``parameters`` is the total of all queries.  Without an
     accountant no account is kept.

@@ -36,7 +36,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     spec: Spec,
     noise: Noise,
     *,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     ledger: str | Path | None = None,
     fresh: bool = False,
     dry_run: bool = False,

@@ -1,8 +1,9 @@
 """Leaderboard: shares of candidates, bands around them, and pairs of which one is better.
 
 Each query gives, per candidate, the p-values of the claims that it is within and outside its
-tolerance.  The noise of different queries is independent, so closed testing (deciders/discoveries)
-bounds the number of true claims from below, for sets of queries however chosen.
+tolerance.  The noise of different queries is independent, so closed testing
+(deciders/evaluation/closed_testing.py) bounds the number of true claims from below, for sets of
+queries however chosen.
 
 * **Band**: alpha is shared by all candidates and by the two ends.  The lower end counts the claims
   "within" that hold, the upper end all queries but the claims "outside" that hold.

@@ -25,7 +25,7 @@ def run_plan(
     criteria: Criteria,
     unit: PrivacyUnit | None = None,
 ) -> PlanReport:
-    """Plan ``queries``; see ``plan``."""
+    """Plan ``queries``; see ``pqd.plan``."""
     tables = separate_tables(None, synthetic)
     requests = [QueryRequest(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)

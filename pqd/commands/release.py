@@ -59,7 +59,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     accountant: Accountant | None = None,
     table: Path | None = None,
 ) -> ReleaseReport:
-    """Release with ``noise``; see ``release``.  Without an accountant no account is kept."""
+    """Release with ``noise``; see ``pqd.release``.  Without an accountant no account is kept."""
     _check(queries, parameters)
     tables = separate_tables(private, synthetic, accountant=accountant)
     progress(stages.READING_COPY)

@@ -36,8 +36,8 @@ class SelectedCheck:
     id: str
 
 
-def selected_checks(spec: Spec, only: Sequence[str]) -> list[SelectedCheck]:
-    """Checks to run; ``only`` names them by the spec's id or by the report's.
+def selected_checks(spec: Spec, only: str | Sequence[str]) -> list[SelectedCheck]:
+    """Checks to run; ``only`` is one name or several, by the spec's id or by the report's.
 
     Raises
     ------
@@ -46,6 +46,7 @@ def selected_checks(spec: Spec, only: Sequence[str]) -> list[SelectedCheck]:
     """
     if not spec.checks:
         raise NothingSelectedError(f"{spec.path.name} has no [[check]], so there is nothing to do")
+    names = [only] if isinstance(only, str) else only
     several = len(spec.synthetic) > 1
     checks = [
         SelectedCheck(check, name, f"{check.id}@{name}" if several else check.id)
@@ -53,13 +54,13 @@ def selected_checks(spec: Spec, only: Sequence[str]) -> list[SelectedCheck]:
         for name in check.synthetic
     ]
     known = dict.fromkeys(name for each in checks for name in (each.check.id, each.id))
-    for name in only:
+    for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or list(known)[:8]
             raise NothingSelectedError(
                 f"{spec.path.name} has no check {name!r}; it has {', '.join(near)}"
             )
-    return [each for each in checks if not only or each.check.id in only or each.id in only]
+    return [each for each in checks if not names or each.check.id in names or each.id in names]
 
 
 class BoundChecks:
@@ -78,7 +79,7 @@ class BoundChecks:
     def __init__(
         self,
         spec: Spec,
-        only: Sequence[str],
+        only: str | Sequence[str],
         accountant: Accountant,
         detail: Detail,
         progress: Progress,

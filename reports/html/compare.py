@@ -22,6 +22,7 @@ from reports.text.numbers import (
     number_text,
     p_cell,
     percent,
+    percent_range,
     share_text,
     threshold_text,
 )
@@ -90,7 +91,7 @@ def _leader(
         "rank_sort": str(row.best_rank),
         "share": percent(row.share),
         "share_sort": repr(float(row.share)),
-        "between": f"{percent(row.low)} to {percent(row.high)}",
+        "between": percent_range(row.low, row.high),
         "band": band(_WHOLE, row.low, row.high),
         "dot": _WHOLE.place(row.share),
         "counts": list(zip(STANDINGS, _SYMBOLS.values(), counts, strict=True)),

@@ -21,7 +21,7 @@ from reports.text.compare import (
 )
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
-from reports.text.numbers import percent
+from reports.text.numbers import percent, percent_range
 from reports.text.query import query_text
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _row(row: LeaderboardRow) -> list[str]:
         rank_text(row),
         f"{code(row.candidate)}{kind}",
         f"**{markdown(percent(row.share))}**",
-        markdown(f"{percent(row.low)} to {percent(row.high)}"),
+        markdown(percent_range(row.low, row.high)),
         str(row.trusted),
         str(row.not_trusted),
         str(row.undecided),

@@ -9,7 +9,7 @@ from reports.notebook.summary import Summary, Table, numbers
 from reports.text.audit import SIMULATED
 from reports.text.compare import SYMBOLS, cell_sign, headline, rank_text, tie_sentences
 from reports.text.notes import refused_lines
-from reports.text.numbers import percent
+from reports.text.numbers import percent, percent_range
 
 if TYPE_CHECKING:
     from reports.models.compare import CompareReport
@@ -29,7 +29,7 @@ def _board(report: CompareReport) -> Table:
             (rank_text(row), ""),
             (row.candidate, "name"),
             (percent(row.share), "number"),
-            (f"{percent(row.low)} to {percent(row.high)}", "number"),
+            (percent_range(row.low, row.high), "number"),
             *((str(n), "number") for n in (row.trusted, row.not_trusted)),
             (str(row.undecided), "number"),
         ]

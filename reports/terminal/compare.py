@@ -26,7 +26,7 @@ from reports.text.compare import (
     tie_sentences,
 )
 from reports.text.escape import visible
-from reports.text.numbers import percent
+from reports.text.numbers import percent, percent_range
 from reports.text.query import query_text
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _table(report: CompareReport, screen: Screen) -> Table:
             Text(visible(row.candidate), style="bold"),
             percent(row.share),
             _bar(row.low, row.share, row.high, unicode=screen.unicode),
-            f"{percent(row.low)} to {percent(row.high)}",
+            percent_range(row.low, row.high),
             *(str(number) for number in (row.trusted, row.not_trusted, row.undecided)),
         )
     return table

@@ -37,7 +37,7 @@ HOW_TO_READ = (
     (
         "PASS: as expected, or undecided where the spec lets that pass. FAIL: not as expected, or "
         "undecided where the spec does not. WARN: the same, but the spec only warns. KNOWN: failed "
-        "in the baseline too. ERROR: could not be asked. PLAN: not asked yet."
+        "in the baseline too. ERROR: could not be decided. PLAN: planned only."
     ),
     (
         "A verdict says whether the private answer lies within the tolerance of the synthetic one. "
@@ -223,7 +223,7 @@ def _shared_lines(report: CheckReport) -> Iterator[str]:
         if len(group.ids) > 1:
             names = ", ".join(map(visible, group.ids))
             once = f"charged once (epsilon {epsilon_text(group.epsilon)})"
-            yield f"{once}, as no row can take part in two of: {names}"
+            yield f"{once}, as no row can match two of: {names}"
             for line in group.proof:
                 yield f"  {visible(line)}"
 

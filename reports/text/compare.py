@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
-from reports.text.numbers import number_text, p_value_text, percent, share_text, threshold_text
+from reports.text.numbers import (
+    number_text,
+    p_value_text,
+    percent,
+    percent_range,
+    share_text,
+    threshold_text,
+)
 from reports.text.query import distance_text, query_text
 from reports.text.words import counted, listed
 
@@ -61,7 +68,7 @@ def cell_sign(cell: Cell, signs: Mapping[str, str]) -> str:
 
 def share_words(row: LeaderboardRow) -> str:
     """Share in words: ``within tolerance on 73 % (55 % to 86 %); 7 yes, 2 no, 1 undecided``."""
-    text = f"{percent(row.share)} ({percent(row.low)} to {percent(row.high)})"
+    text = f"{percent(row.share)} ({percent_range(row.low, row.high)})"
     counts = f"{row.trusted} yes, {row.not_trusted} no, {row.undecided} undecided"
     return f"within tolerance on {text}; {counts}"
 
@@ -159,8 +166,8 @@ def how_to_read(report: CompareReport, *, unicode: bool = True) -> Iterator[str]
     level = number_text(float(report.alpha) * 100, 3)
     signs = SYMBOLS[unicode]
     yield (
-        f"{signs['yes']} within tolerance, {signs['no']} outside; in brackets it is undecided (p "
-        f"above {level} %) and so leans. The share counts what leans, too."
+        f"{signs['yes']} within tolerance, {signs['no']} outside. Brackets mark an undecided "
+        f"verdict (p above {level} %) and show which way it leans; the share counts it that way."
     )
     sure = number_text(100 - float(report.alpha) * 100, 4)
     yield (
@@ -194,10 +201,11 @@ def headline(report: CompareReport) -> tuple[str, str]:
 def share_sentence(row: LeaderboardRow, queries: Sequence[ComparedQuery]) -> str:
     """Sentence on the share of a candidate and what it lies in."""
     weighed = " by weight" if len({query.weight for query in queries}) > 1 else ""
-    between = f"between {percent(row.low)} and {percent(row.high)}"
+    low, high = percent(row.low), percent(row.high)
+    true = f"is {low} too" if low == high else f"lies between {low} and {high}"
     return (
         f"{visible(row.candidate)} is within tolerance on {percent(row.share)} of "
-        f"{counted(len(queries), 'query', 'queries')}{weighed}; the true share lies {between}."
+        f"{counted(len(queries), 'query', 'queries')}{weighed}; the true share {true}."
     )
 
 

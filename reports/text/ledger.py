@@ -26,7 +26,7 @@ def account_lines(account: AccountFacts) -> Iterator[str]:
         most = "" if account.limit_delta is None else f" of {float(account.limit_delta):.3g}"
         spent += f"; delta {float(account.delta):.3g}{most}"
     yield spent
-    yield f"{counted(account.answers, 'query', 'queries')} answered; asked again at no cost"
+    yield f"{counted(account.answers, 'query', 'queries')} answered; repeating them costs nothing"
     yield from map(_run_line, account.runs)
 
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 UNRECORDED_VERDICTS = (
     "These verdicts were paid for but could not be written to the ledger; see that it is whole "
-    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
+    "(pqd ledger verify) and keep this report: a repeated run draws and pays for them again."
 )
 UNRECORDED_ANSWERS = (
     "These answers were paid for but could not be written to the ledger; see that it is whole "
-    "(pqd ledger verify) and keep this report: asked again, they are drawn and paid for again."
+    "(pqd ledger verify) and keep this report: a repeated run draws and pays for them again."
 )
 
 
@@ -46,7 +46,7 @@ def copy_bounds_note(what: str, bounds: str) -> str:
     return (
         f"SUM and AVG are of {what} within {bounds}, which are the bounds of the "
         "synthetic table: values outside count as its ends, and between two steps as the "
-        "nearer one. State --bounds (LOW:HIGH:STEP) if there may be any."
+        "nearer one. State --bounds (LOW:HIGH:STEP) if private values may lie outside."
     )
 
 
@@ -59,17 +59,22 @@ def beyond_bounds_note(query: str, attribute: str, bounds: str) -> str:
 
 
 def alone_note(queries: int, epsilon: Fraction) -> str:
-    """Note what share queries have that are answered each by itself."""
+    """Note on the equal share of queries that are answered each by itself."""
+    share = epsilon_text(epsilon)
+    if queries == 1:
+        return f"1 query answered by itself, at epsilon {share}."
     return (
-        f"{counted(queries, 'query', 'queries')} asked alone, each at epsilon "
-        f"{epsilon_text(epsilon)}; an epsilon that would do is such a share."
+        f"{queries:,} queries answered each by itself, at epsilon {share} per query; where a "
+        "sufficient epsilon is named, it is per query as well."
     )
 
 
 def group_text(name: str, queries: int, epsilon: Fraction | None = None) -> str:
     """Queries that sum up one thing, with the budget of all of them together."""
     text = f"{name}: {counted(queries, 'query', 'queries')}"
-    return text if epsilon is None else f"{text} at epsilon {epsilon_text(epsilon)} in all"
+    if epsilon is None:
+        return text
+    return f"{text} at epsilon {epsilon_text(epsilon)}{' in all' if queries > 1 else ''}"
 
 
 def not_together_note(group: str, reason: str) -> str:
@@ -89,10 +94,10 @@ def weighing_note(group: str, scores: Sequence[tuple[str, float]], *, together: 
     """
     (taken, least), *others = [(name, share_text(score)) for name, score in scores]
     against = ", ".join(f"{score} {name}" for name, score in others)
-    how = f"{group}, answered together {taken}" if together else f"{group}, {taken}"
+    how = f"{group}, in one batch {taken}" if together else f"{group}, {taken}"
     return (
-        f"{how}. Over true gaps from 0 to 2 tau, on public data, {least} of the verdicts would "
-        f"be wrong, against {against}."
+        f"{how}. Simulated on public data, with true gaps from 0 to 2 tau, {least} of the "
+        f"verdicts are wrong; other ways: {against}."
     )
 
 
@@ -100,7 +105,7 @@ def weak_batch_note(batch: str) -> str:
     """Note that the answers of a batch err by half their size or more."""
     return (
         f"{batch}: the simulated error is at least half the size of the answers: "
-        "at this epsilon they say little; ask fewer queries, or raise epsilon."
+        "at this epsilon they say little; use fewer queries, or raise epsilon."
     )
 
 
@@ -137,7 +142,7 @@ def written_note(file: str, note: str) -> str:
 
 def not_written_note(reason: str) -> str:
     """Note that a file could not be written, after all was paid for."""
-    return f"{reason}. Asked again, the answers cost nothing."
+    return f"{reason}. In a repeated run the answers cost nothing."
 
 
 def references_note(marginals: str, epsilon: Fraction, first: str) -> str:

@@ -89,3 +89,9 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return "> 99 %"
     return f"{100 * share:.0f} %"
+
+
+def percent_range(low: float, high: float) -> str:
+    """Range of shares in per cent; one number where both ends read the same."""
+    first, last = percent(low), percent(high)
+    return first if first == last else f"{first} to {last}"

@@ -170,7 +170,7 @@ def test_the_command_says_how_it_shared(command: Command, account: Path) -> None
     assert (code, err) == (0, "")
     words = " ".join(out.split())
     assert "COUNT: 4 queries" in words
-    assert "answered together by identity" in words
+    assert "in one batch by identity" in words
     assert "identity_batch" in words
     assert spent(account) == [Fraction(1, 2)]
     code, out, err = command(*asked, "--sharing", "identity", "--json", "-")
@@ -202,7 +202,7 @@ def test_the_shape_of_a_verdict_of_a_batch() -> None:
     shares = [verdict["epsilon"] for verdict in report["verdicts"]]
     assert shares == pytest.approx([0.7 * 6 / 9] * 6 + [0.7 * 2 / 9] * 2 + [0.7 / 9])
     assert report["verdicts"][8]["decider"].startswith("inv_")
-    assert sum("answered together by identity" in note for note in report["notes"]) == 2
+    assert sum("in one batch by identity" in note for note in report["notes"]) == 2
 
 
 def test_auto_shows_every_query_what_else_could_have_answered() -> None:

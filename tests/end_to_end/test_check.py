@@ -459,7 +459,7 @@ def test_one_table_of_a_check_can_be_chosen(tmp_path: Path) -> None:
         f'[synthetic.copy]\npath = "{like_the_private(tmp_path)}"\n[defaults]',
     )
     spec = edited(tmp_path, "audit-fails", second)
-    report = pqd.check(spec, only=["median-age-of-men@copy"])
+    report = pqd.check(spec, only="median-age-of-men@copy")
     assert [entry.id for entry in report.checks] == ["median-age-of-men@copy"]
 
 

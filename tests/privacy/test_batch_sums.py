@@ -106,10 +106,10 @@ def log_chances(comparisons: list[tuple[Draw, Draw]]) -> list[float]:
     Comparisons with the same draw on the right are judged together, by a sum over its values.
     """
     found: list[float] = []
-    furthest = max(abs(left.statistic) for left, _ in comparisons)
+    farthest = max(abs(left.statistic) for left, _ in comparisons)
     before, reached, last = 0.0, np.zeros(1), None
     for left, right in comparisons:
-        reach = furthest + math.ceil(60 * right.scale)
+        reach = farthest + math.ceil(60 * right.scale)
         values = right.statistic + np.arange(-reach, reach + 1)
         if right is not last:
             before, last = before + float(np.logaddexp.reduce(reached)), right

@@ -167,4 +167,4 @@ def test_a_table_that_cannot_be_written_is_told_after_the_answers(tmp_path: Path
         write_frame(copy, gone)
     note = released(private, copy, gone)
     assert "was not written" in note
-    assert "Asked again, the answers cost nothing" in note
+    assert "In a repeated run the answers cost nothing" in note

@@ -386,7 +386,7 @@ def test_a_query_of_its_own_budget_does_not_make_the_others_dearer() -> None:
 
 @pytest.mark.parametrize("name", UNFIT)
 def test_a_batch_for_which_there_is_no_query_is_refused(name: str) -> None:
-    with pytest.raises(ParameterError, match="these are none, so use alone"):
+    with pytest.raises(ParameterError, match="No query of this run is such a one: use alone"):
         workload(name, "identity")
 
 

@@ -168,9 +168,7 @@ def test_a_dry_run_says_what_it_would_spend_and_spends_nothing() -> None:
     assert "Would spend epsilon 1/3 for 4 queries" in text
     assert "compared with the copies of audit.toml, taken as public" in text
     assert "Nothing was decided, nothing was spent." in text
-    assert (
-        "charged once (epsilon 0.25), as no row can take part in two of: a, b, c no row can" in text
-    )
+    assert "charged once (epsilon 0.25), as no row can match two of: a, b, c no row can" in text
     assert "Spent" not in text
     assert "charged once (epsilon 1/12)" not in text
     assert DRY.to_dict()["spent_epsilon"] == 0

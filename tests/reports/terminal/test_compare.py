@@ -503,7 +503,7 @@ def test_what_it_costs_and_how_to_read_it() -> None:
     text = words(text_of(report_of()))
     assert "Spent epsilon 1 = 2 x 0.5 on private.csv, whatever the number of candidates" in text
     assert "candidates are taken as public" in text
-    assert "in brackets it is undecided (p above 5 %) and so leans" in text
+    assert "Brackets mark an undecided verdict (p above 5 %)" in text
     assert "at once with probability 95 % or more" in text
     assert "Bounds of inctot from the synthetic table: 0..500,000 step 1." in text
     other = words(text_of(replace(report_of(), alpha=Fraction(1, 100))))

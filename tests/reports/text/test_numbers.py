@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.text.numbers import epsilon_text, number_text, plain
+from reports.text.numbers import epsilon_text, number_text, percent_range, plain
 
 sizes = st.floats(-1e12, 1e12, allow_nan=False)
 
@@ -54,3 +54,9 @@ def test_infinity_is_a_word(number: float) -> None:
 @pytest.mark.parametrize("number", [1e300, -1e300, 1e-300, -1e-300, 2.5e17])
 def test_a_number_of_any_size_fits_a_line(number: float) -> None:
     assert len(number_text(number)) <= 40
+
+
+def test_a_range_of_shares_that_reads_the_same_at_both_ends_is_one_number() -> None:
+    assert percent_range(0.577, 0.584) == "58 %"
+    assert percent_range(0, 0.584) == "0 % to 58 %"
+    assert percent_range(0.996, 1) == "> 99 % to 100 %"
