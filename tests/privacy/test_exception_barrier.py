@@ -113,7 +113,7 @@ STAGES: dict[str, tuple[Any, str] | None] = {
     "record": (Ledger, "record"),
 }
 BATCHED: dict[str, tuple[Any, str] | None] = {
-    "scan": (engine.DuckDBEngine, "cells"),
+    "scan": (engine.DuckDBEngine, "contingency"),
     "join": (engine, "joined"),
     "draw": None,
     "record": (Ledger, "record"),
