@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 # Beyond the first an answer is warned of.  Beyond the second no command and no spec asks: the odds
 # about a person may then change by a factor of 10^43, which is as good as showing the row.
 MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
+# Names in messages: of the argument, and of the option of the command line.
+EPSILON, TOTAL_EPSILON = "epsilon (--epsilon)", "total_epsilon (--total-epsilon)"
 
 
 def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
-    """Privacy budget that a caller states.
+    """Privacy budget that a caller states under a name, by default for each query.
 
     Raises
     ------
@@ -26,7 +28,7 @@ def stated_budget(epsilon: Number | None, name: str = "epsilon") -> Fraction:
     """
     if epsilon is None:
         raise ParameterError(
-            f"{name} is missing; say what privacy budget to spend, such as 0.25 "
+            f"{EPSILON} is missing; say what each query may cost, such as 0.25 "
             "(a plan tells what each query needs, and costs nothing)"
         )
     budget = budget_of(epsilon, name)
@@ -54,20 +56,21 @@ class RunBudget(NamedTuple):
         """Budget that a caller states; ParameterError unless it is exactly one of the two."""
         if epsilon is not None and total_epsilon is not None:
             raise ParameterError(
-                "epsilon and total_epsilon are both given; epsilon is what each query costs, "
-                "total_epsilon what all cost together: give one of them"
+                f"{EPSILON} and {TOTAL_EPSILON} are both given; the first is what each query "
+                "costs, the second what all cost together: give one of them"
             )
         if total_epsilon is not None:
             return cls(total_budget(total_epsilon), "auto" if sharing is None else sharing)
         if epsilon is None:
             raise ParameterError(
-                "epsilon is missing; give what each query costs, such as 0.25, or total_epsilon, "
-                "what all cost together (a plan tells what each query needs, and costs nothing)"
+                f"{EPSILON} is missing; say what each query may cost, such as 0.25, or give "
+                f"{TOTAL_EPSILON}, what all may cost together "
+                "(a plan tells what each query needs, and costs nothing)"
             )
         if sharing is not None:
             raise ParameterError(
-                f"sharing is {sharing!r}, but epsilon is what each query costs: nothing is shared; "
-                "give total_epsilon instead, or leave sharing out"
+                f"sharing (--sharing) is {sharing!r}, but {EPSILON} is what each query costs: "
+                f"nothing is shared; give {TOTAL_EPSILON} instead, or leave sharing out"
             )
         return cls(stated_budget(epsilon), None)
 
@@ -76,6 +79,6 @@ def total_budget(total_epsilon: Number | None) -> Fraction:
     """Privacy budget that all queries of a run share; ParameterError if there is none."""
     if total_epsilon is None:
         raise ParameterError(
-            "total_epsilon is missing; say what all queries may cost together, such as 1"
+            f"{TOTAL_EPSILON} is missing; say what all queries may cost together, such as 1"
         )
     return stated_budget(total_epsilon, "total_epsilon")

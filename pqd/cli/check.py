@@ -11,7 +11,7 @@ from deciders.errors import ParameterError
 from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import LedgerOptions
-from pqd.cli.outputs import OutputOptions, show
+from pqd.cli.outputs import CheckOutputOptions, show
 from pqd.paths import unlinked, usable, writable
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def check(
     spec: Annotated[Path, typer.Argument(help="The spec, such as audit.toml.", show_default=False)],
     baseline: BaselineOptions,
     ledger: LedgerOptions,
-    outputs: OutputOptions,
+    outputs: CheckOutputOptions,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="Run this check alone; may be given several times."),

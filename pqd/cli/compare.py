@@ -62,8 +62,9 @@ class ComparisonOptions:
 
     def check(self) -> None:
         """Refuse options that contradict each other, before any table is read."""
-        if not self.epsilon:
-            raise ParameterError("--epsilon is missing; give it a value such as 0.5")
+        from pqd.budgets import stated_budget
+
+        stated_budget(self.epsilon or None)
         if self.with_references != bool(self.reference_epsilon):
             raise ParameterError(
                 "--with-references and --reference-epsilon go together: say what the independent "
@@ -72,14 +73,13 @@ class ComparisonOptions:
 
     def read(self, terms: Parameters) -> ComparisonParameters:
         """Parameters of the comparison, beside the terms that all its queries share."""
-        from pqd.budgets import stated_budget
         from pqd.commands.comparison_parameters import ComparisonParameters
 
         return ComparisonParameters.parse(
             terms,
             _named(self.weight or [], "weight", "q1=2", last=True),
             _named(self.tau_of or [], "tolerance", "q1=5%", last=True),
-            stated_budget(self.reference_epsilon) if self.reference_epsilon else None,
+            self.reference_epsilon or None,
         )
 
 

@@ -12,8 +12,6 @@ from pqd.cli.option_groups import option_group
 from pqd.paths import usable
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from pqd.accounting.accountant import Accountant
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.parameters import Criteria
@@ -226,7 +224,7 @@ def criteria(
     from pqd.parameters import Criteria, Detail
 
     if not stated.tau:
-        raise ParameterError("--tau is missing; give it a value such as 10 or 3.2%")
+        raise ParameterError("tau (--tau) is missing; give it a value such as 10 or 3.2%")
     return Criteria.of(
         tau=stated.tau,
         alpha=stated.alpha,
@@ -234,12 +232,3 @@ def criteria(
         columns=columns.read(),
         detail=Detail.CURVES if detailed else Detail.BUDGETS if planning else Detail.THRESHOLDS,
     )
-
-
-def budget(epsilon: str | None, example: str) -> Fraction:
-    """Privacy budget of each query; ParameterError if it is not stated."""
-    from pqd.budgets import stated_budget
-
-    if not epsilon:
-        raise ParameterError(f"--epsilon is missing; give it a value such as {example}")
-    return stated_budget(epsilon)

@@ -72,6 +72,18 @@ class Targets:
         for target in self.renderings:
             check_place(target.place, *inputs)
 
+    def tell_missing_summary(self) -> None:
+        """Say before the run that ``github`` has no summary to write to."""
+        if not any(target.kind == GITHUB for target in self.renderings):
+            return
+        if not os.environ.get(_SUMMARY_VARIABLE):
+            rest = "annotations alone are written" if self.spec else "it writes nothing"
+            typer.echo(
+                f"pqd: --output github: {_SUMMARY_VARIABLE} is not set, as it is in GitHub "
+                f"Actions, so there is no summary of the step; {rest}",
+                err=True,
+            )
+
     def finish(self, report: Report, *, verbose: bool = False) -> None:
         """Show a report, then write its renderings: a verdict is seen even where that fails."""
         if not self.takes_stdout:
@@ -135,9 +147,8 @@ class OutputOptions:
         list[str] | None,
         typer.Option(
             metavar="KIND=FILE",
-            help="Also write json=FILE, markdown=FILE or html=FILE; or github, the summary of a "
-            "job's step. pqd check has junit=FILE too, and its github annotates the spec. May be "
-            "given several times.",
+            help="Also write json=FILE, markdown=FILE or html=FILE; or github, a summary of the "
+            "step in GitHub Actions. May be given several times.",
         ),
     ] = None
 
@@ -161,7 +172,23 @@ class OutputOptions:
             raise ParameterError("two outputs go to the same place; name different files")
         targets = Targets(renderings, spec)
         targets.check(spec, *inputs)
+        targets.tell_missing_summary()
         return targets
+
+
+@option_group
+class CheckOutputOptions(OutputOptions):
+    """Renderings of a check, with those that only a spec has."""
+
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND=FILE",
+            help="Also write json=FILE, junit=FILE, markdown=FILE or html=FILE; or github, "
+            "annotations of the spec and a summary of the step in GitHub Actions. May be given "
+            "several times.",
+        ),
+    ] = None
 
 
 def _target(text: str, *, checks: bool) -> Target:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pqd.sql.query import Query
 
 Stated = TypeVar("Stated")
+# Name in messages: of the argument, and of the option of the command line.
+REFERENCE_EPSILON = "references (--reference-epsilon)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class ComparisonParameters:
             parameters,
             {name: positive(value, f"weight of {name}") for name, value in (weights or {}).items()},
             {name: Tolerance.parse(value) for name, value in (tolerances or {}).items()},
-            None if references is None else stated_budget(references),
+            None if references is None else stated_budget(references, REFERENCE_EPSILON),
         )
 
     def weight(self, query: Query) -> Fraction:

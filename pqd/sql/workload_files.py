@@ -44,7 +44,9 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
         message = f"the queries are a {kind}; give SQL, a pqd.Query, or a list of these"
         raise QueryError(message) from None
     if not stated:
-        raise NothingSelectedError("there is no query to answer; give one with -q or --queries")
+        raise NothingSelectedError(
+            "there is no query to answer; give SQL or a pqd.Query (-q or --queries)"
+        )
     names = {query.id for query in stated if isinstance(query, Query) and query.id}
     free = (name for name in (f"q{number}" for number in count(1)) if name not in names)
     parsed = [_named(number, query, free) for number, query in enumerate(stated, start=1)]

@@ -171,8 +171,8 @@ def how_to_read(report: CompareReport, *, unicode: bool = True) -> Iterator[str]
     )
     sure = number_text(100 - float(report.alpha) * 100, 4)
     yield (
-        f"The true shares lie in all brackets at once with probability {sure} % or more. Ranks and "
-        f"'better' hold for all candidates at once in the same sense."
+        f"The true shares lie in all their ranges at once with probability {sure} % or more. Ranks "
+        "and 'better' hold for all candidates at once in the same sense."
     )
 
 

@@ -355,7 +355,7 @@ def test_only_a_total_is_shared(command: Command, account: Path) -> None:
     asked = ["audit", *map(str, TABLES), "-q", next(iter(CENSUS)), "--tau", "5%"]
     code, out, err = command(*asked, "--sharing", "auto")
     assert (code, out) == (2, "")
-    assert "epsilon is missing" in err
+    assert "epsilon (--epsilon) is missing" in err
     assert not account.exists()
 
 

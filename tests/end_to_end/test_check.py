@@ -205,7 +205,10 @@ def test_what_the_environment_hides_is_not_shown(
     assert "41fc" not in out + err + more + last
 
 
-def test_several_outputs_at_once(tmp_path: Path, command: Command) -> None:
+def test_several_outputs_at_once(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     kinds = {"json": "r.json", "junit": "r.xml", "markdown": "r.md", "html": "r.html"}
     wanted = [f"--output={kind}={tmp_path / name}" for kind, name in kinds.items()]
     code, out, err = command("check", sample("audit-fails"), *wanted, "--output", "github")

@@ -554,8 +554,12 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         2,
     ),
     "a missing private table": (["nowhere.csv", *GOOD, "-q", SQL, *TERMS], "does not exist", 2),
-    "no epsilon": (["private.csv", *GOOD, "-q", SQL, "--tau", "5"], "--epsilon is missing", 2),
-    "no tau": (["private.csv", *GOOD, "-q", SQL, "--epsilon", "1"], "--tau is missing", 2),
+    "no epsilon": (
+        ["private.csv", *GOOD, "-q", SQL, "--tau", "5"],
+        "epsilon (--epsilon) is missing",
+        2,
+    ),
+    "no tau": (["private.csv", *GOOD, "-q", SQL, "--epsilon", "1"], "tau (--tau) is missing", 2),
     "no query": (["private.csv", *GOOD, *TERMS], "no query", 5),
     "an empty query file": (
         ["private.csv", *GOOD, "--queries", "none.sql", *TERMS],
@@ -586,7 +590,7 @@ CASES: dict[str, tuple[list[str], str, int]] = {
     "a budget for no reference": (on("--reference-epsilon", "1"), "go together", 2),
     "a reference of words": (
         on("--with-references", "--reference-epsilon", "some"),
-        "finite number",
+        "references (--reference-epsilon) is",
         2,
     ),
     "epsilon 0": (["private.csv", *GOOD, "-q", SQL, "--tau", "5", "--epsilon", "0"], "than 0", 2),

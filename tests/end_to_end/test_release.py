@@ -336,7 +336,7 @@ def test_bins_make_many_queries(command: Command) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-q", "SELECT COUNT(*) FROM D"], "total_epsilon is missing"),
+        (["-q", "SELECT COUNT(*) FROM D"], "total_epsilon (--total-epsilon) is missing"),
         (
             ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--unit", "age"],
             "one row is one",

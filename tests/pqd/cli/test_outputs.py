@@ -87,6 +87,23 @@ def test_github_gets_the_summary_of_the_step(
     assert err == "" or name == "check"
 
 
+@pytest.mark.parametrize("name", REPORTS)
+def test_github_without_a_summary_says_so(name: str, command: Command) -> None:
+    code, out, err = command(*REPORTS[name], "--output", "github")
+    assert code == 0
+    assert out
+    assert len(err.splitlines()) == 1
+    assert "GITHUB_STEP_SUMMARY is not set" in err
+    assert ("annotations alone" in err) == (name == "check")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_help_names_the_kinds_of_the_command(name: str, command: Command) -> None:
+    words = command(name, "--help")[1]
+    assert "markdown=FILE" in words
+    assert ("junit=FILE" in words) == (name == "check")
+
+
 REFUSED: dict[str, tuple[list[str], str]] = {
     "an unknown kind": (["--output", "pdf=x"], "output 'pdf=x' is not understood"),
     "no file": (["--output", "json="], "output 'json=' is not understood"),
