@@ -11,6 +11,8 @@ from deciders.exact import budget_of
 if TYPE_CHECKING:
     from deciders.exact import Number
 
+# What chooses by itself: a decider, an estimator, a mechanism, or how a budget is shared.
+AUTO = "auto"
 # Beyond the first an answer is warned of.  Beyond the second no command and no spec asks: the odds
 # about a person may then change by a factor of 10^43, which is as good as showing the row.
 MUCH_EPSILON, MOST_EPSILON = Fraction(10), Fraction(100)
@@ -60,7 +62,7 @@ class RunBudget(NamedTuple):
                 "costs, the second what all cost together: give one of them"
             )
         if total_epsilon is not None:
-            return cls(total_budget(total_epsilon), "auto" if sharing is None else sharing)
+            return cls(total_budget(total_epsilon), AUTO if sharing is None else sharing)
         if epsilon is None:
             raise ParameterError(
                 f"{EPSILON} is missing; say what each query may cost, such as 0.25, or give "

@@ -17,7 +17,7 @@ from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
 from pqd.accounting.composition import Charge, price
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.ledger import Ledger
-from pqd.errors import LedgerError
+from pqd.errors import BudgetError, LedgerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
 from reports.text import stages
@@ -132,7 +132,11 @@ class Accountant:
                 fingerprint = ledger.fingerprint(content)
             return RecognisedTable(private.label, fingerprint, file)
 
-        return sealed(recognition)
+        recognised = sealed(recognition)
+        # What others have charged and recorded since the ledger was opened, so that a price is
+        # not refused, or a part of a run paid for, that the whole has no budget for.
+        self.ledger.refresh()
+        return recognised
 
     def quote(self, table: RecognisedTable, sets: Sets, after: Charge | None = None) -> Quote:
         """Quote of what ``sets`` would cost now, or once ``after`` is spent; nothing is spent.
@@ -171,7 +175,13 @@ class Accountant:
                     self.ledger.refresh()
                     continue
                 self.ledger.clear_pending(table.fingerprint)
-            quote = self.quote(table, sets)
+            try:
+                quote = self.quote(table, sets)
+            except BudgetError:
+                # Another process may have recorded just now what is measured here.
+                if self.ledger.refresh():
+                    continue
+                raise
             if not quote.new:
                 return quote, None
             charged = self._reserve(table, quote)

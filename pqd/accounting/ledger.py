@@ -287,9 +287,11 @@ class Ledger:
         self._accounts = Accounts()
         self._read: int | None = None
 
-    def refresh(self) -> None:
+    def refresh(self) -> bool:
         """Bring the accounts up to the end of the chain, where other processes may have written."""
+        read = self._read
         self._catch_up(self._chain.entries())
+        return self._read != read
 
     def _catch_up(self, entries: Sequence[Entry]) -> None:
         for entry in entries[self._read or 0 :]:

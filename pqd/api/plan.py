@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pqd.budgets import AUTO
 from pqd.commands.plan import run_plan
 from pqd.parameters import Criteria, Detail, privacy_unit
-from pqd.planning.choose_decider import AUTO
 from pqd.sql.workload_files import as_queries
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
 from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import WorkloadPlan
+from pqd.budgets import AUTO
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import ParameterError, PqdError
 from pqd.measurement import Measurement
-from pqd.planning.choose_decider import AUTO
 from pqd.sql.predicate import canonical
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 from deciders.batch.linear.clipped_composition import ClippedComposition
 from deciders.batch.linear.dyadic import DyadicMechanism
 from deciders.batch.linear.laplace import NoisyClasses
-from deciders.batch.linear.normalization import GlobalTruncation, Normalization
-from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
-from deciders.batch.linear.queries import NumericalQueries
+from deciders.batch.linear.mechanism import DistributionMechanism
+from deciders.batch.linear.numerical import NumericalInTwoSteps
 from deciders.batch.linear.signed import SignedMechanism
 from deciders.errors import ParameterError
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import of_batch
+from pqd.batches.mechanisms import linear_mechanism
 
 if TYPE_CHECKING:
     from deciders import Noise
     from deciders.batch.base import BatchOutput, NoiseLaw
     from deciders.batch.linear.mechanism import LinearMechanism
+    from deciders.batch.linear.queries import NumericalQueries
     from deciders.batch.linear.universe import Rows, Universe
     from pqd.batches.linear_workload import LinearWorkload
     from pqd.batches.row_classes import RowClasses
@@ -30,26 +31,8 @@ if TYPE_CHECKING:
 
 # Clipped composition draws for every query by itself, and these two once for each query or class.
 _MOST_COMPOSED, MOST_DRAWN = 300, 10_000
-MechanismFactory = Callable[[NumericalQueries], "LinearMechanism"]
-
-
-# Mechanisms with row classes.
-MECHANISMS: dict[str, MechanismFactory] = {
-    NoisyClasses.id: lambda queries: NoisyClasses(queries=queries),
-    Numerical.id: lambda queries: Numerical(queries=queries),
-    Normalization.id: lambda queries: Normalization(queries=queries),
-    GlobalTruncation.id: lambda queries: GlobalTruncation(queries=queries),
-    ClippedComposition.id: lambda queries: ClippedComposition(queries=queries),
-    NumericalInTwoSteps.id: lambda queries: NumericalInTwoSteps(queries=queries),
-    DyadicMechanism.id: lambda queries: DyadicMechanism(queries=queries),
-}
-
-
 # Selections of multiplicative weights allow for rounding by 1/1024, which holds while a noisy size
 # is below 2^42.
-_IN_DOUBLES = {Numerical.id, NumericalInTwoSteps.id, Normalization.id, GlobalTruncation.id}
-
-
 _LEAST_IN_DOUBLES = Fraction(1, 2**26)
 
 
@@ -114,15 +97,15 @@ class LinearPlan:
         ParameterError
             If the workload does not fit, or epsilon is too small for any noise.
         """
-        make = MECHANISMS[name]
-        queries = workload.ranges if name == DyadicMechanism.id else workload.queries
-        if name in _IN_DOUBLES and epsilon < _LEAST_IN_DOUBLES:
+        kind = linear_mechanism(name)
+        queries = workload.ranges if issubclass(kind, DyadicMechanism) else workload.queries
+        if issubclass(kind, DistributionMechanism) and epsilon < _LEAST_IN_DOUBLES:
             raise ParameterError(
                 f"{name} compares numbers in doubles, which at epsilon {float(epsilon):.1e} are "
                 "too coarse; use a larger epsilon, or workload or identity"
             )
         signs = (1, -1) if workload.signed else (1,)
-        plan = cls(workload, tuple(make(queries(sign)) for sign in signs))
+        plan = cls(workload, tuple(kind(queries=queries(sign)) for sign in signs))
         # Here, in public: how wide the noise is may depend on the table, and must not be refused.
         check_scale(plan.mechanism.largest_scale(epsilon))
         return plan
@@ -188,6 +171,6 @@ class LinearPlan:
 
 
 def _universe_of(mechanism: Any) -> Universe:  # noqa: ANN401 - any of the mechanisms
-    """Universe of the queries of a mechanism, all of which are decomposable."""
+    """Universe of the queries that a mechanism answers."""
     queries: NumericalQueries = mechanism.queries
     return queries.universe

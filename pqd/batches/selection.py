@@ -25,10 +25,10 @@ from pqd.batches.verdicts import (
     batch_candidates,
     relative,
 )
+from pqd.budgets import AUTO
 from pqd.errors import PqdError
 from pqd.parameters import Detail
 from pqd.planning.budget_split import SharedQueries, SharingQuery, distinct, equal_shares
-from pqd.planning.choose_decider import AUTO
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
 from reports.text.notes import group_text, not_together_note, one_by_one_note, weighing_note

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from deciders.errors import ParameterError
 from pqd.batches.mechanisms import ALONE, check_sharing
-from pqd.budgets import stated_budget
+from pqd.budgets import AUTO, stated_budget
 from pqd.parameters import Parameters
 from pqd.planning.budget_split import SharedQueries, equal_shares
-from pqd.planning.choose_decider import AUTO
 from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
 from reports.text.notes import WARNING, alone_note

@@ -22,8 +22,9 @@ from deciders.errors import ParameterError
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong
 from pqd.batches.batch import BatchMeasurement, BatchPlanner, selection
 from pqd.batches.simulation import ErrorSimulation
+from pqd.budgets import AUTO
 from pqd.parameters import Detail
-from pqd.planning.choose_decider import AUTO, GAPS, Candidate
+from pqd.planning.choose_decider import GAPS, Candidate
 from pqd.planning.decisions import PlannedVerdict, plan_fields
 from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly

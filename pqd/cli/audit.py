@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pqd.batches.mechanisms import TOGETHER
 from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, LedgerOptions, QueryOptions, UnitOptions, VerdictOptions
@@ -27,8 +28,7 @@ class BudgetOptions:
             metavar="HOW",
             help="With --total-epsilon: how queries share it. auto (wrong least often on the "
             "synthetic table; taken if left out), alone (each by itself), or COUNTs and SUMs "
-            "together by workload, identity, numerical, numerical_two, dyadic, normalization, "
-            "global_truncation, clipped_composition or ranges.",
+            f"together by one of {', '.join(TOGETHER)}.",
         ),
     ] = None
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deciders.errors import ParameterError
+from pqd.batches.mechanisms import TOGETHER
+from pqd.budgets import AUTO
 from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions
@@ -25,25 +27,27 @@ class ReleaseOptions:
 
     total_epsilon: options.TotalEpsilon = None
     mechanism: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="auto (smallest error on the synthetic table), or workload, identity, numerical, "
-            "numerical_two, dyadic, normalization, global_truncation, clipped_composition, ranges.",
+            help="auto (smallest error on the synthetic table; taken if left out), or "
+            f"{', '.join(TOGETHER)}.",
         ),
-    ] = "auto"
+    ] = None
     alpha: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="ALPHA", help="An interval low .. high misses the answer with this probability."
+            metavar="ALPHA",
+            help="An interval low .. high misses the answer with this probability (0.05 if left "
+            "out).",
         ),
-    ] = "0.05"
+    ] = None
     unit: Annotated[str | None, typer.Option(metavar="COLUMN", hidden=True)] = None
 
     @property
     def stated(self) -> bool:
         """Whether what a spec says by itself is given."""
-        return bool(self.total_epsilon or self.unit)
+        return bool(self.total_epsilon or self.mechanism or self.alpha or self.unit)
 
     def read(self, columns: ColumnOptions) -> Parameters:
         """Parameters of the release; it has no tolerance, and that field of them is not used."""
@@ -54,8 +58,8 @@ class ReleaseOptions:
             from pqd.commands.release import check_unit
 
             check_unit(self.unit)
-        criteria = CriteriaOptions("1", self.alpha)
-        return options.criteria(criteria, columns, self.mechanism).at(budget)
+        criteria = CriteriaOptions("1", self.alpha or "0.05")
+        return options.criteria(criteria, columns, self.mechanism or AUTO).at(budget)
 
 
 @with_groups
@@ -96,13 +100,16 @@ def release(
     new_file = new_table(table)
     if synthetic is None:
         targets = outputs.targets()
-        if Path(private).suffix.lower() != ".toml" or any(
-            options.stated for options in (queries, stated, columns)
-        ):
+        if Path(private).suffix.lower() != ".toml":
             raise ParameterError(
                 "the synthetic table is missing; give PRIVATE SYNTHETIC and options, or a spec "
                 "alone, such as pqd release audit.toml, whose [release] says all (queries, "
                 "total_epsilon, mechanism)"
+            )
+        if any(group.stated for group in (queries, stated, columns)):
+            raise ParameterError(
+                f"{private} is a spec, and its [release] says queries, columns, total_epsilon, "
+                "mechanism and alpha; leave these options out, or change the spec"
             )
         report = _of_spec(Path(private), targets, ledger, new_file)
     else:

@@ -13,6 +13,7 @@ from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import leaderboard
 from pqd.commands.references import add_references
 from pqd.commands.results import cost_of
+from pqd.errors import BudgetError, RunError
 from pqd.execution import measure
 from pqd.progress import Progress, silent
 from reports.models.compare import CompareReport
@@ -62,7 +63,14 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     plan = replace(
         plan, comparisons=tuple(c for c in plan.comparisons if c.query.id not in left_out)
     )
-    outputs = measure([plan.measurements], accountant, noise, progress)
+    try:
+        outputs = measure([plan.measurements], accountant, noise, progress)
+    except BudgetError as error:
+        if not costs:
+            raise
+        # Not a refusal at no cost: another run has spent meanwhile what this one had counted on.
+        reason = str(error).replace(" Nothing was spent.", "")
+        raise RunError(f"the references were paid for, and then {reason}") from None
     names = candidates.names
     outcomes = [
         outcome_of(each, outputs, names, parameters.weight(each.query), noise)

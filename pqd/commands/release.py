@@ -12,6 +12,7 @@ from pqd.accounting.accounts import Budget
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
+from pqd.budgets import AUTO
 from pqd.commands.results import cost_of
 from pqd.engine.export import write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
@@ -19,7 +20,6 @@ from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.choose_decider import AUTO
 from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
 from pqd.spec.sources import ledger_of, open_source, paths_as_written

@@ -26,10 +26,11 @@ from deciders import (
     published_tau,
 )
 from deciders.single.base import BOTH
+from pqd.budgets import AUTO
 from pqd.parameters import Criteria, Detail, Parameters
 from reports.text import reasons
 
-AUTO, PAPER = "auto", "paper"
+PAPER = "paper"
 # Deciders of Table 4 that do not depend on the table.
 _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # True gaps, in multiples of tau, at which operating characteristics are given.

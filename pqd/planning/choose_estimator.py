@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pqd.parameters import Parameters
     from pqd.sql.query import Query
 
-AUTO, SPLIT = "auto", "split"
+SPLIT = "split"
 ESTIMATORS = ("laplace", "race_to_the_top", "sum_and_count", "rank_counts", "exponential", SPLIT)
 # An estimator for all is taken if it errs at most this share of alpha: it estimates gaps as well.
 _ENOUGH = Fraction(1, 10)

@@ -33,7 +33,7 @@ _ALIKE = "holds the same rows as the private table; give the synthetic copy"
 
 
 def separate_tables(
-    private: object | None, *synthetic: object, accountant: Accountant | None = None
+    private: object, *synthetic: object, accountant: Accountant | None = None
 ) -> SyntheticTables:
     """Tables of a run, opened, after a check that none of the public ones is private.
 
@@ -42,9 +42,22 @@ def separate_tables(
     PqdError
         If one cannot be opened, and as ``check_separation``.
     """
-    secret = None if private is None else open_table(private, "private")
+    secret = open_table(private, "private")
     tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic], secret)
     check_separation(tables, accountant)
+    return tables
+
+
+def public_tables(*synthetic: object) -> SyntheticTables:
+    """Tables of a plan, opened, after a check that no ledger knows one as private.
+
+    Raises
+    ------
+    PqdError
+        As ``separate_tables``.
+    """
+    tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic])
+    check_separation(tables)
     return tables
 
 

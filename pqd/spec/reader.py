@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciders.exact import exact
+from pqd.budgets import AUTO
 from pqd.columns import parse_columns
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.parameters import privacy_unit
 from pqd.paths import usable
-from pqd.planning.choose_decider import AUTO
 from pqd.spec.model import Check, ReleaseSpec, Source, Spec
 from pqd.spec.positions import Places
 from pqd.spec.problems import Code, Place, Problem, SpecError, printable

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from deciders import DECIDERS
 from pqd.batches.mechanisms import SHARINGS, TOGETHER
-from pqd.planning.choose_decider import AUTO, PAPER
+from pqd.budgets import AUTO
+from pqd.planning.choose_decider import PAPER
 from pqd.spec.value_types import (
     ALPHA,
     BINS,

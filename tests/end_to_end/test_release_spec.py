@@ -139,14 +139,28 @@ def test_a_spec_of_one_kind_is_not_for_the_other_command(spec: Path, command: Co
     assert "audit.toml has no [release]; add [release] with total_epsilon = 1" in err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["private.parquet"], ["audit.toml", "--total-epsilon", "1"], ["audit.toml", "-q", "x"]],
-)
-def test_a_missing_table_is_asked_for(arguments: list[str], command: Command) -> None:
-    code, out, err = command("release", *arguments)
+def test_a_missing_table_is_asked_for(command: Command) -> None:
+    code, out, err = command("release", "private.parquet")
     assert (code, out) == (2, "")
     assert "the synthetic table is missing" in err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--total-epsilon", "1"],
+        ["-q", "x"],
+        ["--mechanism", "ranges"],
+        ["--alpha", "0.3"],
+        ["--bounds", "age=0:9"],
+    ],
+    ids=lambda options: options[0],
+)
+def test_what_a_spec_says_is_no_option(options: list[str], spec: Path, command: Command) -> None:
+    """Else it would be passed over, and epsilon spent on something else."""
+    code, out, err = command("release", str(spec), *options)
+    assert (code, out) == (2, "")
+    assert "leave these options out, or change the spec" in err
 
 
 def test_outputs_never_overwrite_what_the_spec_names(spec: Path, command: Command) -> None:

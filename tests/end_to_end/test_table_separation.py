@@ -243,7 +243,7 @@ def test_nothing_is_shown_before_not_even_progress(folder: Path) -> None:
 # Each command, and what opens its tables: that is where the check is made.
 OPENS = {
     "audit": "separate_tables",
-    "plan": "separate_tables",
+    "plan": "public_tables",
     "release": "separate_tables",
     "compare": "Candidates",
     "check": "BoundChecks",

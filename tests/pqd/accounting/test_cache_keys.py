@@ -36,8 +36,7 @@ from pqd.accounting.cache_keys import canonical_value, digest, of_range_sums
 from pqd.accounting.ledger import Ledger
 from pqd.batches.answers import select_batches
 from pqd.batches.batch import BatchMeasurement
-from pqd.batches.batch_plan import MECHANISMS
-from pqd.batches.mechanisms import TOGETHER
+from pqd.batches.mechanisms import LINEAR, TOGETHER
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.commands.reference_tables import select_marginals
@@ -184,7 +183,7 @@ def kinds_of_mechanisms() -> Iterator[tuple[Any, tuple[str, ...]]]:
     for estimator in ESTIMATORS:
         yield estimator, keys.ESTIMATORS[estimator.id]
     yield WorkloadPlan, keys.BATCHES["workload"]
-    for name in MECHANISMS:
+    for name in LINEAR:
         plan: Any = batch(name, *COUNTS)[0].plan
         yield type(plan.mechanism), keys.BATCHES[name]
     for ranged in ranking.MECHANISMS.values():

@@ -19,8 +19,7 @@ from pqd.accounting.accountant import _quote, quote_of
 from pqd.accounting.composition import price
 from pqd.batches import row_classes as classes_module
 from pqd.batches.batch import BatchMeasurement
-from pqd.batches.batch_plan import MECHANISMS
-from pqd.batches.mechanisms import ALONE, RANGES, SHARINGS, TOGETHER, check_sharing
+from pqd.batches.mechanisms import ALONE, LINEAR, RANGES, SHARINGS, TOGETHER, check_sharing
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.batches.verdicts import BatchRule
 from pqd.engine.scan_plan import PrivacyUnit
@@ -588,7 +587,7 @@ def test_persons_are_counted_by_questions_alone() -> None:
 LIKE = [count("job LIKE '%oo%'"), count("job LIKE '%oo%' AND age > 30")]
 
 
-@pytest.mark.parametrize("mode", list(MECHANISMS))
+@pytest.mark.parametrize("mode", list(LINEAR))
 def test_patterns_alone_are_refused_by_a_batch_that_is_named(mode: str) -> None:
     with pytest.raises(ParameterError, match=rf"COUNT: {mode} does not take .*LIKE '%oo%', only "):
         made(*LIKE, mode=mode)
@@ -698,7 +697,7 @@ def test_what_cannot_be_asked_takes_no_share() -> None:
 def test_the_names_of_the_ways_are_the_same_everywhere() -> None:
     found = json_schema()["properties"]["shared_budget"]["properties"]["sharing"]
     assert tuple(found["enum"]) == SHARINGS == ("auto", ALONE, *TOGETHER)
-    assert ("workload", *MECHANISMS, RANGES) == TOGETHER
+    assert ("workload", *LINEAR, RANGES) == TOGETHER
     for mode in SHARINGS:
         assert check_sharing(mode) == mode
     for wrong in ("", "Auto", "batch", "inv_count"):
