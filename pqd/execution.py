@@ -153,7 +153,7 @@ class _Run:
         return outputs
 
     def settled_outputs(self, noise: Noise) -> dict[str, Answer]:
-        """Outputs that every table has alike: no data, no noise, no cost."""
+        """Outputs that are the same for every table: no data, no noise, no cost."""
         every = (measurement for each in self._measurements for measurement in each)
         return {m.cache_key: m.run(EMPTY, noise) for m in every if m.settled}
 

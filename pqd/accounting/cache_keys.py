@@ -55,7 +55,7 @@ ESTIMATORS: Mapping[str, Names] = {
     "exponential": ("aggregate", *_LATTICE, "p"),
     "split": ("intervals",),
 }
-# Beside the queries of the batch, which the key holds as selections of rows.
+# Besides the queries of the batch, which the key holds as selections of rows.
 BATCHES: Mapping[str, Names] = {
     "workload": ("most", "top"),
     "identity": (),
@@ -104,31 +104,31 @@ def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def of_decider(decider: Decider) -> dict[str, Any]:
-    """Parameters of a decision, beside table, interval and epsilon."""
+    """Parameters of a decision, besides table, interval and epsilon."""
     return _named(decider, DECIDERS)
 
 
 def of_estimator(estimator: Estimator | SplitMargins) -> dict[str, Any]:
-    """Parameters of an estimate, beside table and epsilon."""
+    """Parameters of an estimate, besides table and epsilon."""
     parameters = _named(estimator, ESTIMATORS)
     decider = getattr(estimator, "decider", None)
     return parameters if decider is None else {**parameters, "decider": of_decider(decider)}
 
 
 def of_direct(plan: object) -> dict[str, Any]:
-    """Parameters of answers that are counted query by query, beside epsilon."""
+    """Parameters of answers that are counted query by query, besides epsilon."""
     return _named(plan, BATCHES)
 
 
 def of_batch(mechanism: LinearMechanism, universe: Universe) -> dict[str, Any]:
-    """Parameters of the answers to a batch, beside its queries and epsilon."""
+    """Parameters of the answers to a batch, besides its queries and epsilon."""
     parameters = {**_named(mechanism, BATCHES), "universe": universe.id}
     weights = getattr(mechanism, "weights", None)
     return parameters if weights is None else {**parameters, "weights": _fields(weights, WEIGHTS)}
 
 
 def of_range_sums(mechanism: RangeSumMechanism) -> dict[str, Any]:
-    """Parameters of the answers to range sums, beside the lattice and epsilon."""
+    """Parameters of the answers to range sums, besides the lattice and epsilon."""
     workload = mechanism.workload
     return {
         **_named(mechanism, dict.fromkeys(RANGE_SUMS, ())),

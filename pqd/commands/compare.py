@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from pqd.commands.comparison_parameters import ComparisonParameters
     from pqd.commands.leaderboard import Evidence
     from pqd.engine.scan_plan import PrivacyUnit
-    from pqd.planning.estimates import PlannedComparison
+    from pqd.execution import Outputs
+    from pqd.planning.estimates import ComparisonPlan, PlannedComparison
     from pqd.sql.query import Query
     from reports.models.audit import Cost
+    from reports.models.compare import ComparedQuery
 
 
 def run_compare(  # noqa: PLR0913 - those of a comparison, read
@@ -71,13 +73,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         # Not a refusal at no cost: another run has spent meanwhile what this one had counted on.
         reason = str(error).replace(" Nothing was spent.", "")
         raise RunError(f"the references were paid for, and then {reason}") from None
-    names = candidates.names
-    outcomes = [
-        outcome_of(each, outputs, names, parameters.weight(each.query), noise)
-        for each in plan.comparisons
-    ]
-    compared = tuple(query for query, _ in outcomes)
-    evidence = _merged(plan.comparisons, [evidence for _, evidence in outcomes])
+    compared, evidence = _outcomes(plan, outputs, candidates.names, parameters, noise)
     alpha = parameters.parameters.alpha
     board, pairs = leaderboard(compared, evidence, candidates.kinds, alpha)
     notes += [] if outputs.recorded else [UNRECORDED_VERDICTS]
@@ -85,7 +81,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         queries=compared,
         leaderboard=board,
         better=pairs,
-        candidates={name: candidates.files.get(name, name) for name in names},
+        candidates={name: candidates.files.get(name, name) for name in candidates.names},
         private=candidates.private.label,
         tolerance=parameters.parameters.tolerance.text,
         alpha=alpha,
@@ -93,6 +89,22 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         notes=(*plan.bound.notes, *dict.fromkeys(notes)),
         refused=tuple(left_out.values()),
     )
+
+
+def _outcomes(
+    plan: ComparisonPlan,
+    outputs: Outputs,
+    names: Sequence[str],
+    parameters: ComparisonParameters,
+    noise: Noise,
+) -> tuple[tuple[ComparedQuery, ...], list[Evidence]]:
+    """Queries of the report, and the evidence of all measurements for the leaderboard."""
+    outcomes = [
+        outcome_of(each, outputs, names, parameters.weight(each.query), noise)
+        for each in plan.comparisons
+    ]
+    evidence = _merged(plan.comparisons, [evidence for _, evidence in outcomes])
+    return tuple(query for query, _ in outcomes), evidence
 
 
 def _merged(

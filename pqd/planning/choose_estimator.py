@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SPLIT = "split"
 ESTIMATORS = ("laplace", "race_to_the_top", "sum_and_count", "rank_counts", "exponential", SPLIT)
-# An estimator for all is taken if it errs at most this share of alpha: it estimates gaps as well.
+# An estimator for all is taken if its error is at most this share of alpha: it gives gaps too.
 _ENOUGH = Fraction(1, 10)
 _INVERSE = {
     "COUNT": "inv_count",
