@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 SAMPLES = HERE.parent / "samples"
 ROWS = 1_340_703
 FORMATS = ("csv", "parquet")
-QUESTIONS = (
+QUERY_OPTIONS = (
     "--queries",
     str(SAMPLES / "census.sql"),
     "--tau",
@@ -93,7 +93,15 @@ def cases(folder: Path, programs: Mapping[str, tuple[str, ...]]) -> list[Case]:
             files = tables(folder, extension)
             ledger = folder / f"{len(found)}.sqlite" if "pqd" in program else None
             rest = ("--ledger", str(ledger), *FRESH[name]) if ledger else ()
-            command = (sys.executable, *program, *files, *QUESTIONS, "--json", str(answers), *rest)
+            command = (
+                sys.executable,
+                *program,
+                *files,
+                *QUERY_OPTIONS,
+                "--json",
+                str(answers),
+                *rest,
+            )
             found.append(Case(name, extension, command, answers))
     return found
 
@@ -120,7 +128,7 @@ def phases(folder: Path, extension: str) -> dict[str, float]:
         sys.executable,
         str(HERE / "audit_phases.py"),
         *tables(folder, extension),
-        *QUESTIONS,
+        *QUERY_OPTIONS,
     )
     found: dict[str, float] = json.loads(subprocess.check_output(command))  # noqa: S603
     return found

@@ -38,17 +38,17 @@ class Simulation:
 
     def __init__(self, plan: ComparisonPlan, names: Sequence[str], alpha: Fraction) -> None:
         """Read the private histograms and the truth."""
-        self.contests, self.names, self._alpha = plan.comparisons, names, alpha
-        scan = ScanPlan(tuple(contest.measurement.statistic for contest in self.contests))
+        self.comparisons, self.names, self._alpha = plan.comparisons, names, alpha
+        scan = ScanPlan(tuple(comparison.measurement.statistic for comparison in self.comparisons))
         bound = plan.bound
         self._histograms = bound.tables.engine.histograms(bound.private, bound.schema, scan)
         self._quote = quote_sets([plan.measurements], None)
-        pairs = zip(self.contests, self._histograms, strict=True)
-        self.answers = [_answer(contest, histogram) for contest, histogram in pairs]
+        pairs = zip(self.comparisons, self._histograms, strict=True)
+        self.answers = [_answer(comparison, histogram) for comparison, histogram in pairs]
         self.truth = np.array(
             [
                 [i is not None and true is not None and i.contains(true) for i in c.intervals]
-                for c, true in zip(self.contests, self.answers, strict=True)
+                for c, true in zip(self.comparisons, self.answers, strict=True)
             ]
         )
         self.shares = dict(zip(names, self.truth.mean(0), strict=True))
@@ -56,13 +56,13 @@ class Simulation:
     def run(self, noise: SimulatedNoise) -> CompareReport:
         """Draw every release and judge."""
         drawn = {
-            contest.measurement.cache_key: contest.measurement.run(histogram, noise)
-            for contest, histogram in zip(self.contests, self._histograms, strict=True)
+            comparison.measurement.cache_key: comparison.measurement.run(histogram, noise)
+            for comparison, histogram in zip(self.comparisons, self._histograms, strict=True)
         }
         answers = Outputs(drawn, self._quote)
         outcomes = [
-            outcome_of(contest, answers, self.names, Fraction(1), noise)
-            for contest in self.contests
+            outcome_of(comparison, answers, self.names, Fraction(1), noise)
+            for comparison in self.comparisons
         ]
         queries = tuple(query for query, _ in outcomes)
         kinds: dict[str, CandidateKind] = dict.fromkeys(self.names, "candidate")
@@ -88,13 +88,15 @@ class Simulation:
 
     def missed(self, report: CompareReport) -> Iterator[bool]:
         """Yield, per query with an interval, whether it misses the private answer."""
-        for query, contest, true in zip(report.queries, self.contests, self.answers, strict=True):
+        for query, comparison, true in zip(
+            report.queries, self.comparisons, self.answers, strict=True
+        ):
             if query.estimate is not None and true is not None:
-                yield not _holds(query, true * contest.scale)
+                yield not _holds(query, true * comparison.scale)
 
 
-def _answer(contest: PlannedComparison, histogram: Histogram) -> Fraction | None:
-    return answer(contest.query.aggregate, histogram, contest.query.p or HALF)
+def _answer(comparison: PlannedComparison, histogram: Histogram) -> Fraction | None:
+    return answer(comparison.query.aggregate, histogram, comparison.query.p or HALF)
 
 
 def _holds(query: ComparedQuery, value: Fraction) -> bool:
@@ -160,7 +162,7 @@ def _print(simulation: Simulation, epsilon: str, runs: int) -> None:
 
 
 def _tell(simulation: Simulation, report: CompareReport, epsilon: str, runs: int) -> None:
-    taken = Counter(contest.taken for contest in simulation.contests)
+    taken = Counter(comparison.taken for comparison in simulation.comparisons)
     releases = ", ".join(f"{count} {name}" for name, count in taken.most_common())
     print(f"epsilon {epsilon} per query, {runs} runs; estimators: {releases}")
     for name, share in sorted(simulation.shares.items(), key=lambda pair: -float(pair[1])):

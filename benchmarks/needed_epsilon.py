@@ -4,10 +4,10 @@
 
 FOLDER holds the tables of Adult, bank, CPS and taxi as ``NAME_private.parquet``, and two copies of
 Adult.  Copies of the others are made here: independent marginals, a bootstrap, and one half of the
-table against the other.  Per pair it draws questions (AVG, MEDIAN, QUANTILE of a number where a
+table against the other.  Per pair it draws queries (AVG, MEDIAN, QUANTILE of a number where a
 category has a value, at 2, 5 and 10 %), plans each on the copy, and asks the same decider, at that
 epsilon, about the real table: at a gap of 0 and of 2 tau, both ways, is an error at most alpha?
-Chances are exact, so only the choice of questions and of copies is random.
+Chances are exact, so only the choice of queries and of copies is random.
 """
 
 import argparse
@@ -34,8 +34,8 @@ LEAST_ROWS = 30
 CENTS = ["trip_distance", "fare_amount", "tip_amount", "total_amount"]
 
 
-class Asked(NamedTuple):
-    """One question: what it asks, and its tables in lattice units."""
+class BenchmarkQuery(NamedTuple):
+    """One query: what it asks, and its tables in lattice units."""
 
     aggregate: str
     p: Fraction | None
@@ -64,10 +64,10 @@ def pairs(folder: Path, seeds: int) -> Iterator[tuple[str, pd.DataFrame, pd.Data
             yield f"{name}/halves", table[half], table[~half]
 
 
-def questions(
+def benchmark_queries(
     private: pd.DataFrame, copy: pd.DataFrame, number: int, rng: np.random.Generator
-) -> Iterator[Asked]:
-    """Yield questions that both tables answer, of every aggregate alike."""
+) -> Iterator[BenchmarkQuery]:
+    """Yield queries that both tables answer, of every aggregate alike."""
     numeric = [str(c) for c in copy if copy[c].dtype.kind in "iu" and copy[c].nunique() > 12]
     classes = [str(c) for c in copy if copy[c].nunique() <= 20]
     made = 0
@@ -85,31 +85,31 @@ def questions(
             continue
         if all(answer(aggregate, h, p or Fraction(1, 2)) for h in histograms):
             made += 1
-            yield Asked(aggregate, p, share, lattice, *histograms)
+            yield BenchmarkQuery(aggregate, p, share, lattice, *histograms)
 
 
-def planned(asked: Asked) -> tuple[Decider, float]:
+def planned(query: BenchmarkQuery) -> tuple[Decider, float]:
     """Decider that needs the least epsilon on the copy, and that epsilon."""
-    parameters = {"p": asked.p} if asked.aggregate == "QUANTILE" else {}
-    known = applicable(asked.aggregate, asked.lattice, **parameters)
+    parameters = {"p": query.p} if query.aggregate == "QUANTILE" else {}
+    known = applicable(query.aggregate, query.lattice, **parameters)
     fitting = [decider for decider in known if decider.id.startswith("inv_")]
-    centre = answer(asked.aggregate, asked.copy, asked.p or Fraction(1, 2)) or Fraction(0)
-    interval = Interval.around(centre, abs(centre) * asked.share)
-    needed = {d: needed_epsilon(d, asked.copy, interval, ALPHA) for d in fitting}
+    centre = answer(query.aggregate, query.copy, query.p or Fraction(1, 2)) or Fraction(0)
+    interval = Interval.around(centre, abs(centre) * query.share)
+    needed = {d: needed_epsilon(d, query.copy, interval, ALPHA) for d in fitting}
     best = min(needed, key=lambda decider: needed[decider])
     return best, needed[best]
 
 
-def holds(asked: Asked, decider: Decider, epsilon: float) -> bool:
+def holds(query: BenchmarkQuery, decider: Decider, epsilon: float) -> bool:
     """Whether the promise is kept on the real table."""
-    lower, upper = asked.lattice.lower, asked.lattice.upper
-    private = asked.private
-    if asked.aggregate == "AVG":
+    lower, upper = query.lattice.lower, query.lattice.upper
+    private = query.private
+    if query.aggregate == "AVG":
         clamped = np.clip(private.values, int(lower), int(upper))
         private = Histogram.weighted(clamped, private.counts)
-    centre = answer(asked.aggregate, private, asked.p or Fraction(1, 2)) or Fraction(0)
-    public = answer(asked.aggregate, asked.copy, asked.p or Fraction(1, 2)) or Fraction(0)
-    tau = abs(public) * asked.share
+    centre = answer(query.aggregate, private, query.p or Fraction(1, 2)) or Fraction(0)
+    public = answer(query.aggregate, query.copy, query.p or Fraction(1, 2)) or Fraction(0)
+    tau = abs(public) * query.share
     if decider.accept(private, Interval.around(centre, tau), epsilon) < 1 - ALPHA:
         return False
     far = (Interval.around(centre + side * 2 * tau, tau) for side in (1, -1))
@@ -126,22 +126,22 @@ def main() -> None:
     rows = []
     for number, (name, private, copy) in enumerate(pairs(options.folder, options.seeds)):
         rng = np.random.default_rng(number)
-        for asked in questions(private, copy, options.queries, rng):
+        for query in benchmark_queries(private, copy, options.queries, rng):
             start = time.process_time()
-            decider, epsilon = planned(asked)
+            decider, epsilon = planned(query)
             seconds = time.process_time() - start
             if isinf(epsilon):
                 continue
-            kept = holds(asked, decider, epsilon)
+            kept = holds(query, decider, epsilon)
             least = next(
                 (
                     f
                     for f in (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
-                    if holds(asked, decider, f * epsilon)
+                    if holds(query, decider, f * epsilon)
                 ),
                 128,
             )
-            rows.append((name, asked.aggregate, kept, seconds, least))
+            rows.append((name, query.aggregate, kept, seconds, least))
     frame = pd.DataFrame(rows, columns=["pair", "aggregate", "kept", "seconds", "times"])
     for by in ("pair", "aggregate"):
         found = frame.groupby(by).agg(

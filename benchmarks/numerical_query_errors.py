@@ -125,17 +125,19 @@ def by_rounds(data: Path, replays: int, seeds: int) -> None:
 
 
 def speed(data: Path) -> None:
-    """Print the CPU seconds of one round on Adult: both families, selection and replays."""
+    """Print the CPU seconds of one round on Adult: both kinds of queries, selection and replays."""
     queries, rows = adult_table(data, "capital-loss", 4396)
-    family = ThresholdQueries(queries, doubling(1, queries.peak))
+    linear_queries = ThresholdQueries(queries, doubling(1, queries.peak))
     counts = queries.counts(rows)
     seconds = {}
     for rounds in (1, 11):
         weights = MultiplicativeWeights(rounds=rounds)
         start = time.process_time()
-        weights.fit(family, counts, int(counts.sum()), PrivacyBudget.of(1), SimulatedNoise(0))
+        weights.fit(
+            linear_queries, counts, int(counts.sum()), PrivacyBudget.of(1), SimulatedNoise(0)
+        )
         seconds[rounds] = time.process_time() - start
-    print(f"\n{family.size:,} linear queries on {counts.size:,} cells")
+    print(f"\n{linear_queries.size:,} linear queries on {counts.size:,} cells")
     print(
         f"\n- first round: {seconds[1]:.3f} s, each later one: "
         f"{(seconds[11] - seconds[1]) / 10:.3f} s"

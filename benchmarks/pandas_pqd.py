@@ -57,7 +57,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Question:
+class DecisionProblem:
     """One query, what the synthetic table says about it, and the private table to ask."""
 
     query: Query
@@ -84,79 +84,79 @@ class Question:
         return frame.loc[kept, self.query.attribute]
 
 
-def lm_count(question: Question) -> bool:
+def lm_count(problem: DecisionProblem) -> bool:
     """Algorithm 1 with the Laplace mechanism, COUNT."""
-    count = question.query.answer(question.private)
-    return question.within(count + question.rng.laplace(scale=1 / question.epsilon))
+    count = problem.query.answer(problem.private)
+    return problem.within(count + problem.rng.laplace(scale=1 / problem.epsilon))
 
 
-def em_count(question: Question) -> bool:
+def em_count(problem: DecisionProblem) -> bool:
     """Exponential mechanism with the score u' of eqs. (10) to (16), of sensitivity 1/(2 tau)."""
-    count, tau = question.query.answer(question.private), question.tau
-    yes = max(0.0, 1 - abs(count - question.answer) / (2 * tau))
-    exponents = question.epsilon * np.array([1 - yes, yes]) * tau
-    return bool(question.rng.choice(2, p=_proportional_to_exp(exponents)))
+    count, tau = problem.query.answer(problem.private), problem.tau
+    yes = max(0.0, 1 - abs(count - problem.answer) / (2 * tau))
+    exponents = problem.epsilon * np.array([1 - yes, yes]) * tau
+    return bool(problem.rng.choice(2, p=_proportional_to_exp(exponents)))
 
 
-def lm_sum(question: Question) -> bool:
+def lm_sum(problem: DecisionProblem) -> bool:
     """Algorithm 1 with the Laplace mechanism, SUM."""
-    total = question.query.answer(question.private)
-    return question.within(total + question.rng.laplace(scale=question.upper / question.epsilon))
+    total = problem.query.answer(problem.private)
+    return problem.within(total + problem.rng.laplace(scale=problem.upper / problem.epsilon))
 
 
-def r2t_sum(question: Question) -> bool:
+def r2t_sum(problem: DecisionProblem) -> bool:
     """Algorithm 1 with Race-to-the-Top, eqs. (17) and (18)."""
-    log_gs = math.log2(question.upper)
+    log_gs = math.log2(problem.upper)
     estimate = 0.0
-    for j in question.rungs():
-        scale = 2**j * log_gs / question.epsilon
-        noisy = question.at_most(2**j).sum() + question.rng.laplace(scale=scale)
+    for j in problem.rungs():
+        scale = 2**j * log_gs / problem.epsilon
+        noisy = problem.at_most(2**j).sum() + problem.rng.laplace(scale=scale)
         estimate = max(estimate, noisy - scale * math.log(log_gs / BETA))
-    return question.within(estimate)
+    return problem.within(estimate)
 
 
-def private_bound(question: Question, epsilon: float) -> int:
+def private_bound(problem: DecisionProblem, epsilon: float) -> int:
     """Algorithm 4: the first rung that keeps a fraction theta of the matching rows."""
-    draw, scale = question.rng.laplace, 3 / epsilon
-    rows = int(question.query.matches(question.private).sum()) + draw(scale=scale)
+    draw, scale = problem.rng.laplace, 3 / epsilon
+    rows = int(problem.query.matches(problem.private).sum()) + draw(scale=scale)
     rho = draw(scale=scale)
-    for j in question.rungs():
-        if len(question.at_most(2**j)) + draw(scale=scale) >= THETA * rows + rho:
+    for j in problem.rungs():
+        if len(problem.at_most(2**j)) + draw(scale=scale) >= THETA * rows + rho:
             return j
-    return question.rungs()[-1]
+    return problem.rungs()[-1]
 
 
-def svt_sum(question: Question) -> bool:
+def svt_sum(problem: DecisionProblem) -> bool:
     """Algorithm 2 up to the rung of Algorithm 4, a third of the budget for each step."""
-    draw, scale = question.rng.laplace, 3 / question.epsilon
-    last = private_bound(question, question.epsilon / 3)
+    draw, scale = problem.rng.laplace, 3 / problem.epsilon
+    last = private_bound(problem, problem.epsilon / 3)
     rho = draw(scale=scale)
     for j in range(1, last + 1):
-        noisy = question.at_most(2**j).sum() / 2**j + draw(scale=scale)
-        if noisy >= (question.answer + question.tau) / 2**j + rho:
+        noisy = problem.at_most(2**j).sum() / 2**j + draw(scale=scale)
+        if noisy >= (problem.answer + problem.tau) / 2**j + rho:
             return False
     for j in range(1, last + 1):
-        noisy = question.at_most(2**j).sum() / 2**j + draw(scale=scale)
-        if noisy >= (question.answer - question.tau + 1) / 2**j + rho:
+        noisy = problem.at_most(2**j).sum() / 2**j + draw(scale=scale)
+        if noisy >= (problem.answer - problem.tau + 1) / 2**j + rho:
             return True
     return False
 
 
-def em_median(question: Question) -> bool:
+def em_median(problem: DecisionProblem) -> bool:
     """Algorithm 1 with the exponential mechanism over the lattice, section 6.1."""
-    values = question.query.values(question.private).to_numpy()
-    lattice = np.arange(question.lower, question.upper + 1)
+    values = problem.query.values(problem.private).to_numpy()
+    lattice = np.arange(problem.lower, problem.upper + 1)
     ranks = np.array([np.count_nonzero(values < point) for point in lattice])
-    weights = _proportional_to_exp(-question.epsilon * np.abs(ranks - len(values) / 2) / 2)
-    return question.within(float(question.rng.choice(lattice, p=weights)))
+    weights = _proportional_to_exp(-problem.epsilon * np.abs(ranks - len(values) / 2) / 2)
+    return problem.within(float(problem.rng.choice(lattice, p=weights)))
 
 
-def hist_median(question: Question) -> bool:
+def hist_median(problem: DecisionProblem) -> bool:
     """Algorithm 3: a noisy count on either side of the interval against a noisy half."""
-    values = question.query.values(question.private).to_numpy()
-    rows, below, above = question.rng.laplace(scale=2 / question.epsilon, size=3)
-    below += np.count_nonzero(values <= question.answer - question.tau)
-    above += np.count_nonzero(values >= question.answer + question.tau)
+    values = problem.query.values(problem.private).to_numpy()
+    rows, below, above = problem.rng.laplace(scale=2 / problem.epsilon, size=3)
+    below += np.count_nonzero(values <= problem.answer - problem.tau)
+    above += np.count_nonzero(values >= problem.answer + problem.tau)
     half = math.ceil((len(values) + rows) / 2)
     return bool(below < half and above < half)
 
@@ -166,7 +166,7 @@ def _proportional_to_exp(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
-Decider = Callable[[Question], bool]
+Decider = Callable[[DecisionProblem], bool]
 TABLE_4: dict[str, tuple[Decider, ...]] = {
     "COUNT": (lm_count,),
     "SUM": (lm_sum,),
@@ -201,9 +201,9 @@ def read_table(path: Path, *, categories: bool) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(texts, "category")) if categories else frame
 
 
-def ask(
+def problem_of(
     query: Query, tables: tuple[pd.DataFrame, pd.DataFrame], share: float, epsilon: float
-) -> Question:
+) -> DecisionProblem:
     """Answer a query on the synthetic table; its column's range is taken for the domain."""
     private, synthetic = tables
     answer = query.answer(synthetic)
@@ -212,7 +212,7 @@ def ask(
         column = synthetic[query.attribute]
         lower, upper = int(column.min()), int(column.max())
     rng = np.random.default_rng()
-    return Question(query, private, answer, share * abs(answer), epsilon, lower, upper, rng)
+    return DecisionProblem(query, private, answer, share * abs(answer), epsilon, lower, upper, rng)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -238,12 +238,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     synthetic = read_table(options.synthetic, categories=options.categories)
     verdicts = []
     for query in queries:
-        question = ask(query, (private, synthetic), share, options.epsilon)
+        problem = problem_of(query, (private, synthetic), share, options.epsilon)
         deciders = (ALL if options.all else TABLE_4)[query.aggregate]
-        outcomes = {decider.__name__: decider(question) for decider in deciders}
-        verdicts.append({"id": query.id, "q_synthetic": question.answer, "outcomes": outcomes})
+        outcomes = {decider.__name__: decider(problem) for decider in deciders}
+        verdicts.append({"id": query.id, "q_synthetic": problem.answer, "outcomes": outcomes})
         words = ", ".join(f"{name}: {'yes' if yes else 'no'}" for name, yes in outcomes.items())
-        print(f"{query.id}  {question.answer} +- {question.tau:g}  {words}")
+        print(f"{query.id}  {problem.answer} +- {problem.tau:g}  {words}")
     if options.json:
         options.json.write_text(json.dumps({"verdicts": verdicts}, indent=2), encoding="utf-8")
 

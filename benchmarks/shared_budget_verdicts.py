@@ -112,8 +112,8 @@ class Experiment:
         self._tables = SyntheticTables(
             [open_table(synthetic, "synthetic")], open_table(private, "private")
         )
-        asked = [QueryRequest(query, terms) for query in workload.queries()]
-        self._bound = bind(self._tables, asked, {})
+        requests = [QueryRequest(query, terms) for query in workload.queries()]
+        self._bound = bind(self._tables, requests, {})
         self._bound.check()
         queries, bound = self._bound.queries, self._bound
         plan = ScanPlan(tuple(query.statistic for query in queries))
@@ -148,23 +148,25 @@ class Experiment:
         start = time.process_time()
         (plan,) = select_sharing([self._bound], SharedBudget(epsilon, mode))
         plan.bound.check()
-        questions = list(plan.verdicts)
+        planned_verdicts = list(plan.verdicts)
         seconds = time.process_time() - start
-        first = questions[0]
+        first = planned_verdicts[0]
         name = f"batch: {mode}"
         if mode == "auto":
             name = f"auto: {first.choice.taken.decider.id}"
-        drawn = (self._together if isinstance(first.rule, BatchRule) else self._alone)(questions)
-        return self._line(name, questions, drawn, seconds)
+        drawn = (self._together if isinstance(first.rule, BatchRule) else self._alone)(
+            planned_verdicts
+        )
+        return self._line(name, planned_verdicts, drawn, seconds)
 
-    def _alone(self, questions: Sequence[PlannedVerdict]) -> list[list[Decision]]:
-        pairs = list(zip(questions, self._private, strict=True))
+    def _alone(self, planned_verdicts: Sequence[PlannedVerdict]) -> list[list[Decision]]:
+        pairs = list(zip(planned_verdicts, self._private, strict=True))
         noises = [SimulatedNoise(trial) for trial in range(self._trials)]
         return [[q.measurement.run(table, noise) for q, table in pairs] for noise in noises]
 
-    def _together(self, questions: Sequence[PlannedVerdict]) -> list[list[Decision]]:
+    def _together(self, planned_verdicts: Sequence[PlannedVerdict]) -> list[list[Decision]]:
         """Draw the batch; rows are read once."""
-        batch, bound = questions[0].measurement, self._bound
+        batch, bound = planned_verdicts[0].measurement, self._bound
         if not isinstance(batch, BatchMeasurement):
             raise TypeError(batch)
         plan = ScanPlan(batch.joint_statistics)
@@ -173,13 +175,13 @@ class Experiment:
         found = []
         for trial in range(self._trials):
             output = release(SimulatedNoise(trial))
-            found.append([question.rule.decision(output) for question in questions])
+            found.append([planned.rule.decision(output) for planned in planned_verdicts])
         return found
 
     def _line(
         self,
         name: str,
-        questions: Sequence[PlannedVerdict],
+        planned_verdicts: Sequence[PlannedVerdict],
         drawn: list[list[Decision]],
         seconds: float,
     ) -> Line:
@@ -187,14 +189,14 @@ class Experiment:
         unsure = np.array(
             [
                 [
-                    decision.p_value is None or decision.p_value > question.criteria.alpha
-                    for question, decision in zip(questions, run, strict=True)
+                    decision.p_value is None or decision.p_value > planned.criteria.alpha
+                    for planned, decision in zip(planned_verdicts, run, strict=True)
                 ]
                 for run in drawn
             ]
         )
         # None counts for more than a coin.
-        public = float(np.mean([min(question.taken.worst, 0.5) for question in questions]))
+        public = float(np.mean([min(planned.taken.worst, 0.5) for planned in planned_verdicts]))
         wrongs, misled, undecided = (
             Estimate.of(100 * found.mean(axis=1)) for found in (wrong, wrong & ~unsure, unsure)
         )

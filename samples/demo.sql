@@ -1,4 +1,4 @@
--- Three questions for the first minute with pqd (make demo).
+-- Three queries for the first minute with pqd (make demo).
 
 -- id: employed-women
 SELECT COUNT(*) FROM D WHERE sex LIKE 'Female' AND race LIKE 'White' AND workly LIKE 'Yes';

@@ -80,13 +80,13 @@ def audit(
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
-    asked = queries.read(private, synthetic)
+    workload = queries.read(private, synthetic)
     accountant = ledger.accountant(private)
     with progress() as show:
         report = run_audit(
             private,
             synthetic,
-            asked,
+            workload,
             terms,
             noise,
             show,

@@ -123,11 +123,11 @@ def compare(
 
     terms = options.criteria(criteria, columns, comparison.estimator)
     rules = comparison.read(terms.at(comparison.epsilon))
-    asked = queries.read(private, *tables.values())
+    workload = queries.read(private, *tables.values())
     accountant = ledger.accountant(private)
     with progress() as show:
         report = run_compare(
-            private, tables, asked, rules, noise, show, accountant=accountant, unit=people
+            private, tables, workload, rules, noise, show, accountant=accountant, unit=people
         )
     targets.finish(report, verbose=verbose)
 

@@ -34,7 +34,7 @@ def show(
     place: Place,
     json: outputs.Json = None,
 ) -> None:
-    """Show, per table, what was spent and for which questions.
+    """Show, per table, what was spent and for which queries.
 
     Example: pqd ledger show private.csv
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class SyntheticTables:
     """One or more synthetic tables, each in an engine of its own; the first reads D too.
 
-    Kinds are those of the first table, so that all tables are asked one question; bounds and
+    Kinds are those of the first table, so that one query fits all tables; bounds and
     groups are those of the first ``telling`` tables, of all by default.
     """
 

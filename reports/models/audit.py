@@ -53,7 +53,7 @@ class Verdict(QueryFacts):
 
 @dataclass(frozen=True, slots=True)
 class CompositionGroup:
-    """Questions that no row takes part in two of, charged once; ``proof`` has a line for each."""
+    """Disjoint queries, charged once; ``proof`` has a line for each reason that they are."""
 
     ids: tuple[str, ...]
     epsilon: Fraction

@@ -165,15 +165,15 @@ def test_range_sums_have_a_batch_of_their_own() -> None:
 
 def test_the_command_says_how_it_shared(command: Command, account: Path) -> None:
     queries = [part for sql in list(CENSUS)[:4] for part in ("-q", sql)]
-    asked = ["audit", *map(str, TABLES), *queries, "--tau", "10%", "--total-epsilon", "0.5"]
-    code, out, err = command(*asked, "--sharing", "identity")
+    arguments = ["audit", *map(str, TABLES), *queries, "--tau", "10%", "--total-epsilon", "0.5"]
+    code, out, err = command(*arguments, "--sharing", "identity")
     assert (code, err) == (0, "")
     words = " ".join(out.split())
     assert "COUNT: 4 queries" in words
     assert "in one batch by identity" in words
     assert "identity_batch" in words
     assert spent(account) == [Fraction(1, 2)]
-    code, out, err = command(*asked, "--sharing", "identity", "--json", "-")
+    code, out, err = command(*arguments, "--sharing", "identity", "--json", "-")
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert report["spent_epsilon"] == 0
@@ -258,7 +258,7 @@ def test_asked_again_it_costs_nothing_and_says_the_same(sharing: str, account: P
     assert account.read_bytes() == before
 
 
-def test_a_part_of_a_batch_is_another_question(account: Path) -> None:
+def test_a_part_of_a_batch_is_another_query(account: Path) -> None:
     audited(NESTED)
     fewer = audited(NESTED[:-1])
     assert fewer.spent == 1
@@ -296,8 +296,8 @@ def test_a_budget_that_does_not_reach_is_refused_whole(command: Command, account
         with pytest.raises(BudgetError, match="this run needs epsilon 1"):
             audited(sharing=sharing)
     queries = ["-q", NESTED[0].replace("D", "x"), "-q", next(iter(CENSUS))]
-    asked = ["audit", *map(str, TABLES), *queries, "--tau", "5%", "--total-epsilon", "0.6"]
-    code, out, err = command(*asked, "--sharing", "workload")
+    arguments = ["audit", *map(str, TABLES), *queries, "--tau", "5%", "--total-epsilon", "0.6"]
+    code, out, err = command(*arguments, "--sharing", "workload")
     assert (code, out) == (4, "")
     assert "this run needs epsilon 0.6; of 0.5" in err
     assert "Nothing was spent." in err
@@ -335,7 +335,7 @@ def test_what_is_known_already_does_not_make_the_rest_dearer(account: Path) -> N
 def test_mistakes_at_the_command_line(
     command: Command, account: Path, options: list[str], message: str
 ) -> None:
-    asked = [
+    arguments = [
         "audit",
         *map(str, TABLES),
         "-q",
@@ -345,15 +345,15 @@ def test_mistakes_at_the_command_line(
         "--total-epsilon",
         "1",
     ]
-    code, out, err = command(*asked, *options)
+    code, out, err = command(*arguments, *options)
     assert (code, out) == (2, "")
     assert message in err
     assert not account.exists()
 
 
 def test_only_a_total_is_shared(command: Command, account: Path) -> None:
-    asked = ["audit", *map(str, TABLES), "-q", next(iter(CENSUS)), "--tau", "5%"]
-    code, out, err = command(*asked, "--sharing", "auto")
+    arguments = ["audit", *map(str, TABLES), "-q", next(iter(CENSUS)), "--tau", "5%"]
+    code, out, err = command(*arguments, "--sharing", "auto")
     assert (code, out) == (2, "")
     assert "epsilon (--epsilon) is missing" in err
     assert not account.exists()

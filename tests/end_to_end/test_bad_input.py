@@ -48,7 +48,7 @@ def on(private: str, synthetic: str, *rest: str, sql: str = COUNT) -> list[str]:
     return [private, synthetic, "-q", sql, *TERMS, *rest]
 
 
-def asking(sql: str, *rest: str) -> list[str]:
+def with_query(sql: str, *rest: str) -> list[str]:
     return on("private.csv", "synthetic.csv", *rest, sql=sql)
 
 
@@ -79,16 +79,22 @@ CASES: dict[str, tuple[list[str], str]] = {
         "unit of bare.csv: there is no column",
     ),
     "no private header, a value twice": (on("bare2.csv", "synthetic.csv"), "numbers 2, 4"),
-    "unknown column": (asking("SELECT COUNT(*) FROM D WHERE ag > 1"), 'nearest are "age"'),
-    "unquoted hyphen": (asking("SELECT SUM(capital-gain) FROM D"), '"capital-gain"'),
-    "column of the private table": (asking('SELECT SUM("only-private") FROM D'), "only-synthetic"),
+    "unknown column": (with_query("SELECT COUNT(*) FROM D WHERE ag > 1"), 'nearest are "age"'),
+    "unquoted hyphen": (with_query("SELECT SUM(capital-gain) FROM D"), '"capital-gain"'),
+    "column of the private table": (
+        with_query('SELECT SUM("only-private") FROM D'),
+        "only-synthetic",
+    ),
     "column of the synthetic table": (
-        asking('SELECT SUM("only-synthetic") FROM D'),
+        with_query('SELECT SUM("only-synthetic") FROM D'),
         "not in the private one (private.csv)",
     ),
-    "sum over text": (asking("SELECT SUM(name) FROM D"), "SUM needs a number"),
-    "median over no rows": (asking("SELECT MEDIAN(age) FROM D WHERE age > 99"), "no synthetic row"),
-    "mean over no rows": (asking("SELECT AVG(age) FROM D WHERE age > 99"), "no synthetic row"),
+    "sum over text": (with_query("SELECT SUM(name) FROM D"), "SUM needs a number"),
+    "median over no rows": (
+        with_query("SELECT MEDIAN(age) FROM D WHERE age > 99"),
+        "no synthetic row",
+    ),
+    "mean over no rows": (with_query("SELECT AVG(age) FROM D WHERE age > 99"), "no synthetic row"),
     "tau 0": (with_terms("--tau", "0", "--epsilon", "1"), "greater than 0"),
     "tau negative": (with_terms("--tau=-1", "--epsilon", "1"), "greater than 0"),
     "tau 0 %": (with_terms("--tau", "0%", "--epsilon", "1"), "greater than 0"),
@@ -101,8 +107,8 @@ CASES: dict[str, tuple[list[str], str]] = {
     "epsilon nan": (with_terms("--tau", "5", "--epsilon", "nan"), "finite number"),
     "epsilon infinite": (with_terms("--tau", "5", "--epsilon", "inf"), "finite number"),
     "epsilon missing": (with_terms("--tau", "5"), "epsilon (--epsilon) is missing"),
-    "alpha 0": (asking(COUNT, "--alpha", "0"), "strictly between 0 and 1"),
-    "alpha 1": (asking(COUNT, "--alpha", "1"), "strictly between 0 and 1"),
+    "alpha 0": (with_query(COUNT, "--alpha", "0"), "strictly between 0 and 1"),
+    "alpha 1": (with_query(COUNT, "--alpha", "1"), "strictly between 0 and 1"),
     "share of a count of 0": (
         with_terms("--tau", "5%", "--epsilon", "1", sql=f"{COUNT} AND age > 99"),
         "which is 0",
@@ -111,31 +117,34 @@ CASES: dict[str, tuple[list[str], str]] = {
         with_terms("--tau", "5%", "--epsilon", "1", sql=f"{SUM} WHERE age > 99"),
         "which is 0",
     ),
-    "malformed SQL": (asking("SELECT COUNT(*) FROM D WHERE (age > 1"), "malformed SQL"),
-    "no SQL": (asking("how many are older than 35?"), "SQL"),
-    "empty SQL": (asking(""), "the query is empty"),
-    "join": (asking("SELECT COUNT(*) FROM D JOIN E ON D.age = E.age"), "JOIN"),
-    "file function": (asking("SELECT COUNT(*) FROM read_csv('private.csv')"), "FROM takes"),
-    "division": (asking("SELECT COUNT(*) FROM D WHERE age / 2 > 1"), "not admitted"),
-    "another statement": (asking("DROP TABLE D"), "DROP"),
-    "sum of nothing": (asking("SELECT SUM(NULL) FROM D"), "query q1"),
-    "odd escape": (asking("SELECT COUNT(*) FROM D WHERE name LIKE 'a' ESCAPE 'é'"), "query q1"),
+    "malformed SQL": (with_query("SELECT COUNT(*) FROM D WHERE (age > 1"), "malformed SQL"),
+    "no SQL": (with_query("how many are older than 35?"), "SQL"),
+    "empty SQL": (with_query(""), "the query is empty"),
+    "join": (with_query("SELECT COUNT(*) FROM D JOIN E ON D.age = E.age"), "JOIN"),
+    "file function": (with_query("SELECT COUNT(*) FROM read_csv('private.csv')"), "FROM takes"),
+    "division": (with_query("SELECT COUNT(*) FROM D WHERE age / 2 > 1"), "not admitted"),
+    "another statement": (with_query("DROP TABLE D"), "DROP"),
+    "sum of nothing": (with_query("SELECT SUM(NULL) FROM D"), "query q1"),
+    "odd escape": (with_query("SELECT COUNT(*) FROM D WHERE name LIKE 'a' ESCAPE 'é'"), "query q1"),
     "escape in another case": (
-        asking("SELECT COUNT(*) FROM D WHERE name ILIKE 'aB' ESCAPE 'b'"),
+        with_query("SELECT COUNT(*) FROM D WHERE name ILIKE 'aB' ESCAPE 'b'"),
         "query q1",
     ),
-    "two of one fact": (asking(SUM, "--bounds", "age=0:9", "--bounds", "age=0:8"), "given twice"),
-    "bounds without numbers": (asking(SUM, "--bounds", "age"), "column=lower:upper"),
-    "bounds of text": (asking(SUM, "--bounds", "age=a:b"), "lower bound is 'a'"),
-    "bounds reversed": (asking(SUM, "--bounds", "age=9:1"), "reversed"),
-    "bounds off the step": (asking(SUM, "--bounds", "age=0:10:3"), "upper bound of 9"),
-    "bounds of no column": (asking(SUM, "--bounds", "aeg=0:10"), "nearest are age"),
-    "type unknown": (asking(SUM, "--type", "age=integer"), "use number, text"),
-    "type of no column": (asking(SUM, "--type", "aeg=text"), "nearest are age"),
-    "unknown decider": (asking(COUNT, "--decider", "best"), "no decider 'best'"),
-    "decider of sums": (asking(COUNT, "--decider", "lm_sum"), "decides SUM, not COUNT"),
+    "two of one fact": (
+        with_query(SUM, "--bounds", "age=0:9", "--bounds", "age=0:8"),
+        "given twice",
+    ),
+    "bounds without numbers": (with_query(SUM, "--bounds", "age"), "column=lower:upper"),
+    "bounds of text": (with_query(SUM, "--bounds", "age=a:b"), "lower bound is 'a'"),
+    "bounds reversed": (with_query(SUM, "--bounds", "age=9:1"), "reversed"),
+    "bounds off the step": (with_query(SUM, "--bounds", "age=0:10:3"), "upper bound of 9"),
+    "bounds of no column": (with_query(SUM, "--bounds", "aeg=0:10"), "nearest are age"),
+    "type unknown": (with_query(SUM, "--type", "age=integer"), "use number, text"),
+    "type of no column": (with_query(SUM, "--type", "aeg=text"), "nearest are age"),
+    "unknown decider": (with_query(COUNT, "--decider", "best"), "no decider 'best'"),
+    "decider of sums": (with_query(COUNT, "--decider", "lm_sum"), "decides SUM, not COUNT"),
     "negative bounds": (
-        asking(SUM, "--decider", "svt_sum", "--bounds", "age=-5:99"),
+        with_query(SUM, "--decider", "svt_sum", "--bounds", "age=-5:99"),
         "values >= 0",
     ),
     "epsilon too small": (with_terms("--tau", "5", "--epsilon", "1e-300"), "epsilon"),
@@ -145,8 +154,8 @@ CASES: dict[str, tuple[list[str], str]] = {
     "bad query file": (with_terms(*TERMS, "--queries", "bad.sql"), "query broken"),
     "incomplete list": (with_terms(*TERMS, "--queries", "list.csv"), "columns id, aggregate"),
     "one id twice": (with_terms(*TERMS, "--queries", "same.sql"), "ids must differ"),
-    "JSON into no folder": (asking(COUNT, "--json", "no/where.json"), "cannot be written"),
-    "JSON into a folder": (asking(COUNT, "--json", "folder.csv"), "cannot be written"),
+    "JSON into no folder": (with_query(COUNT, "--json", "no/where.json"), "cannot be written"),
+    "JSON into a folder": (with_query(COUNT, "--json", "folder.csv"), "cannot be written"),
 }
 
 
@@ -187,7 +196,7 @@ def test_a_run_that_breaks_is_exit_code_3(command: Callable[..., Ran]) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("sql", [f"{COUNT} AND age > 99", f"{SUM} WHERE age > 99"])
 def test_an_answer_of_0_is_an_answer(sql: str, command: Callable[..., Ran]) -> None:
-    code, out, err = command("audit", *asking(sql))
+    code, out, err = command("audit", *with_query(sql))
     assert (code, err) == (0, "")
     assert "synthetic answer 0" in out
 
@@ -197,9 +206,9 @@ def test_an_answer_of_0_is_an_answer(sql: str, command: Callable[..., Ran]) -> N
     [
         ["audit", "private.csv", "synthetic.csv", "--nonsense"],
         ["audit", "private.csv"],
-        ["audit", *asking(COUNT), "one too many"],
+        ["audit", *with_query(COUNT), "one too many"],
         ["nonsense"],
-        ["audit", *asking(COUNT), "--tau"],
+        ["audit", *with_query(COUNT), "--tau"],
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -217,7 +226,7 @@ def test_wrong_usage_is_told_by_the_command_line(
 def test_a_report_that_cannot_be_written_is_no_success(command: Callable[..., Ran]) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full to fail on")
-    code, _, err = command("audit", *asking(COUNT, "--json", "/dev/full"))
+    code, _, err = command("audit", *with_query(COUNT, "--json", "/dev/full"))
     assert "/dev/full was not written" in err
     assert code != 0
 
@@ -225,7 +234,7 @@ def test_a_report_that_cannot_be_written_is_no_success(command: Callable[..., Ra
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (asking("EXPLAIN SELECT COUNT(*) FROM D"), 2),
+        (with_query("EXPLAIN SELECT COUNT(*) FROM D"), 2),
         (on("binary.csv", "synthetic.csv"), 2),
         (["private.csv", "synthetic.csv", *TERMS], 5),
         (on("cut.csv.gz", "synthetic.csv"), 3),
@@ -240,7 +249,7 @@ def test_a_process_of_its_own_ends_the_same_way(
 def test_a_terminal_without_unicode_gets_the_whole_report(
     folder: Path, process: Callable[..., Ran]
 ) -> None:
-    arguments = asking("SELECT COUNT(*) FROM D WHERE name <> 'Zoë'")
+    arguments = with_query("SELECT COUNT(*) FROM D WHERE name <> 'Zoë'")
     code, out, err = process("-m", "pqd", "audit", *arguments, cwd=folder, PYTHONIOENCODING="ascii")
     assert code == 0
     # The copy has no such name, which is told.

@@ -118,7 +118,7 @@ def test_the_cost_does_not_grow_with_the_number_of_candidates(
         costs.add((report.cost.epsilon, report.cost.delta, report.cost.rule, report.cost.groups))
         entered.add(tuple(spent(path)))
         taken |= {query.estimator for query in report.queries}
-    # Eight questions, of which one is grouped and two others have no row in common.
+    # Eight queries, of which one is grouped and two others have no row in common.
     assert {cost[0] for cost in costs} == {7 * Fraction(epsilon)}
     assert len(costs) == 1
     assert entered == {(7 * Fraction(epsilon),)}
@@ -477,10 +477,10 @@ def test_frames_compare_as_files_do(candidates: dict[str, str]) -> None:
 
 def test_simulated_noise_is_stamped(candidates: dict[str, str]) -> None:
     terms = Parameters.parse(tau="5%", epsilon="1/2", alpha=0.05)
-    asked = as_queries(WORKLOAD["women"])
+    workload = as_queries(WORKLOAD["women"])
     tables = few(candidates, 2)
     report = run_compare(
-        PRIVATE, tables, asked, ComparisonParameters.parse(terms), SimulatedNoise(1)
+        PRIVATE, tables, workload, ComparisonParameters.parse(terms), SimulatedNoise(1)
     )
     assert report.simulated
     assert str(report).startswith("SIMULATED")
@@ -690,13 +690,13 @@ def test_a_ledger_in_use_is_never_overwritten(command: Command, account: Path) -
 
 def test_mistakes_in_python(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": range(9)})
-    asked: dict[str, Any] = {"queries": "SELECT COUNT(*) FROM D", "tau": 2, "epsilon": 1}
+    options: dict[str, Any] = {"queries": "SELECT COUNT(*) FROM D", "tau": 2, "epsilon": 1}
     wrongs: list[Any] = [{}, [frame], frame, None]
     for wrong in wrongs:
         with pytest.raises(pqd.PqdError, match="synthetics must be a mapping"):
-            pqd.compare(frame, wrong, **asked)
+            pqd.compare(frame, wrong, **options)
     with pytest.raises(pqd.PqdError, match="the synthetic table is a int"):
-        pqd.compare(frame, {"a": 7}, **asked)
+        pqd.compare(frame, {"a": 7}, **options)
     with pytest.raises(pqd.PqdError):
-        pqd.compare(frame, {"1": frame, 1: frame}, **asked)  # type: ignore[dict-item]
+        pqd.compare(frame, {"1": frame, 1: frame}, **options)  # type: ignore[dict-item]
     assert not (tmp_path / "ledger.sqlite").exists()

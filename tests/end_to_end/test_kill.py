@@ -129,9 +129,9 @@ def shown_first() -> list[Callable[[], object]]:
     reserve, late = Ledger.reserve, list[Callable[[], object]]()
 
     def promised(
-        ledger: Ledger, fingerprint: str, label: str, questions: Any, price: Any, **rest: Any
+        ledger: Ledger, fingerprint: str, label: str, measurements: Any, price: Any, **rest: Any
     ) -> tuple[Reservation, Charge]:
-        late.append(partial(reserve, ledger, fingerprint, label, questions, price, **rest))
+        late.append(partial(reserve, ledger, fingerprint, label, measurements, price, **rest))
         return Reservation(1, 1), ledger.check_budget(fingerprint, price)
 
     def recorded(*_: object) -> None:
@@ -167,20 +167,20 @@ class Bench:
         assert self.server.stdout is not None
         return self.server.stdin, self.server.stdout
 
-    def ask(self, ledger: str, **how: Any) -> "Asked":
-        """Ask a question that nobody has asked before."""
+    def audit(self, ledger: str, **how: Any) -> "Audit":
+        """Audit of a query that was never answered before."""
         self.trials += 1
         sql = f"SELECT COUNT(*) FROM D WHERE age > {self.trials}.5"
         table, path = str(self.folder / "private.csv"), self.folder / ledger
         terms = ["--tau", "5", "--epsilon", "1/3", "--decider", "inv_count"]
         tables = [table, str(self.folder / "copy.csv")]
         command = ["audit", *tables, "-q", sql, *terms, "--ledger", str(path), "--json", "-"]
-        return Asked(sql, path, self.run(Trial(command, **how)))
+        return Audit(sql, path, self.run(Trial(command, **how)))
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question, where it was charged, and what its run gave."""
+class Audit:
+    """Audit of one query: where it was charged, and what its run gave."""
 
     sql: str
     path: Path
@@ -234,11 +234,11 @@ def entries_of(path: Path) -> list[str]:
         return [entry.text for entry in ledger.entries]
 
 
-def paid(asked: Asked, entries: Sequence[str]) -> bool:
+def paid(audit: Audit, entries: Sequence[str]) -> bool:
     """Say whether the ledger holds the charge of what was shown, and its answer."""
     bodies = [json.loads(text) for text in entries]
-    questions = [q for body in bodies if body["kind"] == "charge" for q in body["questions"]]
-    keys = {question["key"] for question in questions if question["sql"] == asked.sql}
+    measurements = [q for body in bodies if body["kind"] == "charge" for q in body["questions"]]
+    keys = {measurement["key"] for measurement in measurements if measurement["sql"] == audit.sql}
     answers = {
         key: answer
         for body in bodies
@@ -247,33 +247,33 @@ def paid(asked: Asked, entries: Sequence[str]) -> bool:
         if key in keys
     }
     (answer,) = answers.values() or [None]
-    verdict = asked.verdict
+    verdict = audit.verdict
     if verdict and answer:
         assert answer["yes"] == (verdict["outcome"] == "yes")
         assert (answer["p_value"], answer["margin"]) == (verdict["p_value"], verdict["margin"])
     return answer is not None
 
 
-def charged(asked: Asked, entries: Sequence[str]) -> bool:
-    """Say whether the ledger holds the charge of a question."""
-    return any(f'"sql":{json.dumps(asked.sql)}' in text for text in entries)
+def charged(audit: Audit, entries: Sequence[str]) -> bool:
+    """Say whether the ledger holds the charge of a query."""
+    return any(f'"sql":{json.dumps(audit.sql)}' in text for text in entries)
 
 
-def settle(bench: Bench, asked: Asked) -> list[str]:
+def settle(bench: Bench, audit: Audit) -> list[str]:
     """Check a ledger after a trial: it is whole and has lost nothing; return its entries."""
-    entries, before = entries_of(asked.path), bench.before.get(asked.path, [])
+    entries, before = entries_of(audit.path), bench.before.get(audit.path, [])
     assert entries[: len(before)] == before
-    bench.before[asked.path] = entries
+    bench.before[audit.path] = entries
     return entries
 
 
 def seconds_of(bench: Bench) -> float:
     """Measure a run that is left alone, and see that it works."""
-    asked = bench.ask("measured.sqlite")
-    assert asked.ran.status == 0, asked.ran.out
-    assert asked.verdict is not None
-    assert paid(asked, settle(bench, asked))
-    return asked.ran.seconds
+    audit = bench.audit("measured.sqlite")
+    assert audit.ran.status == 0, audit.ran.out
+    assert audit.verdict is not None
+    assert paid(audit, settle(bench, audit))
+    return audit.ran.seconds
 
 
 def test_no_verdict_is_shown_unpaid_wherever_the_run_is_killed(bench: Bench) -> None:
@@ -289,32 +289,32 @@ def test_no_verdict_is_shown_unpaid_wherever_the_run_is_killed(bench: Bench) -> 
             # Measured again and again, since other work on the machine comes and goes.
             seconds = seconds_of(bench)
         share = rng.uniform(0, 1.1) if number < KILLS else 2 ** rng.uniform(-4, 3)
-        asked = bench.ask(f"ledger-{number % LEDGERS}.sqlite", delay=share * seconds)
+        audit = bench.audit(f"ledger-{number % LEDGERS}.sqlite", delay=share * seconds)
         number += 1
-        entries = settle(bench, asked)
-        assert not asked.shown or paid(asked, entries), asked
-        wasted = charged(asked, entries) and not asked.shown
-        stages["shown" if asked.shown else "wasted" if wasted else "before"] += 1
+        entries = settle(bench, audit)
+        assert not audit.shown or paid(audit, entries), audit
+        wasted = charged(audit, entries) and not audit.shown
+        stages["shown" if audit.shown else "wasted" if wasted else "before"] += 1
     assert len(stages) == 3
 
 
 def test_no_verdict_is_shown_unpaid_when_killed_at_its_sight(bench: Bench) -> None:
     for _ in range(AT_SIGHT):
-        asked = bench.ask("sight.sqlite", at_sight=True)
-        assert asked.shown
-        assert paid(asked, settle(bench, asked))
+        audit = bench.audit("sight.sqlite", at_sight=True)
+        assert audit.shown
+        assert paid(audit, settle(bench, audit))
 
 
 def test_a_program_that_shows_first_is_caught(bench: Bench) -> None:
-    whole = bench.ask("late.sqlite", late=True)
+    whole = bench.audit("late.sqlite", late=True)
     assert whole.shown
     # Left alone, it charges as well as the right one does.
     assert charged(whole, settle(bench, whole))
     unpaid = 0
     for _ in range(AT_SIGHT):
-        asked = bench.ask("late.sqlite", at_sight=True, late=True)
-        assert asked.shown
-        unpaid += not charged(asked, settle(bench, asked))
+        audit = bench.audit("late.sqlite", at_sight=True, late=True)
+        assert audit.shown
+        unpaid += not charged(audit, settle(bench, audit))
     assert unpaid == AT_SIGHT
 
 

@@ -50,11 +50,11 @@ def test_a_limit_is_shown_before_anything_is_charged(tmp_path: Path, command: Co
 def test_a_limit_is_kept_and_shown(ledger: Path, command: Command) -> None:
     assert command("ledger", "limit", str(ledger), "1")[0] == 0
     assert "spent epsilon 0.75 of 1, 0.25 left" in command("ledger", "show", str(ledger))[1]
-    asked = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon"]
-    code, _, err = command("audit", *TABLES, *asked, "0.5")
+    options = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon"]
+    code, _, err = command("audit", *TABLES, *options, "0.5")
     assert code == 4
     assert "needs epsilon 0.5; of 1 for this table 0.75 are spent and 0.25 left" in err
-    assert command("audit", *TABLES, *asked, "0.25")[0] == 0
+    assert command("audit", *TABLES, *options, "0.25")[0] == 0
 
 
 @pytest.mark.parametrize("arguments", [["0"], ["x"], ["1", "--delta", "1"], ["1", "--delta=-1"]])
@@ -88,8 +88,8 @@ def test_a_place_is_a_ledger_a_folder_or_a_table(
     monkeypatch.delenv("PQD_LEDGER")
     table = tmp_path / "private.parquet"
     shutil.copy(TABLES[0], table)
-    asked = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon", "0.5"]
-    assert command("audit", str(table), TABLES[1], *asked)[0] == 0
+    options = ["-q", "SELECT COUNT(*) FROM D", "--tau", "10%", "--epsilon", "0.5"]
+    assert command("audit", str(table), TABLES[1], *options)[0] == 0
     shown = {command("ledger", "show", str(p))[1] for p in (table, tmp_path)}
     shown.add(command("ledger", "show", str(tmp_path / "pqd-ledger.sqlite"))[1])
     assert len(shown) == 1

@@ -139,11 +139,11 @@ def test_such_a_path_in_a_spec(
 @pytest.mark.parametrize("bad", BAD.values())
 @pytest.mark.usefixtures("folder")
 def test_such_a_path_in_python(bad: str) -> None:
-    asked: dict[str, Any] = {"tau": 5, "epsilon": 1}
+    options: dict[str, Any] = {"tau": 5, "epsilon": 1}
     calls: list[Callable[[], object]] = [
-        lambda: pqd.audit(bad, COPY, SQL, **asked),
-        lambda: pqd.audit(PRIVATE, COPY, SQL, **asked, ledger=bad),
-        lambda: pqd.compare(PRIVATE, {"a": bad}, SQL, **asked),
+        lambda: pqd.audit(bad, COPY, SQL, **options),
+        lambda: pqd.audit(PRIVATE, COPY, SQL, **options, ledger=bad),
+        lambda: pqd.compare(PRIVATE, {"a": bad}, SQL, **options),
         lambda: pqd.release(PRIVATE, COPY, SQL, total_epsilon=1, ledger=bad),
         lambda: pqd.release(PRIVATE, COPY, SQL, total_epsilon=1, table=f"{bad}.csv"),
         lambda: pqd.plan(bad, SQL, tau=5),

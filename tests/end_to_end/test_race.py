@@ -97,7 +97,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.sqlite"
 
 
-def question(table: str, age: int) -> list[str]:
+def audit_command(table: str, age: int) -> list[str]:
     sql = f"SELECT COUNT(*) FROM D WHERE age > {age}"
     terms = ["--tau", "5", "--epsilon", "0.7", "--decider", "inv_count", "--json", "-"]
     return ["audit", table, str(Path(table).with_name("copy.csv")), "-q", sql, *terms]
@@ -119,10 +119,10 @@ def spent(path: Path) -> Fraction:
 def test_sixteen_for_the_last_five(
     race: Race, command: Callable[..., Ran], table: str, path: Path
 ) -> None:
-    assert command(*question(table, 0))[0] == 0
+    assert command(*audit_command(table, 0))[0] == 0
     with closing(Ledger(path)) as ledger:
         ledger.set_limit(Budget(6 * PRICE))
-    ran = race([question(table, age) for age in range(1, 17)])
+    ran = race([audit_command(table, age) for age in range(1, 17)])
     assert sorted(code for code, _, _ in ran) == [0] * 5 + [4] * 11
     assert spent(path) == 6 * PRICE
     shown = []
@@ -136,17 +136,17 @@ def test_sixteen_for_the_last_five(
     assert len(set(shown)) == 5
 
 
-def test_eight_with_one_question(
+def test_eight_with_one_query(
     race: Race, command: Callable[..., Ran], table: str, path: Path
 ) -> None:
-    ran = race([question(table, 30)] * 8)
+    ran = race([audit_command(table, 30)] * 8)
     assert [(code, err) for code, _, err in ran] == [(0, "")] * 8
     verdicts = [json.loads(out)["verdicts"][0] for _, out, _ in ran]
     drawn = [verdict for verdict in verdicts if not verdict["replayed"]]
     # Whoever comes while the first is at work waits for its verdict.
     assert len(drawn) == len(charged(path)) == 1
     assert spent(path) == PRICE
-    code, out, _ = command(*question(table, 30))
+    code, out, _ = command(*audit_command(table, 30))
     (again,) = json.loads(out)["verdicts"]
     assert (code, again["replayed"]) == (0, True)
     assert {**again, "replayed": False} == drawn[0]

@@ -180,7 +180,7 @@ def test_the_cost_is_the_stated_epsilon_exactly(account: Path) -> None:
     assert spent(account) == [Fraction(1, 3)]
 
 
-def test_asked_again_it_costs_nothing_and_says_the_same(account: Path) -> None:
+def test_repeated_it_costs_nothing_and_says_the_same(account: Path) -> None:
     first = released()
     renamed = [pqd.Query(sql, f"other{n}") for n, sql in enumerate(reversed(RELEASED))]
     for again in (released(), released(queries=renamed)):
@@ -192,7 +192,7 @@ def test_asked_again_it_costs_nothing_and_says_the_same(account: Path) -> None:
     assert spent(account) == [1]
 
 
-def test_what_else_is_asked_is_paid_for(account: Path) -> None:
+def test_another_query_is_paid_for(account: Path) -> None:
     released()
     assert released(fresh=True).cost.epsilon == 1
     assert released(total_epsilon="1/2").cost.epsilon == Fraction(1, 2)
@@ -201,13 +201,13 @@ def test_what_else_is_asked_is_paid_for(account: Path) -> None:
     assert spent(account) == [Fraction(7, 2)]
 
 
-def test_auto_and_the_mechanism_that_it_takes_are_one_question() -> None:
+def test_auto_and_the_mechanism_that_it_takes_are_one_release() -> None:
     sql = RELEASED[:2]
     taken = released(queries=sql).batches[0].mechanism
     assert released(queries=sql, mechanism=taken).cost.epsilon == 0
 
 
-def test_a_question_that_is_asked_twice_is_one() -> None:
+def test_a_query_that_is_stated_twice_is_one() -> None:
     report = released(queries=[RELEASED[0], RELEASED[0]])
     assert report.batches[0].queries == 1
     assert report.queries[0].answer == report.queries[1].answer
@@ -306,9 +306,9 @@ def test_the_command_answers_and_writes_json(command: Command, tmp_path: Path) -
 
 def test_the_command_writes_a_page_and_a_summary(command: Command, tmp_path: Path) -> None:
     page, summary = tmp_path / "report.html", tmp_path / "report.md"
-    asked = ["-q", "SELECT COUNT(*) FROM D GROUP BY sex", "--total-epsilon", "1"]
+    options = ["-q", "SELECT COUNT(*) FROM D GROUP BY sex", "--total-epsilon", "1"]
     targets = ["--html", str(page), "--markdown", str(summary)]
-    code, out, err = command("release", str(PRIVATE), str(SYNTHETIC), *asked, *targets)
+    code, out, err = command("release", str(PRIVATE), str(SYNTHETIC), *options, *targets)
     assert (code, err) == (0, "")
     assert "Spent epsilon 1 on census_private.parquet" in " ".join(out.split())
     text = page.read_text("utf-8")
@@ -320,7 +320,7 @@ def test_the_command_writes_a_page_and_a_summary(command: Command, tmp_path: Pat
         "## pqd release: 2 private answers for epsilon 1\n"
     )
     for kind, start in (("--html", "<!DOCTYPE html>"), ("--markdown", "## pqd release")):
-        code, out, _ = command("release", str(PRIVATE), str(SYNTHETIC), *asked, kind, "-")
+        code, out, _ = command("release", str(PRIVATE), str(SYNTHETIC), *options, kind, "-")
         assert code == 0
         assert out.startswith(start)
         assert "All of this was paid for before." in out

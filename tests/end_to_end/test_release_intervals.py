@@ -83,8 +83,8 @@ def batched(mechanism: str) -> ReleasePlan:
     """The batches of a release before anything is drawn, and the tables."""
     opened = open_table(COPY, "synthetic"), open_table(SECRET, "private")
     terms = Parameters.parse(tau=1, epsilon=1, alpha="0.1", mechanism=mechanism, columns=COLUMNS)
-    asked = [QueryRequest(query, terms) for query in as_queries(list(QUERIES))]
-    bound = bind(SyntheticTables([opened[0]], opened[1]), asked, terms.columns)
+    requests = [QueryRequest(query, terms) for query in as_queries(list(QUERIES))]
+    bound = bind(SyntheticTables([opened[0]], opened[1]), requests, terms.columns)
     return select_batches(bound, terms)
 
 

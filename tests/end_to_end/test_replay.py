@@ -1,4 +1,4 @@
-"""A question is paid for once: asked again it is replayed, whatever it is called or spelled."""
+"""A query is paid for once: repeated it is replayed, whatever it is called or spelled."""
 
 import csv
 import json
@@ -39,7 +39,7 @@ def written(path: Path, rows: Rows, names: tuple[str, ...] = NAMES) -> str:
     return str(path)
 
 
-class Asking:
+class AuditRunner:
     """The command line on one pair of tables and one ledger."""
 
     def __init__(self, folder: Path, command: Callable[..., Ran]) -> None:
@@ -81,8 +81,8 @@ class Asking:
 
 
 @pytest.fixture
-def ask(tmp_path: Path, command: Callable[..., Ran]) -> Asking:
-    return Asking(tmp_path, command)
+def audit(tmp_path: Path, command: Callable[..., Ran]) -> AuditRunner:
+    return AuditRunner(tmp_path, command)
 
 
 def drawn(report: Report) -> list[tuple[Any, ...]]:
@@ -94,8 +94,8 @@ def replayed(report: Report) -> list[bool]:
     return [verdict["replayed"] for verdict in report["verdicts"]]
 
 
-def test_two_processes_give_one_verdict(ask: Asking, process: Callable[..., Ran]) -> None:
-    runs = [process("-m", "pqd", *ask.arguments()) for _ in range(2)]
+def test_two_processes_give_one_verdict(audit: AuditRunner, process: Callable[..., Ran]) -> None:
+    runs = [process("-m", "pqd", *audit.arguments()) for _ in range(2)]
     assert [(code, err) for code, _, err in runs] == [(0, "")] * 2
     first, second = (json.loads(out) for _, out, _ in runs)
     assert (replayed(first), replayed(second)) == ([False], [True])
@@ -106,17 +106,17 @@ def test_two_processes_give_one_verdict(ask: Asking, process: Callable[..., Ran]
     for report in (first, second):
         del report["verdicts"][0]["replayed"]
     assert first["verdicts"] == second["verdicts"]
-    assert ask.spent == PRICE
+    assert audit.spent == PRICE
 
 
-def test_a_replay_writes_nothing_and_says_so(ask: Asking) -> None:
-    ask()
-    before = ask.path.read_bytes()
-    code, out, err = ask.run(*ask.arguments()[:-2])
+def test_a_replay_writes_nothing_and_says_so(audit: AuditRunner) -> None:
+    audit()
+    before = audit.path.read_bytes()
+    code, out, err = audit.run(*audit.arguments()[:-2])
     assert (code, err) == (0, "")
     assert "replayed" in out
     assert "Spent epsilon 0" in " ".join(out.split())
-    assert ask.path.read_bytes() == before
+    assert audit.path.read_bytes() == before
 
 
 REWRITTEN = {
@@ -132,34 +132,34 @@ REWRITTEN = {
 
 
 @pytest.mark.parametrize("how", REWRITTEN)
-def test_a_rewritten_question_is_replayed(ask: Asking, how: str) -> None:
-    first, second = ask(), ask(REWRITTEN[how])
+def test_a_rewritten_query_is_replayed(audit: AuditRunner, how: str) -> None:
+    first, second = audit(), audit(REWRITTEN[how])
     assert replayed(second) == [True]
     assert drawn(second) == drawn(first)
-    assert ask.spent == PRICE
+    assert audit.spent == PRICE
 
 
 @pytest.mark.parametrize("options", [{"alpha": "0.2"}, {"epsilon": "2/6"}, {"tau": "5.0"}])
-def test_terms_that_mean_the_same_are_replayed(ask: Asking, options: dict[str, str]) -> None:
-    first, second = ask(), ask(**options)
+def test_terms_that_mean_the_same_are_replayed(audit: AuditRunner, options: dict[str, str]) -> None:
+    first, second = audit(), audit(**options)
     assert replayed(second) == [True]
     assert drawn(second) == drawn(first)
-    assert ask.spent == PRICE
+    assert audit.spent == PRICE
 
 
-def test_another_id_is_replayed(ask: Asking, tmp_path: Path) -> None:
-    first = ask()
+def test_another_id_is_replayed(audit: AuditRunner, tmp_path: Path) -> None:
+    first = audit()
     file = tmp_path / "queries.sql"
     file.write_text(f"-- id: women\n{SQL};\n", encoding="utf-8")
-    code, out, _ = ask.run(
-        *("audit", ask.private, ask.synthetic, "--queries", str(file), "--tau", "5"),
+    code, out, _ = audit.run(
+        *("audit", audit.private, audit.synthetic, "--queries", str(file), "--tau", "5"),
         *("--epsilon", "1/3", "--decider", "inv_count", "--json", "-"),
     )
     second = json.loads(out)
     assert code == 0
     assert second["verdicts"][0]["id"] == "women"
     assert (replayed(second), drawn(second)) == ([True], drawn(first))
-    assert ask.spent == PRICE
+    assert audit.spent == PRICE
 
 
 @pytest.fixture
@@ -180,19 +180,23 @@ def copies(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_a_copy_of_the_private_table_is_replayed(ask: Asking, copies: dict[str, str]) -> None:
-    first = ask()
+def test_a_copy_of_the_private_table_is_replayed(
+    audit: AuditRunner, copies: dict[str, str]
+) -> None:
+    first = audit()
     for name, path in copies.items():
-        second = ask(private=path)
+        second = audit(private=path)
         assert (replayed(second), drawn(second)) == ([True], drawn(first)), name
-    assert ask.spent == PRICE
+    assert audit.spent == PRICE
 
 
-def test_a_synthetic_table_that_answers_alike_is_replayed(ask: Asking, tmp_path: Path) -> None:
-    first = ask()
+def test_a_synthetic_table_that_answers_alike_is_replayed(
+    audit: AuditRunner, tmp_path: Path
+) -> None:
+    first = audit()
     alike = written(tmp_path / "alike.csv", [*SYNTHETIC[::-1], ("0", "m", "0")])
-    assert (replayed(second := ask(synthetic=alike)), drawn(second)) == ([True], drawn(first))
-    assert ask.spent == PRICE
+    assert (replayed(second := audit(synthetic=alike)), drawn(second)) == ([True], drawn(first))
+    assert audit.spent == PRICE
 
 
 DIFFERENT: dict[str, dict[str, str]] = {
@@ -203,108 +207,108 @@ DIFFERENT: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("what", DIFFERENT)
-def test_other_terms_are_paid(ask: Asking, what: str) -> None:
-    ask()
-    other = ask(**DIFFERENT[what])
+def test_other_terms_are_paid(audit: AuditRunner, what: str) -> None:
+    audit()
+    other = audit(**DIFFERENT[what])
     assert replayed(other) == [False]
-    assert ask.spent == PRICE + Fraction(DIFFERENT[what].get("epsilon", PRICE))
+    assert audit.spent == PRICE + Fraction(DIFFERENT[what].get("epsilon", PRICE))
     # Both are known from now on.
-    assert replayed(ask()) == replayed(ask(**DIFFERENT[what])) == [True]
+    assert replayed(audit()) == replayed(audit(**DIFFERENT[what])) == [True]
 
 
-def test_another_question_is_paid(ask: Asking) -> None:
-    ask()
+def test_another_query_is_paid(audit: AuditRunner) -> None:
+    audit()
     for number, sql in enumerate((SQL.replace("30", "31"), SQL.replace("AND", "OR"), f"{SQL} + 0")):
-        assert replayed(ask(sql)) == [False]
-        assert ask.spent == (number + 2) * PRICE
+        assert replayed(audit(sql)) == [False]
+        assert audit.spent == (number + 2) * PRICE
 
 
-def test_other_bounds_are_paid(ask: Asking) -> None:
+def test_other_bounds_are_paid(audit: AuditRunner) -> None:
     terms = {"decider": "inv_sum", "tau": "100"}
-    assert replayed(ask(SUM, bounds="pay=0:40", **terms)) == [False]
-    assert replayed(ask(SUM, bounds="pay=0:40", **terms)) == [True]
+    assert replayed(audit(SUM, bounds="pay=0:40", **terms)) == [False]
+    assert replayed(audit(SUM, bounds="pay=0:40", **terms)) == [True]
     for number, bounds in enumerate(("pay=0:41", "pay=-1:40", "pay=0:40:1/2")):
-        assert replayed(ask(SUM, bounds=bounds, **terms)) == [False]
-        assert ask.spent == (number + 2) * PRICE
+        assert replayed(audit(SUM, bounds=bounds, **terms)) == [False]
+        assert audit.spent == (number + 2) * PRICE
 
 
-def test_another_synthetic_answer_is_paid(ask: Asking, tmp_path: Path) -> None:
-    ask()
+def test_another_synthetic_answer_is_paid(audit: AuditRunner, tmp_path: Path) -> None:
+    audit()
     other = written(tmp_path / "other.csv", [*SYNTHETIC, ("50", "f", "1")])
-    assert replayed(ask(synthetic=other)) == [False]
-    assert ask.spent == 2 * PRICE
+    assert replayed(audit(synthetic=other)) == [False]
+    assert audit.spent == 2 * PRICE
 
 
-def test_another_private_table_is_paid_by_itself(ask: Asking, tmp_path: Path) -> None:
-    ask()
+def test_another_private_table_is_paid_by_itself(audit: AuditRunner, tmp_path: Path) -> None:
+    audit()
     changed = [*PRIVATE[:-1], (*PRIVATE[-1][:2], "41")]
     other = written(tmp_path / "other.csv", changed)
-    assert replayed(found := ask(private=other)) == [False]
+    assert replayed(found := audit(private=other)) == [False]
     assert found["cost"]["total"] == float(PRICE)
-    with closing(Ledger(ask.path)) as ledger:
+    with closing(Ledger(audit.path)) as ledger:
         assert [account.epsilon for account in ledger.accounts] == [PRICE, PRICE]
 
 
-def test_fresh_pays_again(ask: Asking) -> None:
-    ask()
-    fresh = ask("--fresh")
+def test_fresh_pays_again(audit: AuditRunner) -> None:
+    audit()
+    fresh = audit("--fresh")
     assert replayed(fresh) == [False]
     assert fresh["spent_epsilon"] == float(PRICE)
-    assert ask.spent == 2 * PRICE
+    assert audit.spent == 2 * PRICE
     # From now on the newer verdict is the one that is known.
-    assert drawn(ask()) == drawn(fresh)
-    assert ask.spent == 2 * PRICE
+    assert drawn(audit()) == drawn(fresh)
+    assert audit.spent == 2 * PRICE
 
 
-def test_one_question_twice_in_one_run_is_paid_once(ask: Asking) -> None:
-    report = ask(SQL, SQL.lower(), SQL)
+def test_one_query_twice_in_one_run_is_paid_once(audit: AuditRunner) -> None:
+    report = audit(SQL, SQL.lower(), SQL)
     assert replayed(report) == [False, True, True]
     assert len(set(drawn(report))) == 1
-    assert ask.spent == PRICE
-    assert replayed(fresh := ask(SQL, SQL, "--fresh")) == [False, True]
+    assert audit.spent == PRICE
+    assert replayed(fresh := audit(SQL, SQL, "--fresh")) == [False, True]
     assert len(set(drawn(fresh))) == 1
-    assert ask.spent == 2 * PRICE
+    assert audit.spent == 2 * PRICE
 
 
-def test_only_what_is_new_is_paid(ask: Asking) -> None:
-    first = ask()
-    both = ask(SQL, SUM, decider="auto", tau="5")
+def test_only_what_is_new_is_paid(audit: AuditRunner) -> None:
+    first = audit()
+    both = audit(SQL, SUM, decider="auto", tau="5")
     assert replayed(both) == [True, False]
     assert drawn(both)[0] == drawn(first)[0]
-    assert ask.spent == 2 * PRICE
+    assert audit.spent == 2 * PRICE
 
 
-def test_a_replay_needs_no_budget(ask: Asking) -> None:
-    first = ask()
+def test_a_replay_needs_no_budget(audit: AuditRunner) -> None:
+    first = audit()
     for limit in ("1/3", "0.1"):
-        assert ask.run("ledger", "limit", str(ask.path), limit)[0] == 0
-        before = ask.path.read_bytes()
-        assert (replayed(again := ask()), drawn(again)) == ([True], drawn(first))
+        assert audit.run("ledger", "limit", str(audit.path), limit)[0] == 0
+        before = audit.path.read_bytes()
+        assert (replayed(again := audit()), drawn(again)) == ([True], drawn(first))
         for sql in ((SUM,), (SQL, SUM)):
-            code, out, err = ask.run(*ask.arguments(*sql, decider="auto"))
+            code, out, err = audit.run(*audit.arguments(*sql, decider="auto"))
             assert (code, out) == (4, "")
             assert "0 left" in err
-        code, out, err = ask.run(*ask.arguments("--fresh"))
+        code, out, err = audit.run(*audit.arguments("--fresh"))
         assert (code, out) == (4, "")
-        assert ask.path.read_bytes() == before
-    assert ask.run("ledger", "limit", str(ask.path), "2/3")[0] == 0
-    ask(SUM, decider="auto")
-    assert ask.spent == 2 * PRICE
+        assert audit.path.read_bytes() == before
+    assert audit.run("ledger", "limit", str(audit.path), "2/3")[0] == 0
+    audit(SUM, decider="auto")
+    assert audit.spent == 2 * PRICE
 
 
-def test_a_settled_question_costs_nothing(ask: Asking) -> None:
+def test_a_settled_query_costs_nothing(audit: AuditRunner) -> None:
     # Within these bounds every sum is 0.
-    report = ask("SELECT SUM(pay) FROM D", bounds="pay=0:0", decider="inv_sum", tau="1")
+    report = audit("SELECT SUM(pay) FROM D", bounds="pay=0:0", decider="inv_sum", tau="1")
     assert report["spent_epsilon"] == 0
     assert [verdict["epsilon"] for verdict in report["verdicts"]] == [0]
     assert [verdict["outcome"] for verdict in report["verdicts"]] == ["yes"]
-    assert ask.spent == ask.entries == 0
-    assert ask.run("ledger", "limit", str(ask.path), "1e-9")[0] == 0
-    assert drawn(ask(SUM, bounds="pay=0:0", decider="inv_sum", tau="1")) == drawn(report)
+    assert audit.spent == audit.entries == 0
+    assert audit.run("ledger", "limit", str(audit.path), "1e-9")[0] == 0
+    assert drawn(audit(SUM, bounds="pay=0:0", decider="inv_sum", tau="1")) == drawn(report)
 
 
-def test_check_and_audit_share_what_is_known(ask: Asking, tmp_path: Path) -> None:
-    first = ask()
+def test_check_and_audit_share_what_is_known(audit: AuditRunner, tmp_path: Path) -> None:
+    first = audit()
     spec = tmp_path / "audit.toml"
     spec.write_text(
         f"""
@@ -323,16 +327,16 @@ def test_check_and_audit_share_what_is_known(ask: Asking, tmp_path: Path) -> Non
         """,
         encoding="utf-8",
     )
-    before = ask.path.read_bytes()
-    report = pqd.check(spec, ledger=ask.path)
+    before = audit.path.read_bytes()
+    report = pqd.check(spec, ledger=audit.path)
     verdicts = [verdict for entry in report.checks for verdict in entry.verdicts]
     assert [(v.replayed, (v.outcome, v.p_value, v.margin)) for v in verdicts] == [
         (True, drawn(first)[0])
     ]
-    assert ask.path.read_bytes() == before
+    assert audit.path.read_bytes() == before
     spec.write_text(spec.read_text(encoding="utf-8").replace("30", "29"), encoding="utf-8")
-    assert ask.run("check", str(spec))[0] == 4
-    assert ask.path.read_bytes() == before
+    assert audit.run("check", str(spec))[0] == 4
+    assert audit.path.read_bytes() == before
 
 
 # In Python ---------------------------------------------------------------------------------------
@@ -342,15 +346,17 @@ def frame(rows: Rows) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(NAMES))
 
 
-def test_python_and_the_command_line_share_what_is_known(ask: Asking, tmp_path: Path) -> None:
-    first = ask()
+def test_python_and_the_command_line_share_what_is_known(
+    audit: AuditRunner, tmp_path: Path
+) -> None:
+    first = audit()
     terms: dict[str, Any] = {"tau": 5, "epsilon": PRICE, "decider": "inv_count"}
     for private, ledger in (
-        (ask.private, str(ask.path)),
-        (frame(PRIVATE), ask.path),
+        (audit.private, str(audit.path)),
+        (frame(PRIVATE), audit.path),
         (frame(PRIVATE), None),
     ):
-        report = pqd.audit(private, ask.synthetic, SQL, ledger=ledger, **terms)
+        report = pqd.audit(private, audit.synthetic, SQL, ledger=ledger, **terms)
         (verdict,) = report.verdicts
         assert verdict.replayed
         assert [(verdict.outcome, verdict.p_value, verdict.margin)] == drawn(first)
@@ -358,34 +364,36 @@ def test_python_and_the_command_line_share_what_is_known(ask: Asking, tmp_path: 
     # Another ledger knows nothing of it; a custodian keeps one.
     other = tmp_path / "other.sqlite"
     assert (
-        not pqd.audit(ask.private, ask.synthetic, SQL, ledger=other, **terms).verdicts[0].replayed
+        not pqd.audit(audit.private, audit.synthetic, SQL, ledger=other, **terms)
+        .verdicts[0]
+        .replayed
     )
-    assert ask.spent == PRICE
+    assert audit.spent == PRICE
 
 
 def test_the_ledger_lies_beside_the_table_by_default(
-    ask: Asking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    audit: AuditRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PQD_LEDGER")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    ask()
+    audit()
     assert (tmp_path / FILE_NAME).exists()
     assert not any(elsewhere.iterdir())
     link = elsewhere / "link.csv"
-    link.symlink_to(ask.private)
-    assert replayed(ask(private=str(link))) == [True]
-    pqd.audit(frame(PRIVATE), ask.synthetic, SQL, tau=5, epsilon=1)
+    link.symlink_to(audit.private)
+    assert replayed(audit(private=str(link))) == [True]
+    pqd.audit(frame(PRIVATE), audit.synthetic, SQL, tau=5, epsilon=1)
     assert sorted(path.name for path in elsewhere.iterdir()) == ["link.csv", FILE_NAME]
 
 
-def test_fresh_in_python(ask: Asking) -> None:
-    terms: dict[str, Any] = {"tau": 5, "epsilon": PRICE, "ledger": ask.path}
+def test_fresh_in_python(audit: AuditRunner) -> None:
+    terms: dict[str, Any] = {"tau": 5, "epsilon": PRICE, "ledger": audit.path}
     for fresh, known in ((False, False), (False, True), (True, False), (False, True)):
-        report = pqd.audit(ask.private, ask.synthetic, SQL, fresh=fresh, **terms)
+        report = pqd.audit(audit.private, audit.synthetic, SQL, fresh=fresh, **terms)
         assert [verdict.replayed for verdict in report.verdicts] == [known]
-    assert ask.spent == 2 * PRICE
+    assert audit.spent == 2 * PRICE
 
 
 # What must not cost ------------------------------------------------------------------------------
@@ -411,59 +419,59 @@ WRONG: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_an_error_of_use_makes_no_ledger_and_no_charge(ask: Asking, what: str) -> None:
+def test_an_error_of_use_makes_no_ledger_and_no_charge(audit: AuditRunner, what: str) -> None:
     texts, options = WRONG[what]
-    code, out, err = ask.run(*ask.arguments(*texts, **options))
+    code, out, err = audit.run(*audit.arguments(*texts, **options))
     assert (code, out) == (2, ""), err
-    assert not ask.path.exists()
-    ask()
-    before = ask.path.read_bytes()
-    assert ask.run(*ask.arguments(*texts, **options))[0] == 2
-    assert ask.path.read_bytes() == before
+    assert not audit.path.exists()
+    audit()
+    before = audit.path.read_bytes()
+    assert audit.run(*audit.arguments(*texts, **options))[0] == 2
+    assert audit.path.read_bytes() == before
 
 
-def test_a_missing_private_column_makes_no_charge(ask: Asking, tmp_path: Path) -> None:
+def test_a_missing_private_column_makes_no_charge(audit: AuditRunner, tmp_path: Path) -> None:
     narrow = written(tmp_path / "narrow.csv", [row[:2] for row in PRIVATE], NAMES[:2])
-    code, out, err = ask.run(*ask.arguments(private=narrow))
+    code, out, err = audit.run(*audit.arguments(private=narrow))
     assert (code, out) == (2, "")
     assert '"pay" is in the synthetic table but not in the private one' in err
-    assert not ask.path.exists()
+    assert not audit.path.exists()
 
 
-def test_over_budget_is_refused_as_a_whole(ask: Asking) -> None:
-    with closing(Ledger(ask.path)) as ledger:
+def test_over_budget_is_refused_as_a_whole(audit: AuditRunner) -> None:
+    with closing(Ledger(audit.path)) as ledger:
         ledger.set_limit(Budget(2 * PRICE))
     texts = [SQL.replace("30", str(age)) for age in (30, 31, 32)]
-    code, out, err = ask.run(*ask.arguments(*texts))
+    code, out, err = audit.run(*audit.arguments(*texts))
     assert (code, out) == (4, "")
     assert "Nothing was spent." in err
-    assert [ask.spent, ask.entries] == [0, 1]
-    assert replayed(ask(*texts[:2])) == [False, False]
-    assert ask.spent == 2 * PRICE
+    assert [audit.spent, audit.entries] == [0, 1]
+    assert replayed(audit(*texts[:2])) == [False, False]
+    assert audit.spent == 2 * PRICE
 
 
-def test_a_table_that_cannot_be_read_makes_no_charge(ask: Asking, tmp_path: Path) -> None:
+def test_a_table_that_cannot_be_read_makes_no_charge(audit: AuditRunner, tmp_path: Path) -> None:
     broken = tmp_path / "broken.parquet"
     frame(PRIVATE).to_parquet(broken)
     whole = broken.read_bytes()
-    ask()
-    before = ask.path.read_bytes()
+    audit()
+    before = audit.path.read_bytes()
     # The footer stands, the rows do not.
     broken.write_bytes(bytes(4) + b"\xff" * 400 + whole[404:])
-    code, out, err = ask.run(*ask.arguments(private=str(broken)))
+    code, out, err = audit.run(*audit.arguments(private=str(broken)))
     assert (code, out) == (3, "")
     assert "could not be read to its end" in err
-    assert ask.path.read_bytes() == before
+    assert audit.path.read_bytes() == before
 
 
-def test_planning_makes_no_ledger(ask: Asking) -> None:
-    code, _, err = ask.run("plan", ask.synthetic, "-q", SQL, "--tau", "5", "--epsilon", "1/3")
+def test_planning_makes_no_ledger(audit: AuditRunner) -> None:
+    code, _, err = audit.run("plan", audit.synthetic, "-q", SQL, "--tau", "5", "--epsilon", "1/3")
     assert (code, err) == (0, "")
-    assert not ask.path.exists()
-    code, _, err = ask.run("ledger", "show", str(ask.path))
+    assert not audit.path.exists()
+    code, _, err = audit.run("ledger", "show", str(audit.path))
     assert code == 2
     assert "nothing was charged there yet" in err
-    assert not ask.path.exists()
+    assert not audit.path.exists()
 
 
 def test_a_table_that_changes_while_it_is_recognised_is_refused(
@@ -483,12 +491,12 @@ def test_a_table_that_changes_while_it_is_recognised_is_refused(
 
     monkeypatch.setattr(DuckDBEngine, "content", swapped)
     ledger = tmp_path / "own.sqlite"
-    asked = ("SELECT COUNT(*) FROM D WHERE age > 3",)
+    queries = ("SELECT COUNT(*) FROM D WHERE age > 3",)
     with pytest.raises(RunError, match="changed while it was read"):
-        pqd.audit(private, copy, asked, tau=5, epsilon=1, ledger=ledger)
+        pqd.audit(private, copy, queries, tau=5, epsilon=1, ledger=ledger)
     assert not Ledger(ledger).accounts, "nothing was spent"
     monkeypatch.setattr(DuckDBEngine, "content", before)
-    report = pqd.audit(private, copy, asked, tau=5, epsilon=1, ledger=ledger)
+    report = pqd.audit(private, copy, queries, tau=5, epsilon=1, ledger=ledger)
     assert report.verdicts[0].outcome == "no"
     assert report.spent == 1
 
@@ -519,13 +527,13 @@ def test_a_table_that_changes_after_the_charge_is_refused(
 def test_one_account_protects_rows_or_persons_not_both(tmp_path: Path) -> None:
     table = pd.DataFrame({"id": [n // 3 for n in range(300)], "age": [n % 60 for n in range(300)]})
     private, ledger = like(table), tmp_path / "own.sqlite"
-    asked: dict[str, Any] = {"tau": 5, "epsilon": 1, "ledger": ledger}
+    options: dict[str, Any] = {"tau": 5, "epsilon": 1, "ledger": ledger}
     sql = "SELECT COUNT(*) FROM D WHERE age > 3"
-    pqd.audit(private, table, sql, **asked)
+    pqd.audit(private, table, sql, **options)
     with pytest.raises(BudgetError, match='protects per row, and this run would protect per "id"'):
-        pqd.audit(private, table, sql, unit="id", **asked)
+        pqd.audit(private, table, sql, unit="id", **options)
     assert Ledger(ledger).accounts[0].epsilon == 1
-    other = asked | {"ledger": tmp_path / "other.sqlite"}
+    other = options | {"ledger": tmp_path / "other.sqlite"}
     pqd.audit(private, table, sql, unit="id", **other)
     pqd.audit(private, table, "SELECT AVG(age) FROM D", unit="ID", max_rows=2, **other)
     with pytest.raises(BudgetError, match='protects per "ID", and this run would protect per row'):
@@ -540,8 +548,8 @@ def test_cells_that_read_otherwise_in_every_process_do_not_count(tmp_path: Path)
         cells = [{"a", "b", "c"}, Odd(), [Odd()], object(), [1, "x"]]
         return pd.DataFrame({"age": range(5), "odd": pd.Series(cells, dtype=object)})
 
-    asked: dict[str, Any] = {"tau": 5, "epsilon": 1, "ledger": tmp_path / "own.sqlite"}
-    first = pqd.audit(frame(), like(frame()), "SELECT COUNT(*) FROM D", **asked)
-    second = pqd.audit(frame(), like(frame()), "SELECT COUNT(*) FROM D", **asked)
+    options: dict[str, Any] = {"tau": 5, "epsilon": 1, "ledger": tmp_path / "own.sqlite"}
+    first = pqd.audit(frame(), like(frame()), "SELECT COUNT(*) FROM D", **options)
+    second = pqd.audit(frame(), like(frame()), "SELECT COUNT(*) FROM D", **options)
     assert first.spent == 1
     assert second.spent == 0

@@ -77,9 +77,9 @@ def terms(tau: object = 40) -> Parameters:
 
 def made(mode: str, private: pd.DataFrame = SECRET, tau: object = 40) -> VerdictPlan:
     opened = open_table(COPY, "synthetic"), open_table(private, "private")
-    waiting = terms(tau).criteria
-    asked = [QueryRequest(query, waiting) for query in as_queries(QUERIES)]
-    bound = bind(SyntheticTables([opened[0]], opened[1]), asked, waiting.columns)
+    criteria = terms(tau).criteria
+    requests = [QueryRequest(query, criteria) for query in as_queries(QUERIES)]
+    bound = bind(SyntheticTables([opened[0]], opened[1]), requests, criteria.columns)
     (plan,) = select_sharing([bound], SharedBudget(EPSILON, mode))
     return plan
 
@@ -158,7 +158,7 @@ def batches(part: VerdictPlan) -> list[BatchMeasurement]:
 
 @pytest.mark.parametrize("mode", ["workload", "identity", "numerical"])
 def test_verdicts_are_a_function_of_the_release(mode: str) -> None:
-    """Two private tables, one release: the questions of either read the same from it."""
+    """Two private tables, one release: the queries of either read the same from it."""
     part = made(mode)
     drawn = measure([part.measurements], None, SimulatedNoise(4))
     stored = {batch.cache_key: decode(encode(drawn[batch])) for batch in batches(part)}
@@ -170,11 +170,11 @@ def test_verdicts_are_a_function_of_the_release(mode: str) -> None:
 
 def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path) -> None:
     path = tmp_path / "own.sqlite"
-    asked = as_queries(QUERIES)
+    queries = as_queries(QUERIES)
     first = run_audit(
         SECRET,
         COPY,
-        asked,
+        queries,
         terms(),
         SimulatedNoise(8),
         accountant=Accountant(path),
@@ -189,7 +189,7 @@ def test_verdicts_read_from_the_ledger_are_those_that_were_drawn(tmp_path: Path)
     assert verdicts(part, answers(part, stored)) == found
     # Noise is not asked again.
     again = run_audit(
-        SECRET, COPY, asked, terms(), Recording(), accountant=Accountant(path), sharing="identity"
+        SECRET, COPY, queries, terms(), Recording(), accountant=Accountant(path), sharing="identity"
     )
     assert [(v.outcome == "yes", v.p_value) for v in again.verdicts] == found
     assert again.spent == 0

@@ -91,7 +91,7 @@ def after(
     monkeypatch.setattr(owner, name, staticmethod(broken) if static else broken)
 
 
-def asking(path: Path, noise: Any, private: object) -> None:
+def auditing(path: Path, noise: Any, private: object) -> None:
     terms = Parameters.parse(tau=5, epsilon=1, alpha=0.05, columns=COLUMNS)
     queries = as_queries([COUNT, SUM, MEDIAN])
     run_audit(private, COPY, queries, terms, noise, accountant=Accountant(path))
@@ -118,7 +118,7 @@ BATCHED: dict[str, tuple[Any, str] | None] = {
     "draw": None,
     "record": (Ledger, "record"),
 }
-CASES = [(asking, name) for name in STAGES] + [(releasing, name) for name in BATCHED]
+CASES = [(auditing, name) for name in STAGES] + [(releasing, name) for name in BATCHED]
 FAILURES = [InjectedError, ParameterError, KeyboardInterrupt, TimedOutError]
 
 
@@ -175,7 +175,7 @@ def failed(
     """Return the error of a run that fails at a stage."""
     path = tmp_path / "private.parquet"
     PRIVATE.to_parquet(path)
-    place = (STAGES if how is asking else BATCHED)[stage]
+    place = (STAGES if how is auditing else BATCHED)[stage]
     if place:
         after(monkeypatch, *place, failure)
     noise = Breaking(None if place else failure)
@@ -227,7 +227,7 @@ def test_no_traceback_shows_a_count_while_tables_are_held_against_each_other(
     monkeypatch.setattr(engine.DuckDBEngine, "content", broken)
     path = tmp_path / "private.parquet"
     PRIVATE.to_parquet(path)
-    error = interrupted(asking, tmp_path / "ledger.sqlite", Breaking(None), path)
+    error = interrupted(auditing, tmp_path / "ledger.sqlite", Breaking(None), path)
     assert type(error) is (RunError if failure is InjectedError else failure)
     assert list(chained(error)) == [error]
     assert leaked(rendered(error)) == []
@@ -239,7 +239,7 @@ def test_rich_shows_no_count_either(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("shown", [rendered, enriched])
-@pytest.mark.parametrize(("how", "stage"), [(releasing, "draw"), (asking, "count")])
+@pytest.mark.parametrize(("how", "stage"), [(releasing, "draw"), (auditing, "count")])
 def test_the_check_sees_what_is_not_sealed(
     how: Callable[..., None],
     stage: str,

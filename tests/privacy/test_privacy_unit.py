@@ -80,22 +80,22 @@ def terms() -> Parameters:
 
 def planned(
     tables: SyntheticTables,
-    asked: Sequence[QueryRequest],
+    requests: Sequence[QueryRequest],
     stated: Parameters,
     unit: PrivacyUnit | None,
 ) -> VerdictPlan:
-    plan = select_deciders(bind(tables, asked, stated.columns, unit))
+    plan = select_deciders(bind(tables, requests, stated.columns, unit))
     plan.bound.check()
     return plan
 
 
 @cache
-def questions(sqls: tuple[str, ...], most: int) -> tuple[tuple[PlannedVerdict, ...], Any]:
-    """The questions of the product itself, with what they were resolved against."""
-    asked = [QueryRequest(query, terms()) for query in as_queries(sqls)]
+def planned_verdicts(sqls: tuple[str, ...], most: int) -> tuple[tuple[PlannedVerdict, ...], Any]:
+    """Verdicts that the product plans, with the schema that their queries are bound to."""
+    requests = [QueryRequest(query, terms()) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", most)
     tables = open_table(SYNTHETIC, "private"), open_table(SYNTHETIC, "synthetic")
-    bound = bind(SyntheticTables(tables[1:], tables[0]), asked, terms().columns, unit)
+    bound = bind(SyntheticTables(tables[1:], tables[0]), requests, terms().columns, unit)
     plan = select_deciders(bound)
     plan.bound.check()
     return plan.verdicts, plan.bound.schema
@@ -110,11 +110,11 @@ def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
 def histograms(
     private: object, most: int, sqls: Sequence[str] = (*ONCE, *BY_ROWS), key: bytes = KEY
 ) -> list[Histogram]:
-    asked, schema = questions(tuple(sqls), most)
+    verdicts, schema = planned_verdicts(tuple(sqls), most)
     engine = DuckDBEngine(open_table(SYNTHETIC, "synthetic"), open_table(private, "private"))
     table = engine.described(open_table(private, "private"))
     unit = PrivacyUnit("pid", most)
-    workload = ScanPlan(tuple(verdict.statistic for verdict in asked), unit, key)
+    workload = ScanPlan(tuple(verdict.statistic for verdict in verdicts), unit, key)
     return list(engine.histograms(table, schema, workload))
 
 
@@ -145,16 +145,16 @@ def check_neighbours(
 ) -> None:
     """Without any one person, every histogram moves by at most what that person is charged."""
     sqls = [*ONCE, *BY_ROWS]
-    asked, _ = questions(tuple(sqls), most)
+    verdicts, _ = planned_verdicts(tuple(sqls), most)
     whole = histograms(made(rows), most)
     for person in dict.fromkeys(row[0] for row in rows):
         rest = histograms(made([row for row in rows if row[0] != person]), most)
-        for sql, question, here, there in zip(sqls, asked, whole, rest, strict=True):
+        for sql, verdict, here, there in zip(sqls, verdicts, whole, rest, strict=True):
             allowed = 1 if sql in ONCE else most
             assert moved(sql, here, there) <= allowed, (sql, person)
-            if not question.settled:
+            if not verdict.settled:
                 # What is charged is that many times epsilon, exactly.
-                assert question.measurement.cost == allowed * Fraction(1, 2), sql
+                assert verdict.measurement.cost == allowed * Fraction(1, 2), sql
             assert here.mass >= there.mass, (sql, person)
 
 
@@ -367,9 +367,9 @@ def kept(
     stated = Parameters.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
     synthetic = pd.DataFrame({"pid": ["p"], "row": [1.0], "job": ["a"]})
     unit = PrivacyUnit("PID", most)
-    asked = [QueryRequest(query, stated) for query in as_queries([*KEPT[:1], *beside])]
+    requests = [QueryRequest(query, stated) for query in as_queries([*KEPT[:1], *beside])]
     tables = open_table(private, "private"), open_table(synthetic, "synthetic")
-    plan = planned(SyntheticTables(tables[1:], tables[0]), asked, stated, unit)
+    plan = planned(SyntheticTables(tables[1:], tables[0]), requests, stated, unit)
     statistics = tuple(verdict.statistic for verdict in plan.verdicts)
     bound = plan.bound
     scan = ScanPlan(statistics, unit, key)
@@ -432,10 +432,10 @@ def test_values_of_kept_rows_are_what_is_counted() -> None:
     facts = {**FACTS, "row": {"bounds": (0, 999)}}
     stated = Parameters.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
     sqls = [KEPT[0], "SELECT AVG(age) FROM D WHERE job <> 'b'", BY_ROWS[3]]
-    asked = [QueryRequest(query, stated) for query in as_queries(sqls)]
+    requests = [QueryRequest(query, stated) for query in as_queries(sqls)]
     unit = PrivacyUnit("pid", 3)
     tables = open_table(frame, "private"), open_table(synthetic, "synthetic")
-    plan = planned(SyntheticTables(tables[1:], tables[0]), asked, stated, unit)
+    plan = planned(SyntheticTables(tables[1:], tables[0]), requests, stated, unit)
     statistics = tuple(verdict.statistic for verdict in plan.verdicts)
     bound = plan.bound
     scan = ScanPlan(statistics, unit, KEY)
@@ -492,11 +492,11 @@ def test_disjoint_counts_of_one_person_really_overlap() -> None:
     sqls = [f"SELECT COUNT(*) FROM D WHERE age = {age}" for age in (1, 2, 3)]
     assert [h.mass for h in histograms(frame_of(rows), 1, sqls)] == [1, 1, 1]
     assert [h.mass for h in histograms(frame_of([]), 1, sqls)] == [0, 0, 0]
-    asked, _ = questions(tuple(sqls), 1)
-    assert {question.measurement.region for question in asked} == {None}
+    verdicts, _ = planned_verdicts(tuple(sqls), 1)
+    assert {verdict.measurement.region for verdict in verdicts} == {None}
 
 
-# Questions that differ must not be taken for one another
+# Queries that differ must not be taken for one another
 
 
 def key_of(
@@ -572,7 +572,7 @@ DIFFERENT: list[list[dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("number", range(len(DIFFERENT)))
-def test_different_questions_have_different_keys(number: int) -> None:
+def test_different_queries_have_different_keys(number: int) -> None:
     keys = {key_of(**asked): asked for asked in DIFFERENT[number]}
     assert len(keys) == len(DIFFERENT[number])
 
@@ -595,12 +595,12 @@ SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("number", range(len(SAME)))
-def test_one_question_has_one_key(number: int) -> None:
+def test_one_query_has_one_key(number: int) -> None:
     first, second = SAME[number]
     assert key_of(**first) == key_of(**second)
 
 
-def test_another_kind_of_the_same_column_is_another_question() -> None:
+def test_another_kind_of_the_same_column_is_another_query() -> None:
     text = SYNTHETIC.assign(age=["1", "2", "3", "x"])
     sql = "SELECT COUNT(DISTINCT age) FROM D"
     no_facts: dict[str, Any] = {"columns": {}}

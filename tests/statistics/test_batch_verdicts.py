@@ -59,8 +59,8 @@ def made(queries: list[str], mode: str) -> VerdictPlan:
     opened = open_table(table(1), "synthetic"), open_table(table(2), "private")
     columns = {"debt": {"bounds": (-5, 9)}}
     terms = Criteria.of(tau=30, alpha=0.05, columns=columns)
-    asked = [QueryRequest(query, terms) for query in as_queries(queries)]
-    bound = bind(SyntheticTables([opened[0]], opened[1]), asked, terms.columns)
+    requests = [QueryRequest(query, terms) for query in as_queries(queries)]
+    bound = bind(SyntheticTables([opened[0]], opened[1]), requests, terms.columns)
     (plan,) = select_sharing([bound], SharedBudget(Fraction(4, 5), mode))
     return plan
 

@@ -151,14 +151,14 @@ REPORTS = (
 
 def quoting(text: str) -> ReleaseReport:
     """Return a release that says ``text`` wherever users and tables can say something."""
-    asked = replace(
+    query = replace(
         count(0), id=text, sql=text, where=text, attribute=text, aggregate="SUM", batch=text
     )
     member = replace(total(0), id=text, sql=text, batch=text, block=text, group=text)
     shared = CompositionGroup((text, "b"), Fraction(1, 4), (text,))
     return replace(
         RELEASE,
-        queries=(asked, member),
+        queries=(query, member),
         batches=(
             replace(
                 batch("COUNT", 2, Fraction(1)),

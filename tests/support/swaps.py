@@ -52,8 +52,8 @@ def audit(synthetic: object, queries: Any, *, options: Any = None, **parameters:
         given["mechanism"] = given.pop("decider")
 
     def audited(private: Any, noise: Any, progress: Progress) -> Any:
-        asked, stated = as_queries(queries), Parameters.parse(**given)
-        return run_audit(private, synthetic, asked, stated, noise, progress, **(options or {}))
+        workload, stated = as_queries(queries), Parameters.parse(**given)
+        return run_audit(private, synthetic, workload, stated, noise, progress, **(options or {}))
 
     return audited
 
@@ -71,9 +71,9 @@ def compare(
     given: dict[str, Any] = {"tau": "20%", "epsilon": "0.5", "alpha": "0.05"} | parameters
 
     def compared(private: Any, noise: Any, progress: Progress) -> Any:
-        asked, stated = as_queries(queries), Parameters.parse(mechanism=estimator, **given)
+        workload, stated = as_queries(queries), Parameters.parse(mechanism=estimator, **given)
         rules = ComparisonParameters.parse(stated, {"q1": 2}, {"q2": "1.5"}, references)
-        return run_compare(private, candidates, asked, rules, noise, progress, **(options or {}))
+        return run_compare(private, candidates, workload, rules, noise, progress, **(options or {}))
 
     return compared
 
@@ -85,8 +85,8 @@ def release(
     given: dict[str, Any] = {"tau": 1, "epsilon": "0.5", "alpha": 0.05} | parameters
 
     def released(private: Any, noise: Any, progress: Progress) -> Any:
-        asked, stated = as_queries(queries), Parameters.parse(mechanism=mechanism, **given)
-        return run_release(private, WORKERS, asked, stated, noise, progress, **(options or {}))
+        workload, stated = as_queries(queries), Parameters.parse(mechanism=mechanism, **given)
+        return run_release(private, WORKERS, workload, stated, noise, progress, **(options or {}))
 
     return released
 

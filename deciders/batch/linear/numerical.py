@@ -63,11 +63,13 @@ class Numerical(DistributionMechanism):
         budget = PrivacyBudget.of(epsilon, delta)
         size, counts = self._counted(rows, budget, noise)
         thresholds = doubling(self.base, self.queries.peak)
-        family = ThresholdQueries(self.queries, thresholds)
+        linear_queries = ThresholdQueries(self.queries, thresholds)
         for_alpha = budget.epsilon * self.alpha_share
         left = budget.epsilon * (1 - self.size_share) - for_alpha
-        weights = self.weights.fit(family, counts, size, PrivacyBudget(left, budget.delta), noise)
-        alpha = noisy_error(family, counts, weights, for_alpha, noise)
+        weights = self.weights.fit(
+            linear_queries, counts, size, PrivacyBudget(left, budget.delta), noise
+        )
+        alpha = noisy_error(linear_queries, counts, weights, for_alpha, noise)
         above, capped = self.queries.tails(weights, thresholds)
         places = first_few(above, alpha)
         answers = capped[np.arange(places.size), places]

@@ -35,7 +35,7 @@ class LinearQueries(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdQueries:
-    """Families C and, with ``linear``, C and L of Algorithms 1 and 2.
+    """Query sets C and, with ``linear``, C and L of Algorithms 1 and 2.
 
     ``c_{w,tau} = 1[w > tau]`` for all thresholds but the last, ``l_{w,tau} = min(w / tau, 1)`` for
     all but the first, which is 0.

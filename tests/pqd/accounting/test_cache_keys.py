@@ -1,6 +1,6 @@
 """The keys of answers: golden for every kind of measurement, apart for what differs, else one.
 
-A golden key that changes makes every stored answer of its kind a question that is paid for anew.
+A golden key that changes makes every stored answer of its kind a query that is paid for anew.
 If that is meant, write them with ``python tests/pqd/accounting/test_cache_keys.py``.
 """
 
@@ -217,11 +217,11 @@ def test_all_that_can_be_asked_is_listed() -> None:
     assert {kind.__name__ for kind in ESTIMATORS[:-1]} == set(conformers[1].split(", "))
 
 
-QUESTION = sql("COUNT")
+QUERY = sql("COUNT")
 LIKE_IT: dict[str, dict[str, Any]] = {
-    "small letters": {"queries": [QUESTION.lower().replace("'F'", "'f'")]},
+    "small letters": {"queries": [QUERY.lower().replace("'F'", "'f'")]},
     "another order": {"queries": [sql("COUNT", "sex = 'f' AND pay > 2")]},
-    "a comment": {"queries": [f"{QUESTION} -- again"]},
+    "a comment": {"queries": [f"{QUERY} -- again"]},
     "a comment within": {"queries": [sql("COUNT", "pay > 2 /* a lot */ AND /* she */ sex = 'f'")]},
     "an amount in other words": {"tau": "5.0", "epsilon": "2/6"},
     "bounds that it does not use": {"columns": {}},
@@ -258,14 +258,14 @@ SUMMED: dict[str, dict[str, Any]] = {
 
 
 def key_of(
-    plans: Callable[..., Any] = verdicts, queries: Sequence[str] = (QUESTION,), **how: Any
+    plans: Callable[..., Any] = verdicts, queries: Sequence[str] = (QUERY,), **how: Any
 ) -> str:
     (planned,) = plans(*queries, **how)
     return str(planned.measurement.cache_key)
 
 
 @pytest.mark.parametrize("how", LIKE_IT)
-def test_the_same_question_has_one_key(how: str) -> None:
+def test_the_same_query_has_one_key(how: str) -> None:
     assert key_of(**LIKE_IT[how]) == key_of()
 
 
@@ -287,7 +287,7 @@ def test_a_comment_is_not_asked(text: str) -> None:
 
 
 @pytest.mark.parametrize("make", [verdicts, comparisons])
-def test_another_question_has_another_key(make: Any) -> None:
+def test_another_query_has_another_key(make: Any) -> None:
     found = [key_of(make)]
     named = make is comparisons
     for how, terms in APART.items():
@@ -322,7 +322,7 @@ def test_who_may_be_counted_twice_is_in_the_key() -> None:
 
 
 def test_a_marginal_is_no_release() -> None:
-    (marginal,) = select_marginals(bound(QUESTION)).marginals
+    (marginal,) = select_marginals(bound(QUERY)).marginals
     assert marginal.cache_key != key_of(comparisons)
 
 

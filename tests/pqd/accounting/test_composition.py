@@ -1,6 +1,6 @@
 """Composition: never below the true worst case, by brute force and by closed forms; never dear.
 
-The truth for pure questions: one row pays every question whose predicate it satisfies, so a run
+The truth for pure queries: one row pays every query whose predicate it satisfies, so a run
 costs the largest such sum over all rows that can be.  The truth for (epsilon, delta): the hockey
 stick divergence of the composed randomized responses, which dominate every pure mechanism
 (Kairouz, Oh and Viswanath 2015, Theorem 3.4), computed with 60 digits.
@@ -152,7 +152,7 @@ def test_no_two_conditions_are_charged_below_their_worst_row() -> None:
 
 
 def test_the_columns_of_a_group_tell_every_two_of_it_apart() -> None:
-    """Also where a question that did not fit was tried before."""
+    """Also where a query that did not fit was tried before."""
     grid = [f"age = {a} AND name = '{n}'" for a in range(7) for n in "abcdefg"]
     atoms = [*grid[:34], "age = 1", "name = 'a' OR flag", *grid[34:], "age IS NULL", "age > 8"]
     groups = composition_groups(costs_of([(sql, Fraction(1)) for sql in atoms]))
@@ -333,7 +333,7 @@ def test_groups_depend_on_no_order_and_no_name(
     assert {frozenset(group.names) for group in again} == names
 
 
-def test_a_question_of_two_blocks_is_of_either() -> None:
+def test_a_query_of_two_blocks_is_of_either() -> None:
     shared = BY_AGE[0].with_blocks_of(replace(BY_BOTH[0], name=BY_AGE[0].name))
     assert shared.blocks == {"x", "z"}
     assert len(composition_groups([shared, *BY_BOTH[1:], *BY_AGE[1:]])) == 2
@@ -483,7 +483,7 @@ def test_a_tiny_delta_is_kept_too(number: int) -> None:
     assert divergence(losses, as_mpf(optimal(every, delta))) <= as_mpf(delta)
 
 
-def test_more_delta_never_costs_more_epsilon_and_more_questions_never_less() -> None:
+def test_more_delta_never_costs_more_epsilon_and_more_queries_never_less() -> None:
     ten = [Fraction(1, 4)] * 10
     by_delta = [optimal(ten, Fraction(1, 10**n)) for n in range(1, 12)]
     assert by_delta == sorted(by_delta)

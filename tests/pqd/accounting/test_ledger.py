@@ -71,7 +71,7 @@ def pay(
     table: str = TABLE,
     budget: Budget = NO_LIMIT,
 ) -> Reservation:
-    """Pay for questions that nobody has asked before."""
+    """Pay for queries that nobody has asked before."""
     paid = ledger.reserve(table, "label", asked(*names), costing(epsilon), budget=budget)
     assert paid is not None
     return paid[0]
@@ -480,8 +480,8 @@ class Walk(RuleBasedStateMachine):
         model = self.tables.get(table, Model())
         bounds = [x for x in (self.limit, model.limit, budget) if x is not None]
         over = bool(bounds) and sum(model.spent, epsilon) > min(bounds)
-        questions = asked(*sorted(names))
-        reserve = partial(self.ledger.reserve, table, "label", questions, costing(epsilon))
+        measurements = asked(*sorted(names))
+        reserve = partial(self.ledger.reserve, table, "label", measurements, costing(epsilon))
         paid: tuple[Reservation, Charge] | None = None
         try:
             paid = reserve(budget=Budget(budget), fresh=fresh)
@@ -780,12 +780,12 @@ class Watched:
         return logit > 0
 
 
-def audited(accountant: Accountant, act: Callable[[], object], questions: int = 1) -> AuditReport:
-    queries = [f"SELECT COUNT(*) FROM D WHERE age > {number}" for number in range(questions)]
+def audited(accountant: Accountant, act: Callable[[], object], queries: int = 1) -> AuditReport:
+    workload = [f"SELECT COUNT(*) FROM D WHERE age > {number}" for number in range(queries)]
     terms = Parameters.parse(tau=5, epsilon="1/3", alpha="0.05", mechanism="auto", columns=None)
     noise = Watched(act)
     return run_audit(
-        like(COUNTED), COUNTED, as_queries(queries), terms, noise, accountant=accountant
+        like(COUNTED), COUNTED, as_queries(workload), terms, noise, accountant=accountant
     )
 
 
@@ -807,7 +807,7 @@ def test_the_charge_is_on_the_disk_before_the_first_draw(path: Path) -> None:
         with closing(Ledger(path)) as other:
             seen.extend(other.accounts)
 
-    report = audited(Accountant(path), look, questions=3)
+    report = audited(Accountant(path), look, queries=3)
     (account,) = seen
     assert account.epsilon == 1
     assert account.answers == {}
@@ -844,13 +844,13 @@ def test_a_ledger_locked_at_the_reservation(path: Path, hold: str) -> None:
 def test_a_ledger_locked_at_the_record(path: Path, hold: str) -> None:
     Ledger(path).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        report = audited(Accountant(path), lambda: other.execute(hold), questions=2)
+        report = audited(Accountant(path), lambda: other.execute(hold), queries=2)
         other.execute("ROLLBACK")
     assert [verdict.outcome for verdict in report.verdicts] == ["yes", "yes"]
     assert UNRECORDED_VERDICTS in report.notes
     assert report.spent == Fraction(2, 3)
     # Paid and not answered: asked again, it costs again.
-    again = audited(Accountant(path), lambda: None, questions=2)
+    again = audited(Accountant(path), lambda: None, queries=2)
     assert UNRECORDED_VERDICTS not in again.notes
     assert not any(verdict.replayed for verdict in again.verdicts)
     assert again.cost.total == Fraction(4, 3)
@@ -863,7 +863,7 @@ def test_a_full_disk_at_the_record(path: Path) -> None:
         accountant.ledger._chain._execute("PRAGMA max_page_count = 1")
 
     # As many as fill more than one page.
-    report = audited(accountant, fill, questions=48)
+    report = audited(accountant, fill, queries=48)
     assert len(report.verdicts) == 48
     assert {verdict.outcome for verdict in report.verdicts} == {"yes"}
     assert UNRECORDED_VERDICTS in report.notes
@@ -908,7 +908,7 @@ main()
 
 @pytest.fixture
 def limited(tmp_path: Path, path: Path, process: Callable[..., Ran]) -> Callable[[bool], Ran]:
-    """Run an audit of 48 questions on a disk that is full from the start, or after the charge."""
+    """Run an audit of 48 queries on a disk that is full from the start, or after the charge."""
     pytest.importorskip("resource")
     Ledger(path).close()
     rows = [(str(number),) for number in range(50)]
@@ -953,9 +953,9 @@ def test_a_run_reads_the_chain_once_and_once_under_each_lock(
         return entries(self)
 
     monkeypatch.setattr(HashChain, "entries", counted)
-    audited(Accountant(path), lambda: None, questions=3)
+    audited(Accountant(path), lambda: None, queries=3)
     # Opened; what others have added since, before a price is named; then charged, then recorded.
     assert reads == [False, False, True, True]
     reads.clear()
-    audited(Accountant(path), lambda: None, questions=3)
+    audited(Accountant(path), lambda: None, queries=3)
     assert reads == [False, False], "what is replayed takes no lock"

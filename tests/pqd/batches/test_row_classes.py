@@ -180,8 +180,8 @@ def test_combinations_come_in_the_order_of_the_values(column: str, data: st.Data
     found = joint_truths(conditions)
     assert found is not None
     shown = ", ".join(f"({atom.sql}) IS TRUE" for atom in conditions)
-    asked = f"SELECT {shown} FROM grid_{column} ORDER BY {column} NULLS LAST"
-    rows = database().execute(asked).fetchall()
+    sql = f"SELECT {shown} FROM grid_{column} ORDER BY {column} NULLS LAST"
+    rows = database().execute(sql).fetchall()
     assert [tuple(map(bool, line)) for line in found] == list(dict.fromkeys(rows))
 
 

@@ -75,13 +75,13 @@ def made(
     epsilon: Fraction = EPSILON,
 ) -> list[VerdictPlan]:
     """Share ``epsilon`` among the queries, against each of the copies."""
-    besides = waiting(
+    workloads = bound_workloads(
         *queries, tau=tau, copies=copies, people=people, decider=decider, columns=columns
     )
-    return select_sharing(besides, SharedBudget(epsilon, mode))
+    return select_sharing(workloads, SharedBudget(epsilon, mode))
 
 
-def waiting(
+def bound_workloads(
     *queries: str | Own,
     tau: Any = 20,
     copies: int = 1,
@@ -91,12 +91,12 @@ def waiting(
 ) -> list[BoundWorkload]:
     """The same, before anything is shared."""
     taus = tau if isinstance(tau, list) else [tau] * len(queries)
-    asked = []
+    requests = []
     for place, (one, each) in enumerate(zip(queries, taus, strict=True)):
         own = one.epsilon if isinstance(one, Own) else None
         terms = Criteria.of(tau=each, alpha=0.05, mechanism=decider, columns=columns)
         terms = terms if own is None else terms.at(own)
-        asked.append(
+        requests.append(
             QueryRequest(Query(one.sql if isinstance(one, Own) else one, f"q{place}"), terms)
         )
     parts = []
@@ -104,7 +104,7 @@ def waiting(
         opened = open_table(copy, "synthetic"), open_table(SECRET, "private")
         tables = SyntheticTables([opened[0]], opened[1])
         facts = Criteria.of(tau=1, alpha=0.05, columns=columns).columns
-        parts.append(bind(tables, asked, facts, people))
+        parts.append(bind(tables, requests, facts, people))
     return parts
 
 
@@ -112,33 +112,33 @@ def waiting(
 GRID = [Fraction(quarters, 4) for quarters in (0, 2, 3, 5, 6, 8)]
 
 
-def expected_wrong(besides: Sequence[BoundWorkload], sharing: SharedBudget) -> float:
+def expected_wrong(workloads: Sequence[BoundWorkload], sharing: SharedBudget) -> float:
     """How many verdicts are wrong on average where each gap is as likely, exactly, in public."""
     found = 0.0
-    for before, after in zip(besides, select_sharing(besides, sharing), strict=True):
-        for one, question in zip(before.queries, questions([after]), strict=True):
-            chances = accepted(one, question)
+    for before, after in zip(workloads, select_sharing(workloads, sharing), strict=True):
+        for one, verdict in zip(before.queries, verdicts_of([after]), strict=True):
+            chances = accepted(one, verdict)
             wrong = [p if gap > 1 else 1 - p for gap, p in zip(GRID, chances, strict=True)]
             # Where an answer cannot be so far off, the other gaps of that side stand for it.
             found += float(np.nanmean(wrong[:3]) + np.nanmean(wrong[3:])) / 2
     return found
 
 
-def accepted(one: BoundQuery, question: PlannedVerdict) -> Sequence[float]:
+def accepted(one: BoundQuery, verdict: PlannedVerdict) -> Sequence[float]:
     """The chances of a yes, on the worse side, at each gap of the grid."""
-    interval, epsilon = question.interval, question.measurement.epsilon
-    if not isinstance(question.rule, BatchRule):
-        decider = question.choice.decider
+    interval, epsilon = verdict.interval, verdict.measurement.epsilon
+    if not isinstance(verdict.rule, BatchRule):
+        decider = verdict.choice.decider
         return operating_characteristic(decider, one.synthetic[0], interval, epsilon, GRID)
     found = []
     for gap in GRID:
         off = math.ceil(gap * interval.tau)
-        sides = [accept(question.rule.errors, side * off, interval.tau) for side in (1, -1)]
+        sides = [accept(verdict.rule.errors, side * off, interval.tau) for side in (1, -1)]
         found.append(min(sides) if gap < 1 else max(sides))
     return found
 
 
-def questions(parts: Sequence[VerdictPlan]) -> list[PlannedVerdict]:
+def verdicts_of(parts: Sequence[VerdictPlan]) -> list[PlannedVerdict]:
     for part in parts:
         part.bound.check()
     return [verdict for part in parts for verdict in part.verdicts]
@@ -211,8 +211,8 @@ def workload(name: str, mode: str) -> list[VerdictPlan]:
 @pytest.mark.parametrize(("name", "mode"), BOTH)
 def test_the_whole_costs_what_is_shared(name: str, mode: str) -> None:
     parts = workload(name, mode)
-    asked = questions(parts)
-    free = all(question.settled for question in asked)
+    verdicts = verdicts_of(parts)
+    free = all(verdict.settled for verdict in verdicts)
     assert free == (name == "nothing but settled")
     # One release may serve several copies; no less is spent in any other case.
     spent = total(parts)
@@ -225,12 +225,12 @@ def test_the_whole_costs_what_is_shared(name: str, mode: str) -> None:
 )
 def test_every_mechanism_costs_its_share(mode: str) -> None:
     parts = made(*NESTED[:2], MEANS[0], mode=mode)
-    assert [q.choice.taken.decider.id for q in questions(parts)] == [
+    assert [q.choice.taken.decider.id for q in verdicts_of(parts)] == [
         f"{mode}_batch",
         f"{mode}_batch",
         "inv_mean",
     ]
-    assert [q.measurement.cost for q in questions(parts)] == [EPSILON * Fraction(2, 3)] * 2 + [
+    assert [q.measurement.cost for q in verdicts_of(parts)] == [EPSILON * Fraction(2, 3)] * 2 + [
         EPSILON / 3
     ]
     assert total(parts) == EPSILON
@@ -241,19 +241,19 @@ def test_no_workload_costs_more_than_is_shared(seed: int) -> None:
     rng = np.random.default_rng(seed)
     pool = [*NESTED, *AGES, *MEANS, *SUMS, *(among(*pair) for pair in ((1, 2), (2, 3), (4, 5)))]
     pool += [f"SELECT AVG(debt) FROM D WHERE k = {k}" for k in range(4)]
-    asked = rng.choice(np.array(pool), rng.integers(2, 14)).tolist()
+    queries = rng.choice(np.array(pool), rng.integers(2, 14)).tolist()
     mode = (ALONE, ALONE, "identity")[seed % 3]
     people: dict[str, Any] = {"people": PrivacyUnit("id", 2)} if seed in {0, 4} else {}
-    parts = made(*asked, mode=mode, copies=1 + seed % 2, **people)
-    assert len(questions(parts)) == len(asked) * (1 + seed % 2)
+    parts = made(*queries, mode=mode, copies=1 + seed % 2, **people)
+    assert len(verdicts_of(parts)) == len(queries) * (1 + seed % 2)
     assert 0 < total(parts) <= EPSILON
 
 
 def test_disjoint_queries_alone_have_the_whole_each() -> None:
     parts = made(*AGES, mode=ALONE)
-    assert [q.measurement.epsilon for q in questions(parts)] == [EPSILON] * 4
+    assert [q.measurement.epsilon for q in verdicts_of(parts)] == [EPSILON] * 4
     mixed = made(*AGES, NESTED[0], mode=ALONE)
-    assert [q.measurement.epsilon for q in questions(mixed)] == [EPSILON / 2] * 5
+    assert [q.measurement.epsilon for q in verdicts_of(mixed)] == [EPSILON / 2] * 5
 
 
 BLOCKS = [f"SELECT COUNT(*) FROM D GROUP BY {keys}" for keys in ("k", "job", "k, job")]
@@ -263,19 +263,19 @@ BLOCKS = [f"SELECT COUNT(*) FROM D GROUP BY {keys}" for keys in ("k", "job", "k,
 def test_every_group_by_costs_one_share(epsilon: Fraction) -> None:
     """Whatever epsilon is, and in whatever order they come."""
     for order in permutations(BLOCKS):
-        found = questions(parts := made(*order, mode=ALONE, epsilon=epsilon))
+        found = verdicts_of(parts := made(*order, mode=ALONE, epsilon=epsilon))
         assert {q.measurement.epsilon for q in found} == {epsilon / 3}
         assert total(parts) == epsilon
 
 
 def test_what_shares_costs_no_more_than_that_whatever_is_replayed() -> None:
     parts = made(*BLOCKS, *AGES, *NESTED[:2], mode=ALONE)
-    asked = questions(parts)
+    verdicts = verdicts_of(parts)
     spent = []
     for number in range(8):
         rng = np.random.default_rng(number)
         known = {
-            q.measurement.cache_key: Decision(True) for q in asked if rng.random() < number / 8
+            q.measurement.cache_key: Decision(True) for q in verdicts if rng.random() < number / 8
         }
         spent.append(
             _quote([part.measurements.measurements for part in parts], known, price).charge.epsilon
@@ -283,34 +283,34 @@ def test_what_shares_costs_no_more_than_that_whatever_is_replayed() -> None:
     assert max(spent) == spent[0] == EPSILON
 
 
-def test_a_question_that_is_asked_twice_takes_one_share() -> None:
+def test_a_query_that_is_stated_twice_takes_one_share() -> None:
     for mode in (ALONE, "workload"):
         parts = made(NESTED[0], MEANS[0], NESTED[0].replace("COUNT", "count"), mode=mode)
-        assert [q.measurement.cost for q in questions(parts)] == [EPSILON / 2] * 3
+        assert [q.measurement.cost for q in verdicts_of(parts)] == [EPSILON / 2] * 3
 
 
 def test_what_is_settled_takes_no_share() -> None:
     parts = workload("settled", ALONE)
-    assert [q.measurement.cost for q in questions(parts)] == [0, EPSILON / 2, EPSILON / 2]
+    assert [q.measurement.cost for q in verdicts_of(parts)] == [0, EPSILON / 2, EPSILON / 2]
 
 
 def test_rows_of_persons_cost_as_many_times() -> None:
     parts = made(*MEANS, mode=ALONE, people=THREE_ROWS)
-    assert [q.measurement.epsilon for q in questions(parts)] == [EPSILON / 6] * 2
-    assert [q.measurement.cost for q in questions(parts)] == [EPSILON / 2] * 2
+    assert [q.measurement.epsilon for q in verdicts_of(parts)] == [EPSILON / 6] * 2
+    assert [q.measurement.cost for q in verdicts_of(parts)] == [EPSILON / 2] * 2
 
 
 def test_copies_share_by_how_much_is_asked_of_each() -> None:
     parts = made(*NESTED[:2], mode="identity", copies=2)
-    batches = {q.measurement.cache_key: q.measurement.cost for q in questions(parts)}
-    # The same questions of the private table: one release would serve both, at half of the budget.
+    batches = {q.measurement.cache_key: q.measurement.cost for q in verdicts_of(parts)}
+    # The same queries of the private table: one release would serve both, at half of the budget.
     assert list(batches.values()) == [EPSILON / 2]
     assert total(parts) == EPSILON / 2
 
 
 def test_two_tolerances_are_answered_by_one_release() -> None:
     parts = made(NESTED[0], NESTED[0], tau=[20, 35], mode="workload")
-    first, second = questions(parts)
+    first, second = verdicts_of(parts)
     assert isinstance(first.rule, BatchRule)
     assert isinstance(second.rule, BatchRule)
     batch = first.measurement
@@ -324,9 +324,9 @@ def test_two_tolerances_are_answered_by_one_release() -> None:
 def test_every_answer_is_judged_by_its_own_noise() -> None:
     """Six nested conditions part the rows in seven: the first query adds up six of them."""
     for mode, draws in (("identity", [6, 5, 4, 3, 2, 1]), ("workload", [1] * 6)):
-        found = questions(made(*NESTED, mode=mode))
+        found = verdicts_of(made(*NESTED, mode=mode))
         scale = (6 if mode == "workload" else 1) / EPSILON
-        rules = [question.rule for question in found]
+        rules = [verdict.rule for verdict in found]
         assert [rule.errors for rule in rules if isinstance(rule, BatchRule)] == [
             NoiseSum(count, scale) for count in draws
         ]
@@ -335,7 +335,7 @@ def test_every_answer_is_judged_by_its_own_noise() -> None:
 @pytest.mark.parametrize("mode", ["auto", "workload", "identity"])
 def test_a_query_that_no_row_can_match_is_answered_with_the_others(mode: str) -> None:
     parts = made(NESTED[0], count("age > 50 AND age < 20"), NESTED[1], mode=mode)
-    assert len(questions(parts)) == 3
+    assert len(verdicts_of(parts)) == 3
     assert 0 < total(parts) <= EPSILON
 
 
@@ -346,9 +346,9 @@ SPELLED = ["pay", "PAY", '"pay"', "(pay)"]
 @pytest.mark.parametrize("other", SPELLED[1:])
 def test_a_sum_that_is_spelled_otherwise_is_no_other_sum(other: str, mode: str) -> None:
     """Else what is asked in both spellings is paid for in two batches, at one share."""
-    asked = [f"SELECT SUM(pay) FROM D WHERE k < {k}" for k in (2, 5)]
+    queries = [f"SELECT SUM(pay) FROM D WHERE k < {k}" for k in (2, 5)]
     spelled = [f"SELECT SUM({other}) FROM D WHERE k < {k}" for k in (2, 7)]
-    assert total(made(*asked, *spelled, mode=mode)) == EPSILON
+    assert total(made(*queries, *spelled, mode=mode)) == EPSILON
 
 
 # Beside queries with budgets of their own ---------------------------------------------------------
@@ -358,12 +358,12 @@ def test_a_sum_that_is_spelled_otherwise_is_no_other_sum(other: str, mode: str) 
 def test_a_query_with_its_own_budget_is_paid_beside(mode: str) -> None:
     own = Own(NESTED[3], Fraction(1, 3))
     parts = made(own, *NESTED[:2], MEANS[0], mode=mode)
-    first, *others = questions(parts)
+    first, *others = verdicts_of(parts)
     assert first.measurement.epsilon == first.measurement.cost == Fraction(1, 3)
     assert first.choice.taken.decider.id == "inv_count"
     assert total(parts) == EPSILON + Fraction(1, 3)
     assert [q.measurement.cache_key for q in others] == [
-        q.measurement.cache_key for q in questions(made(*NESTED[:2], MEANS[0], mode=mode))
+        q.measurement.cache_key for q in verdicts_of(made(*NESTED[:2], MEANS[0], mode=mode))
     ]
 
 
@@ -389,7 +389,7 @@ def test_a_batch_for_which_there_is_no_query_is_refused(name: str) -> None:
         workload(name, "identity")
 
 
-# What is the same question ------------------------------------------------------------------------
+# What is the same query ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -397,18 +397,18 @@ def test_a_batch_for_which_there_is_no_query_is_refused(name: str) -> None:
     [("nested", "auto"), ("means among counts", ALONE), ("sums and counts", "identity")],
 )
 def test_the_order_of_queries_does_not_matter(name: str, mode: str) -> None:
-    asked = list(WORKLOADS[name]["queries"])
+    queries = list(WORKLOADS[name]["queries"])
     keys = set()
-    for order in (asked, [*asked[2:], *asked[1::-1]]):
-        found = questions(made(*order, mode=mode))
+    for order in (queries, [*queries[2:], *queries[1::-1]]):
+        found = verdicts_of(made(*order, mode=mode))
         keys.add(frozenset((q.query.sql, q.identity) for q in found))
     assert len(keys) == 1
 
 
-def test_what_else_is_asked_makes_another_question_of_a_batch() -> None:
+def test_other_queries_make_another_measurement_of_a_batch() -> None:
     def drawn(*queries: str, **options: Any) -> set[str]:
         parts = made(*queries, mode="identity", **options)
-        return {q.measurement.cache_key for q in questions(parts)}
+        return {q.measurement.cache_key for q in verdicts_of(parts)}
 
     whole = drawn(*NESTED)
     assert len(whole) == 1
@@ -438,22 +438,22 @@ CHOICES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", CHOICES)
 def test_auto_takes_what_errs_least(name: str) -> None:
     given = dict(CHOICES[name])
-    asked = given.pop("queries")
-    besides = waiting(*asked, **given)
+    queries = given.pop("queries")
+    workloads = bound_workloads(*queries, **given)
     scores = {
-        mode: expected_wrong(besides, SharedBudget(EPSILON, mode))
+        mode: expected_wrong(workloads, SharedBudget(EPSILON, mode))
         for mode in (ALONE, "workload", "identity")
     }
-    parts = select_sharing(besides, SharedBudget(EPSILON))
+    parts = select_sharing(workloads, SharedBudget(EPSILON))
     best = min(scores, key=scores.__getitem__)
-    taken = {q.choice.taken.decider.id for q in questions(parts)}
+    taken = {q.choice.taken.decider.id for q in verdicts_of(parts)}
     assert taken == {"inv_count" if best == ALONE else f"{best}_batch"}
-    assert expected_wrong(besides, SharedBudget(EPSILON)) == pytest.approx(scores[best], abs=1e-9)
-    assert "from 0 to 2 tau, on public data," in notes(parts)
+    assert expected_wrong(workloads, SharedBudget(EPSILON)) == pytest.approx(scores[best], abs=1e-9)
+    assert "with true gaps from 0 to 2 tau, " in notes(parts)
     # What a reader is shown of the others is what they are worth.
-    for question in questions(parts):
-        shown = {c.decider.id for c in question.choice.candidates}
-        assert question.choice.taken.decider.id in shown
+    for verdict in verdicts_of(parts):
+        shown = {c.decider.id for c in verdict.choice.candidates}
+        assert verdict.choice.taken.decider.id in shown
         assert any(way.startswith("inv_") for way in shown)
         assert any(way.endswith("_batch") for way in shown)
 
@@ -471,8 +471,8 @@ GROWING: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", GROWING)
 def test_more_budget_never_means_more_wrong_verdicts(name: str) -> None:
     given = dict(GROWING[name])
-    besides = waiting(*given.pop("queries"), **given)
-    found = [expected_wrong(besides, SharedBudget(epsilon)) for epsilon in BUDGETS]
+    workloads = bound_workloads(*given.pop("queries"), **given)
+    found = [expected_wrong(workloads, SharedBudget(epsilon)) for epsilon in BUDGETS]
     for less, more in pairwise(found):
         assert more <= less + 1e-9
     assert found[-1] < found[0] / 20
@@ -516,8 +516,8 @@ def test_more_budget_never_means_more_wrong_verdicts_on_real_tables(name: str) -
         pytest.skip("the shared tables are not here")
     copy, secret = open_table(paths[0], "synthetic"), open_table(paths[1], "private")
     terms = Criteria.of(tau=tau, alpha=0.05)
-    asked = [QueryRequest(query, terms) for query in as_queries(queries)]
-    bound = bind(SyntheticTables([copy], secret), asked, terms.columns)
+    requests = [QueryRequest(query, terms) for query in as_queries(queries)]
+    bound = bind(SyntheticTables([copy], secret), requests, terms.columns)
     found = [expected_wrong([bound], SharedBudget(epsilon / 4)) for epsilon in BUDGETS[:6]]
     assert sorted(found, reverse=True) == found
     assert found[-1] < found[0] / 2
@@ -525,18 +525,20 @@ def test_more_budget_never_means_more_wrong_verdicts_on_real_tables(name: str) -
 
 def test_a_family_is_weighed_with_what_else_shares_the_pool() -> None:
     """By itself a family of blocks would have nearly all; beside a mean, half of the budget."""
-    besides = waiting(*BLOCKS[:2], *MEANS, *NESTED[:1], tau=[20, 20, 1, 3, 20])
+    workloads = bound_workloads(*BLOCKS[:2], *MEANS, *NESTED[:1], tau=[20, 20, 1, 3, 20])
     for epsilon in BUDGETS[::3]:
-        scores = [expected_wrong(besides, SharedBudget(epsilon, m)) for m in ("alone", "identity")]
-        assert expected_wrong(besides, SharedBudget(epsilon)) <= min(scores) + 1e-9
+        scores = [
+            expected_wrong(workloads, SharedBudget(epsilon, m)) for m in ("alone", "identity")
+        ]
+        assert expected_wrong(workloads, SharedBudget(epsilon)) <= min(scores) + 1e-9
 
 
 def test_of_ways_that_err_alike_that_of_the_least_thresholds_is_taken() -> None:
     """At a budget that decides everything either way."""
-    besides, epsilon = waiting(*CHOICES["few classes"]["queries"], tau=60), Fraction(11)
+    workloads, epsilon = bound_workloads(*CHOICES["few classes"]["queries"], tau=60), Fraction(11)
     for mode in (ALONE, "identity", "workload"):
-        assert expected_wrong(besides, SharedBudget(epsilon, mode)) < 1e-10
-    found = questions(select_sharing(besides, SharedBudget(epsilon)))
+        assert expected_wrong(workloads, SharedBudget(epsilon, mode)) < 1e-10
+    found = verdicts_of(select_sharing(workloads, SharedBudget(epsilon)))
     assert {q.choice.taken.decider.id for q in found} == {"identity_batch"}
 
 
@@ -545,7 +547,7 @@ def test_either_way_is_taken_somewhere() -> None:
     for name in ("disjoint", "few classes"):
         given = dict(CHOICES[name])
         parts = made(*given.pop("queries"), **given)
-        ways |= {q.choice.taken.decider.id for q in questions(parts)}
+        ways |= {q.choice.taken.decider.id for q in verdicts_of(parts)}
     assert ways == {"inv_count", "identity_batch"}
 
 
@@ -553,7 +555,7 @@ def test_the_choice_is_the_same_every_time() -> None:
     def told() -> list[Any]:
         given = dict(CHOICES["few classes"])
         parts = made(*given.pop("queries"), **given)
-        facts = [(q.identity, q.taken, q.facts()["candidates"]) for q in questions(parts)]
+        facts = [(q.identity, q.taken, q.facts()["candidates"]) for q in verdicts_of(parts)]
         return [notes(parts), facts]
 
     assert told() == told()
@@ -561,20 +563,20 @@ def test_the_choice_is_the_same_every_time() -> None:
 
 def test_one_query_is_asked_by_itself_unless_a_batch_is_named() -> None:
     for query, alone in ((NESTED[0], "inv_count"), (SUMS[0], "inv_sum")):
-        (question,) = questions(parts := made(query))
-        assert question.choice.taken.decider.id == alone
+        (verdict,) = verdicts_of(parts := made(query))
+        assert verdict.choice.taken.decider.id == alone
         assert "on public data" not in notes(parts)
-        (question,) = questions(made(query, mode="workload"))
-        assert question.choice.taken.decider.id == "workload_batch"
+        (verdict,) = verdicts_of(made(query, mode="workload"))
+        assert verdict.choice.taken.decider.id == "workload_batch"
 
 
 def test_means_are_asked_by_themselves_whatever_is_named() -> None:
-    found = questions(made(*MEANS, *NESTED[:2], mode="identity"))
+    found = verdicts_of(made(*MEANS, *NESTED[:2], mode="identity"))
     assert [isinstance(q.rule, BatchRule) for q in found] == [False, False, True, True]
 
 
-def test_persons_are_counted_by_questions_alone() -> None:
-    found = questions(made(*NESTED[:3], SUMS[0], people=PERSONS))
+def test_persons_are_counted_query_by_query_alone() -> None:
+    found = verdicts_of(made(*NESTED[:3], SUMS[0], people=PERSONS))
     assert not any(isinstance(q.rule, BatchRule) for q in found)
     assert [q.measurement.cost for q in found] == [EPSILON / 4] * 4
     for mode in ("workload", "numerical"):
@@ -596,15 +598,18 @@ def test_patterns_alone_are_refused_by_a_batch_that_is_named(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["workload", "auto"])
 def test_patterns_are_counted_query_by_query(mode: str) -> None:
     parts = made(*LIKE, mode=mode, tau=50)
-    assert {q.choice.taken.decider.id for q in questions(parts)} <= {"workload_batch", "inv_count"}
-    assert mode == "auto" or all(isinstance(q.rule, BatchRule) for q in questions(parts))
+    assert {q.choice.taken.decider.id for q in verdicts_of(parts)} <= {
+        "workload_batch",
+        "inv_count",
+    }
+    assert mode == "auto" or all(isinstance(q.rule, BatchRule) for q in verdicts_of(parts))
     assert total(parts) == EPSILON
 
 
 @pytest.mark.parametrize("mode", ["identity", "auto"])
 def test_a_pattern_among_others_is_set_aside(mode: str) -> None:
     parts = made(LIKE[0], *NESTED, LIKE[1], mode=mode, tau=40)
-    first, *others, last = questions(parts)
+    first, *others, last = verdicts_of(parts)
     assert {q.choice.taken.decider.id for q in others} == {"identity_batch"}
     assert not {first.choice.taken.decider.id, last.choice.taken.decider.id} & {"identity_batch"}
     assert "COUNT (other conditions): 2 queries" in notes(parts)
@@ -617,14 +622,14 @@ def test_too_many_classes_leave_workload(monkeypatch: pytest.MonkeyPatch) -> Non
         made(*NESTED, mode="identity")
     for mode in ("workload", "auto"):
         parts = made(*[among(n, n + 1) for n in range(4)], *NESTED, mode=mode, tau=60)
-        ways = {q.choice.taken.decider.id for q in questions(parts)}
+        ways = {q.choice.taken.decider.id for q in verdicts_of(parts)}
         assert ways <= {"workload_batch", "inv_count"}
     assert "COUNT: counted query by query only, as the conditions of these 10" in notes(parts)
 
 
 def test_a_pattern_in_one_family_leaves_the_others_together() -> None:
     sums = ["SELECT SUM(pay) FROM D WHERE k < 3", "SELECT SUM(pay) FROM D WHERE k < 5"]
-    found = questions(made(*LIKE, *sums, mode="identity"))
+    found = verdicts_of(made(*LIKE, *sums, mode="identity"))
     assert [isinstance(q.rule, BatchRule) for q in found] == [False, False, True, True]
 
 
@@ -642,26 +647,26 @@ def test_a_batch_that_does_not_fit_is_refused(query: str, mode: str, message: st
 
 
 def test_range_sums_are_answered_by_ranges() -> None:
-    asked = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 8")]
-    found = questions(parts := made(*asked, mode=RANGES))
+    queries = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 8")]
+    found = verdicts_of(parts := made(*queries, mode=RANGES))
     assert {q.choice.taken.decider.id for q in found} == {"ranges_batch"}
     assert total(parts) == EPSILON
 
 
 def test_auto_never_takes_a_batch_without_p_values() -> None:
     """Where one errs least by far on the copy, it is for those who name it."""
-    asked = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 8")]
+    sums = [f"SELECT SUM(pay) FROM D WHERE pay {rule}" for rule in ("> 3", "<= 6", "< 8")]
     given: dict[str, Any] = {
         "tau": 300,
         "epsilon": Fraction(1),
         "columns": {"pay": {"bounds": (0, 800)}},
     }
-    named = questions(made(*asked, mode="global_truncation", **given))
-    taken = questions(made(*asked, **given))
+    named = verdicts_of(made(*sums, mode="global_truncation", **given))
+    taken = verdicts_of(made(*sums, **given))
     score, other = (sum(min(q.taken.worst, 0.5) for q in found) for found in (named, taken))
     assert 2 * score < other
-    for question in taken:
-        shown = {candidate.decider.id for candidate in question.choice.candidates}
+    for verdict in taken:
+        shown = {candidate.decider.id for candidate in verdict.choice.candidates}
         assert not shown & {f"{name}_batch" for name in TOGETHER[2:]}
 
 
@@ -673,13 +678,13 @@ def test_too_small_a_budget_for_a_mechanism_is_refused_and_passed_over_by_auto()
     assert "global_truncation" not in notes(parts)
     assert total(parts) == least
     with pytest.raises(ParameterError, match="must lie between 1e-12 and 1e12"):
-        questions(made(*NESTED[:2], mode=ALONE, epsilon=Fraction(1, 10**18)))
+        verdicts_of(made(*NESTED[:2], mode=ALONE, epsilon=Fraction(1, 10**18)))
 
 
 def test_a_decider_of_others_is_refused_in_a_batch_too() -> None:
     for mode in (ALONE, "workload"):
         with pytest.raises(DeciderError, match="lm_sum decides SUM, not COUNT"):
-            questions(made(*NESTED[:2], mode=mode, decider="lm_sum"))
+            verdicts_of(made(*NESTED[:2], mode=mode, decider="lm_sum"))
 
 
 def test_what_cannot_be_asked_takes_no_share() -> None:
@@ -708,8 +713,8 @@ def test_the_names_of_the_ways_are_the_same_everywhere() -> None:
 def test_without_a_sharing_nothing_changes() -> None:
     opened = open_table(COPIES[0], "synthetic"), open_table(SECRET, "private")
     terms = Parameters.parse(tau=20, epsilon=EPSILON, alpha=0.05, columns=COLUMNS)
-    asked = [QueryRequest(query, terms) for query in as_queries(NESTED)]
-    bound = bind(SyntheticTables([opened[0]], opened[1]), asked, terms.columns)
+    requests = [QueryRequest(query, terms) for query in as_queries(NESTED)]
+    bound = bind(SyntheticTables([opened[0]], opened[1]), requests, terms.columns)
     (same,) = select_sharing([bound], None)
     assert same.verdicts == select_deciders(bound).verdicts
     assert same.bound == bound

@@ -112,11 +112,11 @@ def test_disjoint_queries_and_nothing_at_all() -> None:
 def test_a_twin_that_forgets_null_is_caught(
     domain: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ["a IS NULL", "a IS NULL AND b = 0"]
-    assert truth(domain, asked) == bound(asked) == 2
+    queries = ["a IS NULL", "a IS NULL AND b = 0"]
+    assert truth(domain, queries) == bound(queries) == 2
 
     def present(predicate: Predicate | None) -> Region:
         return {name: replace(held, null=False) for name, held in region(predicate).items()}
 
     monkeypatch.setattr(depth, "region", present)
-    assert truth(domain, asked) > bound(asked)
+    assert truth(domain, queries) > bound(queries)

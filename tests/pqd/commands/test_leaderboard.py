@@ -421,29 +421,31 @@ class Simulation:
         plan = select_estimators(bind(tables, requests, {}))
         plan.bound.check()
         self.names = list(frames)
-        self.contests = plan.comparisons
-        scan = ScanPlan(tuple(each.measurement.statistic for each in self.contests))
+        self.comparisons = plan.comparisons
+        scan = ScanPlan(tuple(each.measurement.statistic for each in self.comparisons))
         self.histograms = tables.engine.histograms(plan.bound.private, plan.bound.schema, scan)
         self._quote = quote_sets([plan.measurements], None)
         truths = [
             answer(c.query.aggregate, h, c.query.p or HALF)
-            for c, h in zip(self.contests, self.histograms, strict=True)
+            for c, h in zip(self.comparisons, self.histograms, strict=True)
         ]
         self.truth = np.array(
             [
                 [i is not None and true is not None and i.contains(true) for i in c.intervals]
-                for c, true in zip(self.contests, truths, strict=True)
+                for c, true in zip(self.comparisons, truths, strict=True)
             ]
         )
 
     def run(self, noise: SimulatedNoise) -> tuple[Truth, dict[str, LeaderboardRow], list[str]]:
         """The false verdicts, the board, and the pairs, one draw of each release."""
         drawn = {
-            contest.measurement.cache_key: contest.measurement.run(histogram, noise)
-            for contest, histogram in zip(self.contests, self.histograms, strict=True)
+            comparison.measurement.cache_key: comparison.measurement.run(histogram, noise)
+            for comparison, histogram in zip(self.comparisons, self.histograms, strict=True)
         }
         answers = Outputs(drawn, self._quote)
-        outcomes = [outcome_of(c, answers, self.names, Fraction(1), noise) for c in self.contests]
+        outcomes = [
+            outcome_of(c, answers, self.names, Fraction(1), noise) for c in self.comparisons
+        ]
         queries = [query for query, _ in outcomes]
         kinds: dict[str, CandidateKind] = dict.fromkeys(self.names, "candidate")
         board, pairs = leaderboard(queries, [e for _, e in outcomes], kinds, Fraction(HALVES))
@@ -466,7 +468,7 @@ def test_simulated_comparisons_say_what_is_true(epsilon: str, tau: str) -> None:
     frames = {name: table(1, shift) for name, shift in SHIFTS.items()}
     simulation, runs = Simulation(frames, epsilon, tau), 150
     shares = dict(zip(SHIFTS, simulation.truth.mean(0), strict=True))
-    assert len({contest.taken for contest in simulation.contests}) >= 3
+    assert len({comparison.taken for comparison in simulation.comparisons}) >= 3
     noise = SimulatedNoise(23)
     false = np.zeros(simulation.truth.shape)
     bands = wrong = 0

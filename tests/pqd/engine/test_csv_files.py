@@ -132,10 +132,10 @@ def test_a_row_beyond_the_chunks_of_threads_counts_as_one(scan: Scan, tmp_path: 
     """The file by which a count moved by 185,000 for one row."""
     lines = ["age,note,inctot\n", *(f"{i % 90},plain text,7\n" for i in range(700_000))]
     public = written(tmp_path / "s.csv", "age,note,inctot\n5,x,7\n")
-    asked = ["SELECT COUNT(*) FROM D", "SELECT COUNT(*) FROM D WHERE age >= 45"]
-    assert scan(written(tmp_path / "p.csv", "".join(lines)), public, *asked) == [700_000, 349_990]
+    queries = ["SELECT COUNT(*) FROM D", "SELECT COUNT(*) FROM D WHERE age >= 45"]
+    assert scan(written(tmp_path / "p.csv", "".join(lines)), public, *queries) == [700_000, 349_990]
     lines.insert(450_001, '99,"' + '1,""a"",2\n' * 150_000 + '",7\n')
-    assert scan(written(tmp_path / "p.csv", "".join(lines)), public, *asked) == [700_001, 349_991]
+    assert scan(written(tmp_path / "p.csv", "".join(lines)), public, *queries) == [700_001, 349_991]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])

@@ -55,19 +55,21 @@ TIED_COPY = pd.DataFrame({"age": [22] * 499 + [23] * 400 + [24] * 101})
 
 def test_auto_takes_no_decider_whose_verdict_nothing_proves() -> None:
     """The case of docs/errata.md, 4: on the copy ``em_median`` errs least, on D it errs always."""
-    asked: dict[str, Any] = {"columns": {"age": {"bounds": (17, 90)}}, "tau": 0.5, "epsilon": 0.5}
+    options: dict[str, Any] = {"columns": {"age": {"bounds": (17, 90)}}, "tau": 0.5, "epsilon": 0.5}
     query = "SELECT MEDIAN(age) FROM D"
-    entry = pqd.plan(TIED_COPY, query, **asked).queries[0]
+    entry = pqd.plan(TIED_COPY, query, **options).queries[0]
     best = min(entry.candidates, key=lambda candidate: candidate.worst)
     assert best.decider == "em_median"
     assert best.proves == ()
     assert entry.decider == "inv_median"
-    assert pqd.plan(TIED_COPY, query, **{**asked, "epsilon": None}).queries[0].decider[:3] == "inv"
-    named = pqd.audit(TIE, TIED_COPY, query, decider="em_median", **{**asked, "epsilon": 5})
+    assert (
+        pqd.plan(TIED_COPY, query, **{**options, "epsilon": None}).queries[0].decider[:3] == "inv"
+    )
+    named = pqd.audit(TIE, TIED_COPY, query, decider="em_median", **{**options, "epsilon": 5})
     (verdict,) = named.verdicts
     assert verdict.outcome == "yes"
     assert (verdict.p_value, verdict.conclusive, verdict.standing) == (None, False, "undecided")
-    terms = Parameters.parse(alpha=0.05, mechanism="auto", **{**asked, "epsilon": 5})
+    terms = Parameters.parse(alpha=0.05, mechanism="auto", **{**options, "epsilon": 5})
     for seed in range(20):
         report = run_audit(TIE, TIED_COPY, as_queries(query), terms, SimulatedNoise(seed))
         assert report.verdicts[0].standing != "trusted"
@@ -107,10 +109,10 @@ def test_what_cannot_be_proved_is_planned_as_too_little(
 def test_what_shows_its_statistic_decides_and_is_replayed_as_it_was(
     query: str, decider: str, tmp_path: Path
 ) -> None:
-    asked: dict[str, Any] = {"tau": "50%", "epsilon": 5, "decider": decider}
-    asked["ledger"] = tmp_path / "ledger.sqlite"
+    options: dict[str, Any] = {"tau": "50%", "epsilon": 5, "decider": decider}
+    options["ledger"] = tmp_path / "ledger.sqlite"
     first, again = (
-        pqd.audit(table(2, 4000), table(1, 4000), query, **asked).verdicts[0] for _ in range(2)
+        pqd.audit(table(2, 4000), table(1, 4000), query, **options).verdicts[0] for _ in range(2)
     )
     assert first.standing == "trusted"
     assert replace(again, replayed=False) == first
@@ -121,7 +123,7 @@ def test_what_shows_its_statistic_decides_and_is_replayed_as_it_was(
     assert first.low is not None
     assert first.high is not None
     # Another alpha asks nothing anew, and has wider ends.
-    wider = pqd.audit(table(2, 4000), table(1, 4000), query, alpha=1e-6, **asked).verdicts[0]
+    wider = pqd.audit(table(2, 4000), table(1, 4000), query, alpha=1e-6, **options).verdicts[0]
     assert wider.replayed
     assert wider.low is not None
     assert wider.low <= first.low

@@ -54,7 +54,7 @@ def rules_of(
     return ComparisonParameters.parse(terms)
 
 
-def contests(
+def comparisons(
     sql: str | Sequence[str], frames: Sequence[object] = FRAMES, **options: Any
 ) -> tuple[PlannedComparison, ...]:
     rules = rules_of(**options)
@@ -67,8 +67,8 @@ def contests(
     return plan.comparisons
 
 
-def contest(sql: str, frames: Sequence[object] = FRAMES, **options: Any) -> PlannedComparison:
-    (found,) = contests(sql, frames, **options)
+def comparison(sql: str, frames: Sequence[object] = FRAMES, **options: Any) -> PlannedComparison:
+    (found,) = comparisons(sql, frames, **options)
     return found
 
 
@@ -109,7 +109,7 @@ FITTING = {
 
 @pytest.mark.parametrize("operand", TAKEN)
 def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
-    found = contest(f"SELECT {operand} FROM D WHERE y > 3", tau="10%", epsilon="2")
+    found = comparison(f"SELECT {operand} FROM D WHERE y > 3", tau="10%", epsilon="2")
     name, kind = TAKEN[operand]
     assert found.taken == name
     assert isinstance(found.measurement.estimator, kind)
@@ -124,7 +124,7 @@ def test_what_decides_all_and_bounds_gaps_is_taken(operand: str) -> None:
 @pytest.mark.parametrize("operand", TAKEN)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_named_estimator_is_taken_where_it_fits(operand: str, estimator: str) -> None:
-    found = contest(f"SELECT {operand} FROM D", estimator=estimator, tau="10%", epsilon="2")
+    found = comparison(f"SELECT {operand} FROM D", estimator=estimator, tau="10%", epsilon="2")
     if estimator in FITTING[operand]:
         assert (found.taken, found.reason) == (estimator, "named by the caller")
     else:
@@ -134,7 +134,7 @@ def test_a_named_estimator_is_taken_where_it_fits(operand: str, estimator: str) 
 
 def test_a_named_release_leaves_the_other_queries_to_auto() -> None:
     queries = ["SELECT MEDIAN(x) FROM D", "SELECT COUNT(*) FROM D", "SELECT SUM(x) FROM D"]
-    found = contests(queries, estimator="exponential", tau="10%", epsilon="2")
+    found = comparisons(queries, estimator="exponential", tau="10%", epsilon="2")
     assert [c.taken for c in found] == ["exponential", "laplace", "laplace"]
 
 
@@ -142,7 +142,7 @@ def test_an_unknown_release_is_refused() -> None:
     with pytest.raises(
         DeciderError, match="no estimator 'inv_count'; use auto or laplace, race_to"
     ):
-        contest("SELECT COUNT(*) FROM D", estimator="inv_count")
+        comparison("SELECT COUNT(*) FROM D", estimator="inv_count")
 
 
 # Tolerances from where nothing decides to where all do.
@@ -160,7 +160,7 @@ def test_candidates_by_themselves_are_taken_where_they_err_less(operand: str) ->
     epsilon, swept = SWEPT[operand]
     for tau in swept:
         options = {"tau": str(tau), "epsilon": epsilon}
-        found = contest(f"SELECT {operand} FROM D WHERE y > 3", FRAMES[:1], **options)
+        found = comparison(f"SELECT {operand} FROM D WHERE y > 3", FRAMES[:1], **options)
         error = {facts.estimator: facts.error for facts in found.facts}
         joint = min(error[f.estimator] for f in found.facts if f.exact and f.estimator != "split")
         if joint <= 0.005:
@@ -176,12 +176,12 @@ def test_candidates_by_themselves_are_taken_where_they_err_less(operand: str) ->
 
 
 def test_where_nothing_decides_one_release_is_for_all() -> None:
-    found = contest("SELECT COUNT(*) FROM D", tau="2", epsilon="0.1")
+    found = comparison("SELECT COUNT(*) FROM D", tau="2", epsilon="0.1")
     error = {facts.estimator: facts.error for facts in found.facts}
     assert error["split"] < error["laplace"]
     assert found.taken == "laplace"
     assert found.reason.startswith("nothing decides every candidate at this epsilon; one estimate")
-    alone = contest("SELECT COUNT(*) FROM D", FRAMES[:1], tau="2", epsilon="0.1")
+    alone = comparison("SELECT COUNT(*) FROM D", FRAMES[:1], tau="2", epsilon="0.1")
     assert (alone.taken, alone.reason) == (
         "split",
         "nothing decides at this epsilon; this is most often right",
@@ -192,13 +192,13 @@ def test_without_p_values_is_taken_where_it_is_named_alone() -> None:
     """Many cuts make noisy counts noisier; an exponential mechanism knows of no cuts."""
     looked_better = False
     for epsilon in ("0.015", "0.02", "0.026", "0.03", "0.05"):
-        found = contest("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=epsilon)
+        found = comparison("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=epsilon)
         exact = min(facts.error for facts in found.facts if facts.exact)
         other = min(facts.error for facts in found.facts if not facts.exact)
         looked_better |= other <= 0.05 < exact
         assert found.taken in {facts.estimator for facts in found.facts if facts.exact}
     assert looked_better
-    named = contest("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=1, estimator="exponential")
+    named = comparison("SELECT MEDIAN(x) FROM D", tau="10%", epsilon=1, estimator="exponential")
     assert isinstance(named.measurement.estimator, ExponentialQuantile)
 
 
@@ -206,7 +206,7 @@ def test_without_p_values_is_taken_where_it_is_named_alone() -> None:
 def test_the_choice_does_not_depend_on_the_order_of_candidates(sql: str) -> None:
     costs, taken = set(), set()
     for order in permutations(FRAMES):
-        found = contest(sql, order, tau="2%")
+        found = comparison(sql, order, tau="2%")
         taken.add((found.taken, tuple(sorted(found.errors))))
         costs.add(found.measurement.cost)
     assert len(taken) == len(costs) == 1
@@ -217,7 +217,7 @@ def test_the_choice_does_not_depend_on_the_order_of_candidates(sql: str) -> None
 
 def test_identical_intervals_are_asked_once() -> None:
     frames = [FRAMES[0], FRAMES[1], FRAMES[0], FRAMES[0]]
-    found = contest("SELECT COUNT(*) FROM D WHERE y > 3", frames, estimator="split")
+    found = comparison("SELECT COUNT(*) FROM D WHERE y > 3", frames, estimator="split")
     estimator = found.measurement.estimator
     assert isinstance(estimator, SplitMargins)
     assert len(estimator.intervals) == 2
@@ -233,7 +233,7 @@ def test_the_reason_tells_the_share_of_each_interval() -> None:
     """Three equal candidates are asked once, with the whole budget and not a third of it."""
     sure = None
     for tau in range(2, 8):
-        found = contest("SELECT COUNT(*) FROM D", FRAMES[:1] * 3, tau=str(tau))
+        found = comparison("SELECT COUNT(*) FROM D", FRAMES[:1] * 3, tau=str(tau))
         if found.taken == "split" and max(found.errors) <= 0.05:
             sure = found
     assert sure is not None
@@ -248,11 +248,11 @@ ZERO: Columns = {"x": {"bounds": (0, 0)}}
 @pytest.mark.parametrize("frames", [1, 3])
 def test_settled_intervals_cost_nothing(frames: int) -> None:
     """Within these bounds every sum is 0, whatever the table."""
-    asked: dict[str, Any] = {"tau": "1", "columns": ZERO, "estimator": "split"}
-    found = contest("SELECT SUM(x) FROM D", FRAMES[:frames], **asked)
+    options: dict[str, Any] = {"tau": "1", "columns": ZERO, "estimator": "split"}
+    found = comparison("SELECT SUM(x) FROM D", FRAMES[:frames], **options)
     assert found.measurement.settled
     assert found.measurement.cost == 0
-    report = compared("SELECT SUM(x) FROM D", FRAMES[:frames], **asked)
+    report = compared("SELECT SUM(x) FROM D", FRAMES[:frames], **options)
     assert report.cost.epsilon == 0
     assert report.queries[0].epsilon == 0
     for cell in report.queries[0].cells:
@@ -263,7 +263,7 @@ def test_settled_intervals_cost_nothing(frames: int) -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "10", "100"])
 def test_what_is_settled_is_never_paid_for(epsilon: str) -> None:
-    found = contest("SELECT SUM(x) FROM D", tau="1", columns=ZERO, epsilon=epsilon)
+    found = comparison("SELECT SUM(x) FROM D", tau="1", columns=ZERO, epsilon=epsilon)
     assert found.measurement.cost == 0
 
 
@@ -278,7 +278,7 @@ def test_a_candidate_without_an_answer_is_a_no(operand: str, estimator: str, tau
     sql = f"SELECT {operand} FROM D WHERE x > 60"
     options = {"tau": tau, "estimator": estimator}
     for frames in ([FRAMES[0], LOW], [LOW, FRAMES[0], LOW]):
-        found = contest(sql, frames, **options)
+        found = comparison(sql, frames, **options)
         lack = [frame is LOW for frame in frames]
         assert [interval is None for interval in found.intervals] == lack
         assert [answer is None for answer in found.answers] == lack
@@ -291,7 +291,7 @@ def test_a_candidate_without_an_answer_is_a_no(operand: str, estimator: str, tau
                 assert (cell.q_synthetic, cell.lower, cell.upper) == (None, None, None)
                 assert (cell.gap, cell.gap_low, cell.gap_high, cell.margin) == (None,) * 4
                 assert cell.candidate not in query.closest
-        alone = contest(sql, [FRAMES[0]], **options)
+        alone = comparison(sql, [FRAMES[0]], **options)
         assert found.measurement.cost == alone.measurement.cost == 1
         if estimator == "split":
             assert isinstance(found.measurement.estimator, SplitMargins)
@@ -302,7 +302,7 @@ def test_a_candidate_without_an_answer_is_a_no(operand: str, estimator: str, tau
 @pytest.mark.parametrize("estimator", ["auto", "split"])
 def test_a_share_of_0_is_the_very_answer(operand: str, estimator: str) -> None:
     sql, frames = f"SELECT {operand} FROM D WHERE x > 60", [LOW, FRAMES[0]]
-    found = contest(sql, frames, estimator=estimator)
+    found = comparison(sql, frames, estimator=estimator)
     assert found.answers[0] == 0
     assert found.taus[0] == found.scale
     assert found.measurement.cost == 1
@@ -347,16 +347,16 @@ def test_the_key_of_a_count_does_not_depend_on_candidates() -> None:
     sql = "SELECT COUNT(*) FROM D WHERE y > 3"
     options = {"estimator": "laplace"}
     keys = {
-        contest(sql, frames, **options).measurement.cache_key
+        comparison(sql, frames, **options).measurement.cache_key
         for frames in (FRAMES, FRAMES[:1], FRAMES[::-1], [LOW])
     }
     assert len(keys) == 1
     # Nor on the tolerance, which is applied after.
-    assert contest(sql, tau="9", **options).measurement.cache_key in keys
+    assert comparison(sql, tau="9", **options).measurement.cache_key in keys
     for other in (
-        contest(sql, epsilon="2", **options),
-        contest("SELECT COUNT(*) FROM D WHERE y > 4", **options),
-        contest(sql, estimator="split"),
+        comparison(sql, epsilon="2", **options),
+        comparison("SELECT COUNT(*) FROM D WHERE y > 4", **options),
+        comparison(sql, estimator="split"),
     ):
         assert other.measurement.cache_key not in keys
 
@@ -364,14 +364,14 @@ def test_the_key_of_a_count_does_not_depend_on_candidates() -> None:
 def test_keys_of_what_depends_on_candidates_differ() -> None:
     for sql in ("SELECT MEDIAN(x) FROM D", "SELECT SUM(x) FROM D"):
         keys = {
-            contest(sql, frames).measurement.cache_key for frames in (FRAMES, [*FRAMES, LOW * 3])
+            comparison(sql, frames).measurement.cache_key for frames in (FRAMES, [*FRAMES, LOW * 3])
         }
         assert len(keys) == 2
 
 
 def test_bounds_are_those_of_all_candidates_together() -> None:
     low, high = pd.DataFrame({"v": [2.0, 4.0]}), pd.DataFrame({"v": [5.0, 9.5]})
-    found = contest("SELECT SUM(v) FROM D", [low, high])
+    found = comparison("SELECT SUM(v) FROM D", [low, high])
     estimator = found.measurement.estimator
     assert isinstance(estimator, LaplaceEstimate)
     assert (estimator.bounds, found.scale) == ((20, 95, 1), Fraction(1, 10))
@@ -379,7 +379,7 @@ def test_bounds_are_those_of_all_candidates_together() -> None:
     report = compared("SELECT SUM(v) FROM D", [low, high])
     assert "of v within 2..9.5 step 0.1, which are the bounds of the" in " ".join(report.notes)
     # Stated, they are what is stated, and values beyond count as the ends.
-    stated = contest("SELECT SUM(v) FROM D", [low, high], columns={"v": {"bounds": (0, 8)}})
+    stated = comparison("SELECT SUM(v) FROM D", [low, high], columns={"v": {"bounds": (0, 8)}})
     assert answers(stated) == (6, 13)
 
 
@@ -387,17 +387,20 @@ def test_kinds_are_those_of_the_first_candidate() -> None:
     texts = pd.DataFrame({"code": ["1", "10", "2", "20"]})
     numbers = pd.DataFrame({"code": [1, 10, 3, 30]})
     sql = "SELECT COUNT(*) FROM D WHERE code LIKE '1%'"
-    assert answers(contest(sql, [texts, numbers])) == (2, 2)
+    assert answers(comparison(sql, [texts, numbers])) == (2, 2)
     with pytest.raises(PqdError, match="LIKE"):
-        contest(sql, [numbers, texts])
+        comparison(sql, [numbers, texts])
     sql = "SELECT COUNT(*) FROM D WHERE code > 9"
-    assert answers(contest(sql, [numbers, texts])) == (2, 2)
-    assert answers(contest(sql, [texts, numbers], columns={"code": {"type": "number"}})) == (2, 2)
+    assert answers(comparison(sql, [numbers, texts])) == (2, 2)
+    assert answers(comparison(sql, [texts, numbers], columns={"code": {"type": "number"}})) == (
+        2,
+        2,
+    )
 
 
 def test_groups_are_those_of_all_candidates() -> None:
     first, second = pd.DataFrame({"g": list("aab")}), pd.DataFrame({"g": list("bcc")})
-    found = contests("SELECT COUNT(*) FROM D GROUP BY g", [first, second], tau="1")
+    found = comparisons("SELECT COUNT(*) FROM D GROUP BY g", [first, second], tau="1")
     assert {c.query.group: answers(c) for c in found} == {
         "g = a": (2, 0),
         "g = b": (1, 1),

@@ -92,20 +92,20 @@ def answers(
     stated: Parameters | None = None,
 ) -> dict[str | None, tuple[Fraction, Fraction | None]]:
     """By group in words: the synthetic answer, and the private one without any noise."""
-    asked = stated or terms()
+    parameters = stated or terms()
     tables = SyntheticTables([open_table(synthetic, "synthetic")], open_table(private, "private"))
-    requests = [QueryRequest(query, asked) for query in queries]
-    plan = select_deciders(bind(tables, requests, asked.columns))
+    requests = [QueryRequest(query, parameters) for query in queries]
+    plan = select_deciders(bind(tables, requests, parameters.columns))
     plan.bound.check()
     scan = ScanPlan(tuple(verdict.statistic for verdict in plan.verdicts))
     bound = plan.bound
     histograms = tables.engine.histograms(bound.private, bound.schema, scan)
     found: dict[str | None, tuple[Fraction, Fraction | None]] = {}
-    for question, histogram in zip(plan.verdicts, histograms, strict=True):
-        query = question.query
+    for verdict, histogram in zip(plan.verdicts, histograms, strict=True):
+        query = verdict.query
         secret = answer(query.aggregate, histogram, query.p or Fraction(1, 2))
         assert query.group not in found
-        found[query.group] = (question.answer, None if secret is None else secret * question.scale)
+        found[query.group] = (verdict.answer, None if secret is None else secret * verdict.scale)
     return found
 
 

@@ -16,12 +16,12 @@ from tests.support.linear_mechanisms import LINE, TABLE, Silent
 
 
 def literal_mwem(
-    family: Any, counts: Any, size: int, rounds: int, replays: int
+    linear_queries: Any, counts: Any, size: int, rounds: int, replays: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """MWEM without noise on a dense matrix, from the algorithm of Hardt et al."""
     dense = []
-    for place in range(family.size):
-        numerators, denominator = family.row(place)
+    for place in range(linear_queries.size):
+        numerators, denominator = linear_queries.row(place)
         dense.append(numerators / denominator)
     matrix = np.array(dense)
     estimate = np.full(counts.size, size / counts.size)
@@ -39,26 +39,28 @@ def literal_mwem(
 @pytest.mark.parametrize("replays", [0, 3])
 def test_multiplicative_weights_are_those_of_mwem(replays: int) -> None:
     queries = NumericalQueries(LINE, DigitUniverse(6, 20))
-    family = ThresholdQueries(queries, doubling(1, queries.peak))
+    linear_queries = ThresholdQueries(queries, doubling(1, queries.peak))
     counts = queries.counts(TABLE)
     size = int(counts.sum())
     weights = MultiplicativeWeights(rounds=6, replays=replays)
-    found = weights.fit(family, counts, size, PrivacyBudget(Fraction(10**9)), Silent())
-    assert found == pytest.approx(literal_mwem(family, counts, size, 6, replays))
+    found = weights.fit(linear_queries, counts, size, PrivacyBudget(Fraction(10**9)), Silent())
+    assert found == pytest.approx(literal_mwem(linear_queries, counts, size, 6, replays))
     assert found.sum() == pytest.approx(size)
 
 
 def test_with_rounds_and_budget_enough_every_answer_comes_out() -> None:
     queries = NumericalQueries(LINE, LevelUniverse.up_to(6, 12))
     counts = queries.counts(TABLE)
-    for family in (
+    for linear_queries in (
         ThresholdQueries(queries, doubling(1, 12)),
         CappedQueries(queries, queries.limits),
     ):
         errors = []
         for rounds in (5, 150):
             weights = MultiplicativeWeights(rounds=rounds).fit(
-                family, counts, 300, PrivacyBudget(Fraction(10**6)), SimulatedNoise(1)
+                linear_queries, counts, 300, PrivacyBudget(Fraction(10**6)), SimulatedNoise(1)
             )
-            errors.append(np.abs(family.answers(weights) - family.answers(counts)).max())
+            errors.append(
+                np.abs(linear_queries.answers(weights) - linear_queries.answers(counts)).max()
+            )
         assert errors[1] < min(3, errors[0] / 3)
