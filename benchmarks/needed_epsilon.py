@@ -35,7 +35,7 @@ CENTS = ["trip_distance", "fare_amount", "tip_amount", "total_amount"]
 
 
 class BenchmarkQuery(NamedTuple):
-    """One query: what it asks, and its tables in lattice units."""
+    """One query: its aggregate and tolerance, and its tables in lattice units."""
 
     aggregate: str
     p: Fraction | None
@@ -67,7 +67,7 @@ def pairs(folder: Path, seeds: int) -> Iterator[tuple[str, pd.DataFrame, pd.Data
 def benchmark_queries(
     private: pd.DataFrame, copy: pd.DataFrame, number: int, rng: np.random.Generator
 ) -> Iterator[BenchmarkQuery]:
-    """Yield queries that both tables answer, of every aggregate alike."""
+    """Queries that both tables answer, of every aggregate alike."""
     numeric = [str(c) for c in copy if copy[c].dtype.kind in "iu" and copy[c].nunique() > 12]
     classes = [str(c) for c in copy if copy[c].nunique() <= 20]
     made = 0

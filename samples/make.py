@@ -37,7 +37,7 @@ def labelled(table: Table, tree: Sequence[Attribute]) -> pd.DataFrame:
 
 
 def make(name: str, rows: int, seed: int, epsilon: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the private table and the synthetic copy learnt from it."""
+    """Private table and the synthetic copy learnt from it."""
     module = TABLES[name]
     # The table's position is part of the seed, so `all` and one table alone agree.
     rng = np.random.default_rng([seed, list(TABLES).index(name)])
@@ -47,7 +47,7 @@ def make(name: str, rows: int, seed: int, epsilon: float) -> tuple[pd.DataFrame,
 
 
 def worse(name: str, rows: int, seed: int, epsilon: float) -> dict[str, pd.DataFrame]:
-    """Return two worse copies of the same private table: one coarse, one without its tree.
+    """Two worse copies of the same private table: one coarse, one without its tree.
 
     The coarse one gets a hundredth of epsilon; in the flat one every column is drawn by itself.
     """

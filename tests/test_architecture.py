@@ -67,13 +67,13 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 
 def called(tree: ast.Module) -> set[str]:
-    """Return the last name of everything that a module calls."""
+    """Last name of everything that a module calls."""
     functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return {f.attr if isinstance(f, ast.Attribute) else ast.unparse(f) for f in functions}
 
 
 def floor_of(path: str) -> str:
-    """Return the floor on which the module of ``path`` stands."""
+    """Floor on which the module of ``path`` stands."""
     *folders, name = Path(path).with_suffix("").parts
     if len(folders) == 1 and (name == "__init__" or folders[0] != "deciders"):
         folders.append(name)
@@ -81,7 +81,7 @@ def floor_of(path: str) -> str:
 
 
 def target_of(name: str, modules: Mapping[str, str]) -> str | None:
-    """Return the path of the module that an import names, or whose name it takes."""
+    """Path of the module that an import names, or whose name it takes."""
     return modules.get(name) or modules.get(name.rpartition(".")[0])
 
 
@@ -98,7 +98,7 @@ def arrows(house: Source) -> Iterator[tuple[str, str]]:
 
 
 def upward(house: Source, floors: Sequence[str]) -> list[str]:
-    """Return the imports that do not point down."""
+    """Imports that do not point down."""
     height = {name: -number for number, name in enumerate(floors)}
     return [
         f"{path} imports {target}"

@@ -26,7 +26,7 @@ TERMS = ("--tau", "5", "--epsilon", "1")
 
 
 def obeyed(text: str) -> list[str]:
-    """Return the lines that a runner would take for a command."""
+    """Lines that a runner would take for a command."""
     lines = re.split(r"[\r\n]", text)
     marks = ("##[", "##vso[", "##teamcity[")
     return [n for n in lines if n.lstrip().startswith("::") or any(m in n for m in marks)]

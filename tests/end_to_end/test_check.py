@@ -326,7 +326,7 @@ def test_an_updated_baseline_keeps_checks_that_were_not_run(
 
 
 def like_the_private(folder: Path) -> Path:
-    """Return a table that answers as the private one does."""
+    """Table that answers as the private one does."""
     path = folder / "like.parquet"
     like(pd.read_parquet(SAMPLES / "census_private.parquet")).to_parquet(path)
     return path

@@ -79,7 +79,7 @@ sqls = st.one_of(
 
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
-    """Return the spec with lines dropped, doubled, swapped or changed."""
+    """Spec with lines dropped, doubled, swapped or changed."""
     lines = SPEC.splitlines()
     for _ in range(draw(st.integers(1, 4))):
         place = draw(st.integers(0, len(lines) - 1))
@@ -198,7 +198,7 @@ odd = st.lists(cells, max_size=6).map(b",".join)
 
 @st.composite
 def tables(draw: st.DrawFn) -> bytes:
-    """Return a table, mostly well formed, as the bytes of a CSV."""
+    """Table, mostly well formed, as the bytes of a CSV."""
     header = draw(st.sampled_from(HEADERS) | st.binary(max_size=12))
     lines = draw(st.lists(usual, max_size=8)) + draw(st.lists(usual | odd, max_size=4))
     ends = st.sampled_from([b"\n", b"\r\n", b"\n", b"\r", b"\n\n"])

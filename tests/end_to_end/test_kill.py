@@ -223,7 +223,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 def entries_of(path: Path) -> list[str]:
-    """Return the texts of a ledger's entries, after checking their chain, if it was made yet."""
+    """Texts of a ledger's entries, after checking their chain, if it was made yet."""
     if not path.exists():
         return []
     with closing(Ledger(path)) as ledger:

@@ -104,7 +104,7 @@ def audit_command(table: str, age: int) -> list[str]:
 
 
 def charged(path: Path) -> list[str]:
-    """Return the SQL of every charge, oldest first, after checking the whole chain."""
+    """SQL of every charge, oldest first, after checking the whole chain."""
     with closing(Ledger(path)) as ledger:
         ledger.verify()
         bodies = [entry.body for entry in ledger.entries]

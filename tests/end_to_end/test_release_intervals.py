@@ -89,7 +89,7 @@ def batched(mechanism: str) -> ReleasePlan:
 
 
 def most_missed(mechanism: str, alpha: str, factor: Fraction = Fraction(1)) -> tuple[float, float]:
-    """Return the most and the least often an exact answer is missed, in standard errors off alpha.
+    """Largest and smallest rate of missed exact answers, in standard errors off alpha.
 
     ``factor`` is what the noise is drawn at, as a multiple of its scale.
     """

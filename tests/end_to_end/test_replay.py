@@ -49,7 +49,7 @@ class AuditRunner:
         self.synthetic = written(folder / "synthetic.csv", SYNTHETIC)
 
     def arguments(self, *sql: str, **options: str) -> list[str]:
-        """Return a command; ``private`` and ``synthetic`` are files, the rest are options.
+        """Words of a command; ``private`` and ``synthetic`` are files, the rest are options.
 
         What begins with ``--`` is no query.
         """
@@ -86,7 +86,7 @@ def audit(tmp_path: Path, command: Callable[..., Ran]) -> AuditRunner:
 
 
 def drawn(report: Report) -> list[tuple[Any, ...]]:
-    """Return what chance took part in."""
+    """Facts in which chance took part."""
     return [(v["outcome"], v["p_value"], v["margin"]) for v in report["verdicts"]]
 
 

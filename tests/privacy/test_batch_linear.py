@@ -53,7 +53,7 @@ def rows(pairs: list[tuple[int, int]]) -> Rows:
 
 
 def worst_loss(plan: NoisyClasses) -> Fraction:
-    """Return the largest privacy loss over a table and every row that may be added to it."""
+    """Largest privacy loss over a table and every row that may be added to it."""
     base = [(0, 1), (2, 2), (3, 0)]
     losses = []
     for extra in product(range(4), range(7)):

@@ -94,7 +94,7 @@ def asked(private: pd.DataFrame, mode: str) -> list[tuple[int, Fraction]]:
 
 
 def worst_loss(mode: str) -> Fraction:
-    """Return the largest privacy loss of a whole audit over some rows that may be added."""
+    """Largest privacy loss of a whole audit over some rows that may be added."""
     here = asked(SECRET, mode)
     losses = []
     for extra in EXTRAS:
@@ -145,7 +145,7 @@ def verdicts(part: VerdictPlan, drawn: Outputs) -> list[tuple[bool, float | None
 
 
 def answers(part: VerdictPlan, released: dict[str, BatchOutput]) -> Outputs:
-    """Return these as if they had been drawn."""
+    """Outputs as if these had been drawn."""
     del part
     return Outputs(released, Quote({}, (), Charge(), {}))
 
@@ -207,7 +207,7 @@ RULES: Sequence[Callable[[pd.DataFrame], float]] = (
 
 
 def mistaken(part: VerdictPlan, tau: int) -> list[str]:
-    """Return the queries whose verdict from exact answers is not the truth by pandas."""
+    """Queries whose verdict from exact answers is not the truth by pandas."""
     drawn = measure([part.measurements], None, Recording())
     wrong = []
     for verdict, rule in zip(part.verdicts, RULES, strict=True):

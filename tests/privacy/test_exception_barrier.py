@@ -142,7 +142,7 @@ def frames(failure: BaseException) -> Iterator[tuple[BaseException, Any]]:
 
 
 def rendered(failure: BaseException) -> str:
-    """Return every frame with its variables, by their reprs."""
+    """Every frame with its variables, by their reprs."""
     shown = (
         traceback.TracebackException(type(error), error, trace, capture_locals=True)
         for error, trace in frames(failure)
@@ -151,7 +151,7 @@ def rendered(failure: BaseException) -> str:
 
 
 def enriched(failure: BaseException) -> str:
-    """Return the same as rich shows it, which looks into containers and dataclasses."""
+    """Frames as rich shows them, which looks into containers and dataclasses."""
     console = Console(file=io.StringIO(), width=300, record=True)
     for error, trace in frames(failure):
         limits: dict[str, Any] = {"extra_lines": 0, "locals_max_string": 10_000}
@@ -172,7 +172,7 @@ def failed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> BaseException:
-    """Return the error of a run that fails at a stage."""
+    """Error of a run that fails at a stage."""
     path = tmp_path / "private.parquet"
     PRIVATE.to_parquet(path)
     place = (STAGES if how is auditing else BATCHED)[stage]
@@ -185,7 +185,7 @@ def failed(
 def interrupted(
     how: Callable[..., None], ledger: Path, noise: Breaking, private: Path
 ) -> BaseException:
-    """Return the error of a run that fails."""
+    """Error of a run that fails."""
     try:
         how(ledger, noise, private)
     except BaseException as error:  # noqa: BLE001 - of any kind

@@ -64,7 +64,7 @@ def engine() -> tuple[DuckDBEngine, Table, Table, Schema]:
 
 
 def scanned(drawn: Drawn) -> tuple[ScanPlan, ContingencyTable, ContingencyTable]:
-    """Return the workload, every row of the domain, and the copy's."""
+    """Workload, every row of the domain, and the copy's."""
     what, conditions = drawn
     scans, public, secret, schema = engine()
     queries = [Query(f"SELECT {what} FROM D WHERE {condition}") for condition in conditions]
@@ -79,7 +79,7 @@ def scanned(drawn: Drawn) -> tuple[ScanPlan, ContingencyTable, ContingencyTable]
 
 
 def singles(cells: ContingencyTable) -> list[ContingencyTable]:
-    """Return a table of one row for each kind of row."""
+    """Table of one row for each kind of row."""
     one = np.ones(1, np.int64)
     return [
         ContingencyTable(cells.words[n : n + 1], cells.places[n : n + 1], one)
@@ -88,7 +88,7 @@ def singles(cells: ContingencyTable) -> list[ContingencyTable]:
 
 
 def most_moved(plan: WorkloadPlan, every: ContingencyTable) -> int:
-    """Return what one row moves of all answers, at most."""
+    """Most that one row moves of all answers."""
     return max(int(np.abs(plan.read(row)).sum()) for row in singles(every))
 
 
@@ -141,7 +141,7 @@ def test_answers_are_those_of_plain_sql(drawn: Drawn) -> None:
 
 @cache
 def matched(condition: str) -> Any:
-    """Return which rows match, as plain DuckDB says."""
+    """Mask of the rows that match, as plain DuckDB says."""
     connection = duckdb.connect()
     connection.register("D", ROWS)
     sql = f"SELECT coalesce(({condition}), FALSE) AS met FROM D"

@@ -34,7 +34,7 @@ CODES = {"%25": "%", "%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ","}
 
 
 def unescaped(text: str) -> str:
-    """Return what GitHub reads: the reverse of its toolkit's escaping."""
+    """Text as GitHub reads it: the reverse of its toolkit's escaping."""
     return re.sub("|".join(CODES), lambda found: CODES[found[0]], text)
 
 

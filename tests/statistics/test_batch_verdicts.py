@@ -66,7 +66,7 @@ def made(queries: list[str], mode: str) -> VerdictPlan:
 
 
 def wrong_shares(queries: list[str], mode: str, factor: Fraction = Fraction(1)) -> dict[str, float]:
-    """Return, by kind of claim and alpha, how many standard errors above alpha it was wrong.
+    """Share of wrong claims above alpha, in standard errors, by kind of claim and alpha.
 
     The intervals are such that the exact answer is the last one inside, or the first one outside.
     ``factor`` is what p-values take the noise for, as a multiple of its scale.

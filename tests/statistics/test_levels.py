@@ -49,7 +49,7 @@ def halved(found: Decision, *_: object) -> Decision:
 
 
 def verdicts(decider: Any, interval: Interval, epsilon: str, change: Change) -> Verdict:
-    """Return what the decider makes of the numbers that it may have released."""
+    """Decision on the numbers that the decider may have released."""
     estimator = decider.estimator(interval, epsilon)
 
     def verdict(*numbers: int) -> Decision:

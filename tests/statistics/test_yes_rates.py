@@ -98,7 +98,7 @@ CASES["QUANTILE"] = CASES["MEDIAN"]
 
 
 def deviation(decider: Decider, case: Case, draws: SimulatedDraws) -> float:
-    """Return how many standard errors the simulated yes-rate lies from ``accept``."""
+    """Distance of the simulated yes-rate from ``accept``, in standard errors."""
     _, histogram, _, interval, epsilon = case
     expected, runs = decider.accept(histogram, interval, epsilon), draws.size
     hits = int(np.count_nonzero(outcomes(decider, histogram, interval, epsilon, draws)))
@@ -107,7 +107,7 @@ def deviation(decider: Decider, case: Case, draws: SimulatedDraws) -> float:
 
 
 def telling(decider: Decider, case: Case, factor: Fraction) -> float:
-    """Return about how far noise of the wrong scale moves the rate, in standard errors."""
+    """Distance by which noise of the wrong scale moves the rate, about, in standard errors."""
     _, histogram, _, interval, epsilon = case
     right, wrong = (decider.accept(histogram, interval, e) for e in (epsilon, epsilon / factor))
     return abs(right - wrong) / math.sqrt(max(right * (1 - right), 1 / RUNS))

@@ -13,7 +13,7 @@ from tests.support.check_reports import GROUPS, NO, OPEN, YES
 
 
 def curve(steepness: int) -> tuple[float | None, ...]:
-    """Return a curve that falls at tau, with a gap that no table can have."""
+    """Curve that falls at tau, with a gap that no table can have."""
     chances = [1 / (1 + 10 ** (steepness * (place / 8 - 1))) for place in range(21)]
     return (*chances[:3], None, *chances[4:])
 
@@ -59,7 +59,7 @@ def audit_of(*verdicts: Verdict, cost: Cost = COST) -> AuditReport:
 
 
 def many_groups(number: int) -> AuditReport:
-    """Return an audit of one query with as many groups, of every standing."""
+    """Audit of one query with as many groups, of every standing."""
     given = (YES, NO, OPEN)
     return audit_of(
         *(
@@ -78,7 +78,7 @@ AUDITS = (
 
 
 def entry_of(verdict: Verdict) -> PlannedQuery:
-    """Return what a plan says of a query."""
+    """Plan's entry of a query."""
     return PlannedQuery(**{f.name: getattr(verdict, f.name) for f in fields(QueryFacts)})
 
 
@@ -102,7 +102,7 @@ PLANS = (
 
 
 def quoting_audit(text: str) -> AuditReport:
-    """Return an audit that says ``text`` wherever users and tables can say something."""
+    """Audit that says ``text`` wherever users and tables can say something."""
     verdict = replace(
         YES, id=text, sql=text, where=text, attribute=text, synthetic=text, reason=text,
         candidates=CURVED,
@@ -119,6 +119,6 @@ def quoting_audit(text: str) -> AuditReport:
 
 
 def quoting_plan(text: str) -> PlanReport:
-    """Return a plan that does."""
+    """Plan that says ``text`` in such places."""
     plan = plan_of(*quoting_audit(text).verdicts)
     return replace(plan, synthetic=text, tolerance=text, notes=(text,))

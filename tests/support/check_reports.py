@@ -128,7 +128,7 @@ hostile = st.lists(st.sampled_from(_NASTY) | st.text(max_size=6), max_size=5).ma
 
 
 def quoting(text: str) -> CheckReport:
-    """Return a report that says ``text`` wherever users and tables can say something."""
+    """Report that says ``text`` wherever users and tables can say something."""
     line = text.replace("\n", " ")
     verdict = replace(NO, id=text, sql=text, where=text, attribute=text, synthetic=text)
     group = replace(verdict, group=text, block=text)

@@ -67,7 +67,7 @@ def _cell(name: str, place: int, answer: float, tau: float, released: str) -> Ce
 
 
 def query(place: int, names: tuple[str, ...] = NAMES) -> ComparedQuery:
-    """Return query number ``place``; every third has another kind of release."""
+    """Query number ``place``; every third has another kind of release."""
     aggregate, attribute, where, answer = SUBJECTS[place % len(SUBJECTS)]
     released = ("geometric", "laplace", "each by itself")[place % 3]
     tau = max(1, round(answer * 0.05))
@@ -105,7 +105,7 @@ def query(place: int, names: tuple[str, ...] = NAMES) -> ComparedQuery:
 def standing(
     queries: tuple[ComparedQuery, ...], name: str, ranks: tuple[int, int]
 ) -> LeaderboardRow:
-    """Return how a candidate stands on ``queries``."""
+    """Leaderboard row of a candidate over ``queries``."""
     cells = {q.id: q.cell(name) for q in queries}
     standings = [cell.standing for cell in cells.values()]
     share = sum(cell.outcome == "yes" for cell in cells.values()) / (len(cells) or 1)
@@ -128,7 +128,7 @@ def standing(
 def report_of(
     queries: tuple[ComparedQuery, ...], names: tuple[str, ...] = NAMES, simulated: bool = False
 ) -> CompareReport:
-    """Return a comparison; the better half of the candidates is established as better."""
+    """Comparison; the better half of the candidates is established as better."""
     order = ("bootstrap", "tree", "copula", "gan", "marginals", *names)
     ranked = [name for name in dict.fromkeys(order) if name in names]
     middle = (len(ranked) + 1) // 2
@@ -157,7 +157,7 @@ def report_of(
 
 
 def grouped(groups: int) -> CompareReport:
-    """Return a comparison of two queries, one of them grouped."""
+    """Comparison of two queries, one of them grouped."""
     parts = tuple(
         replace(
             query(3 * place), id=f"by-age[age = {place}]", block="by-age", group=f"age = {place}"
@@ -182,7 +182,7 @@ REPORTS = (LARGE, GROUPED, SMALL, SIMULATED, ONE, EMPTY, CERTAIN)
 
 
 def quoting(text: str) -> CompareReport:
-    """Return a comparison that says ``text`` wherever users and tables can say something."""
+    """Comparison that says ``text`` wherever users and tables can say something."""
     name = f"{text}c"
     (cell,) = query(0, ("tree",)).cells
     asked = replace(

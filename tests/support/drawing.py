@@ -30,12 +30,12 @@ def load() -> None:
 
 
 def examples(usual: int) -> settings:
-    """Return settings for ``usual`` examples in a test run, and many times as many in a fuzz."""
+    """Settings for ``usual`` examples in a test run, and many times as many in a fuzz."""
     return settings(max_examples=usual * TIMES)
 
 
 def predicates_of(atoms: Sequence[str], leaves: int) -> st.SearchStrategy[str]:
-    """Return conditions in SQL made of up to ``leaves`` or so of ``atoms``."""
+    """Conditions in SQL made of up to ``leaves`` or so of ``atoms``."""
     return st.recursive(
         st.sampled_from(atoms).map("({})".format),
         lambda inner: st.one_of(
@@ -49,7 +49,7 @@ def predicates_of(atoms: Sequence[str], leaves: int) -> st.SearchStrategy[str]:
 
 @cache
 def constants() -> constants_ast.Constants:
-    """Return the constants of the whole product, loaded or not, in a fixed order."""
+    """Constants of the whole product, loaded or not, in a fixed order."""
     found = providers._local_constants
     for package in ("deciders", "reports", "pqd"):
         for path in sorted((ROOT / package).rglob("*.py")):

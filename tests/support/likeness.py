@@ -4,5 +4,5 @@ import pandas as pd
 
 
 def like(copy: pd.DataFrame) -> pd.DataFrame:
-    """Return ``copy`` with a column of its own, which no query names."""
+    """``copy`` with a column of its own, which no query names."""
     return copy.assign(aside=1)

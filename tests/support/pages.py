@@ -41,11 +41,11 @@ class Page(HTMLParser):
         self.texts.append((" ".join(self.open), data))
 
     def inside(self, tag: str) -> list[str]:
-        """Return the whole text of each place with ``tag`` innermost."""
+        """Whole text of each place with ``tag`` innermost."""
         return ["".join(t for place, t in self.texts if place.split()[-1:] == [tag])]
 
     def values(self, name: str) -> list[str]:
-        """Return every value of an attribute."""
+        """Every value of an attribute."""
         return [values[name] or "" for _, values in self.attributes if name in values]
 
 
@@ -54,13 +54,13 @@ def digest(text: str) -> str:
 
 
 def themes(text: str) -> list[dict[str, str]]:
-    """Return the colours of each theme of a page."""
+    """Colours of each theme of a page."""
     found = re.findall(r":root \{([^}]*)\}", text)
     return [dict(re.findall(r"--([\w-]+): #(\w+)", theme)) for theme in found]
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours as WCAG 2.2 defines it."""
+    """Contrast of two colours as WCAG 2.2 defines it."""
 
     def luminance(colour: str) -> float:
         parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]

@@ -21,7 +21,7 @@ MARST = ("Divorced", "Married", "Never married/single", "Separated", "Widowed")
 
 
 def count(place: int) -> ReleasedQuery:
-    """Return a count with an interval; every fourth synthetic answer lies outside of it."""
+    """Count with an interval; every fourth synthetic answer lies outside of it."""
     where = CONDITIONS[place % len(CONDITIONS)]
     answer = 137 + 411 * place
     return ReleasedQuery(
@@ -40,7 +40,7 @@ def count(place: int) -> ReleasedQuery:
 
 
 def total(place: int) -> ReleasedQuery:
-    """Return a sum without an interval; some are cut off, on one side or on both."""
+    """Sum without an interval; some are cut off, on one side or on both."""
     where = CONDITIONS[place % len(CONDITIONS)]
     answer = 1_897_546.25 * (place + 1)
     return ReleasedQuery(
@@ -59,7 +59,7 @@ def total(place: int) -> ReleasedQuery:
 
 
 def grouped(groups: int, one: ReleasedQuery, column: str) -> tuple[ReleasedQuery, ...]:
-    """Return a query once per group."""
+    """Query once per group."""
     names = [MARST[place] if groups <= len(MARST) else str(place) for place in range(groups)]
     return tuple(
         replace(
@@ -78,7 +78,7 @@ def grouped(groups: int, one: ReleasedQuery, column: str) -> tuple[ReleasedQuery
 
 
 def batch(name: str, queries: int, epsilon: Fraction) -> ReleasedBatch:
-    """Return a batch of counts, or of sums, with all that could have answered it."""
+    """Batch of counts, or of sums, with all that could have answered it."""
     counts = name == "COUNT"
     rivals = (("workload", 12.4), ("identity", 31.25), ("numerical", 77.0)) if counts else (
         ("clipped_composition", 30_112.0), ("global_truncation", 61_000.5), ("workload", 402_117.0),
@@ -96,7 +96,7 @@ def batch(name: str, queries: int, epsilon: Fraction) -> ReleasedBatch:
 
 
 def report_of(*queries: ReleasedQuery, simulated: bool = False) -> ReleaseReport:
-    """Return a release of ``queries``, in a batch for each thing that is summed up."""
+    """Release of ``queries``, in a batch for each thing that is summed up."""
     names = dict.fromkeys(query.batch for query in queries)
     sizes = {name: sum(query.batch == name for query in queries) for name in names}
     shares = {name: Fraction(size, len(queries)) for name, size in sizes.items()}
@@ -150,7 +150,7 @@ REPORTS = (
 
 
 def quoting(text: str) -> ReleaseReport:
-    """Return a release that says ``text`` wherever users and tables can say something."""
+    """Release that says ``text`` wherever users and tables can say something."""
     query = replace(
         count(0), id=text, sql=text, where=text, attribute=text, aggregate="SUM", batch=text
     )

@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 
 def by_content(value: object) -> object:
-    """Return what tells a histogram from others; it also holds what it has computed so far."""
+    """Content that tells a histogram from others; it also holds what it has computed so far."""
     if isinstance(value, Histogram):
         return Histogram, value.values.tobytes(), value.counts.tobytes()
     return value
@@ -44,7 +44,7 @@ def each(*arguments: object) -> object:
 
 
 def remembered(function: Callable[P, R], content: Callable[..., object] = each) -> Callable[P, R]:
-    """Return ``function`` with a memory of its results, by the ``content`` of its arguments.
+    """``function`` with a memory of its results, by the ``content`` of its arguments.
 
     What cannot be pickled is not kept.
     """
@@ -64,7 +64,7 @@ def remembered(function: Callable[P, R], content: Callable[..., object] = each) 
 
 
 def simulated(simulation: ErrorSimulation, *rest: object) -> object:
-    """Return a simulation without what it has read already, which follows from the counts."""
+    """Simulation without what it has read already, which follows from the counts."""
     return simulation._contingency, simulation._epsilon, simulation._truth, simulation.size, rest
 
 

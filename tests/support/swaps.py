@@ -44,7 +44,7 @@ RECORDS: dict[str, Making] = {
 
 
 def audit(synthetic: object, queries: Any, *, options: Any = None, **parameters: Any) -> Run:
-    """Return an audit with ``options`` of the run and ``parameters`` as a user states them."""
+    """Audit with ``options`` of the run and ``parameters`` as a user states them."""
     given: dict[str, Any] = {"tau": "1.5", "epsilon": "0.5", "alpha": "0.05"} | parameters
     if given.pop("detailed", False):
         given["detail"] = Detail.CURVES
@@ -67,7 +67,7 @@ def compare(
     options: Any = None,
     **parameters: Any,
 ) -> Run:
-    """Return a comparison of ``candidates``; two queries have weights and tolerances of theirs."""
+    """Comparison of ``candidates``; two queries have weights and tolerances of theirs."""
     given: dict[str, Any] = {"tau": "20%", "epsilon": "0.5", "alpha": "0.05"} | parameters
 
     def compared(private: Any, noise: Any, progress: Progress) -> Any:
@@ -81,7 +81,7 @@ def compare(
 def release(
     queries: Any, mechanism: str = "auto", *, options: Any = None, **parameters: Any
 ) -> Run:
-    """Return a release of answers on the workers."""
+    """Release of answers on the workers."""
     given: dict[str, Any] = {"tau": 1, "epsilon": "0.5", "alpha": 0.05} | parameters
 
     def released(private: Any, noise: Any, progress: Progress) -> Any:
@@ -92,7 +92,7 @@ def release(
 
 
 def check(synthetic: pd.DataFrame, text: str) -> Run:
-    """Return a check of a spec that names ``private.parquet`` and ``copy.parquet``."""
+    """Check of a spec that names ``private.parquet`` and ``copy.parquet``."""
 
     def checked(private: pd.DataFrame, noise: Any, progress: Progress) -> Any:
         with TemporaryDirectory() as name:
@@ -107,7 +107,7 @@ def check(synthetic: pd.DataFrame, text: str) -> Run:
 
 
 def from_file(inner: Run) -> Run:
-    """Return ``inner`` for private tables that are the bytes of a CSV file."""
+    """``inner`` for private tables that are the bytes of a CSV file."""
 
     def filed(private: bytes, noise: Any, progress: Progress) -> Any:
         with TemporaryDirectory() as name:
@@ -119,7 +119,7 @@ def from_file(inner: Run) -> Run:
 
 
 def twice(inner: Callable[[Accountant], Run]) -> Run:
-    """Return two runs on one ledger, of which the second replays what the first drew."""
+    """Two runs on one ledger, of which the second replays what the first drew."""
 
     def both(private: Any, noise: Any, progress: Progress) -> Any:
         with TemporaryDirectory() as name:
@@ -175,7 +175,7 @@ class Swap:
     words: str = ""
 
     def said(self, table: str, noise: Any, renderings: Sequence[str]) -> dict[str, str]:
-        """Return what a run says, by rendering, and the steps that it tells of."""
+        """Texts of a run by rendering, and the steps that it tells of."""
         steps: list[str] = []
 
         def progress(stage: str, done: int = 0, total: int = 0) -> None:

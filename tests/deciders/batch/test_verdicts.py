@@ -33,7 +33,7 @@ Rule = Callable[[Errors, int, Interval], Decision]
 
 
 def wrong_levels(rule: Rule, noise: NoiseSum, interval: Interval) -> list[tuple[int, float]]:
-    """Return where a false claim is made with a p-value up to a level more often than that."""
+    """Answers and levels at which the p-value of a false claim is too often that small."""
     exact = chances(noise)
     span = range(math.floor(interval.lower) - 4, math.ceil(interval.upper) + 5)
     verdicts: dict[int, Decision] = {}

@@ -182,7 +182,7 @@ def test_needed_epsilon_suffices_and_a_smaller_one_does_not(
 
 
 def worst_of_shapes(decider: Any, histogram: Histogram, tau: int, epsilon: float) -> float:
-    """Return the worst error over all shapes, each around its own answer."""
+    """Worst error over all shapes, each around its own answer."""
     tables = list(shapes(histogram, decider.aggregate))
     around = [Interval.around(answer(decider.aggregate, table) or 0, tau) for table in tables]
     rates = zip(tables, around, strict=True)

@@ -241,7 +241,7 @@ def test_a_swapped_secret_is_refused(log: Path, other: sqlite3.Connection, what:
 
 
 def outcome(path: Path) -> object:
-    """Return what reading gives: its refusal, or what it holds."""
+    """Outcome of reading: its refusal, or the content."""
     try:
         return read(path)
     except PqdError as error:

@@ -86,7 +86,7 @@ State = tuple[object, ...]
 
 
 def started(path: Path) -> str:
-    """Return the head of a ledger that holds nothing."""
+    """Head of a ledger that holds nothing."""
     with closing(Ledger(path)) as ledger:
         return ledger._chain.start
 
@@ -96,7 +96,7 @@ def state(ledger: Ledger) -> State:
 
 
 def stored(path: Path) -> State:
-    """Return the state of the file as another process sees it."""
+    """State of the file as another process sees it."""
     with closing(Ledger(path, wait=0.01)) as opened:
         return state(opened)
 

@@ -35,7 +35,7 @@ def planned(
     epsilon: Fraction = HUGE,
     summed: str = "pay",
 ) -> tuple[RangePlan, LinearWorkload, list[int], np.ndarray]:
-    """Return the plan, the same batch as a problem, its exact answers, and those of the plan."""
+    """Plan, the same batch as a linear workload, its exact answers, and those of the plan."""
     engine = DuckDBEngine(opened := open_table(table, "synthetic"))
     texts = [f"SELECT SUM({summed}) FROM D WHERE {condition}" for condition in conditions]
     queries = [Query(text) for text in texts]

@@ -76,7 +76,7 @@ Vectors = set[tuple[bool, ...]]
 
 
 def seen(column: str, conditions: Sequence[Atom]) -> Vectors:
-    """Return the combinations that rows of the engine have; unknown counts as false."""
+    """Combinations that rows of the engine have; unknown counts as false."""
     shown = ", ".join(f"({atom.sql}) IS TRUE" for atom in conditions)
     return set(database().execute(f"SELECT DISTINCT {shown} FROM grid_{column}").fetchall())
 
@@ -105,7 +105,7 @@ def ordered(column: str, constants: Sequence[str]) -> st.SearchStrategy[str]:
 
 
 def equal(column: str, constants: Sequence[str]) -> st.SearchStrategy[str]:
-    """Return conditions that ask whether a column is this or that."""
+    """Conditions that ask whether a column is this or that."""
     one, some = st.sampled_from(constants), st.sampled_from([*constants, "NULL"])
     within = st.sampled_from(("IN", "NOT IN"))
     several = st.lists(some, min_size=1, max_size=4)

@@ -54,7 +54,7 @@ SYNTHETIC = arrow(
 
 
 def plain_duckdb(rows: Sequence[Row]) -> duckdb.DuckDBPyConnection:
-    """Return DuckDB with the typed table ``D``."""
+    """DuckDB with the typed table ``D``."""
     connection = duckdb.connect()
     connection.register("given", arrow(rows))
     typed = ", ".join(
@@ -68,7 +68,7 @@ def plain_duckdb(rows: Sequence[Row]) -> duckdb.DuckDBPyConnection:
 
 
 def plain_sqlite(rows: Sequence[Row]) -> sqlite3.Connection:
-    """Return sqlite with the table ``D``; it stores NaN as NULL, moments as ISO text."""
+    """SQLite with the table ``D``; it stores NaN as NULL, moments as ISO text."""
     connection = sqlite3.connect(":memory:")
     connection.execute("PRAGMA case_sensitive_like = true")
     names = ", ".join(f'"{name}"' for name in TYPES.names)

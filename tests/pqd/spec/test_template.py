@@ -31,14 +31,14 @@ TABLES: dict[str, dict[str, list[object]]] = {
 
 
 def made(columns: dict[str, list[object]], folder: Path) -> str:
-    """Return the spec_template for a table in ``folder``; the private one does not exist."""
+    """Template of a spec for a table in ``folder``; the private one does not exist."""
     synthetic = folder / "my copy.v2.parquet"
     pq.write_table(pa.table(columns), synthetic)
     return spec_template(folder / "secret" / "private.csv", synthetic, folder)
 
 
 def with_hints(text: str) -> str:
-    """Return a spec_template with the facts of columns no longer in comments."""
+    """Template of a spec with the facts of columns no longer in comments."""
     head, found, tail = text.partition("# Public facts")
     return head + found + re.sub(r"(?m)^# (\[columns|bounds = |step = )", r"\1", tail)
 

@@ -61,7 +61,7 @@ def _fresh_templates() -> Iterator[None]:
 
 
 def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the tags of a page; a class may depend on how long a text is."""
+    """Tags of a page; a class may depend on how long a text is."""
     return [(tag, tuple(name for name in names if name != "class")) for tag, names in page.tags]
 
 

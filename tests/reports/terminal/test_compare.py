@@ -103,7 +103,7 @@ def standing(name: str, **changes: Any) -> LeaderboardRow:
 
 
 def report_of(names: Sequence[str] = NAMES, **changes: Any) -> CompareReport:
-    """Return a comparison of two queries: yes, no, then undecided."""
+    """Comparison of two queries: yes, no, then undecided."""
     queries = (
         query("women", *(cell(name, **(NO if n % 2 else {})) for n, name in enumerate(names))),
         query("men", *(cell(name, **UNDECIDED) for name in names)),

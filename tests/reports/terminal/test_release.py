@@ -37,7 +37,7 @@ from tests.support.release_reports import (
 
 
 def panels(text: str) -> list[str]:
-    """Return what each row of answers shows."""
+    """Text of each row of answers."""
     return text.partition('<table class="rows answers"')[2].split('<tbody role="rowgroup">')[1:]
 
 
