@@ -54,8 +54,12 @@ class SharingQuery(NamedTuple):
 
 
 def at_budget(bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None) -> PlannedVerdict:
-    """Verdict of one query by itself at a budget; see ``planned_verdict``."""
-    return planned_verdict(bound.with_criteria(bound.criteria.at(epsilon, detail)))
+    """Verdict of one query by itself at a budget; see ``planned_verdict``.
+
+    ``detail`` is how far its deciders are evaluated here; its criteria keep what the caller wants.
+    """
+    verdict = planned_verdict(bound.with_criteria(bound.criteria.at(epsilon, detail)))
+    return verdict if detail is None else replace(verdict, criteria=bound.criteria.at(epsilon))
 
 
 class SharedQueries:

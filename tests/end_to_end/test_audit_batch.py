@@ -229,6 +229,15 @@ def test_every_rendering_takes_them(sharing: str, *, detailed: bool) -> None:
     assert len(report.to_frame()) == 6
 
 
+@pytest.mark.parametrize("sharing", ["alone", "workload", "identity", "auto"])
+def test_whoever_wants_curves_has_them_of_batches_too(sharing: str) -> None:
+    report = simulated(SECRET, SimulatedNoise(5), sharing, MIXED[3:6], detailed=True)
+    assert all(verdict.chosen.curve for verdict in report.verdicts)
+    assert report.plot_operating_characteristic() is not None
+    brief = simulated(SECRET, SimulatedNoise(5), sharing, MIXED[3:6])
+    assert not any(candidate.curve for v in brief.verdicts for candidate in v.candidates)
+
+
 def test_simulated_verdicts_are_stamped() -> None:
     for sharing in ("alone", "identity"):
         report = simulated(SECRET, SimulatedNoise(1), sharing)

@@ -22,6 +22,7 @@ from tests.support.private_tables import (
     named,
 )
 from tests.support.swaps import (
+    BUILD,
     EVERY,
     RECORDS,
     SCREEN,
@@ -106,7 +107,7 @@ SWAPS |= {
     "check": Swap(
         check(PAY, SPEC),
         named(PAY_TABLES, NEIGHBOUR, MANY, NONE, EXTREMES),
-        {"near": EVERY},
+        {"near": (*EVERY, *BUILD)},
         differing=[NEIGHBOUR, MANY, NONE],
     ),
 }
@@ -208,7 +209,7 @@ OTHERS = "as many other rows"
 PAGED = ("auto", "workload", "numerical", "clipped_composition")
 SWAPS |= {
     f"audit of a batch, {batch}": Swap(
-        audit(WORKERS, [MIXED[0], *MIXED[3:5]], tau=20, options={"sharing": batch}),
+        audit(WORKERS, [MIXED[0], *MIXED[3:5]], tau=20, detailed=True, options={"sharing": batch}),
         WORKER_TABLES
         if batch in {"alone", "identity"}
         else named(WORKER_TABLES, OTHERS, MANY, EXTREMES),

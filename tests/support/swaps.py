@@ -22,6 +22,8 @@ from pqd.commands.release import run_release
 from pqd.parameters import Detail, Parameters
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
+from reports.github import github_text
+from reports.junit import junit_text
 from reports.models.audit import AuditReport
 from reports.models.compare import CompareReport
 from reports.models.release import ReleaseReport
@@ -36,8 +38,9 @@ Making = Callable[[], Any]
 # A new one per run, since it goes on through what was recorded.
 RECORDS: dict[str, Making] = {
     "near": lambda: Recorded([4, 2, 19, -3, 130, 7, 1, 0, 55], answer=True),
-    "far below": lambda: Recorded([-(2**40)], answer=False),
-    "far above": lambda: Recorded([2**40, 2**35 + 1], answer=True),
+    # So far that it is a thousand scales on the finest grid of noise, too.
+    "far below": lambda: Recorded([-(2**50)], answer=False),
+    "far above": lambda: Recorded([2**50, 2**45 + 1], answer=True),
 }
 
 # Commands: each returns its run on a workload -----------------------------------------------------
@@ -152,8 +155,12 @@ RENDERINGS: dict[str, Callable[[Any], str]] = {
     "html": lambda report: str(report.to_html("pqd")),
     "markdown": lambda report: str(report.to_markdown()),
     "notebook": lambda report: str(report._repr_html_()),
+    "junit": lambda report: f"{junit_text(report)} {report.exit_code}",
+    "github": lambda report: github_text(report, "audit.toml"),
 }
 PAGES = ("html", "markdown", "notebook")
+# Of a check alone.
+BUILD = ("junit", "github")
 SCREEN = ("text", "verbose", "json", "frame")
 EVERY = (*SCREEN, *PAGES)
 
