@@ -565,7 +565,7 @@ def test_one_query_is_asked_by_itself_unless_a_batch_is_named() -> None:
     for query, alone in ((NESTED[0], "inv_count"), (SUMS[0], "inv_sum")):
         (verdict,) = verdicts_of(parts := made(query))
         assert verdict.choice.taken.decider.id == alone
-        assert "on public data" not in notes(parts)
+        assert "true gaps" not in notes(parts)
         (verdict,) = verdicts_of(made(query, mode="workload"))
         assert verdict.choice.taken.decider.id == "workload_batch"
 
