@@ -10,9 +10,9 @@ from typing import Any
 
 from deciders import ParameterError, UnanswerableError
 from deciders.exact import Number, exact, positive, probability
-from pqd.budgets import stated_budget
-from pqd.columns import Facts, parse_columns
+from pqd.column_facts import Facts, parse_columns
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.stated_budgets import stated_budget
 
 _MOST_ROWS = 1_000_000
 

@@ -105,8 +105,8 @@ class Trust:
         __tracebackhide__ = True
         # Imported late: pytest loads plugins at its start.
         from deciders.exact import probability  # noqa: PLC0415
-        from pqd.budgets import stated_budget  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
+        from pqd.stated_budgets import stated_budget  # noqa: PLC0415
 
         name = self._table(synthetic)
         if query in {check.id for check in self._spec.checks}:

@@ -77,7 +77,7 @@ def ledger_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def noiseless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Admit budgets at which the noise is nothing, so that an answer shows what was computed."""
-    monkeypatch.setattr("pqd.budgets.MOST_EPSILON", 10**9)
+    monkeypatch.setattr("pqd.stated_budgets.MOST_EPSILON", 10**9)
 
 
 @pytest.fixture

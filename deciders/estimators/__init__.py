@@ -9,7 +9,7 @@ from deciders.estimators.exponential import ExponentialQuantile
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.estimators.majority import MajorityCounts
 from deciders.estimators.mean import SumAndCount
-from deciders.estimators.race import RaceEstimate
+from deciders.estimators.race_to_the_top import RaceEstimate
 from deciders.estimators.ranks import RankCounts
 
 __all__ = [

@@ -14,8 +14,8 @@ from deciders.exact import Number, as_float, budget_of, exact, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise, fineness
-from deciders.rungs import TruncationRungs
 from deciders.single.base import DeciderDefaults, Decision
+from deciders.truncation_rungs import TruncationRungs
 
 # A Laplace variable lies beyond the last edge with probability below 1e-17; the pieces widen
 # where its density leaves less to be precise about.

@@ -6,7 +6,7 @@ from typing import ClassVar
 from deciders.bounds import ValueBounds
 from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
-from deciders.estimators.race import RaceEstimate
+from deciders.estimators.race_to_the_top import RaceEstimate
 from deciders.evaluation.effectiveness import Threshold, laplace_threshold
 from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram

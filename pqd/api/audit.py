@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
-from pqd.budgets import AUTO, RunBudget
 from pqd.commands.audit import run_audit
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.sql.workload_files import as_queries
+from pqd.stated_budgets import AUTO, RunBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pqd.budgets import AUTO
 from pqd.commands.plan import run_plan
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.sql.workload_files import as_queries
+from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
-from pqd.budgets import AUTO, total_budget
 from pqd.commands.release import check_unit, run_release
 from pqd.engine.export import check_new
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
+from pqd.stated_budgets import AUTO, total_budget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

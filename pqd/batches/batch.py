@@ -16,11 +16,11 @@ from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
 from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import WorkloadPlan
-from pqd.budgets import AUTO
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import ParameterError, PqdError
 from pqd.measurement import Measurement
 from pqd.sql.predicate import canonical
+from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
     from deciders import Noise

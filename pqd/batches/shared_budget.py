@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from deciders.errors import ParameterError
 from pqd.batches.mechanisms import ALONE, check_sharing
-from pqd.budgets import AUTO, stated_budget
 from pqd.parameters import Parameters
 from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
+from pqd.stated_budgets import AUTO, stated_budget
 from reports.text.notes import WARNING, alone_note
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _share(shared: Sequence[SharedQueries], budget: SharedBudget, each: Fraction
     """Plan all queries that share; ``each`` is the share of one measurement."""
     if budget.sharing != ALONE:
         # Imported late: a run without a batch needs nothing of them.
-        from pqd.batches.selection import share_in_batches  # noqa: PLC0415
+        from pqd.batches.batch_or_alone import share_in_batches  # noqa: PLC0415
 
         share_in_batches(shared, budget.sharing, each)
     for queries in shared:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from deciders.batch.verdicts import (
+from deciders.batch.decision_rule import (
     Errors,
     SimulatedErrors,
     accept,
@@ -22,12 +22,12 @@ from deciders.errors import ParameterError
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong
 from pqd.batches.batch import BatchMeasurement, BatchPlanner, selection
 from pqd.batches.simulation import ErrorSimulation
-from pqd.budgets import AUTO
 from pqd.parameters import Detail
 from pqd.planning.choose_decider import GAPS, Candidate
 from pqd.planning.decisions import PlannedVerdict, plan_fields
 from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly
+from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
     from deciders import Decision, Interval

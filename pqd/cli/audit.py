@@ -13,7 +13,7 @@ from pqd.cli.options import ColumnOptions, LedgerOptions, QueryOptions, UnitOpti
 from pqd.cli.outputs import OutputOptions
 
 if TYPE_CHECKING:
-    from pqd.budgets import RunBudget
+    from pqd.stated_budgets import RunBudget
 
 
 @option_group
@@ -34,7 +34,7 @@ class BudgetOptions:
 
     def read(self) -> RunBudget:
         """Budget of the run; ParameterError unless exactly one of the two is stated."""
-        from pqd.budgets import RunBudget
+        from pqd.stated_budgets import RunBudget
 
         budget = RunBudget.parse(self.epsilon or None, self.total_epsilon or None, self.sharing)
         if budget.sharing is not None:

@@ -62,7 +62,7 @@ class ComparisonOptions:
 
     def check(self) -> None:
         """Refuse options that contradict each other, before any table is read."""
-        from pqd.budgets import stated_budget
+        from pqd.stated_budgets import stated_budget
 
         stated_budget(self.epsilon or None)
         if self.with_references != bool(self.reference_epsilon):

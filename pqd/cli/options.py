@@ -144,7 +144,7 @@ class ColumnOptions:
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Facts by column, as ``pqd.audit`` takes them."""
-        from pqd.columns import parse_bounds, parse_type
+        from pqd.column_facts import parse_bounds, parse_type
 
         columns: dict[str, dict[str, Any]] = {}
         for name, facts in [

@@ -38,9 +38,9 @@ def plan(
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
     targets = outputs.targets(synthetic, queries.queries)
-    from pqd.budgets import stated_budget
     from pqd.cli.progress import progress
     from pqd.commands.plan import run_plan
+    from pqd.stated_budgets import stated_budget
 
     detailed = verbose or targets.has_values
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed, planning=True)

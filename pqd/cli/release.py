@@ -9,11 +9,11 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.batches.mechanisms import TOGETHER
-from pqd.budgets import AUTO
 from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions
 from pqd.cli.outputs import OutputOptions, Targets, new_table
+from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.parameters import Parameters
@@ -51,7 +51,7 @@ class ReleaseOptions:
 
     def read(self, columns: ColumnOptions) -> Parameters:
         """Parameters of the release; it has no tolerance, and that field of them is not used."""
-        from pqd.budgets import total_budget
+        from pqd.stated_budgets import total_budget
 
         budget = total_budget(self.total_epsilon or None)
         if self.unit is not None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqd.accounting.accountant import Accountant
-    from pqd.columns import Facts
+    from pqd.column_facts import Facts
     from pqd.commands.comparison_parameters import ComparisonParameters
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.planning.bound_workload import BoundWorkload, QueryRequest

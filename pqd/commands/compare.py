@@ -11,7 +11,7 @@ from pqd.accounting.composition import NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.commands.candidates import Candidates
 from pqd.commands.comparison_results import outcome_of
 from pqd.commands.leaderboard import leaderboard
-from pqd.commands.references import add_references
+from pqd.commands.reference_measurement import add_references
 from pqd.commands.results import cost_of
 from pqd.errors import BudgetError, RunError
 from pqd.execution import measure

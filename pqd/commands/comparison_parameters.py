@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from deciders.exact import positive
-from pqd.budgets import AUTO, stated_budget
 from pqd.errors import DeciderError, ParameterError
 from pqd.parameters import Parameters, Tolerance
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS
+from pqd.stated_budgets import AUTO, stated_budget
 
 if TYPE_CHECKING:
     from deciders.exact import Number

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deciders.batch.verdicts import reach
+from deciders.batch.decision_rule import reach
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
-from pqd.budgets import AUTO
 from pqd.commands.results import cost_of
 from pqd.engine.export import write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
@@ -25,6 +24,7 @@ from pqd.progress import Progress, silent
 from pqd.spec.sources import ledger_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
 from pqd.sql.workload_files import read_queries
+from pqd.stated_budgets import AUTO
 from reports.models.release import ReleasedQuery, ReleaseReport
 from reports.text import notes, stages
 from reports.text.numbers import plain

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pqd.columns import Facts, check_facts, column_name, stated_kinds, unknown_column
+from pqd.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
+from pqd.planning.attribute_lattices import NUMERIC, Bounds, beyond_bounds_warnings
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
-from pqd.planning.bounds import NUMERIC, Bounds, beyond_bounds_warnings
 from pqd.planning.query_warnings import Constants, warnings_of
 from pqd.planning.refusals import Refusals
 from pqd.sql.grouping import MOST_GROUPS, grouped

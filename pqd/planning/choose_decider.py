@@ -26,8 +26,8 @@ from deciders import (
     published_tau,
 )
 from deciders.single.base import BOTH
-from pqd.budgets import AUTO
 from pqd.parameters import Criteria, Detail, Parameters
+from pqd.stated_budgets import AUTO
 from reports.text import reasons
 
 PAPER = "paper"

@@ -15,11 +15,11 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from pqd.budgets import MUCH_EPSILON
 from pqd.parameters import Parameters
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_literal
+from pqd.stated_budgets import MUCH_EPSILON
 from reports.text import notes as words
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciders.exact import exact
-from pqd.budgets import AUTO
-from pqd.columns import parse_columns
+from pqd.column_facts import parse_columns
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.parameters import privacy_unit
 from pqd.paths import usable
@@ -27,6 +26,7 @@ from pqd.spec.schema import CHECK_NEEDS, DEFAULTS, SECTION, SECTIONS, SHARED_BY
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted, suggestion
+from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.spec.positions import Where

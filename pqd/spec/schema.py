@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from deciders import DECIDERS
 from pqd.batches.mechanisms import SHARINGS, TOGETHER
-from pqd.budgets import AUTO
 from pqd.planning.choose_decider import PAPER
 from pqd.spec.value_types import (
     ALPHA,
@@ -28,6 +27,7 @@ from pqd.spec.value_types import (
     one_of,
 )
 from pqd.sql.schema import Kind
+from pqd.stated_budgets import AUTO
 
 NAME_PATTERN = "^[A-Za-z0-9_-]+$"
 

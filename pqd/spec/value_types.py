@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from deciders.exact import budget_of, exact, positive, probability
-from pqd.budgets import MOST_EPSILON, stated_budget
 from pqd.parameters import Tolerance
 from pqd.spec.problems import Code, SpecValueError, printable
+from pqd.stated_budgets import MOST_EPSILON, stated_budget
 
 _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*)"
 _ANY_SIZE = rf"^\s*[+-]?{_SIZE}\s*$"

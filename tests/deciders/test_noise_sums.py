@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deciders import Decision, Interval
-from deciders.batch.verdicts import (
+from deciders.batch.decision_rule import (
     decided,
     rates,
     reach,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pqd
 from deciders import Lattice, SecureNoise
-from pqd.columns import (
+from pqd.column_facts import (
     ColumnFacts,
     bounded_lattice,
     parse_bounds,

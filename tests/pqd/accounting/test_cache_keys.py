@@ -27,7 +27,7 @@ from deciders.estimators import Estimator
 from deciders.estimators.exponential import ExponentialQuantile
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.estimators.mean import SumAndCount
-from deciders.estimators.race import RaceEstimate
+from deciders.estimators.race_to_the_top import RaceEstimate
 from deciders.estimators.ranks import RankCounts
 from deciders.single.split_margins import SplitMargins
 from pqd.accounting import cache_keys as keys

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from deciders import Decision, operating_characteristic
-from deciders.batch.verdicts import accept
+from deciders.batch.decision_rule import accept
 from deciders.distribution_sums import NoiseSum
 from pqd.accounting.accountant import _quote, quote_of
 from pqd.accounting.composition import price

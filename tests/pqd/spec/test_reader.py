@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciders import DECIDERS
-from pqd.budgets import stated_budget
-from pqd.columns import parse_columns
+from pqd.column_facts import parse_columns
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.parameters import Criteria, Parameters
 from pqd.spec import Check, Code, Place, Problem, Source, Spec, SpecError, read_spec
 from pqd.spec.problems import printable
+from pqd.stated_budgets import stated_budget
 from tests.pqd.spec.spec_texts import FULL, HEAD, SMALL
 from tests.support.drawing import examples
 from tests.support.golden import matches_golden

@@ -13,7 +13,7 @@ from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise, noisy_value
-from deciders.rungs import TruncationRungs
+from deciders.truncation_rungs import TruncationRungs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Bounds of what is aggregated: stated by the caller, or else those of the synthetic tables."""
+"""Lattices of attributes, by bounds of what is aggregated: stated by the caller, or else those of the synthetic tables."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from deciders import Lattice, ParameterError, UnanswerableError, answer
 from deciders.aggregates import HALF
-from pqd.columns import bounded_lattice, facts_of_attribute, row_lattice, span
+from pqd.column_facts import bounded_lattice, facts_of_attribute, row_lattice, span
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure
 from reports.text.notes import beyond_bounds_note, copy_bounds_note, stated_bounds_note
 
 if TYPE_CHECKING:
     from deciders import Histogram
-    from pqd.columns import Facts
+    from pqd.column_facts import Facts
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.parameters import Tolerance

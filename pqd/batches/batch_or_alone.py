@@ -25,12 +25,12 @@ from pqd.batches.verdicts import (
     batch_candidates,
     relative,
 )
-from pqd.budgets import AUTO
 from pqd.errors import PqdError
 from pqd.parameters import Detail
 from pqd.planning.budget_split import SharedQueries, SharingQuery, distinct, equal_shares
 from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
+from pqd.stated_budgets import AUTO
 from reports.text.notes import group_text, not_together_note, one_by_one_note, weighing_note
 from reports.text.reasons import IN_BATCH, NAMED
 

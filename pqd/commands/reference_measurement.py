@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.columns import stated_kinds
+from pqd.column_facts import stated_kinds
 from pqd.commands.reference_tables import (
     MARGINALS,
     columns_of,

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from deciders import Decision, Interval
-from deciders.batch.verdicts import (
+from deciders.batch.decision_rule import (
     Errors,
     SimulatedErrors,
     accept,
