@@ -48,6 +48,7 @@ class ExponentialQuantile(BonferroniClaims, LatticeBounds):
     aggregate: str = "MEDIAN"
 
     id: ClassVar[str] = "exponential"
+    key_fields: ClassVar[tuple[str, ...]] = ("aggregate", "lower", "upper", "step", "p")
     exact: ClassVar[bool] = False
     compares: ClassVar[bool] = False
 

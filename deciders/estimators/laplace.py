@@ -37,6 +37,7 @@ class LaplaceEstimate:
     fineness: int = 1
 
     id: ClassVar[str] = "laplace"
+    key_fields: ClassVar[tuple[str, ...]] = ("aggregate", "lower", "upper", "step", "fineness")
     exact: ClassVar[bool] = True
 
     @classmethod

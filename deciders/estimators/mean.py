@@ -42,6 +42,7 @@ class SumAndCount(BonferroniClaims):
     centre: int = 0
 
     id: ClassVar[str] = "sum_and_count"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "centre")
     aggregate: ClassVar[str] = "AVG"
     exact: ClassVar[bool] = True
 

@@ -36,6 +36,7 @@ class RaceEstimate(TruncationRungs):
     beta: float = 0.05
 
     id: ClassVar[str] = "race_to_the_top"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "beta")
     aggregate: ClassVar[str] = "SUM"
     exact: ClassVar[bool] = False
 

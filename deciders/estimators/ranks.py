@@ -44,6 +44,7 @@ class RankCounts(BonferroniClaims, LatticeBounds):
     aggregate: str = "MEDIAN"
 
     id: ClassVar[str] = "rank_counts"
+    key_fields: ClassVar[tuple[str, ...]] = ("aggregate", "lower", "upper", "step", "p", "cuts")
     exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

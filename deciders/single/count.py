@@ -26,6 +26,7 @@ class LaplaceCount(GenericDecider, NoBounds, DeciderDefaults):
     """
 
     id: ClassVar[str] = "lm_count"
+    key_fields: ClassVar[tuple[str, ...]] = ()
     aggregate: ClassVar[str] = "COUNT"
 
     def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
@@ -54,6 +55,7 @@ class NaiveExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """
 
     id: ClassVar[str] = "em_count_naive"
+    key_fields: ClassVar[tuple[str, ...]] = ()
     aggregate: ClassVar[str] = "COUNT"
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -79,6 +81,7 @@ class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     """
 
     id: ClassVar[str] = "em_count"
+    key_fields: ClassVar[tuple[str, ...]] = ()
     aggregate: ClassVar[str] = "COUNT"
 
     def logit(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:

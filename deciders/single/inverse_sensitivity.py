@@ -84,6 +84,7 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
     """COUNT; its error is never larger than that of ``em_count`` on any table."""
 
     id: ClassVar[str] = "inv_count"
+    key_fields: ClassVar[tuple[str, ...]] = ()
     aggregate: ClassVar[str] = "COUNT"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
@@ -107,6 +108,7 @@ class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
     """SUM of values in ``lower .. upper``, negative ones too."""
 
     id: ClassVar[str] = "inv_sum"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
     aggregate: ClassVar[str] = "SUM"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
@@ -127,6 +129,7 @@ class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
     """AVG of values in ``lower .. upper``."""
 
     id: ClassVar[str] = "inv_mean"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
     aggregate: ClassVar[str] = "AVG"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:
@@ -145,6 +148,7 @@ class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
     p: Fraction = Fraction(1, 2)
 
     id: ClassVar[str] = "inv_quantile"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "p")
     aggregate: ClassVar[str] = "QUANTILE"
     compares: ClassVar[bool] = True
 
@@ -177,6 +181,7 @@ class InverseMedian(InverseQuantile):
     """Lower median, the ``ceil(n/2)``-th smallest value."""
 
     id: ClassVar[str] = "inv_median"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "p")
     aggregate: ClassVar[str] = "MEDIAN"
 
 
@@ -185,6 +190,7 @@ class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
     """COUNT(DISTINCT), on the histogram of the multiplicities of the distinct values."""
 
     id: ClassVar[str] = "inv_distinct"
+    key_fields: ClassVar[tuple[str, ...]] = ()
     aggregate: ClassVar[str] = "COUNT DISTINCT"
 
     def margin(self, histogram: Histogram, interval: Interval) -> float:

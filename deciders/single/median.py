@@ -37,6 +37,7 @@ class ExponentialMedian(ExponentialDecider, LatticeBounds, DeciderDefaults):
     """
 
     id: ClassVar[str] = "em_median"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
     aggregate: ClassVar[str] = "MEDIAN"
 
     def __post_init__(self) -> None:
@@ -90,6 +91,7 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
     """
 
     id: ClassVar[str] = "hist_median"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
     aggregate: ClassVar[str] = "MEDIAN"
     compares: ClassVar[bool] = True
 

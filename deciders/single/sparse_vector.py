@@ -35,6 +35,7 @@ class PlainSparseVectorSum(TruncationRungs, DeciderDefaults):
     """
 
     id: ClassVar[str] = "svt_sum_plain"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
     aggregate: ClassVar[str] = "SUM"
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
@@ -103,6 +104,7 @@ class SparseVectorSum(PlainSparseVectorSum):
     theta: float = 0.95
 
     id: ClassVar[str] = "svt_sum"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "theta")
 
     def __post_init__(self) -> None:
         """Raise an error for a negative lattice or a theta outside (0, 1)."""

@@ -26,6 +26,7 @@ class SplitMargins:
     intervals: tuple[Interval, ...]
 
     id: ClassVar[str] = "split"
+    key_fields: ClassVar[tuple[str, ...]] = ("intervals",)
     exact: ClassVar[bool] = True
 
     def share(self, epsilon: Number) -> Fraction:

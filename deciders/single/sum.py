@@ -24,6 +24,7 @@ class LaplaceSum(GenericDecider, ValueBounds, DeciderDefaults):
     """
 
     id: ClassVar[str] = "lm_sum"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
     aggregate: ClassVar[str] = "SUM"
 
     def estimator(self, interval: Interval, epsilon: Number) -> LaplaceEstimate:
@@ -51,6 +52,7 @@ class RaceToTheTopSum(GenericDecider, RaceEstimate, DeciderDefaults):
     """
 
     id: ClassVar[str] = "r2t_sum"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step", "beta")
     proves: ClassVar[frozenset[bool]] = NO_ALONE
 
     def estimator(self, interval: Interval, epsilon: Number) -> RaceEstimate:

@@ -16,7 +16,7 @@ from deciders.batch.linear.numerical import NumericalInTwoSteps
 from deciders.batch.linear.signed import SignedMechanism
 from deciders.errors import ParameterError
 from deciders.noise import check_scale
-from pqd.accounting.cache_keys import of_batch
+from pqd.accounting.cache_keys import parameters_on
 from pqd.batches.mechanisms import linear_mechanism
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class LinearPlan:
 
     def parameters(self) -> Mapping[str, Any]:
         """Mechanism by its id, with its parameters for each sign."""
-        sides = [of_batch(side, _universe_of(side)) for side in self.sides]
+        sides = [parameters_on(side, _universe_of(side)) for side in self.sides]
         return {"id": self.id, "sides": sides}
 
     @property

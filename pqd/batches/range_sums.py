@@ -21,7 +21,7 @@ from deciders.batch.range_sums.workload import Buckets, RangeSums
 from deciders.errors import ParameterError
 from deciders.histogram import Histogram
 from deciders.noise import check_scale
-from pqd.accounting.cache_keys import of_range_sums
+from pqd.accounting.cache_keys import parameters_of_range_sums
 from pqd.batches.mechanisms import RANGES
 from pqd.engine.bitmaps import selections
 from pqd.engine.duckdb import DuckDBEngine
@@ -80,7 +80,7 @@ class RangePlan:
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism, its truncation, its buckets and ranges."""
-        return {"id": self.id, "by": of_range_sums(self.mechanism)}
+        return {"id": self.id, "by": parameters_of_range_sums(self.mechanism)}
 
     @property
     def note(self) -> str:

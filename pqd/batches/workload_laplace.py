@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from deciders.batch.linear.laplace import NoisyAnswers
 from deciders.batch.linear.universe import check_upper
 from deciders.noise import check_scale
-from pqd.accounting.cache_keys import of_direct
+from pqd.accounting.cache_keys import parameters_of
 from pqd.batches.batch_plan import MOST_DRAWN
 from pqd.batches.workload_sensitivity import workload_sensitivity
 from pqd.engine.bitmaps import selections
@@ -77,6 +77,8 @@ class WorkloadPlan:
     ``workload_sensitivity`` queries.
     """
 
+    key_fields: ClassVar[tuple[str, ...]] = ("most", "top")
+
     workload: ScanPlan
     most: int
     top: int
@@ -123,7 +125,7 @@ class WorkloadPlan:
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the noise: what one row may change."""
-        return of_direct(self)
+        return parameters_of(self)
 
     @property
     def note(self) -> None:

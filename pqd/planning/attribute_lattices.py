@@ -1,4 +1,4 @@
-"""Lattices of attributes, by bounds of what is aggregated: stated by the caller, or else those of the synthetic tables."""
+"""Lattices of attributes: their bounds as stated, or else those of the synthetic tables."""
 
 from __future__ import annotations
 

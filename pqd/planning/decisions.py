@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from deciders import Decision, Interval, applicable
 from deciders.noise import check_scale
-from pqd.accounting.cache_keys import of_decider
+from pqd.accounting.cache_keys import parameters_of
 from pqd.measurement import Measurement, counted_noun
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, choose_decider
@@ -120,7 +120,7 @@ class DeciderMeasurement(Measurement[Decision]):
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the decider, and the interval."""
-        return {"kind": "verdict", "interval": self.interval, **of_decider(self.decider)}
+        return {"kind": "verdict", "interval": self.interval, **parameters_of(self.decider)}
 
     def run(self, counts: Histogram, noise: Noise) -> Decision:
         """Verdict of the decider."""

@@ -11,7 +11,7 @@ from deciders import Histogram, Interval, answer
 from deciders.aggregates import HALF
 from deciders.estimators import Estimator, EstimatorOutput, ExponentialQuantile
 from deciders.single.split_margins import SplitMargins
-from pqd.accounting.cache_keys import of_estimator
+from pqd.accounting.cache_keys import parameters_of
 from pqd.engine.cut_points import ORDERED, fineness
 from pqd.measurement import Measurement
 from pqd.planning.choose_estimator import EstimatorChoice, choose_estimator
@@ -44,7 +44,7 @@ class EstimatorMeasurement(Measurement[EstimatorOutput]):
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the estimator."""
-        return {"kind": self.kind, **of_estimator(self.estimator)}
+        return {"kind": self.kind, **parameters_of(self.estimator)}
 
     def run(self, counts: Histogram, noise: Noise) -> EstimatorOutput:
         """Output of the estimator."""

@@ -40,6 +40,7 @@ class ClippedComposition:
     base: int = 1
 
     id: ClassVar[str] = "clipped_composition"
+    key_fields: ClassVar[tuple[str, ...]] = ("base",)
 
     def release(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> BatchOutput:
         """Answers, clipping points, and deviations of the noise at those."""

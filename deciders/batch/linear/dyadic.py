@@ -80,6 +80,7 @@ class DyadicMechanism:
     base: int = 1
 
     id: ClassVar[str] = "dyadic"
+    key_fields: ClassVar[tuple[str, ...]] = ("base",)
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless the conditions are intervals of one attribute."""

@@ -69,6 +69,7 @@ class NoisyClasses:
     queries: NumericalQueries
 
     id: ClassVar[str] = "identity"
+    key_fields: ClassVar[tuple[str, ...]] = ()
 
     @property
     def norm(self) -> int:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -76,6 +77,8 @@ class MultiplicativeWeights:
     The rest is post-processing; n is noisy or public.  The selection's weights are doubles, and
     its sensitivity is taken as ``s + 1/1024`` for what they are off by.
     """
+
+    key_fields: ClassVar[tuple[str, ...]] = ("rounds", "replays")
 
     rounds: int = 10
     replays: int = 10

@@ -30,6 +30,7 @@ class Normalization(DistributionMechanism):
     size_share: Fraction = Fraction(1, 20)
 
     id: ClassVar[str] = "normalization"
+    key_fields: ClassVar[tuple[str, ...]] = ("size_share",)
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Answers, the divisors as thresholds, and the distribution."""
@@ -70,6 +71,7 @@ class GlobalTruncation(Normalization):
     base: int = 1
 
     id: ClassVar[str] = "global_truncation"
+    key_fields: ClassVar[tuple[str, ...]] = ("base", "size_share", "radius_share")
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Answers, the radius as threshold of each query, and the distribution."""

@@ -57,6 +57,7 @@ class Numerical(DistributionMechanism):
     alpha_share: Fraction = Fraction(1, 10)
 
     id: ClassVar[str] = "numerical"
+    key_fields: ClassVar[tuple[str, ...]] = ("base", "size_share", "alpha_share")
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Answers, thresholds, the distribution and alpha."""
@@ -105,6 +106,7 @@ class NumericalInTwoSteps(Numerical):
     """
 
     id: ClassVar[str] = "numerical_two"
+    key_fields: ClassVar[tuple[str, ...]] = ("base", "size_share", "alpha_share")
 
     def fit(self, rows: Rows, epsilon: Number, noise: Noise, delta: Number = 0) -> DistributionFit:
         """Answers, thresholds, the second distribution and alpha."""

@@ -100,6 +100,7 @@ class SingleQueries(RangeSumMechanism):
     """
 
     id: ClassVar[str] = "sqm"
+    key_fields: ClassVar[tuple[str, ...]] = ()
 
     def budgets(self, epsilon: Number) -> tuple[Fraction, Fraction]:
         """Budgets of one range."""
@@ -174,6 +175,7 @@ class IdentityMechanism(MatrixMechanism):
     """IDENTITY (Wu 2019, Algorithm 5): noise on each bucket's count.  Guarantee: epsilon-DP."""
 
     id: ClassVar[str] = "identity"
+    key_fields: ClassVar[tuple[str, ...]] = ()
 
     def strategy(self, weights: Integers) -> Strategy:
         """Counts."""
@@ -185,6 +187,7 @@ class WorkloadMechanism(MatrixMechanism):
     """WORKLOAD (Wu 2019, Algorithm 6): noise on each answer.  Guarantee: epsilon-DP."""
 
     id: ClassVar[str] = "workload"
+    key_fields: ClassVar[tuple[str, ...]] = ()
 
     def strategy(self, weights: Integers) -> Strategy:
         """Answers."""
@@ -196,6 +199,7 @@ class TruncationIndependent(MatrixMechanism):
     """TIMM (Wu 2019, Algorithm 7): GreedyH for W on weighted counts.  Guarantee: epsilon-DP."""
 
     id: ClassVar[str] = "timm"
+    key_fields: ClassVar[tuple[str, ...]] = ()
 
     def strategy(self, weights: Integers) -> Strategy:
         """Tree of sums."""
@@ -207,6 +211,7 @@ class TruncationAware(MatrixMechanism):
     """TAMM (Wu 2019, Algorithm 8): GreedyH for WT on counts.  Guarantee: epsilon-DP."""
 
     id: ClassVar[str] = "tamm"
+    key_fields: ClassVar[tuple[str, ...]] = ()
 
     def strategy(self, weights: Integers) -> Strategy:
         """Tree of counts."""

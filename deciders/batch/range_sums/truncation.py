@@ -60,6 +60,7 @@ class NoTruncation:
     """NOTRUNC: no threshold, at no cost."""
 
     id: ClassVar[str] = "none"
+    key_fields: ClassVar[tuple[str, ...]] = ()
 
     @property
     def share(self) -> Number:
@@ -105,6 +106,7 @@ class SparseVectorTruncation:
     share: Number = Fraction(1, 10)
 
     id: ClassVar[str] = "svt"
+    key_fields: ClassVar[tuple[str, ...]] = ("start", "growth", "kept", "share")
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless rungs ascend from above 0 and parts lie in (0, 1)."""
@@ -192,6 +194,7 @@ class RecursiveTruncation:
     share: Number = Fraction(1, 10)
 
     id: ClassVar[str] = "recursive"
+    key_fields: ClassVar[tuple[str, ...]] = ("start", "rate", "offset", "share")
 
     def __post_init__(self) -> None:
         """Raise ParameterError unless start, rate and share are positive, the share below 1."""

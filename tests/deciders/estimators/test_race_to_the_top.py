@@ -63,7 +63,7 @@ def test_the_lower_end_of_a_race_is_the_last_claim_that_holds(
     assert race.at_least(found, low + 1, 1) > float(alpha)
 
 
-# Regression: RaceEstimate.confidence takes it that the claim of the estimate fails (race_to_the_top.py).
+# Regression: RaceEstimate.confidence takes it that the claim of the estimate fails.
 def test_the_lower_end_of_a_race_is_the_last_claim_that_holds_at_a_usual_level() -> None:
     """At 5% the claim of the estimate itself holds, so the end is not below it."""
     race, found = RaceEstimate(upper=9), released(81, 2)
