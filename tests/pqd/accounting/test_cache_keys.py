@@ -400,12 +400,12 @@ def test_a_ledger_written_before_keeps_totals_and_limits(before: Path) -> None:
 
 def test_a_table_of_before_is_the_same_and_pays_on(before: Path) -> None:
     tables = before.with_name("before.csv"), before.with_name("copy.csv")
-    question = "SELECT COUNT(*) FROM D WHERE age > 3"
-    report = pqd.audit(*tables, question, tau=5, epsilon="1/2", ledger=before)
+    query = "SELECT COUNT(*) FROM D WHERE age > 3"
+    report = pqd.audit(*tables, query, tau=5, epsilon="1/2", ledger=before)
     total = Fraction(7, 4) + report.spent
     assert (report.cost.total, report.cost.limit) == (total, Fraction(3))
     with pytest.raises(pqd.PqdError, match="this run needs epsilon 2") as refused:
-        pqd.audit(*tables, question, tau=5, epsilon=2, ledger=before)
+        pqd.audit(*tables, query, tau=5, epsilon=2, ledger=before)
     assert refused.value.exit_code == 4
     with closing(Ledger(before)) as ledger:
         assert [account.epsilon for account in ledger.accounts] == [total]
