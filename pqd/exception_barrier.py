@@ -14,10 +14,10 @@ from typing import TypeVar
 
 from pqd.errors import PqdError, RunError
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-def sealed(work: Callable[[], Made]) -> Made:
+def sealed(work: Callable[[], Result]) -> Result:
     """Result of ``work``; an error has neither its frames nor what it arose from.
 
     Raises

@@ -186,7 +186,7 @@ def test_a_wide_threshold_is_found() -> None:
     assert found.tau / 2**40 >= math.log(20) - 1e-9
 
 
-def test_a_rehearsed_chance_is_by_the_rule_of_succession() -> None:
+def test_a_simulated_chance_is_by_the_rule_of_succession() -> None:
     errors = SimulatedErrors((-3.0, -0.4, 0.0, 0.6, 2.5, 7.0))
     for first, beyond, hits in ((0, 1, 2), (-3, 0, 1), (1, 3, 2), (-100, 100, 6), (50, 60, 0)):
         assert errors.inside(first, beyond) == (hits + 1) / 8
@@ -194,7 +194,7 @@ def test_a_rehearsed_chance_is_by_the_rule_of_succession() -> None:
     assert accept(errors, 5, Fraction(3)) == 2 / 8
 
 
-def test_few_rehearsals_prove_little() -> None:
+def test_few_simulations_prove_little() -> None:
     silent = SimulatedErrors((0.0,) * 20)
     assert threshold(silent, 0.05).tau == 1
     assert threshold(silent, 0.04).tau == math.inf

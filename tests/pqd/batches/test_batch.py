@@ -340,7 +340,7 @@ def test_dyadic_refuses_what_are_no_ranges(conditions: tuple[str, ...]) -> None:
         LinearPlan.of("dyadic", problem, Fraction(1))
 
 
-def test_the_points_of_a_rehearsal_follow_the_laws_of_the_noise() -> None:
+def test_the_points_of_a_simulation_follow_the_laws_of_the_noise() -> None:
     noise = QuasiRandomNoise(1)
     drawn = np.array([noise.laplace(5, Fraction(10)) for _ in range(4000)])
     assert abs(drawn.mean() - 5) < 1
