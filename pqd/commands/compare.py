@@ -68,7 +68,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     try:
         outputs = measure([plan.measurements], accountant, noise, progress)
     except BudgetError as error:
-        if not costs:
+        if not any(cost.epsilon for cost in costs):
             raise
         # Not a refusal at no cost: another run has spent meanwhile what this one had counted on.
         reason = str(error).replace(" Nothing was spent.", "")
