@@ -13,11 +13,10 @@ from pqd.parameters import Parameters
 from pqd.planning.budget_split import SharedQueries, equal_shares
 from pqd.planning.decisions import VerdictPlan, select_deciders
 from pqd.planning.query_warnings import budget_warnings
-from pqd.stated_budgets import AUTO, stated_budget
+from pqd.stated_budgets import AUTO
 from reports.text.notes import WARNING, alone_note
 
 if TYPE_CHECKING:
-    from deciders.exact import Number
     from pqd.planning.bound_workload import BoundWorkload
 
 
@@ -36,10 +35,9 @@ class SharedBudget:
     epsilon: Fraction
     sharing: str = AUTO
 
-
-def shared_budget(epsilon: Number | None, sharing: str) -> SharedBudget:
-    """Shared budget as a caller states it; ParameterError if there is no such way to share."""
-    return SharedBudget(stated_budget(epsilon), check_sharing(sharing))
+    def __post_init__(self) -> None:
+        """Raise ParameterError if there is no such way to share."""
+        check_sharing(self.sharing)
 
 
 def select_sharing(

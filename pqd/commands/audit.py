@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqd.batches.shared_budget import select_sharing, shared_budget
+from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.commands.results import cost_of, verdicts_of
 from pqd.execution import measure
 from pqd.planning.binding import bind
@@ -40,7 +40,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     With ``sharing`` the epsilon of ``parameters`` is the total of all queries.  Without an
     accountant no account is kept.
     """
-    budget = None if sharing is None else shared_budget(parameters.epsilon, sharing)
+    budget = None if sharing is None else SharedBudget(parameters.epsilon, sharing)
     criteria = parameters.criteria if budget else parameters
     tables = separate_tables(private, synthetic, accountant=accountant)
     progress(stages.READING_COPY)
