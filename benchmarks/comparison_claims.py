@@ -18,9 +18,9 @@ import numpy as np
 
 from deciders import Histogram, SimulatedNoise, answer
 from deciders.aggregates import HALF
-from pqd.commands.comparison_parameters import ComparisonParameters
-from pqd.commands.comparison_results import outcome_of
-from pqd.commands.leaderboard import leaderboard
+from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.comparison.comparison_results import outcome_of
+from pqd.comparison.leaderboard import leaderboard
 from pqd.engine.scan_plan import ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

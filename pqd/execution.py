@@ -12,7 +12,7 @@ from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import RunError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
-from reports.text import stages
+from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from deciders import Histogram, Noise

@@ -20,7 +20,7 @@ from pqd.accounting.ledger import Ledger
 from pqd.errors import BudgetError, LedgerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
-from reports.text import stages
+from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer

@@ -10,7 +10,7 @@ from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import ComparisonParameters
+from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.parameters import Parameters, privacy_unit
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO

@@ -32,7 +32,7 @@ from pqd.sql.predicate import atoms
 from pqd.sql.regions import exactly
 from pqd.stated_budgets import AUTO
 from reports.text.notes import group_text, not_together_note, one_by_one_note, weighing_note
-from reports.text.reasons import IN_BATCH, NAMED
+from reports.text.remarks.reasons import IN_BATCH, NAMED
 
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import Measure, Statistic

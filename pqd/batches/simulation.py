@@ -17,7 +17,7 @@ import numpy as np
 from deciders.errors import ParameterError, PqdError
 from deciders.noise import check_scale
 from pqd.batches.workload_laplace import exact_answers
-from reports.text.reasons import least_simulated_error, named_mechanism
+from reports.text.remarks.reasons import least_simulated_error, named_mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, Query
 from pqd.cli.outputs import OutputOptions
 
 if TYPE_CHECKING:
-    from pqd.commands.comparison_parameters import ComparisonParameters
+    from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.parameters import Parameters
 
 
@@ -73,7 +73,7 @@ class ComparisonOptions:
 
     def read(self, terms: Parameters) -> ComparisonParameters:
         """Parameters of the comparison, beside the terms that all its queries share."""
-        from pqd.commands.comparison_parameters import ComparisonParameters
+        from pqd.comparison.comparison_parameters import ComparisonParameters
 
         return ComparisonParameters.parse(
             terms,

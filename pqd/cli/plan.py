@@ -10,7 +10,7 @@ from pqd.cli import options
 from pqd.cli.option_groups import with_groups
 from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions
 from pqd.cli.outputs import OutputOptions
-from reports.text import stages
+from reports.text.remarks import stages
 
 
 @with_groups

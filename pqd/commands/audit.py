@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqd.batches.shared_budget import SharedBudget, select_sharing
-from pqd.commands.results import cost_of, verdicts_of
 from pqd.execution import measure
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
+from pqd.results import cost_of, verdicts_of
 from reports.models.audit import AuditReport
-from reports.text import stages
 from reports.text.notes import UNRECORDED_VERDICTS
+from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from deciders import Noise

@@ -12,11 +12,11 @@ from pqd.accounting.accounts import Budget
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.gates import broken, judged, planned
-from pqd.commands.results import cost_of, verdicts_of
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.execution import measure, quote_sets
 from pqd.parameters import Detail
 from pqd.progress import Progress, silent
+from pqd.results import cost_of, verdicts_of
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
 from reports.models.audit import Cost
 from reports.models.check import CheckReport, CheckResult

@@ -8,22 +8,22 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.accounting.composition import NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
-from pqd.commands.candidates import Candidates
-from pqd.commands.comparison_results import outcome_of
-from pqd.commands.leaderboard import leaderboard
-from pqd.commands.reference_measurement import add_references
-from pqd.commands.results import cost_of
+from pqd.comparison.candidates import Candidates
+from pqd.comparison.comparison_results import outcome_of
+from pqd.comparison.leaderboard import leaderboard
+from pqd.comparison.reference_measurement import add_references
 from pqd.errors import BudgetError, RunError
 from pqd.execution import measure
 from pqd.progress import Progress, silent
+from pqd.results import cost_of
 from reports.models.compare import CompareReport
 from reports.text.notes import UNRECORDED_VERDICTS
 
 if TYPE_CHECKING:
     from deciders import Noise
     from pqd.accounting.accountant import Accountant
-    from pqd.commands.comparison_parameters import ComparisonParameters
-    from pqd.commands.leaderboard import Evidence
+    from pqd.comparison.comparison_parameters import ComparisonParameters
+    from pqd.comparison.leaderboard import Evidence
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.execution import Outputs
     from pqd.planning.estimates import ComparisonPlan, PlannedComparison

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import composition_groups
 from reports.models.check import CheckResult, Gate, Status
-from reports.text.gates import (
+from reports.text.query import proof_sentence
+from reports.text.remarks.gates import (
     FREE_ASKED,
     FREE_KNOWN,
     FREE_SETTLED,
@@ -17,7 +18,6 @@ from reports.text.gates import (
     reliability_parts,
     single_message,
 )
-from reports.text.query import proof_sentence
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Quote

@@ -12,7 +12,6 @@ from pqd.accounting.accounts import Budget
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
-from pqd.commands.results import cost_of
 from pqd.engine.export import write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.execution import Outputs, measure
@@ -21,13 +20,15 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, silent
+from pqd.results import cost_of
 from pqd.spec.sources import ledger_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
 from pqd.sql.workload_files import read_queries
 from pqd.stated_budgets import AUTO
 from reports.models.release import ReleasedQuery, ReleaseReport
-from reports.text import notes, stages
+from reports.text import notes
 from reports.text.numbers import plain
+from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from deciders import Noise

@@ -17,7 +17,7 @@ from pqd.planning.table_separation import check_separation
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
-from reports.text import stages
+from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant

@@ -28,7 +28,7 @@ from deciders import (
 from deciders.single.base import BOTH
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.stated_budgets import AUTO
-from reports.text import reasons
+from reports.text.remarks import reasons
 
 PAPER = "paper"
 # Deciders of Table 4 that do not depend on the table.

@@ -22,7 +22,7 @@ from deciders.evaluation.effectiveness import searched_threshold
 from deciders.noise import check_scale
 from deciders.single.inverse_sensitivity import InverseQuantile
 from deciders.single.split_margins import SplitMargins
-from reports.text import reasons
+from reports.text.remarks import reasons
 
 if TYPE_CHECKING:
     from deciders import Lattice

@@ -16,8 +16,8 @@ import pqd
 from deciders import SimulatedNoise
 from pqd.accounting.ledger import Ledger
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import ComparisonParameters
-from pqd.commands.reference_tables import MARGINALS
+from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.comparison.reference_tables import MARGINALS
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.html import html_text

@@ -24,8 +24,8 @@ from pqd.accounting.ledger import Ledger
 from pqd.accounting.ledger_location import FILE_NAME
 from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.release import run_release
+from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.errors import LedgerError, NotPublicError, ParameterError
 from pqd.parameters import Parameters
 from pqd.pytest_plugin import Trust

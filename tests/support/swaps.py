@@ -17,8 +17,8 @@ from pqd.accounting.accountant import Accountant
 from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import ComparisonParameters
 from pqd.commands.release import run_release
+from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.parameters import Detail, Parameters
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries

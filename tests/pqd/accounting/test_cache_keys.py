@@ -38,7 +38,7 @@ from pqd.batches.batch import BatchMeasurement
 from pqd.batches.mechanisms import LINEAR, TOGETHER, linear_mechanism
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
-from pqd.commands.reference_tables import select_marginals
+from pqd.comparison.reference_tables import select_marginals
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table

@@ -13,14 +13,14 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import ComparisonParameters
+from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.errors import BudgetError, RunError
 from pqd.parameters import Parameters
 from pqd.progress import Progress, silent
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import AuditReport
 from reports.models.compare import CompareReport
-from reports.text import stages
+from reports.text.remarks import stages
 
 COPY = pd.DataFrame({"v": [n % 6 for n in range(490)]})
 SECRET = pd.DataFrame({"v": [n % 5 for n in range(500)]})

@@ -19,7 +19,7 @@ from deciders.estimators import (
 )
 from deciders.single.split_margins import SplitMargins
 from pqd.commands.compare import run_compare
-from pqd.commands.comparison_parameters import ComparisonParameters
+from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import DeciderError, UnanswerableError

@@ -8,18 +8,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.column_facts import stated_kinds
-from pqd.commands.reference_tables import (
+from pqd.comparison.reference_tables import (
     MARGINALS,
     columns_of,
     marginals,
     resampled,
     select_marginals,
 )
-from pqd.commands.results import cost_of
 from pqd.errors import ParameterError
 from pqd.execution import measure, quote_sets
 from pqd.planning.bound_workload import QueryRequest
 from pqd.progress import Progress, silent
+from pqd.results import cost_of
 from reports.text.notes import UNRECORDED_VERDICTS, references_note
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from deciders import Noise
     from pqd.accounting.accountant import Accountant
-    from pqd.commands.candidates import Candidates
-    from pqd.commands.comparison_parameters import ComparisonParameters
-    from pqd.commands.reference_tables import Column, MarginalPlan
+    from pqd.comparison.candidates import Candidates
+    from pqd.comparison.comparison_parameters import ComparisonParameters
+    from pqd.comparison.reference_tables import Column, MarginalPlan
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.planning.estimates import ComparisonPlan
     from pqd.sql.query import Query

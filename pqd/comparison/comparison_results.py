@@ -11,7 +11,7 @@ from deciders.estimators import EstimatorOutput, inside, outside, within
 from deciders.estimators.base import Span, claimed, clear_of
 from deciders.single.base import Decision
 from deciders.single.split_margins import SplitMargins
-from pqd.commands.leaderboard import Evidence
+from pqd.comparison.leaderboard import Evidence
 from reports.models.compare import Cell, ComparedQuery
 from reports.text.numbers import plain
 

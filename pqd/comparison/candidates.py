@@ -13,14 +13,14 @@ from pqd.planning.binding import bind
 from pqd.planning.estimates import ComparisonPlan, select_estimators
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, silent
-from reports.text import stages
+from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pqd.accounting.accountant import Accountant
     from pqd.column_facts import Facts
-    from pqd.commands.comparison_parameters import ComparisonParameters
+    from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.planning.bound_workload import BoundWorkload, QueryRequest
     from pqd.sql.query import Query

@@ -14,7 +14,7 @@ import pqd
 from deciders import ParameterError
 from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
-from pqd.commands.reference_tables import (
+from pqd.comparison.reference_tables import (
     MARGINALS,
     Column,
     columns_of,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pqd.errors import LedgerError
 from reports.models.audit import CompositionGroup, Cost, Verdict
-from reports.text import reasons
 from reports.text.numbers import plain
+from reports.text.remarks import reasons
 
 if TYPE_CHECKING:
     from deciders import Noise
