@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deciders.histogram import EMPTY
 from pqd.accounting.accountant import quote_of
+from pqd.engine.marginals import MarginalPlan
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import RunError
 from pqd.exception_barrier import sealed
+from pqd.measurement import QueryMeasurement
 from pqd.progress import Progress, silent
 from reports.text.remarks import stages
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pqd.accounting.composition import Charge
     from pqd.accounting.stored_answers import Answer
     from pqd.engine.contingency import ContingencyTable
+    from pqd.engine.marginals import MarginalCounts
     from pqd.measurement import Measurement, MeasurementSet, Output
 
 
@@ -164,18 +167,29 @@ def _is_new(measurement: Measurement[Any], quote: Quote) -> bool:
 
 def _scan(
     each: MeasurementSet, quote: Quote, key: bytes
-) -> dict[str, Histogram | ContingencyTable]:
-    """Histogram or contingency table of each new measurement, by cache key.
+) -> dict[str, Histogram | ContingencyTable | MarginalCounts]:
+    """Histogram, contingency table or marginals of each new measurement, by cache key.
 
-    All histograms take one scan of the private table, each contingency table takes one more.
+    All histograms take one scan of the private table, all marginals another, each contingency
+    table one more.
     """
-    counts: dict[str, Histogram | ContingencyTable] = {}
+    counts: dict[str, Histogram | ContingencyTable | MarginalCounts] = {}
     new = {m.cache_key: m for m in each.measurements if _is_new(m, quote)}
     for name, measurement in new.items():
         if measurement.joint_statistics:
             plan = ScanPlan(measurement.joint_statistics, each.unit, key)
             counts[name] = each.engine.contingency(each.private, each.schema, plan)
-    single = {name: m for name, m in new.items() if not m.joint_statistics}
+    distinct = tuple(dict.fromkeys(one for m in new.values() for one in m.marginals))
+    if distinct:
+        cells = each.engine.marginals(
+            each.private, each.schema, MarginalPlan(distinct, each.unit, key)
+        )
+        counts.update((name, cells) for name, m in new.items() if m.marginals)
+    single = {
+        name: m
+        for name, m in new.items()
+        if isinstance(m, QueryMeasurement) and not m.joint_statistics
+    }
     if single:
         plan = ScanPlan(tuple(m.statistic for m in single.values()), each.unit, key)
         histograms = each.engine.histograms(each.private, each.schema, plan)

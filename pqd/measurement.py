@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from deciders import Noise
     from pqd.engine.duckdb import DuckDBEngine
+    from pqd.engine.marginals import RowMap
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.tables import Table
     from pqd.sql.query import Query
@@ -41,16 +42,12 @@ def counted_noun(statistic: Statistic, unit: PrivacyUnit | None) -> str:
 
 
 # Without slots, so that facts which cost time are computed once.
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measurement(ABC, Generic[Output]):
-    """Measurement of one query, or of a batch of them, at a budget; all of it public.
+    """Measurement of a table at a budget; all of it public.
 
     Attributes
     ----------
-    query
-        The query; of a batch the first.
-    statistic
-        What the engine must count.
     kinds
         The columns that it reads, with their kinds.
     unit
@@ -59,8 +56,6 @@ class Measurement(ABC, Generic[Output]):
         The budget, per row of a person that counts.
     """
 
-    query: Query
-    statistic: Statistic
     kinds: Kinds
     unit: PrivacyUnit | None
     epsilon: Fraction
@@ -70,9 +65,9 @@ class Measurement(ABC, Generic[Output]):
         positive(self.epsilon, "epsilon")
 
     @property
+    @abstractmethod
     def id(self) -> str:
-        """Name of the query."""
-        return self.query.id or ""
+        """Name in reports and in the ledger."""
 
     @cached_property
     def settled(self) -> bool:
@@ -84,6 +79,11 @@ class Measurement(ABC, Generic[Output]):
         """Statistics whose rows are counted in one contingency table; none: a histogram."""
         return ()
 
+    @property
+    def marginals(self) -> tuple[RowMap, ...]:
+        """Marginals whose cells are counted; none: what is counted is no marginal."""
+        return ()
+
     @abstractmethod
     def parameters(self) -> Mapping[str, Any]:
         """Mechanism by ``id``, ``kind`` of use, and every parameter that the output depends on.
@@ -93,17 +93,26 @@ class Measurement(ABC, Generic[Output]):
 
     @abstractmethod
     def run(self, counts: Any, noise: Noise) -> Output:  # noqa: ANN401 - see below
-        """Private output, ``epsilon``-DP in the rows of the histogram or contingency table."""
+        """Private output, ``epsilon``-DP in the rows of what was counted."""
 
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """Rows of what is counted that one person may change."""
+
+    @abstractmethod
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""
-        return {
-            "id": self.id,
-            "sql": self.query.sql,
-            "epsilon": str(self.epsilon),
-            "decider": self.parameters()["id"],
-            "unit": self.unit.column if self.unit else None,
-        }
+
+    @property
+    @abstractmethod
+    def composition_cost(self) -> Cost:
+        """Cost as it is composed with those of other measurements."""
+
+    @property
+    @abstractmethod
+    def cache_key(self) -> str:
+        """Ledger cache key: SHA-256 of all that the output depends on, but table and noise."""
 
     @cached_property
     def cost(self) -> Fraction:
@@ -115,14 +124,46 @@ class Measurement(ABC, Generic[Output]):
         return 0 * self.epsilon if self.settled else self.rows * self.epsilon
 
     @property
+    def counted_noun(self) -> str:
+        """Word for what changes the counts by one."""
+        return "rows" if self.rows > 1 else "people"
+
+
+# Without slots, for the same reason.
+@dataclass(frozen=True, kw_only=True)
+class QueryMeasurement(Measurement[Output]):
+    """Measurement of one query, or of a batch of them.
+
+    Attributes
+    ----------
+    query
+        The query; of a batch the first.
+    statistic
+        What the engine must count.
+    """
+
+    query: Query
+    statistic: Statistic
+
+    @property
+    def id(self) -> str:
+        """Name of the query."""
+        return self.query.id or ""
+
+    def ledger_facts(self) -> dict[str, Any]:
+        """Public facts that the ledger keeps of the charge."""
+        return {
+            "id": self.id,
+            "sql": self.query.sql,
+            "epsilon": str(self.epsilon),
+            "decider": self.parameters()["id"],
+            "unit": self.unit.column if self.unit else None,
+        }
+
+    @property
     def rows(self) -> int:
         """Rows of the histogram that one person may change."""
         return rows_changed(self.statistic, self.unit)
-
-    @property
-    def counted_noun(self) -> str:
-        """Word for what changes the histogram by one."""
-        return counted_noun(self.statistic, self.unit)
 
     @cached_property
     def region(self) -> Region | None:

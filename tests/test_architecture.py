@@ -18,6 +18,7 @@ FLOORS = (
         "pqd.results",
         "pqd.spec",
         "pqd.batches",
+        "pqd.distances",
         "pqd.planning",
         "pqd.execution",
         "pqd.measurement",
@@ -30,6 +31,7 @@ FLOORS = (
     *("reports.plots", "reports.text.remarks", "reports.text", "reports.models"),
     *("deciders.__init__",),
     *("deciders.batch.linear", "deciders.batch.range_sums", "deciders.batch"),
+    "deciders.distances",
     *("deciders.single", "deciders.estimators", "deciders.evaluation", "deciders"),
 )
 MOST_MODULES = 15

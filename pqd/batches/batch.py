@@ -18,7 +18,7 @@ from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import ParameterError, PqdError
-from pqd.measurement import Measurement
+from pqd.measurement import QueryMeasurement
 from pqd.sql.predicate import canonical
 from pqd.stated_budgets import AUTO
 
@@ -41,8 +41,8 @@ def name_of(query: Query) -> str:
 
 
 # Without slots, so that the cache key is computed once.
-@dataclass(frozen=True, eq=False)
-class BatchMeasurement(Measurement[BatchOutput]):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BatchMeasurement(QueryMeasurement[BatchOutput]):
     """Measurement of all queries of a batch by one mechanism.
 
     ``query`` and ``statistic`` are the first of them; ``epsilon`` is the budget of all.

@@ -13,7 +13,7 @@ from pqd.comparison.reference_tables import (
     columns_of,
     marginals,
     resampled,
-    select_marginals,
+    select_group_counts,
 )
 from pqd.errors import ParameterError
 from pqd.execution import measure, quote_sets
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
     from pqd.comparison.candidates import Candidates
     from pqd.comparison.comparison_parameters import ComparisonParameters
-    from pqd.comparison.reference_tables import Column, MarginalPlan
+    from pqd.comparison.reference_tables import Column, GroupCountPlan
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.planning.estimates import ComparisonPlan
     from pqd.sql.query import Query
@@ -105,9 +105,9 @@ def _marginals(
     parameters: ComparisonParameters,
     columns: Sequence[Column],
     epsilon: Fraction,
-) -> MarginalPlan:
+) -> GroupCountPlan:
     share = parameters.parameters.at(epsilon / max(1, len(columns)))
     requests = [QueryRequest(query, share) for column in columns for query in column.queries]
-    plan = select_marginals(candidates.bind(requests, share.columns, None, queries))
+    plan = select_group_counts(candidates.bind(requests, share.columns, None, queries))
     plan.bound.check()
     return plan

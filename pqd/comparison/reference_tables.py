@@ -135,7 +135,7 @@ def _sql(number: float) -> str:
     return repr(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
-class Marginal(EstimatorMeasurement):
+class GroupCount(EstimatorMeasurement):
     """Measurement of one group's count of a marginal.
 
     It never shares its noise with an estimate of the comparison: a candidate that is made from the
@@ -146,11 +146,11 @@ class Marginal(EstimatorMeasurement):
 
 
 @dataclass(frozen=True, slots=True)
-class MarginalPlan:
+class GroupCountPlan:
     """Counts of all marginals, with their measurements."""
 
     bound: BoundWorkload
-    marginals: tuple[Marginal, ...]
+    marginals: tuple[GroupCount, ...]
 
     @property
     def measurements(self) -> MeasurementSet:
@@ -158,25 +158,25 @@ class MarginalPlan:
         return self.bound.measurement_set(self.marginals)
 
 
-def select_marginals(bound: BoundWorkload) -> MarginalPlan:
+def select_group_counts(bound: BoundWorkload) -> GroupCountPlan:
     """Plan of the count of every group."""
-    return MarginalPlan(*bound.select(_marginal))
+    return GroupCountPlan(*bound.select(_group_count))
 
 
-def _marginal(bound: BoundQuery) -> Marginal:
+def _group_count(bound: BoundQuery) -> GroupCount:
     lattice, _ = lattice_of(bound.query, bound.statistic)
-    return Marginal(
-        bound.query,
-        bound.statistic,
-        bound.kinds,
-        bound.unit,
-        bound.parameters.epsilon,
-        LaplaceEstimate.on("COUNT", lattice),
+    return GroupCount(
+        query=bound.query,
+        statistic=bound.statistic,
+        kinds=bound.kinds,
+        unit=bound.unit,
+        epsilon=bound.parameters.epsilon,
+        estimator=LaplaceEstimate.on("COUNT", lattice),
     )
 
 
 def marginals(
-    columns: Sequence[Column], plan: MarginalPlan, outputs: Outputs, rows: int
+    columns: Sequence[Column], plan: GroupCountPlan, outputs: Outputs, rows: int
 ) -> pd.DataFrame:
     """Table of ``rows`` rows, each column drawn by itself from its released counts.
 

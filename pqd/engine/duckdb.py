@@ -20,6 +20,7 @@ from pqd.engine.column_types import TESTS, kind_of
 from pqd.engine.contingency import ContingencyTable, contingency_sql, joined, keys_of, listed
 from pqd.engine.frames import loosely_typed, numbered, readable
 from pqd.engine.histograms import Chunk, builder_of
+from pqd.engine.marginals import MarginalCounts, MarginalPlan
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.scan_sql import (
     KEPT,
@@ -324,6 +325,18 @@ class DuckDBEngine:
             As ``histograms``.
         """
         return self._scanned(table, schema, workload, self._gathered)
+
+    def marginals(self, table: Table, schema: Schema, plan: MarginalPlan) -> MarginalCounts:
+        """Rows in each cell of every marginal of ``plan``, in one scan.
+
+        ``schema`` gives the public kinds.
+
+        Raises
+        ------
+        TableError, RunError
+            As ``histograms``.
+        """
+        raise NotImplementedError
 
     def each(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Atoms and lattice place of each row of the synthetic table, in its order."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from deciders import Decision, Interval, applicable
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import parameters_of
-from pqd.measurement import Measurement, counted_noun
+from pqd.measurement import QueryMeasurement, counted_noun
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, choose_decider
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pqd.accounting.disjoint_groups import Cost
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.execution import Outputs
-    from pqd.measurement import MeasurementSet
+    from pqd.measurement import Measurement, MeasurementSet
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
     from pqd.sql.query import Query
 
@@ -95,8 +95,8 @@ class DeciderPlan:
 
 
 # Without slots, so that the cache key is computed once.
-@dataclass(frozen=True)
-class DeciderMeasurement(Measurement[Decision]):
+@dataclass(frozen=True, kw_only=True)
+class DeciderMeasurement(QueryMeasurement[Decision]):
     """Measurement of one query by a decider.
 
     Where queries share a budget, those that are charged once have one ``composition_group``.

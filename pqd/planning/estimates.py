@@ -13,7 +13,7 @@ from deciders.estimators import Estimator, EstimatorOutput, ExponentialQuantile
 from deciders.single.split_margins import SplitMargins
 from pqd.accounting.cache_keys import parameters_of
 from pqd.engine.cut_points import ORDERED, fineness
-from pqd.measurement import Measurement
+from pqd.measurement import QueryMeasurement
 from pqd.planning.choose_estimator import EstimatorChoice, choose_estimator
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from reports.models.compare import EstimatorFacts
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pqd.sql.query import Query
 
 
-@dataclass(frozen=True)
-class EstimatorMeasurement(Measurement[EstimatorOutput]):
+@dataclass(frozen=True, kw_only=True)
+class EstimatorMeasurement(QueryMeasurement[EstimatorOutput]):
     """Measurement of one query by an estimator, which answers for every candidate.
 
     Its units are so many times ``finer`` than those of the lattice.
@@ -148,7 +148,13 @@ def planned_comparison(bound: BoundQuery) -> PlannedComparison:
         reason=reason,
         tau_min=option.threshold() * float(scale),
         measurement=EstimatorMeasurement(
-            query, statistic, bound.kinds, bound.unit, parameters.epsilon, option.estimator, times
+            query=query,
+            statistic=statistic,
+            kinds=bound.kinds,
+            unit=bound.unit,
+            epsilon=parameters.epsilon,
+            estimator=option.estimator,
+            finer=times,
         ),
     )
 

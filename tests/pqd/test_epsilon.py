@@ -16,7 +16,7 @@ from pqd.batches.shared_budget import select_sharing
 from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.comparison.comparison_parameters import ComparisonParameters
-from pqd.comparison.reference_tables import select_marginals
+from pqd.comparison.reference_tables import select_group_counts
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
@@ -115,7 +115,7 @@ def bound_query(epsilon: int | None = None) -> BoundQuery:
     return bound.queries[0]
 
 
-@pytest.mark.parametrize("select", [select_deciders, select_estimators, select_marginals])
+@pytest.mark.parametrize("select", [select_deciders, select_estimators, select_group_counts])
 def test_what_is_drawn_cannot_be_made_without_one(select: Callable[[BoundWorkload], Any]) -> None:
     criteria = Criteria.of(tau=1, alpha="0.05")
     tables = SyntheticTables([open_table(COPY, "synthetic")])

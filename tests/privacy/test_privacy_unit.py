@@ -493,7 +493,7 @@ def test_disjoint_counts_of_one_person_really_overlap() -> None:
     assert [h.mass for h in histograms(frame_of(rows), 1, sqls)] == [1, 1, 1]
     assert [h.mass for h in histograms(frame_of([]), 1, sqls)] == [0, 0, 0]
     verdicts, _ = planned_verdicts(tuple(sqls), 1)
-    assert {verdict.measurement.region for verdict in verdicts} == {None}
+    assert {v.measurement.composition_cost.region for v in verdicts} == {None}
 
 
 # Queries that differ must not be taken for one another

@@ -38,7 +38,7 @@ from pqd.batches.batch import BatchMeasurement
 from pqd.batches.mechanisms import LINEAR, TOGETHER, linear_mechanism
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
-from pqd.comparison.reference_tables import select_marginals
+from pqd.comparison.reference_tables import select_group_counts
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -136,7 +136,7 @@ def measurements() -> Iterator[tuple[str, str]]:
             (comparison,) = comparisons(sql(aggregate), decider=name)
             assert comparison.taken == name
             yield f"compare {aggregate} by {name}", comparison.measurement.cache_key
-    (marginal,) = select_marginals(bound(sql("COUNT"))).marginals
+    (marginal,) = select_group_counts(bound(sql("COUNT"))).marginals
     yield "a marginal", marginal.cache_key
     for name in TOGETHER:
         queries = RANGES if name == "ranges" else COUNTS
@@ -316,7 +316,7 @@ def test_who_may_be_counted_twice_is_in_the_key() -> None:
 
 
 def test_a_marginal_is_no_release() -> None:
-    (marginal,) = select_marginals(bound(QUERY)).marginals
+    (marginal,) = select_group_counts(bound(QUERY)).marginals
     assert marginal.cache_key != key_of(comparisons)
 
 

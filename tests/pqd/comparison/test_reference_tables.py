@@ -20,7 +20,7 @@ from pqd.comparison.reference_tables import (
     columns_of,
     marginals,
     resampled,
-    select_marginals,
+    select_group_counts,
 )
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
@@ -141,7 +141,7 @@ def test_bins_hold_what_no_candidate_has() -> None:
     (column,) = columns(pd.DataFrame({"v": MANY}), names=["v"]).values()
     private = pd.DataFrame({"v": [-1e9, 0.5, 1e9, None]})
     tables = SyntheticTables(opened(pd.DataFrame({"v": MANY})), open_table(private, "private"))
-    plan = select_marginals(bind(tables, requests([column]), {}))
+    plan = select_group_counts(bind(tables, requests([column]), {}))
     outputs = measure([plan.measurements], None, Silent())
     counts = [outputs[marginal].numbers[0] for marginal in plan.marginals]
     assert sum(counts) == 4
@@ -177,7 +177,7 @@ def test_names_are_those_of_the_table_whatever_a_query_writes() -> None:
 def released(made: list[Column], private: object) -> list[int]:
     """The counts of all groups, without noise."""
     tables = SyntheticTables(opened(private), open_table(private, "private"))
-    plan = select_marginals(bind(tables, requests(made), {}))
+    plan = select_group_counts(bind(tables, requests(made), {}))
     outputs = measure([plan.measurements], None, Silent())
     return [outputs[marginal].numbers[0] for marginal in plan.marginals]
 
@@ -190,7 +190,7 @@ def requests(made: list[Column]) -> list[QueryRequest]:
 def drawn_table(noise: Any, rows: int = 4000) -> pd.DataFrame:
     made = list(columns(FIRST, SECOND).values())
     tables = SyntheticTables(opened(FIRST, SECOND), open_table(PRIVATE, "private"))
-    plan = select_marginals(bind(tables, requests(made), {}))
+    plan = select_group_counts(bind(tables, requests(made), {}))
     return marginals(made, plan, measure([plan.measurements], None, noise), rows)
 
 

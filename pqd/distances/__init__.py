@@ -1,0 +1,1 @@
+"""Distances between whole distributions: the copy's and the private table's."""

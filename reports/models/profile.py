@@ -1,0 +1,253 @@
+"""Model of ``pqd profile``: how far the copy's distribution is from the private table's."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from reports.models.report import Report
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.models.audit import Cost
+
+DistanceId = Literal["tv", "ks", "emd"]
+
+
+class Figure(NamedTuple):
+    """Share between 0 and 1 as estimated; ``low`` and ``high`` hold it with 1 - alpha."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistanceFacts:
+    """One distance between the copy's distribution and the private one; a share of the rows.
+
+    ``distance`` is ``tv`` (total variation), ``ks`` (Kolmogorov-Smirnov) or ``emd`` (earth
+    mover's).  ``cells`` is the number of cells that the columns' values fall into.  ``reference``
+    is the distance of a fresh sample of the copy's own distribution, of the private table's size,
+    on average; None where none is known.  ``tau_min`` is the least tolerance that can be told at
+    this epsilon, ``half_width`` about half the width of the interval.  Only ``estimate``,
+    ``outcome``, ``p_value``, ``conclusive`` and ``at_once`` depend on the private table; None in a
+    plan.  ``at_once``: conclusive also among all distances of the report together (Holm).
+    """
+
+    columns: tuple[str, ...]
+    distance: DistanceId
+    cells: int
+    alpha: Fraction
+    tau: float
+    reference: float | None
+    tau_min: float
+    half_width: float
+    estimate: Figure | None = None
+    outcome: str | None = None
+    p_value: float | None = None
+    conclusive: bool = False
+    at_once: bool = False
+
+    @property
+    def standing(self) -> str:
+        """``within``, ``beyond``, or ``undecided``: without a p-value of at most alpha."""
+        if not self.conclusive:
+            return "undecided"
+        return "within" if self.outcome == "yes" else "beyond"
+
+    def computed(self) -> dict[str, Any]:
+        """Values that JSON holds beside the fields."""
+        return {"standing": self.standing}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """Quality of all marginals of ``ways`` columns: 1 minus the mean of their total variations.
+
+    ``ways`` is None for the overall score, the mean over the ways.  ``reference`` is what a fresh
+    sample of the copy's own distribution, of the private table's size, would score on average.
+    """
+
+    ways: int | None
+    marginals: int
+    reference: float
+    half_width: float
+    estimate: Figure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFacts:
+    """One cell of a marginal: the copy's share of rows, exact, and the private one, noisy.
+
+    ``labels`` has a text for each column; ``unseen`` says that the copy has no such value.
+    ``difference`` is the private share minus the copy's.
+    """
+
+    labels: tuple[str, ...]
+    copy: float
+    private: Figure
+    difference: Figure
+    unseen: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZoomedMarginal:
+    """Cells of one of the worst marginals; ``cells`` has all of them, the worst first.
+
+    ``axes`` are the labels of the cells of each column, in their order.
+    """
+
+    columns: tuple[str, ...]
+    axes: tuple[tuple[str, ...], ...]
+    cells: tuple[CellFacts, ...]
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassFacts:
+    """One class of the target: its recall on the private table, and on the copy's held-back part.
+
+    ``share`` is its share of the private rows.
+    """
+
+    label: str
+    share: Figure
+    recall: Figure | None
+    copy_recall: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetFacts:
+    """A classifier trained on part of the copy, and tried on the private table.
+
+    ``copy_accuracy`` and ``copy_balanced`` are the same model's on the copy's held-back part;
+    ``majority`` is the accuracy of always naming the copy's most frequent class.
+    ``confusion`` holds the noisy counts, a row for each true class.
+    """
+
+    column: str
+    model: str
+    classes: tuple[ClassFacts, ...]
+    accuracy: Figure
+    balanced: Figure | None
+    majority: Figure
+    copy_accuracy: float
+    copy_balanced: float
+    confusion: tuple[tuple[int, ...], ...]
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfiledColumn:
+    """One column that is profiled, and how its values are put into cells; all public.
+
+    ``how`` is ``values`` (each value of the copy is a cell), ``quantiles`` (bins between quantiles
+    of the copy), ``frequent`` (the copy's most frequent values; the other ``merged`` values are one
+    cell) or ``stated``.
+    """
+
+    name: str
+    kind: str
+    cells: int
+    how: Literal["values", "quantiles", "frequent", "stated"]
+    merged: int = 0
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Column, or marginal, of the copy that is not profiled, and a sentence that says why."""
+
+    columns: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetPart:
+    """Part of the budget: what it pays for, and the noise that this gives.
+
+    ``part`` is ``distances``, ``rows`` (the number of private rows), ``cells`` or ``target``.
+    ``scale`` is the deviation of the noise of one number, in rows; ``numbers`` how many there are.
+    """
+
+    part: Literal["distances", "rows", "cells", "target"]
+    epsilon: Fraction
+    numbers: int
+    scale: float
+    noise: Literal["laplace", "gaussian"] = "laplace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileReport(Report):
+    """Distances between a private table and its synthetic copy, worst first.
+
+    ``marginals`` are ordered by ways, then from the largest distance to the smallest.  ``rows`` is
+    the private number of rows, noisy, and ``unseen`` the share of private rows with a value that
+    the copy never has.  ``dry`` if nothing was measured and nothing spent.
+    """
+
+    kind: ClassVar[str] = "profile"
+
+    private: str
+    synthetic: str
+    tolerance: str
+    alpha: Fraction
+    overall: Score
+    scores: tuple[Score, ...]
+    marginals: tuple[DistanceFacts, ...]
+    columns: tuple[ProfiledColumn, ...]
+    budget: tuple[BudgetPart, ...]
+    cost: Cost
+    copy_rows: int
+    rows: Figure | None = None
+    unseen: Figure | None = None
+    zoomed: tuple[ZoomedMarginal, ...] = ()
+    target: TargetFacts | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    dry: bool = False
+    replayed: bool = False
+    simulated: bool = False
+
+    @property
+    def spent(self) -> Fraction:
+        """Total epsilon that this run spent, exactly; what is replayed costs nothing."""
+        return Fraction(0) if self.dry else self.cost.epsilon
+
+    @property
+    def all_within(self) -> float | None:
+        """P-value of "every distance is within the tolerance": the largest of theirs.
+
+        By the intersection-union test; 1 where one of them is estimated beyond it, None in a plan.
+        """
+        if self.dry or not self.marginals:
+            return None
+        outcomes = [(each.outcome, each.p_value) for each in self.marginals]
+        return max(1.0 if outcome != "yes" or p is None else p for outcome, p in outcomes)
+
+    def of_columns(self, *columns: str, distance: DistanceId = "tv") -> DistanceFacts:
+        """Distance of the marginal of ``columns``, in any order; KeyError if there is none."""
+        for each in self.marginals:
+            if set(each.columns) == set(columns) and each.distance == distance:
+                return each
+        raise KeyError(columns)
+
+    def computed(self) -> dict[str, Any]:
+        """Budget spent, and whether all is within the tolerance."""
+        return {"spent_epsilon": self.spent, "all_within": self.all_within}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Frame of one row per distance."""
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+        rows = []
+        for each in self.marginals:
+            facts = asdict(each)
+            value, low, high = facts.pop("estimate") or (None, None, None)
+            columns = ", ".join(facts.pop("columns"))
+            estimate = {"value": value, "low": low, "high": high}
+            rows.append({"columns": columns, **estimate, **facts, "standing": each.standing})
+        return pd.DataFrame(rows).astype({"alpha": float})

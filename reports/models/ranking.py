@@ -1,0 +1,87 @@
+"""Model of ``pqd compare`` without queries: copies ranked by their overall quality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from reports.models.report import Report
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.models.audit import Cost
+    from reports.models.profile import BudgetPart, Figure, LeftOut, ProfiledColumn, Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedCopy:
+    """One copy: its overall quality, and the ranks that it may have given what is established.
+
+    ``scores`` are those by ways, empty unless they were asked for.
+    """
+
+    candidate: str
+    file: str
+    overall: Score
+    best_rank: int
+    worst_rank: int
+    scores: tuple[Score, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedMarginal:
+    """Total variation of one marginal for each copy, in the order of the report's copies."""
+
+    columns: tuple[str, ...]
+    cells: int
+    estimates: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingReport(Report):
+    """Copies ranked by overall quality, the best first.
+
+    ``better`` holds each pair (a, b) for which it is established, for all pairs at once with
+    probability at least 1 - alpha, that a has the higher quality.  ``marginals`` are there if
+    columns and pairs were asked for, those with the largest distance of any copy first.
+    """
+
+    kind: ClassVar[str] = "ranking"
+
+    private: str
+    alpha: Fraction
+    copies: tuple[RankedCopy, ...]
+    better: tuple[tuple[str, str], ...]
+    columns: tuple[ProfiledColumn, ...]
+    budget: tuple[BudgetPart, ...]
+    cost: Cost
+    rows: Figure
+    ways: int
+    marginals: tuple[RankedMarginal, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    replayed: bool = False
+    simulated: bool = False
+
+    @property
+    def spent(self) -> Fraction:
+        """Total epsilon that this run spent, exactly; what is replayed costs nothing."""
+        return self.cost.epsilon
+
+    def computed(self) -> dict[str, Any]:
+        """Budget spent."""
+        return {"spent_epsilon": self.spent}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Frame of one row per copy."""
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+        rows = []
+        for copy in self.copies:
+            value, low, high = copy.overall.estimate or (None, None, None)
+            ranks = {"best_rank": copy.best_rank, "worst_rank": copy.worst_rank}
+            facts = {"score": value, "low": low, "high": high, "reference": copy.overall.reference}
+            rows.append({"candidate": copy.candidate, **facts, **ranks})
+        return pd.DataFrame(rows)
