@@ -30,12 +30,15 @@ def report_values(report: Report) -> dict[str, Any]:
 def json_values(value: Any) -> Any:  # noqa: ANN401 - walks any tree of dataclasses
     """Value as JSON has it: fractions as numbers, an infinite one as a string.
 
-    A dataclass has its fields and, before them, what its ``computed()`` gives.
+    A dataclass has its fields and, before them, what its ``computed()`` gives; a tuple of named
+    parts is an object of them.
     """
     if is_dataclass(value):
         computed = value.computed() if hasattr(value, "computed") else {}
         stated = {field.name: getattr(value, field.name) for field in fields(value)}
         return json_values({**computed, **stated})
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, dict):
         return {name: json_values(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -4,28 +4,55 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
-from reports.models.report import Report
+from reports.models.report import Report, rendering
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from reports.models.audit import Cost
+    from reports.models.target import TargetFacts
 
 DistanceId = Literal["tv", "ks", "emd"]
 
 
 class Figure(NamedTuple):
-    """Share between 0 and 1 as estimated; ``low`` and ``high`` hold it with 1 - alpha."""
+    """Number as estimated; ``low`` and ``high`` hold the true one with probability 1 - alpha.
+
+    A share between 0 and 1; only ``ProfileReport.rows`` is a number of rows.
+    """
 
     value: float
     low: float
     high: float
 
 
+class Estimated:
+    """Mix-in of what has an estimate: its parts by themselves, None in a plan."""
+
+    __slots__ = ()
+    estimate: Figure | None
+
+    @property
+    def value(self) -> float | None:
+        """Share as estimated."""
+        return None if self.estimate is None else self.estimate.value
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of its interval."""
+        return None if self.estimate is None else self.estimate.low
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of its interval."""
+        return None if self.estimate is None else self.estimate.high
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DistanceFacts:
+class DistanceFacts(Estimated):
     """One distance between the copy's distribution and the private one; a share of the rows.
 
     ``distance`` is ``tv`` (total variation), ``ks`` (Kolmogorov-Smirnov) or ``emd`` (earth
@@ -52,6 +79,11 @@ class DistanceFacts:
     at_once: bool = False
 
     @property
+    def tellable(self) -> bool:
+        """Whether the tolerance can be told at this epsilon; public."""
+        return self.tau_min <= self.tau
+
+    @property
     def standing(self) -> str:
         """``within``, ``beyond``, or ``undecided``: without a p-value of at most alpha."""
         if not self.conclusive:
@@ -64,7 +96,7 @@ class DistanceFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(Estimated):
     """Quality of all marginals of ``ways`` columns: 1 minus the mean of their total variations.
 
     ``ways`` is None for the overall score, the mean over the ways.  ``reference`` is what a fresh
@@ -76,6 +108,11 @@ class Score:
     reference: float
     half_width: float
     estimate: Figure | None = None
+
+    @property
+    def score(self) -> float | None:
+        """Quality as estimated, None in a plan."""
+        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,40 +140,6 @@ class ZoomedMarginal:
     columns: tuple[str, ...]
     axes: tuple[tuple[str, ...], ...]
     cells: tuple[CellFacts, ...]
-    epsilon: Fraction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassFacts:
-    """One class of the target: its recall on the private table, and on the copy's held-back part.
-
-    ``share`` is its share of the private rows.
-    """
-
-    label: str
-    share: Figure
-    recall: Figure | None
-    copy_recall: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetFacts:
-    """A classifier trained on part of the copy, and tried on the private table.
-
-    ``copy_accuracy`` and ``copy_balanced`` are the same model's on the copy's held-back part;
-    ``majority`` is the accuracy of always naming the copy's most frequent class.
-    ``confusion`` holds the noisy counts, a row for each true class.
-    """
-
-    column: str
-    model: str
-    classes: tuple[ClassFacts, ...]
-    accuracy: Figure
-    balanced: Figure | None
-    majority: Figure
-    copy_accuracy: float
-    copy_balanced: float
-    confusion: tuple[tuple[int, ...], ...]
     epsilon: Fraction
 
 
@@ -228,6 +231,24 @@ class ProfileReport(Report):
         outcomes = [(each.outcome, each.p_value) for each in self.marginals]
         return max(1.0 if outcome != "yes" or p is None else p for outcome, p in outcomes)
 
+    @property
+    def ways(self) -> int:
+        """Most columns that a marginal has."""
+        return max((len(each.columns) for each in self.marginals), default=0)
+
+    @property
+    def total_epsilon(self) -> Fraction:
+        """Epsilon of all parts of the budget together, also where they were replayed."""
+        return sum((part.epsilon for part in self.budget), Fraction(0))
+
+    def of_ways(self, ways: int, distance: DistanceId = "tv") -> tuple[DistanceFacts, ...]:
+        """Distances of the marginals of ``ways`` columns, in the order of the report."""
+        return tuple(
+            each
+            for each in self.marginals
+            if len(each.columns) == ways and each.distance == distance
+        )
+
     def of_columns(self, *columns: str, distance: DistanceId = "tv") -> DistanceFacts:
         """Distance of the marginal of ``columns``, in any order; KeyError if there is none."""
         for each in self.marginals:
@@ -238,6 +259,28 @@ class ProfileReport(Report):
     def computed(self) -> dict[str, Any]:
         """Budget spent, and whether all is within the tolerance."""
         return {"spent_epsilon": self.spent, "all_within": self.all_within}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Heat map of the total variation of every column and pair.
+
+        Parameters
+        ----------
+        ax
+            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
+            know: a notebook shows it where the axes are the last value of a cell, and
+            ``ax.figure.savefig(...)`` writes it.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+
+        Raises
+        ------
+        ParameterError
+            The report is a plan, or has no total variation of a column.
+        """
+        return cast("Axes", rendering("plot_distances")(self, ax))
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per distance."""

@@ -24,12 +24,14 @@ _HOMES = {
     "markdown_text": "reports.markdown",
     "notebook_html": "reports.notebook",
     "plot": "reports.plots",
+    "plot_distances": "reports.plots",
     "report_values": "reports.json",
     "terminal_text": "reports.terminal",
 }
 
 
-def _home(function: str) -> Callable[..., Any]:
+def rendering(function: str) -> Callable[..., Any]:
+    """Function of a format by its name, imported when it is needed."""
     return cast("Callable[..., Any]", getattr(import_module(_HOMES[function]), function))
 
 
@@ -69,30 +71,30 @@ class Report(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Report as plain JSON values (docs/report-schema.md)."""
-        return cast("dict[str, Any]", _home("report_values")(self))
+        return cast("dict[str, Any]", rendering("report_values")(self))
 
     def to_json(self) -> str:
         """Report as JSON text (docs/report-schema.md)."""
-        return cast("str", _home("json_text")(self))
+        return cast("str", rendering("json_text")(self))
 
     def to_html(self, command: str | None = None) -> str:
         """Report as a page of HTML that needs no other file.
 
         ``command`` is the command that makes it again, to be shown.
         """
-        return cast("str", _home("html_text")(self, command))
+        return cast("str", rendering("html_text")(self, command))
 
     def to_markdown(self) -> str:
         """Report as GitHub-flavoured Markdown, small enough for a comment."""
-        return cast("str", _home("markdown_text")(self))
+        return cast("str", rendering("markdown_text")(self))
 
     def _repr_html_(self) -> str:
         """Report as a notebook shows it."""
-        return cast("str", _home("notebook_html")(self))
+        return cast("str", rendering("notebook_html")(self))
 
     def __str__(self) -> str:
         """Report as plain text for a terminal of 80 columns."""
-        return cast("str", _home("terminal_text")(self))
+        return cast("str", rendering("terminal_text")(self))
 
 
 class CurvedReport(ABC):
@@ -130,4 +132,4 @@ class CurvedReport(ABC):
         ParameterError
             There is no such query, or the report was made without ``detailed=True``.
         """
-        return cast("Axes", _home("plot")(self._curved_queries(), id, ax))
+        return cast("Axes", rendering("plot")(self._curved_queries(), id, ax))
