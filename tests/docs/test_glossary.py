@@ -24,7 +24,6 @@ REPLACED = {
         "bill",
         "books",
         "affords",
-        "cells",
         "drawable",
     ),
     *("company", "family", "families", "member", "members", "together", "beside", "waiting"),

@@ -1,0 +1,58 @@
+"""Selection of marginals: which sets of columns a profile compares; a function of their names."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from heapq import nsmallest
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING
+
+from deciders.exact import exact
+from pqd.errors import ParameterError
+from pqd.sql.schema import fold_case
+
+if TYPE_CHECKING:
+    from deciders.exact import Number
+
+# The most columns of one marginal, and the most marginals of three columns.
+MOST_WAYS, MOST_TRIPLES = 3, 100
+
+Names = tuple[str, ...]
+
+
+def check_ways(ways: Number) -> int:
+    """Largest number of columns of a marginal; ParameterError unless it is 1, 2 or 3."""
+    stated = exact(ways, "ways")
+    if stated.denominator != 1 or not 1 <= stated <= MOST_WAYS:
+        raise ParameterError(
+            f"ways (--ways) is {ways}; it must be 1 (columns), 2 (columns and pairs) or 3 (also "
+            f"{MOST_TRIPLES} triples)"
+        )
+    return int(stated)
+
+
+def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
+    """All columns, all pairs, and at most 100 triples, by ways and then in the order of columns.
+
+    The triples are those whose names have the least SHA-256, so that anybody can tell which they
+    are, and one column more or less changes no other triple's place.
+    """
+    selected: list[Names] = []
+    for size in range(1, min(ways, len(columns)) + 1):
+        every = combinations(columns, size)
+        if size < MOST_WAYS or comb(len(columns), size) <= MOST_TRIPLES:
+            selected.extend(every)
+            continue
+        places = {name: place for place, name in enumerate(columns)}
+        chosen = nsmallest(MOST_TRIPLES, every, key=_rank)
+        selected.extend(sorted(chosen, key=lambda names: [places[name] for name in names]))
+    return tuple(selected)
+
+
+def _rank(names: Names) -> bytes:
+    """SHA-256 of the names of a marginal, in an order of their own and without capitals."""
+    # A line end is allowed in a name, so each is preceded by its length.
+    text = "".join(f"{len(name)}:{name}" for name in sorted(map(fold_case, names)))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

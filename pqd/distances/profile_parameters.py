@@ -1,0 +1,129 @@
+"""Parameters of a profile, as a caller states them: budget, tolerance, marginals, cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from deciders.exact import probability
+from pqd.column_facts import parse_columns
+from pqd.distances.bound_profile import DISTANCES, USUAL, ProfileRequest
+from pqd.distances.budget import check_zoom
+from pqd.distances.marginal_selection import check_ways
+from pqd.errors import ParameterError
+from pqd.parameters import Tolerance
+from pqd.sql.schema import fold_case
+from pqd.stated_budgets import total_budget
+
+if TYPE_CHECKING:
+    from deciders.exact import Number
+    from reports.models.profile import DistanceId
+
+# Budget of a profile where none is stated; every report says what it was.
+USUAL_EPSILON = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileParameters:
+    """Parameters of a profile; all of it public.
+
+    Attributes
+    ----------
+    request
+        The marginals, distances and cells.
+    total_epsilon
+        The budget of the whole run.
+    delta
+        The delta of the noise of the distances; None for pure epsilon.
+    tau, tolerance
+        The tolerance as a share of the rows, below 1, and as it was stated.
+    alpha
+        The error probability that the caller accepts.
+    zoom
+        The number of marginals whose cells are measured.
+    target
+        The column that a classifier predicts, None without.
+    """
+
+    request: ProfileRequest
+    total_epsilon: Fraction
+    delta: Fraction | None
+    tau: Fraction
+    tolerance: str
+    alpha: Fraction
+    zoom: int
+    target: str | None
+
+    @classmethod
+    def parse(  # noqa: PLR0913 - the facts of a profile
+        cls,
+        *,
+        total_epsilon: Number = 1,
+        tau: Number = "5%",
+        ways: int = 2,
+        columns: Sequence[str] | None = None,
+        cells: Mapping[str, Any] | None = None,
+        distances: Sequence[str] = USUAL,
+        zoom: int = 0,
+        target: str | None = None,
+        delta: Number | None = None,
+        alpha: Number = "0.05",
+        facts: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> ProfileParameters:
+        """Parameters as a caller states them; ParameterError says what is wrong and allowed."""
+        stated = parse_columns(facts)
+        share, tolerance = _share(tau)
+        return cls(
+            request=ProfileRequest(
+                columns=_names(columns),
+                ways=check_ways(ways),
+                distances=_distances(distances),
+                cells=dict(cells or {}),
+                facts=stated,
+            ),
+            total_epsilon=total_budget(total_epsilon),
+            delta=None if delta is None else probability(delta, "delta"),
+            tau=share,
+            tolerance=tolerance,
+            alpha=probability(alpha, "alpha"),
+            zoom=check_zoom(zoom),
+            target=target,
+        )
+
+
+def _share(tau: Number) -> tuple[Fraction, str]:
+    """Tolerance as a share of the rows, and its text; ``5%`` and ``0.05`` are the same."""
+    tolerance = Tolerance.parse(tau)
+    if tolerance.amount >= 1:
+        raise ParameterError(
+            f"tau is {tolerance.text}; a distance is a share of the rows, so tau must be below 1, "
+            "such as 5% or 0.05"
+        )
+    return tolerance.amount, tolerance.text
+
+
+def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names of columns, each once; None for all."""
+    if columns is None:
+        return None
+    names = [columns] if isinstance(columns, str) else list(columns)
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise ParameterError(f"columns are names such as age, not {name!r}")
+    if not names:
+        raise ParameterError("columns names no column; name some, or leave it out for all")
+    return tuple({fold_case(name): name for name in reversed(names)}.values())[::-1]
+
+
+def _distances(distances: Sequence[str]) -> tuple[DistanceId, ...]:
+    """Distances that are measured: total variation always, then those stated."""
+    stated = {distances} if isinstance(distances, str) else set(distances)
+    for name in stated:
+        if name not in DISTANCES:
+            raise ParameterError(
+                f"distance {name!r} is not known; use tv (total variation, always measured), ks "
+                "(Kolmogorov-Smirnov) or emd (earth mover's)"
+            )
+    return tuple(name for name in DISTANCES if name in stated | {"tv"})
