@@ -212,11 +212,13 @@ def charge_within(
     Raises
     ------
     BudgetError
-        If it does not fit into what is left; the message gives all the figures.
+        If it does not fit into what is left, in epsilon or in delta; the message gives all the
+        figures.
     """
     nothing = Fraction(0)
     earlier = spent.epsilon or nothing
     charge = price((allowed.delta or nothing) - (spent.delta or nothing))
+    _check_delta(charge.delta, allowed.delta, spent.delta or nothing, where)
     if allowed.epsilon is None or charge.epsilon + earlier <= allowed.epsilon or not charge.epsilon:
         return charge
     left = max(allowed.epsilon - earlier, nothing)
@@ -225,6 +227,19 @@ def charge_within(
         f"this run needs epsilon {needs}; of {most} for this table {done} are spent and {rest} "
         f"left{where}. Nothing was spent. Use fewer queries, lower their epsilon, or raise the "
         "budget if that is yours to decide"
+    )
+
+
+def _check_delta(needed: Fraction, allowed: Fraction | None, spent: Fraction, where: str) -> None:
+    """Refuse a charge whose delta is beyond what is left of a limit that was stated."""
+    if allowed is None or not needed or needed + spent <= allowed:
+        return
+    left = max(allowed - spent, Fraction(0))
+    needs, most, done, rest = (f"{float(x):.3g}" for x in (needed, allowed, spent, left))
+    raise BudgetError(
+        f"this run needs delta {needs}; of {most} for this table {done} are spent and {rest} "
+        f"left{where}. Nothing was spent. Leave delta (--delta) out, lower it, or raise the limit "
+        "on delta if that is yours to decide"
     )
 
 

@@ -7,6 +7,8 @@
 * **Optimal** (Kairouz, Oh and Viswanath 2015, by privacy loss distributions of the dp-accounting
   library): where a delta is granted, the groups of one run are composed to (epsilon, delta).  Runs
   are added up: their budgets may be chosen after earlier verdicts, which that theorem excludes.
+* **Concentrated** (Bun and Steinke 2016, Lemma 2.3): the rhos of zCDP measurements of one run add
+  up, and imply (epsilon, delta) once for all of them; pure epsilons are then added to that.
 """
 
 from __future__ import annotations
@@ -17,10 +19,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.accounting.zcdp import epsilon_of
+
 if TYPE_CHECKING:
     from pqd.accounting.disjoint_groups import Group
 
 NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL = "nothing", "sequential", "parallel", "optimal"
+CONCENTRATED = "concentrated"
 # Grid of the privacy losses; a coarser one is as safe, only less tight.
 _FINENESS, _CELLS = 4096, 500_000
 # Composition is by Fourier transforms in doubles, whose rounding is some 1e-15 of probability: a
@@ -41,8 +46,34 @@ class Charge:
 def price(groups: Sequence[Group], delta_left: Fraction = Fraction(0)) -> Charge:
     """Charge of ``groups``; half of ``delta_left`` is used if that lowers epsilon.
 
-    Half, so that later runs of a changed workload can gain by a delta too.
+    Half, so that later runs of a changed workload can gain by a delta too.  What is zCDP has a
+    delta that it states, whatever is left; half of what then remains is for the others.
     """
+    concentrated = concentrated_charge([group for group in groups if group.rho])
+    pure = [group for group in groups if not group.rho]
+    others = _price_of_pure(pure, delta_left - concentrated.delta)
+    if not concentrated.epsilon:
+        return others
+    epsilon, delta = concentrated.epsilon + others.epsilon, concentrated.delta + others.delta
+    return Charge(epsilon, delta, CONCENTRATED)
+
+
+def concentrated_charge(groups: Sequence[Group]) -> Charge:
+    """Charge of groups that are zCDP: rhos add up, at the largest delta that one of them states.
+
+    Guarantee: (epsilon, delta)-DP together.  One alone is charged what it states, which its rho
+    implies.
+    """
+    if not groups:
+        return Charge()
+    delta = max(group.delta for group in groups)
+    if len(groups) == 1:
+        return Charge(groups[0].epsilon, delta, CONCENTRATED)
+    epsilon = epsilon_of(sum((group.rho for group in groups), Fraction(0)), delta)
+    return Charge(epsilon, delta, CONCENTRATED)
+
+
+def _price_of_pure(groups: Sequence[Group], delta_left: Fraction) -> Charge:
     if not groups:
         return Charge()
     total = sum((group.epsilon for group in groups), Fraction(0))

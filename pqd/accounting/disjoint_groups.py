@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from deciders import ParameterError
+from pqd.accounting.zcdp import rho_of
 from pqd.sql.regions import Region, describe, separating
 from pqd.sql.value_sets import ValueSet, disjoint, union
 
@@ -18,6 +20,8 @@ _MOST_PAIRED = 32
 class Cost:
     """Cost of one measurement by itself; ``region`` is None where rows do not bound its share.
 
+    A measurement with Gaussian noise is ``rho``-zCDP, for all rows of one person together, and
+    states an (``epsilon``, ``delta``) that this implies; without a ``delta`` it is pure.
     Only those of one ``composition_group`` are put into one group, where a share was set by that.
     ``blocks`` are the GROUP BYs and the bins that it is a part of.
     """
@@ -27,6 +31,25 @@ class Cost:
     region: Region | None
     composition_group: str = ""
     blocks: frozenset[str] = frozenset()
+    rho: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        """Refuse a rho that does not imply the stated (epsilon, delta); it would be undercharged.
+
+        Raises
+        ------
+        ParameterError
+            With the largest rho that implies it.
+        """
+        if not self.rho and not self.delta:
+            return
+        most = rho_of(self.epsilon, self.delta)
+        if not 0 < self.rho <= most:
+            raise ParameterError(
+                f"rho is {self.rho}, but at most {most} implies epsilon {self.epsilon} with delta "
+                f"{self.delta}, and more than 0 is needed"
+            )
 
     def in_composition_group(self, group: str) -> Cost:
         """The same cost, to be grouped with others of this composition group alone."""
@@ -51,6 +74,16 @@ class Group:
     def epsilon(self) -> Fraction:
         """Cost of the whole group."""
         return max(cost.epsilon for cost in self.costs)
+
+    @property
+    def rho(self) -> Fraction:
+        """Zero-concentrated cost of the whole group, 0 if it is pure."""
+        return max(cost.rho for cost in self.costs)
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta of the whole group, 0 if it is pure."""
+        return max(cost.delta for cost in self.costs)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,7 +135,7 @@ class _GrowingGroup:
         region, first = cost.region, self.costs[0]
         if cost.composition_group != first.composition_group:
             return False
-        if region is None or first.region is None:
+        if region is None or first.region is None or cost.rho or first.rho:
             return False
         unions = {
             column: union(admitted, region[column])

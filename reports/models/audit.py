@@ -64,11 +64,11 @@ class CompositionGroup:
 class Cost:
     """Cost of a run, exactly, and the rule by which its parts were composed.
 
-    ``rule`` is nothing, sequential, parallel or optimal; ``groups`` are the parts, of one query
-    or of several that are disjoint.  ``ledger`` names the ledger that holds the charge, ``total``
-    and ``total_delta`` are all that it ever held on this table, ``limit`` the most it may, where
-    there is one.  ``unit`` is the column whose values are people, None where one row is one person,
-    ``max_rows`` how many rows of a person are kept where rows count.
+    ``rule`` is nothing, sequential, parallel, optimal or concentrated; ``groups`` are the parts, of
+    one query or of several that are disjoint.  ``ledger`` names the ledger that holds the charge,
+    ``total`` and ``total_delta`` are all that it ever held on this table, ``limit`` the most it
+    may, where there is one.  ``unit`` is the column whose values are people, None where one row is
+    one person, ``max_rows`` how many rows of a person are kept where rows count.
     """
 
     epsilon: Fraction = Fraction(0)

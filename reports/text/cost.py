@@ -38,10 +38,14 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
 def _rule_words(cost: Cost) -> str:
     """Rule by which the parts of a run add up to what it spent."""
     parts, sizes = cost.groups, [len(group.ids) for group in cost.groups]
-    if not parts:
-        return ""
-    if cost.rule == "optimal":
-        return f" ({sum(sizes)} queries, optimal composition)"
+    by_rule = {
+        "optimal": f" ({sum(sizes)} queries, optimal composition)",
+        "concentrated": " (zero-concentrated composition)"
+        if len(parts) > 1
+        else " (Gaussian noise)",
+    }
+    if not parts or cost.rule in by_rule:
+        return by_rule[cost.rule] if parts else ""
     if max(sizes) > 1:
         shared = max(parts, key=lambda group: len(group.ids))
         if len(parts) == 1:

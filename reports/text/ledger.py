@@ -23,8 +23,10 @@ def account_lines(account: AccountFacts) -> Iterator[str]:
         left = max(account.limit - account.epsilon, Fraction(0))
         spent += f" of {epsilon_text(account.limit)}, {epsilon_text(left)} left"
     if account.delta or account.limit_delta:
-        most = "" if account.limit_delta is None else f" of {float(account.limit_delta):.3g}"
-        spent += f"; delta {float(account.delta):.3g}{most}"
+        spent += f"; delta {float(account.delta):.3g}"
+    if account.limit_delta is not None and (account.delta or account.limit_delta):
+        left = max(account.limit_delta - account.delta, Fraction(0))
+        spent += f" of {float(account.limit_delta):.3g}, {float(left):.3g} left"
     yield spent
     yield f"{counted(account.answers, 'query', 'queries')} answered; repeating them costs nothing"
     yield from map(_run_line, account.runs)
@@ -36,7 +38,9 @@ def _run_line(run: RunFacts) -> str:
     names += f" and {more} more" if more > 0 else ""
     moment = run.time[:16].replace("T", " ")
     whom = f", per {visible(run.unit)}" if run.unit else ""
-    return f"{moment}  epsilon {epsilon_text(run.epsilon)} ({run.rule}{whom}): {names}"
+    spent = f"epsilon {epsilon_text(run.epsilon)}"
+    spent += f", delta {float(run.delta):.3g}" if run.delta else ""
+    return f"{moment}  {spent} ({run.rule}{whom}): {names}"
 
 
 def closing_lines(report: LedgerReport) -> Iterator[str]:

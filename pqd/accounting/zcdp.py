@@ -1,0 +1,124 @@
+"""Zero-concentrated privacy (Bun and Steinke 2016): rho of an (epsilon, delta), and back.
+
+A mechanism is rho-zCDP if the Renyi divergence of order alpha between its outputs on neighbours is
+at most ``alpha rho``, for every alpha > 1.  Rhos of several mechanisms add up, also where each is
+chosen after the outputs of those before (Bun and Steinke 2016, Lemma 2.3).  By Canonne, Kamath and
+Steinke 2020, Proposition 12, rho-zCDP implies (epsilon, delta)-DP for every alpha > 1 at
+
+    epsilon = alpha rho + (ln(1/delta) + (alpha - 1) ln(1 - 1/alpha) - ln alpha) / (alpha - 1).
+
+The proof holds at any alpha, so a good one is searched in doubles, and what follows from it is
+computed with 60 digits and rounded to the safe side: no double enters the argument.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+from deciders import ParameterError
+
+# Digits of the result, and of the computation; what is kept back is far above its rounding.
+_DIGITS, _PRECISION, _KEPT_BACK = 8, 60, Decimal("1e-40")
+# Search of alpha: first a grid of ln(alpha - 1), then thirds of the best place's neighbourhood.
+_LOWEST, _HIGHEST, _STEP, _THIRDS = -12.0, 40.0, 0.25, 60
+
+
+@lru_cache(maxsize=256)
+def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Rho, rounded down, such that rho-zCDP implies (epsilon, delta)-DP; about the largest.
+
+    Raises
+    ------
+    ParameterError
+        Unless epsilon is above 0 and delta between 0 and 1.
+    """
+    _check_delta(delta)
+    if epsilon <= 0:
+        raise ParameterError(f"epsilon is {epsilon}; it must be greater than 0")
+    target, log_delta = float(epsilon), _log(delta)
+    alpha = _best_alpha(lambda order: (target - _offset(order, log_delta)) / order)
+    with localcontext() as context:
+        context.prec = _PRECISION
+        order = Decimal(alpha)
+        exact = (_decimal(epsilon) - _exact_offset(order, delta)) / order
+        return _rounded(exact - _KEPT_BACK, math.floor)
+
+
+@lru_cache(maxsize=256)
+def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
+    """Epsilon, rounded up, such that rho-zCDP implies (epsilon, delta)-DP; about the least.
+
+    Raises
+    ------
+    ParameterError
+        Unless rho is at least 0 and delta between 0 and 1.
+    """
+    _check_delta(delta)
+    if rho < 0:
+        raise ParameterError(f"rho is {rho}; it must be at least 0")
+    if not rho:
+        return Fraction(0)
+    target, log_delta = float(rho), _log(delta)
+    alpha = _best_alpha(lambda order: -(order * target + _offset(order, log_delta)))
+    with localcontext() as context:
+        context.prec = _PRECISION
+        order = Decimal(alpha)
+        exact = order * _decimal(rho) + _exact_offset(order, delta)
+        return _rounded(exact + _KEPT_BACK, math.ceil)
+
+
+def _check_delta(delta: Fraction) -> None:
+    if not 0 < delta < 1:
+        raise ParameterError(f"delta is {delta}; it must be greater than 0 and less than 1")
+
+
+def _log(delta: Fraction) -> float:
+    """Natural logarithm, also of a delta below every double."""
+    return math.log(delta.numerator) - math.log(delta.denominator)
+
+
+def _offset(order: float, log_delta: float) -> float:
+    """What is added to ``order * rho``, about."""
+    excess = order - 1
+    return (-log_delta + excess * math.log(excess / order) - math.log(order)) / excess
+
+
+def _exact_offset(order: Decimal, delta: Fraction) -> Decimal:
+    """What is added to ``order * rho``, in the precision of the context."""
+    excess = order - 1
+    log_delta = Decimal(delta.numerator).ln() - Decimal(delta.denominator).ln()
+    return (-log_delta + excess * (excess / order).ln() - order.ln()) / excess
+
+
+def _best_alpha(worth: Callable[[float], float]) -> float:
+    """Alpha at which ``worth`` is about largest; any alpha above 1 is valid."""
+
+    def at(place: float) -> float:
+        return worth(1 + math.exp(place))
+
+    places = [_LOWEST + _STEP * step for step in range(int((_HIGHEST - _LOWEST) / _STEP) + 1)]
+    best = max(places, key=at)
+    low, high = best - _STEP, best + _STEP
+    for _ in range(_THIRDS):
+        third = (high - low) / 3
+        if at(low + third) < at(high - third):
+            low += third
+        else:
+            high -= third
+    return 1 + math.exp((low + high) / 2)
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return Decimal(number.numerator) / Decimal(number.denominator)
+
+
+def _rounded(number: Decimal, rounding: Callable[[Fraction], int]) -> Fraction:
+    """``number`` at 8 digits, at least 0."""
+    if number <= 0:
+        return Fraction(0)
+    place = Fraction(10) ** (_DIGITS - 1 - number.adjusted())
+    return Fraction(rounding(Fraction(number) * place)) / place
