@@ -1,0 +1,142 @@
+"""Classifier: gradient boosted trees that name a row's class from its cells.
+
+It is trained on the synthetic table alone, so it is a public function of rows.
+scikit-learn is an extra (``pip install "pqd[learn]"``) and is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pqd.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Trees of all classes together, and the least for each class: prediction takes time by tree.
+_TREES = 100
+_LEAST_ROUNDS = 10
+_MOST_ROUNDS = 50
+_MISSING = (
+    "a target needs scikit-learn, which is not installed; "
+    'run pip install "pqd[learn]", or leave the target out'
+)
+
+
+def require_library() -> None:
+    """Raise ParameterError unless scikit-learn can be imported."""
+    _estimator_class()
+
+
+def _estimator_class() -> Any:  # noqa: ANN401 - scikit-learn has no types
+    missing = False
+    try:
+        from sklearn.ensemble import (  # noqa: PLC0415 - an extra, and a heavy import
+            HistGradientBoostingClassifier,
+        )
+    except ImportError:
+        missing = True
+    if missing:
+        raise ParameterError(_MISSING)
+    return HistGradientBoostingClassifier
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Context in which trees are grown and read by one thread.
+
+    Where others compute at the same time, several threads wait for each other at every leaf: many
+    times slower.
+    """
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="openmp")
+    return limits
+
+
+def _version() -> str:
+    from sklearn import __version__  # noqa: PLC0415 - an extra, and a heavy import
+
+    return str(__version__)
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """Classifier of rows by the codes of their columns; ``train`` makes one.
+
+    The class of one row is a function of that row's codes alone: each tree adds one number to the
+    row's score, in the order of the trees, whatever rows are predicted beside it.
+
+    Attributes
+    ----------
+    classes
+        How many classes there are, numbered from 0.
+    parameters
+        All that was stated to scikit-learn, and its release: JSON values.
+    training
+        SHA-256 of the rows that it was trained on.
+    rows
+        How many those were.
+    """
+
+    classes: int
+    parameters: dict[str, Any]
+    training: str
+    rows: int
+    _model: Any = field(repr=False)
+
+    def predict(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Class of each row, ``0 .. classes - 1``, of ``codes`` of shape (rows, columns)."""
+        if not len(codes):
+            return np.zeros(0, dtype=np.int64)
+        with _one_thread():
+            named: NDArray[np.int64] = self._model.predict(codes.astype(np.float64))
+        return named.astype(np.int64)
+
+    @property
+    def name(self) -> str:
+        """Name in reports."""
+        return f"{self.parameters['model']} of scikit-learn {self.parameters['scikit-learn']}"
+
+    def facts(self) -> Any:  # noqa: ANN401 - JSON values
+        """All that the class of a row is a function of, for a cache key."""
+        return [self.parameters, self.training]
+
+
+def train(codes: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> Classifier:
+    """Classifier of ``labels`` (rows,) by ``codes`` (rows, columns).
+
+    Codes are taken in their order, also where it means nothing: a tree cuts a column as often as it
+    needs.  Nothing in it depends on chance, and one thread computes it.
+
+    Raises
+    ------
+    ParameterError
+        scikit-learn is not installed.
+    """
+    estimator = _estimator_class()
+    stated: dict[str, Any] = {
+        "max_iter": rounds_of(classes),
+        "learning_rate": 0.1,
+        "max_leaf_nodes": 31,
+        "min_samples_leaf": 20,
+        "early_stopping": False,
+        "random_state": 0,
+    }
+    model = estimator(**stated)
+    with _one_thread():
+        model.fit(codes.astype(np.float64), labels)
+    parameters = {"model": estimator.__name__, "scikit-learn": _version(), **stated}
+    content = hashlib.sha256(np.ascontiguousarray(codes, dtype="<i8").tobytes())
+    content.update(np.ascontiguousarray(labels, dtype="<i8").tobytes())
+    return Classifier(classes, parameters, content.hexdigest(), len(labels), model)
+
+
+def rounds_of(classes: int) -> int:
+    """Rounds of boosting: one tree each for two classes, else one for each class."""
+    trees = 1 if classes == 2 else classes
+    return max(_LEAST_ROUNDS, min(_MOST_ROUNDS, _TREES // trees))

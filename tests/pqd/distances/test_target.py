@@ -1,0 +1,223 @@
+"""Target: the classifier is public, one row has one cell, and bad targets are refused."""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from pqd.distances.classifier import Classifier, rounds_of
+from pqd.distances.target import MOST_CLASSES, Predictions, TargetPlan, held_back, trained
+from pqd.engine.partitions import Partition
+from pqd.errors import ParameterError, TableError
+
+ROWS = 3_000
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coded(Partition):
+    """Partition whose values are its codes: NULL, ``values`` of them, not in the copy."""
+
+    values: int
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ("NULL", *map(str, range(self.values)), "not in the copy")
+
+    @property
+    def unseen(self) -> int:
+        return self.values + 1
+
+    @property
+    def sql(self) -> str:
+        return self.column
+
+    def codes(self, values: Codes) -> Codes:
+        return values
+
+    def facts(self) -> list[object]:
+        return [self.column, self.values]
+
+
+def partitions(classes: int = 3) -> tuple[Partition, ...]:
+    return (Coded("pay", classes), Coded("age", 9), Coded("job", 6))
+
+
+def drawn(rows: int, seed: int, classes: int = 3) -> Codes:
+    """Codes of rows whose class depends on both columns, with some noise; no NULL."""
+    rng = np.random.default_rng(seed)
+    age, job = rng.integers(1, 10, rows), rng.integers(1, 7, rows)
+    pay = (age + 2 * (job % 3) + rng.integers(0, 2, rows)) % min(classes, 3) + 1
+    if classes > 3:
+        pay = rng.permutation(np.arange(rows) % classes) + 1
+    return np.column_stack([pay, age, job])
+
+
+def plan(codes: Codes, classes: int = 3) -> TargetPlan:
+    return trained(partitions(classes), codes)
+
+
+@pytest.fixture(scope="module")
+def planned() -> TargetPlan:
+    return plan(drawn(ROWS, 1))
+
+
+def cells(marginal: Predictions, codes: Codes) -> Codes:
+    return marginal.cells({one: codes[:, place] for place, one in enumerate(marginal.partitions)})
+
+
+def every_kind_of_row() -> Codes:
+    """Every combination of cells once: also NULL, and what the copy never has."""
+    axes = [np.arange(one.size) for one in partitions()]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def test_a_row_has_the_cell_of_its_true_and_named_class(planned: TargetPlan) -> None:
+    codes = every_kind_of_row()
+    found = cells(planned.marginal, codes)
+    named = planned.marginal.classifier.predict(codes[:, 1:])
+    target = codes[:, 0]
+    classified = (target >= 1) & (target <= 3)
+    assert planned.marginal.size == 10
+    assert (found[~classified] == 9).all()
+    assert (found[classified] == 3 * (target[classified] - 1) + named[classified]).all()
+    assert len(set(named)) == 3
+
+
+def test_the_cell_of_a_row_depends_on_that_row_alone(planned: TargetPlan) -> None:
+    """One by one, in parts, in another order, from several threads: always the same."""
+    codes = np.concatenate([every_kind_of_row(), drawn(ROWS, 2)])
+    whole = cells(planned.marginal, codes)
+    order = np.random.default_rng(3).permutation(len(codes))
+    assert (cells(planned.marginal, codes[order]) == whole[order]).all()
+    for length in (1, 7, 1000):
+        some = range(0, 300 if length == 1 else len(codes), length)
+        parts = np.concatenate([cells(planned.marginal, codes[k : k + length]) for k in some])
+        assert (parts == whole[: len(parts)]).all()
+    assert cells(planned.marginal, codes[:0]).shape == (0,)
+
+
+def test_a_neighbour_moves_one_cell_by_one(planned: TargetPlan) -> None:
+    codes = drawn(50, 4)
+    count = planned.marginal.size
+    whole = np.bincount(cells(planned.marginal, codes), minlength=count)
+    for row in range(len(codes)):
+        without = np.bincount(
+            cells(planned.marginal, np.delete(codes, row, axis=0)), minlength=count
+        )
+        assert (whole - without).max() == np.abs(whole - without).sum() == 1
+
+
+def test_scores_of_the_rows_are_the_same_bit_for_bit(planned: TargetPlan) -> None:
+    """Not only the class: the score that it is taken from; by several threads, and by one."""
+    model = planned.marginal.classifier._model
+    codes = every_kind_of_row()[:, 1:].astype(float)
+    whole = model.decision_function(codes)
+    order = np.random.default_rng(5).permutation(len(codes))
+    assert (model.decision_function(codes[order]) == whole[order]).all()
+    with threadpool_limits(limits=1, user_api="openmp"):
+        single = np.concatenate([model.decision_function(codes[k : k + 1]) for k in range(40)])
+    assert (single == whole[:40]).all()
+
+
+def test_training_is_the_same_every_time(planned: TargetPlan) -> None:
+    again = plan(drawn(ROWS, 1))
+    codes = every_kind_of_row()[:, 1:].astype(float)
+    first, second = planned.marginal.classifier, again.marginal.classifier
+    assert first.facts() == second.facts()
+    assert (first._model.decision_function(codes) == second._model.decision_function(codes)).all()
+    assert (planned.held_back == again.held_back).all()
+
+
+def test_facts_differ_with_the_rows_that_it_was_trained_on(planned: TargetPlan) -> None:
+    changed = drawn(ROWS, 1)
+    learnt = np.flatnonzero(~held_back(ROWS))[0]
+    changed[learnt, 1] = changed[learnt, 1] % 9 + 1
+    other = plan(changed).marginal
+    assert other.facts() != planned.marginal.facts()
+    assert other.facts()[:3] == planned.marginal.facts()[:3]
+
+
+def test_the_held_back_part_is_a_third_of_the_copy_and_was_not_trained_on(
+    planned: TargetPlan,
+) -> None:
+    apart = held_back(ROWS)
+    assert abs(apart.mean() - 1 / 3) < 0.03
+    # No stretch and no residue of row numbers is all in one part.
+    assert all(0 < apart[k : k + 30].sum() < 30 for k in range(0, ROWS, 30))
+    assert all(0.25 < apart[k::10].mean() < 0.42 for k in range(10))
+    assert (held_back(10) == apart[:10]).all()
+    assert planned.held_back.sum() == apart.sum()
+    assert planned.marginal.classifier.rows == (~apart).sum()
+    codes = drawn(ROWS, 1)
+    classifier = planned.marginal.classifier
+    named = classifier.predict(codes[apart, 1:])
+    assert planned.held_back.trace() == (named == codes[apart, 0] - 1).sum()
+    # The classes can be learnt, half of their noise aside.
+    assert planned.held_back.trace() > 0.45 * apart.sum()
+
+
+def test_rows_without_a_class_are_not_learnt_from() -> None:
+    codes = drawn(ROWS, 6)
+    codes[::2, 0] = 0
+    sparse = plan(codes)
+    assert sparse.marginal.classes == 3
+    assert sparse.marginal.classifier.rows == (~held_back(ROWS) & (codes[:, 0] > 0)).sum()
+    assert sparse.held_back.sum() == (held_back(ROWS) & (codes[:, 0] > 0)).sum()
+
+
+def test_the_majority_is_the_most_frequent_class_of_the_copy() -> None:
+    codes = drawn(ROWS, 7)
+    codes[: ROWS // 2, 0] = 2
+    assert plan(codes).majority == 1
+
+
+def test_a_class_that_only_the_held_back_part_has_can_still_be_true() -> None:
+    codes = drawn(ROWS, 8, classes=2)
+    last = np.flatnonzero(held_back(ROWS))[-1]
+    codes[last, 0] = 3
+    rare = plan(codes)
+    assert rare.marginal.labels == (1, 2, 3)
+    assert rare.held_back[2].sum() == 1
+    assert rare.held_back[:, 2].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("codes", "classes", "message"),
+    [
+        (np.tile([1, 2, 3], (90, 1)), 3, "less than two classes"),
+        (np.tile([0, 2, 3], (90, 1)), 3, "less than two classes"),
+        (drawn(900, 9, MOST_CLASSES + 1), MOST_CLASSES + 1, "21 classes .* at most 20 .*--cells"),
+    ],
+    ids=["constant", "null", "many"],
+)
+def test_a_target_that_cannot_be_is_refused(codes: Codes, classes: int, message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        plan(codes, classes)
+
+
+def test_twenty_classes_are_allowed() -> None:
+    assert plan(drawn(900, 9, MOST_CLASSES), MOST_CLASSES).marginal.size == 401
+
+
+@pytest.mark.parametrize(("classes", "rounds"), [(2, 50), (3, 33), (10, 10), (20, 10)], ids=str)
+def test_rounds_keep_the_number_of_trees_down(classes: int, rounds: int) -> None:
+    assert rounds_of(classes) == rounds
+
+
+def test_without_the_library_the_message_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    with pytest.raises(ParameterError, match=r'pip install "pqd\[learn\]"') as caught:
+        plan(drawn(90, 11))
+    assert caught.value.exit_code == 2
+
+
+def test_the_name_says_which_release(planned: TargetPlan) -> None:
+    classifier: Classifier = planned.marginal.classifier
+    assert classifier.name.startswith("HistGradientBoostingClassifier of scikit-learn 1.")
