@@ -26,8 +26,10 @@ class Tolerance:
     text: str
 
     @classmethod
-    def parse(cls, tau: Number) -> Tolerance:
+    def parse(cls, tau: Number | None) -> Tolerance:
         """Tolerance of ``10``, ``"10"`` or ``"3.2%"``; ParameterError unless greater than 0."""
+        if tau is None:
+            raise ParameterError("tau (--tau) is missing; give it a value such as 10 or 3.2%")
         text = str(tau).strip()
         if isinstance(tau, str) and text.endswith("%"):
             if not text[:-1].strip():
@@ -93,7 +95,7 @@ class Criteria:
     def of(
         cls,
         *,
-        tau: Number,
+        tau: Number | None,
         alpha: Number,
         mechanism: str = "auto",
         columns: Mapping[str, Mapping[str, Any]] | None = None,

@@ -23,7 +23,7 @@ FLOORS = (
         "pqd.execution",
         "pqd.measurement",
     ),
-    *("pqd.parameters", "pqd.column_facts", "pqd.stated_budgets"),
+    *("pqd.parameters", "pqd.column_facts", "pqd.stated_budgets", "pqd.stated_queries"),
     *("pqd.accounting", "pqd.engine", "pqd.sql"),
     *("pqd.exception_barrier", "pqd.interrupts", "pqd.paths", "pqd.progress", "pqd.errors"),
     *("reports.__init__", "reports.github", "reports.junit", "reports.json"),

@@ -11,6 +11,7 @@ from pqd.commands.audit import run_audit
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO, RunBudget
+from pqd.stated_queries import check_stated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     private: object,
     synthetic: object,
-    queries: str | Query | Iterable[str | Query],
+    queries: str | Query | Iterable[str | Query] | None = None,
     *,
-    tau: Number,
+    tau: Number | None = None,
     epsilon: Number | None = None,
     total_epsilon: Number | None = None,
     sharing: str | None = None,
@@ -47,7 +48,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         A path (``.csv``, ``.tsv``, ``.parquet``), a pandas DataFrame or a pyarrow Table.  The
         synthetic table, and all other arguments, are taken as public.
     queries
-        One SQL text, several, or ``pqd.Query`` objects.
+        One SQL text, several, or ``pqd.Query`` objects.  ``pqd.profile`` needs none.
     tau
         The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
         answer.
@@ -94,6 +95,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         QueryError, TableError, ParameterError, DeciderError before the private table is read;
         LedgerError or BudgetError before anything is spent; RunError if reading breaks.
     """
+    check_stated(queries, "pqd.profile(private, synthetic)")
     budget = RunBudget.parse(epsilon, total_epsilon, sharing)
     parameters = Parameters.parse(
         tau=tau,
@@ -106,7 +108,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     return run_audit(
         private,
         synthetic,
-        as_queries(queries),
+        as_queries(() if queries is None else queries),
         parameters,
         SecureNoise(),
         accountant=Accountant(ledger_path(private, ledger), fresh=fresh),

@@ -65,6 +65,7 @@ def audit(
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help
+    queries.check(private, synthetic)
     spent = budget.read()
     targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
     people = unit.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,6 +73,13 @@ class QueryOptions:
     def stated(self) -> bool:
         """Whether any of them is given."""
         return bool(self.query or self.queries or self.bins)
+
+    def check(self, *tables: str) -> None:
+        """Refuse a run without a query, and offer ``pqd profile`` of its ``tables``."""
+        from pqd.stated_queries import check_stated
+
+        named = self.query or self.queries or None
+        check_stated(named, " ".join(["pqd profile", *map(shlex.quote, tables)]))
 
     def read(self, *tables: str) -> tuple[Query, ...]:
         """Queries given one by one, then those of the file, none of which is one of ``tables``."""
@@ -223,10 +231,8 @@ def criteria(
     """Criteria of verdicts, without a budget."""
     from pqd.parameters import Criteria, Detail
 
-    if not stated.tau:
-        raise ParameterError("tau (--tau) is missing; give it a value such as 10 or 3.2%")
     return Criteria.of(
-        tau=stated.tau,
+        tau=stated.tau or None,
         alpha=stated.alpha,
         mechanism=decider,
         columns=columns.read(),

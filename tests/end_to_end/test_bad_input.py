@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import pqd
+from pqd.errors import ParameterError
+
 Ran = tuple[int, str, str]
 
 CANARIES = ("987654321", "zebra-canary")
@@ -181,9 +184,31 @@ def test_bad_input_is_one_message_and_exit_code_2(label: str, command: Callable[
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("rest", [[], ["--queries", "none.sql"]])
-def test_nothing_selected_is_exit_code_5(rest: list[str], command: Callable[..., Ran]) -> None:
-    check_one_message(command("audit", "private.csv", "synthetic.csv", *TERMS, *rest), 5)
+def test_nothing_selected_is_exit_code_5(command: Callable[..., Ran]) -> None:
+    files = ["private.csv", "synthetic.csv", "--queries", "none.sql"]
+    check_one_message(command("audit", *files, *TERMS), 5)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("rest", [(), TERMS, ("--bins", "age=0:100:10"), ("--unit", "name")])
+def test_an_audit_without_a_query_offers_a_profile(
+    rest: tuple[str, ...], command: Callable[..., Ran]
+) -> None:
+    """One message in place of three in a row; no table is opened, so none need be there."""
+    for copy, written in (("synthetic.csv", "synthetic.csv"), ("no where.csv", "'no where.csv'")):
+        ran = command("audit", "private.csv", copy, *rest)
+        check_one_message(ran, 2)
+        assert "-q " in ran[2]
+        assert "(--queries), with --tau 5% and --epsilon 0.25" in ran[2]
+        assert f"query: pqd profile private.csv {written}. No table was opened" in ran[2]
+    assert not list(Path().glob("*ledger*"))
+
+
+def test_the_library_offers_a_profile_too() -> None:
+    with pytest.raises(ParameterError, match=r"pqd\.profile\(private, synthetic\)"):
+        pqd.audit("private.csv", "synthetic.csv")
+    with pytest.raises(ParameterError, match=r"tau \(--tau\) is missing"):
+        pqd.audit("private.csv", "synthetic.csv", COUNT, epsilon=1)
 
 
 @pytest.mark.usefixtures("folder")
@@ -236,7 +261,7 @@ def test_a_report_that_cannot_be_written_is_no_success(command: Callable[..., Ra
     [
         (with_query("EXPLAIN SELECT COUNT(*) FROM D"), 2),
         (on("binary.csv", "synthetic.csv"), 2),
-        (["private.csv", "synthetic.csv", *TERMS], 5),
+        (["private.csv", "synthetic.csv", "--queries", "none.sql", *TERMS], 5),
         (on("cut.csv.gz", "synthetic.csv"), 3),
     ],
 )
