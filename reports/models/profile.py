@@ -79,7 +79,7 @@ class DistanceFacts(Estimated):
     at_once: bool = False
 
     @property
-    def tellable(self) -> bool:
+    def decidable(self) -> bool:
         """Whether the tolerance can be told at this epsilon; public."""
         return self.tau_min <= self.tau
 

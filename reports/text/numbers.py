@@ -95,3 +95,35 @@ def percent_range(low: float, high: float) -> str:
     """Range of shares in per cent; one number where both ends read the same."""
     first, last = percent(low), percent(high)
     return first if first == last else f"{first} to {last}"
+
+
+def share_digits(width: float) -> int:
+    """Digits beyond the point that a share in per cent deserves, given its interval's width."""
+    if width > 0.1:
+        return 0
+    return 3 if width < 1e-5 else min(3, max(1, math.ceil(-math.log10(100 * width))))
+
+
+def percent_text(share: float, digits: int) -> str:
+    """Share in per cent with as many digits beyond the point, never rounded to all or nothing."""
+    text, least = f"{100 * share:.{digits}f}", 10**-digits
+    if share > 0 and float(text) == 0:
+        return f"< {least:.{digits}f} %"
+    if share < 1 and float(text) == 100:
+        return f"> {100 - least:.{digits}f} %"
+    return f"{text} %"
+
+
+def interval_text(low: float, high: float, digits: int, between: str = "to") -> str:
+    """Ends of an interval of shares in per cent, both rounded outwards."""
+    scale = 10**digits
+    # What is a rounding error of the share itself must not move an end by a whole digit.
+    first = math.floor(100 * low * scale + 1e-6) / scale
+    last = math.ceil(100 * high * scale - 1e-6) / scale
+    return f"{first:.{digits}f} {between} {last:.{digits}f}"
+
+
+def points_text(difference: float, digits: int) -> str:
+    """Difference of two shares with its sign, in percentage points."""
+    text = f"{100 * difference:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text

@@ -1,0 +1,123 @@
+"""Distances between tables in words: what profiles and rankings share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from statistics import median
+from typing import TYPE_CHECKING
+
+from reports.text.escape import visible
+from reports.text.numbers import (
+    epsilon_text,
+    interval_text,
+    number_text,
+    percent_text,
+    share_digits,
+)
+from reports.text.words import counted
+
+if TYPE_CHECKING:
+    from reports.models.profile import BudgetPart, Figure, LeftOut, ProfiledColumn
+
+SIMULATED = "SIMULATED: these distances come from seeded noise and protect nobody."
+WAYS = {1: "column", 2: "pair", 3: "triple"}
+DISTANCES = {
+    "tv": "total variation",
+    "ks": "Kolmogorov-Smirnov distance",
+    "emd": "earth mover's distance",
+}
+# Short enough for the head of a column.
+SHORT = {"tv": "TV", "ks": "KS", "emd": "EMD"}
+_HOW = {
+    "values": "each value of the copy",
+    "quantiles": "bins between quantiles of the copy",
+    "frequent": "the copy's most frequent values",
+    "stated": "as stated",
+}
+
+
+def ways_text(ways: int, number: int = 2) -> str:
+    """Marginals of as many columns: ``pairs``, or ``pair`` for one."""
+    word = WAYS.get(ways)
+    if word is None:
+        return f"{'marginal' if number == 1 else 'marginals'} of {ways} columns"
+    return word if number == 1 else f"{word}s"
+
+
+def names_text(columns: Sequence[str]) -> str:
+    """Columns of a marginal."""
+    return visible(", ".join(columns))
+
+
+def level_text(alpha: Fraction) -> str:
+    """Probability with which an interval holds the true figure, such as ``95 %``."""
+    return f"{number_text(100 * (1 - alpha), 4)} %"
+
+
+def tolerance_text(tau: float) -> str:
+    """Tolerance in per cent."""
+    return f"{number_text(round(100 * tau, 9), 4)} %"
+
+
+def digits_of(*figures: Figure | None) -> int:
+    """Digits that figures of one column of a table deserve together."""
+    widths = [figure.high - figure.low for figure in figures if figure is not None]
+    return share_digits(median(widths)) if widths else 1
+
+
+def figure_text(figure: Figure, digits: int | None = None) -> str:
+    """Share with its interval: ``92.4 % (92.2 to 92.6)``."""
+    digits = digits_of(figure) if digits is None else digits
+    between = interval_text(figure.low, figure.high, digits)
+    return f"{percent_text(figure.value, digits)} ({between})"
+
+
+def reference_text(share: float, digits: int) -> str:
+    """Share without noise that stands beside noisy ones."""
+    return percent_text(share, max(1, digits))
+
+
+def cells_text(column: ProfiledColumn) -> str:
+    """Cells of a column, and where they come from."""
+    text = f"{counted(column.cells, 'cell')}: {_HOW[column.how]}"
+    if column.merged:
+        text += f"; {counted(column.merged, 'other value')} of it are one cell"
+    return f"{text}; constant in the copy" if column.constant else text
+
+
+def columns_sentence(columns: Sequence[ProfiledColumn]) -> str:
+    """Sentence on where cells come from."""
+    shown = dict.fromkeys(_HOW[column.how] for column in columns)
+    return (
+        f"Cells are public: {', or '.join(shown)}. NULL is a cell of its own, and so are all "
+        "values that the copy never has."
+    )
+
+
+def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """Line for each column, or marginal, that is left out."""
+    for each in left_out:
+        yield f"{names_text(each.columns)}: {visible(each.reason)}"
+
+
+def budget_lines(
+    parts: Sequence[BudgetPart], rows: float, named: dict[str, str] | None = None
+) -> Iterator[str]:
+    """Line for each part of a budget: what it paid for, and with which noise; ``rows`` of all."""
+    for part in parts:
+        words = _paid_for(part) if named is None else named.get(part.part, _paid_for(part))
+        noise = f"noise of about {number_text(part.scale, 3)} rows"
+        if rows >= 1 and part.part != "rows":
+            noise += f" ({number_text(100 * part.scale / rows, 2)} % of them)"
+        each = " each" if part.numbers > 1 else ""
+        gaussian = ", Gaussian" if part.noise == "gaussian" else ""
+        yield f"epsilon {epsilon_text(part.epsilon)} for {words}: {noise}{each}{gaussian}"
+
+
+def _paid_for(part: BudgetPart) -> str:
+    if part.part == "rows":
+        return "the number of rows"
+    if part.part == "distances":
+        return counted(part.numbers, "distance")
+    return "the cells of the worst marginals" if part.part == "cells" else "the target"

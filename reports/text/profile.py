@@ -1,0 +1,269 @@
+"""Profiles in words: what all renderings of ``pqd profile`` share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from reports.text.cost import cost_sentences
+from reports.text.distances import (
+    budget_lines,
+    digits_of,
+    figure_text,
+    level_text,
+    names_text,
+    reference_text,
+    tolerance_text,
+    ways_text,
+)
+from reports.text.escape import visible
+from reports.text.numbers import (
+    epsilon_text,
+    number_text,
+    p_value_text,
+    percent_text,
+    points_text,
+    share_digits,
+)
+from reports.text.words import counted
+
+if TYPE_CHECKING:
+    from reports.models.profile import (
+        CellFacts,
+        DistanceFacts,
+        ProfileReport,
+        Score,
+        ZoomedMarginal,
+    )
+    from reports.models.target import ClassFacts, TargetFacts
+
+STANDINGS = ("beyond", "undecided", "within")
+# By standing: how a terminal, a page and a list mark it, and the class of its colour.
+BADGES = {"within": "yes", "beyond": "NO", "undecided": "?"}
+KINDS = {"within": "yes", "beyond": "no", "undecided": "open"}
+_FRESH = "a fresh sample of the copy's own distribution"
+
+
+def headline(report: ProfileReport) -> tuple[str, str]:
+    """Title and lead: the one figure, what it lies in, and what a perfect copy would score."""
+    score, count = report.overall, len(report.marginals)
+    if not count:
+        return "Nothing was profiled", "There is nothing to tell."
+    if score.estimate is None:
+        enough = sum(each.decidable for each in report.marginals)
+        some = "All" if enough == count > 1 else f"{enough:,} of" if enough else "None of"
+        title = f"{some} {counted(count, 'distance')} can be decided"
+        return title, " ".join(plan_sentences(report))
+    digits = digits_of(score.estimate)
+    title = f"Overall quality {percent_text(score.estimate.value, digits)}"
+    lead = f"{overall_sentence(report)} {counts_sentence(report)}"
+    return title, lead + (" All of this was paid for before." if report.replayed else "")
+
+
+def report_tolerance(report: ProfileReport) -> str:
+    """Tolerance of a report, in per cent where its distances have one."""
+    return tolerance_text(report.marginals[0].tau) if report.marginals else report.tolerance
+
+
+def overall_sentence(report: ProfileReport) -> str:
+    """The one figure to quote, with its interval, beside what a perfect copy would score."""
+    score = report.overall
+    if score.estimate is None:
+        return ""
+    digits = digits_of(score.estimate)
+    return (
+        f"Overall quality {figure_text(score.estimate)}; {_FRESH} would score "
+        f"{reference_text(score.reference, digits)}."
+    )
+
+
+def plan_sentences(report: ProfileReport) -> Iterator[str]:
+    """Sentences on what a profile would tell and cost; nothing was spent."""
+    tau, synthetic = report_tolerance(report), visible(report.synthetic)
+    yield f"Planned on {synthetic} at a tolerance of {tau}; nothing was measured or spent."
+    width = number_text(100 * report.overall.half_width, 2)
+    yield (
+        f"A profile would cost epsilon {epsilon_text(report.cost.epsilon)}; the overall quality "
+        f"would be known to about {width} percentage points, and {_FRESH} would score "
+        f"{reference_text(report.overall.reference, share_digits(report.overall.half_width))}."
+    )
+
+
+def scores_sentence(report: ProfileReport) -> str:
+    """Quality of columns, pairs and so on by themselves."""
+    if report.dry or len(report.scores) < 2:
+        return ""
+    parts = (f"of {ways_text(each.ways or 0)} {score_words(each)}" for each in report.scores)
+    return f"{'; '.join(parts).capitalize()}."
+
+
+def score_words(score: Score) -> str:
+    """Score with its interval and its reference."""
+    fresh = reference_text(score.reference, digits_of(score.estimate))
+    if score.estimate is None:
+        return f"fresh sample {fresh}"
+    return f"{figure_text(score.estimate)}, fresh sample {fresh}"
+
+
+def counts_text(distances: Sequence[DistanceFacts]) -> str:
+    """Numbers of each standing: ``80 within, 3 beyond, 12 undecided``."""
+    counts = Counter(each.standing for each in distances)
+    order = ("within", "beyond", "undecided")
+    return ", ".join(f"{counts[name]:,} {name}" for name in order if counts[name]) or "none"
+
+
+def counts_sentence(report: ProfileReport) -> str:
+    """Verdicts of all distances."""
+    number = counted(len(report.marginals), "distance")
+    tau = report_tolerance(report)
+    return f"Of {number}, at a tolerance of {tau}: {counts_text(report.marginals)}."
+
+
+def at_once_sentences(report: ProfileReport) -> Iterator[str]:
+    """Sentences on what holds for all distances at once."""
+    sure = [each for each in report.marginals if each.at_once]
+    level = level_text(report.alpha)
+    if report.all_within is not None and report.all_within <= report.alpha:
+        p_value = p_value_text(report.all_within)
+        yield f"It is established that every distance is within the tolerance ({p_value})."
+    elif len(report.marginals) > 1:
+        yield f"All at once, with probability {level}: {counts_text(sure)}."
+
+
+def table_sentences(report: ProfileReport) -> Iterator[str]:
+    """Sentences on the private rows: how many, and how many of them the copy cannot have."""
+    if report.unseen is not None:
+        share = figure_text(report.unseen)
+        yield f"About {share} of the private rows hold a value that the copy never has."
+    if report.rows is not None:
+        value, low, high = (number_text(round(each)) for each in report.rows)
+        copy = number_text(report.copy_rows)
+        yield f"The private table has about {value} rows ({low} to {high}), the copy {copy}."
+
+
+def marginal_rows(report: ProfileReport, ways: int) -> list[list[DistanceFacts]]:
+    """Distances of each marginal of as many columns, the worst first; total variation leads.
+
+    In a plan the worst are those that need the largest tolerance.
+    """
+    rows: dict[tuple[str, ...], list[DistanceFacts]] = {}
+    for each in report.marginals:
+        if len(each.columns) == ways:
+            rows.setdefault(each.columns, []).append(each)
+    found = [sorted(row, key=lambda each: each.distance != "tv") for row in rows.values()]
+    return sorted(found, key=lambda row: -(row[0].tau_min if report.dry else row[0].value or 0.0))
+
+
+def rest_sentence(rest: Sequence[DistanceFacts], ways: int) -> str:
+    """Marginals that are not shown: ``and 95 more pairs: 80 within, 15 undecided``."""
+    number = f"{len(rest):,} more {ways_text(ways, len(rest))}"
+    if rest and rest[0].estimate is None:
+        return f"and {number}: {plan_counts(rest)}"
+    return f"and {number}: {counts_text(rest)}"
+
+
+def plan_counts(distances: Sequence[DistanceFacts]) -> str:
+    """Numbers of distances that can be decided at the tolerance, and that cannot."""
+    enough = sum(each.decidable for each in distances)
+    return f"{enough:,} can be decided, {len(distances) - enough:,} cannot"
+
+
+def distance_words(each: DistanceFacts) -> str:
+    """One distance in words."""
+    name = names_text(each.columns)
+    if each.estimate is None:
+        return f"{name}: reliable for tolerances of {least_text(each)} or more"
+    digits = digits_of(each.estimate)
+    fresh = "" if each.reference is None else f", fresh {reference_text(each.reference, digits)}"
+    return f"{name}: {figure_text(each.estimate)}{fresh}; {p_value_text(each.p_value)}"
+
+
+def least_text(each: DistanceFacts) -> str:
+    """Effectiveness threshold in per cent, ``none`` where no tolerance can be told."""
+    return "none" if each.tau_min >= 1 else f"{number_text(100 * each.tau_min, 2)} %"
+
+
+def cell_words(cell: CellFacts, digits: int) -> str:
+    """Shares of a cell in both tables, and how far the private one is off."""
+    private = f"private {figure_text(cell.private, digits)}"
+    return f"copy {copy_share(cell, digits)}, {private}, {points(cell, digits)} points"
+
+
+def copy_share(cell: CellFacts, digits: int) -> str:
+    """Share of a cell in the copy, which is exact."""
+    return "none" if cell.unseen else percent_text(cell.copy, max(1, digits))
+
+
+def points(cell: CellFacts, digits: int) -> str:
+    """Private share less the copy's, with its sign, in percentage points."""
+    return points_text(cell.difference.value, digits)
+
+
+def zoom_digits(marginal: ZoomedMarginal) -> int:
+    """Digits of all shares of a zoomed marginal."""
+    return digits_of(*(cell.private for cell in marginal.cells))
+
+
+def target_sentences(target: TargetFacts) -> Iterator[str]:
+    """Sentences on how well what is learnt on the copy holds on the private table."""
+    yield (
+        f"{visible(target.column)} is predicted from the other columns by "
+        f"{visible(target.model)}, trained on a part of the copy."
+    )
+    digits = digits_of(target.accuracy)
+    yield (
+        f"Accuracy on the private table: {figure_text(target.accuracy)}; on the copy's held-back "
+        f"part {reference_text(target.copy_accuracy, digits)}; always naming the copy's most "
+        f"frequent class {figure_text(target.majority)}."
+    )
+    if target.balanced is not None:
+        digits = digits_of(target.balanced)
+        yield (
+            f"Balanced accuracy (the mean of the recalls): {figure_text(target.balanced)}; on the "
+            f"copy's held-back part {reference_text(target.copy_balanced, digits)}."
+        )
+
+
+def class_words(each: ClassFacts) -> str:
+    """Recall of one class in both tables."""
+    share = f"{visible(each.label)}, {figure_text(each.share)} of the rows"
+    if each.recall is None:
+        return f"{share}: too few rows to tell its recall"
+    copy = "none" if each.copy_recall is None else reference_text(each.copy_recall, 1)
+    return f"{share}: recall {figure_text(each.recall)}, on the copy {copy}"
+
+
+def paid_lines(report: ProfileReport) -> Iterator[str]:
+    """Lines on the parts of the budget."""
+    rows = float(report.copy_rows) if report.rows is None else report.rows.value
+    named = {}
+    if report.zoomed:
+        named["cells"] = f"the cells of {counted(len(report.zoomed), 'marginal')}"
+    if report.target is not None:
+        named["target"] = f"the confusion matrix of {visible(report.target.column)}"
+    return budget_lines(report.budget, rows, named)
+
+
+def cost_lines(report: ProfileReport) -> Iterator[str]:
+    """Sentences on what was spent, or would be."""
+    if not report.dry:
+        tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
+        yield from cost_sentences(report.cost, tables)
+        return
+    yield f"A run would spend epsilon {epsilon_text(report.cost.epsilon)}; this one spent nothing."
+
+
+def next_step(report: ProfileReport) -> str:
+    """What to do next, empty where there is nothing."""
+    if report.dry:
+        return "Next: the same without --dry-run." if report.private else (
+            "Next: pqd profile PRIVATE COPY measures this."
+        )  # fmt: skip
+    counts = Counter(each.standing for each in report.marginals)
+    if counts["beyond"] and not report.zoomed:
+        number = min(5, counts["beyond"])
+        return f"Next: pqd profile ... --zoom {number} shows in which cells the worst differ."
+    if counts["undecided"]:
+        return "Next: more --total-epsilon, or another --tau, decides what is undecided."
+    return ""

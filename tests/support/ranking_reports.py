@@ -1,0 +1,135 @@
+"""Rankings made by hand: five copies with ties, two for certain, marginals, one copy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+from reports.models.audit import CompositionGroup, Cost
+from reports.models.profile import BudgetPart, Figure, LeftOut, Score
+from reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
+from tests.support.profile_reports import ADULT, figure, profiled
+
+ALPHA = Fraction(1, 20)
+NAMES = ("tree", "copula", "gan", "vae", "marginals")
+VALUES = (0.9412, 0.9409, 0.9021, 0.9016, 0.874)
+COST = Cost(
+    epsilon=Fraction(1, 4),
+    rule="sequential",
+    groups=(CompositionGroup(("distances",), Fraction(1, 4)),),
+    ledger="ledger.sqlite",
+    total=Fraction(2),
+)
+BUDGET = (
+    BudgetPart(part="rows", epsilon=Fraction(1, 80), numbers=1, scale=113.1),
+    BudgetPart(part="distances", epsilon=Fraction(19, 80), numbers=5, scale=29.8),
+)
+
+
+def score(value: float, ways: int | None = None) -> Score:
+    """Score with the noise of five copies at epsilon 1/4."""
+    return Score(
+        ways=ways,
+        marginals=120 if ways is None else (15, 105)[ways - 1],
+        reference=0.9921,
+        half_width=0.0012,
+        estimate=figure(value, 0.0012),
+    )
+
+
+def copies(names: Sequence[str], *, by_ways: bool = False) -> tuple[RankedCopy, ...]:
+    """Copies, best first: neighbours of one half of a percentage point share ranks."""
+    found = []
+    for place, name in enumerate(names):
+        value = VALUES[place]
+        near = [at for at, other in enumerate(VALUES[: len(names)]) if abs(other - value) < 0.002]
+        found.append(
+            RankedCopy(
+                candidate=name,
+                file=f"{name}.csv",
+                overall=score(value),
+                best_rank=min(near) + 1,
+                worst_rank=max(near) + 1,
+                scores=(score(value + 0.02, 1), score(value - 0.02, 2)) if by_ways else (),
+            )
+        )
+    return tuple(found)
+
+
+def report_of(names: Sequence[str], *, detailed: bool = False) -> RankingReport:
+    """Ranking of some copies; ``detailed`` adds a row for every column and pair."""
+    ranked = copies(names, by_ways=detailed)
+    better = tuple(
+        (one.candidate, other.candidate)
+        for one, other in combinations(ranked, 2)
+        if one.worst_rank < other.best_rank
+    )
+    columns = ADULT[:6]
+    chosen = [*combinations(columns, 1), *combinations(columns, 2)]
+    marginals = tuple(
+        RankedMarginal(
+            columns=tuple(name for name, *_ in each),
+            cells=each[0][2],
+            estimates=tuple(
+                figure(max(each, key=lambda c: c[-1])[-1] * (0.4 + place), 0.009)
+                for place in range(len(names))
+            ),
+        )
+        for each in chosen
+    )
+    return RankingReport(
+        private="adult.csv",
+        alpha=ALPHA,
+        copies=ranked,
+        better=better,
+        columns=profiled(ADULT),
+        budget=BUDGET,
+        cost=COST,
+        rows=Figure(48_812.0, 48_500.0, 49_124.0),
+        ways=2,
+        marginals=tuple(sorted(marginals, key=lambda m: -max(e.value for e in m.estimates)))
+        if detailed
+        else (),
+    )
+
+
+RANKING = report_of(NAMES)
+DETAILED = replace(
+    report_of(NAMES, detailed=True),
+    left_out=(LeftOut(columns=("id",), reason="nearly every row of a copy has another text"),),
+    notes=("Cells are common to all copies.",),
+)
+TIED = report_of(NAMES[:2])
+CERTAIN = replace(
+    report_of(("tree", "gan")),
+    copies=tuple(
+        replace(copy, best_rank=place, worst_rank=place, overall=score(VALUES[place * 2 - 2]))
+        for place, copy in enumerate(copies(("tree", "gan")), 1)
+    ),
+    better=(("tree", "gan"),),
+)
+SINGLE = report_of(NAMES[:1])
+SIMULATED = replace(DETAILED, simulated=True)
+REPLAYED = replace(RANKING, replayed=True, cost=replace(COST, epsilon=Fraction(0), groups=()))
+
+
+def quoting(text: str) -> RankingReport:
+    """Ranking whose every name is ``text``."""
+    report = report_of((text, f"{text} again"), detailed=True)
+    odd = ((text, "text", 4, "values", 0.2), *ADULT[1:])
+    return replace(
+        report,
+        private=text,
+        columns=profiled(odd),
+        marginals=tuple(
+            replace(each, columns=(text, *each.columns[1:])) for each in report.marginals
+        ),
+        cost=replace(COST, ledger=text),
+        left_out=(LeftOut(columns=(text,), reason=text),),
+        notes=(text,),
+    )
+
+
+REPORTS = (RANKING, DETAILED, TIED, CERTAIN, SINGLE, SIMULATED, REPLAYED, quoting("x" * 60))
