@@ -74,10 +74,14 @@ def better_sentences(report: RankingReport) -> Iterator[str]:
     if not report.better:
         yield f"{visible(listed(names))} cannot be told apart at this epsilon."
         return
+    alike: dict[tuple[str, ...], list[str]] = {}
     for name in names:
-        worse = [other for other in names if (name, other) in report.better]
+        worse = tuple(other for other in names if (name, other) in report.better)
+        alike.setdefault(worse, []).append(name)
+    for worse, better in alike.items():
+        verb = "is" if len(better) == 1 else "are each"
         if worse:
-            yield f"{visible(name)} is better than {visible(listed(worse))}, for certain."
+            yield f"{visible(listed(better))} {verb} better than {visible(listed(worse))}, for certain."
     for run in tied(report):
         yield f"{visible(listed(run))} cannot be told apart at this epsilon."
 

@@ -1,0 +1,117 @@
+"""Notebook rendering of a profile: the one figure, a row per column, the matrix of pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reports.notebook.summary import Summary, Table, numbers
+from reports.text.distances import (
+    SHORT,
+    SIMULATED,
+    digits_of,
+    left_out_lines,
+    level_text,
+    reference_text,
+)
+from reports.text.numbers import interval_text, p_cell, percent_text
+from reports.text.profile import (
+    BADGES,
+    KINDS,
+    at_once_sentences,
+    headline,
+    least_text,
+    marginal_rows,
+    next_step,
+    scores_sentence,
+    table_sentences,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reports.models.profile import DistanceFacts, DistanceId, ProfileReport
+    from reports.notebook.summary import CellText
+
+# A matrix with more columns has no room in a cell of a notebook; the page has them all.
+_WIDEST = 20
+
+
+def render(report: ProfileReport) -> Summary:
+    """Title, what holds at once, a row per column, and the matrix of pairs."""
+    title, lead = headline(report)
+    lines: list[str] = []
+    if not report.dry:
+        lines += filter(None, [scores_sentence(report)])
+        lines += [*at_once_sentences(report), *table_sentences(report)]
+    lines += [f"Left out: {line}" for line in left_out_lines(report.left_out)]
+    lines += filter(None, [next_step(report)])
+    tables = [_planned(report)] if report.dry else [_columns(report), *_pairs(report)]
+    return Summary(title, lead, tables, SIMULATED if report.simulated else "", lines)
+
+
+def _columns(report: ProfileReport) -> Table:
+    found = marginal_rows(report, 1)
+    others = list(dict.fromkeys(each.distance for row in found for each in row[1:]))
+    digits = digits_of(*(each.estimate for row in found for each in row))
+    first = found[0][0].distance if found else "tv"
+    titles = (SHORT[first], f"{level_text(report.alpha)} interval", "fresh sample")
+    more = (SHORT[distance] for distance in others)
+    heads = (("verdict", ""), ("column", ""), *numbers((*titles, *more, "p")))
+    return Table(heads, [_row(row, others, digits, report) for row in found])
+
+
+def _row(
+    row: Sequence[DistanceFacts], others: Sequence[DistanceId], digits: int, report: ProfileReport
+) -> list[CellText]:
+    each, beside = row[0], {other.distance: other for other in row[1:]}
+    value, low, high = each.estimate or (0.0, 0.0, 1.0)
+    simulated = " SIMULATED" if report.simulated else ""
+    return [
+        (BADGES[each.standing], KINDS[each.standing]),
+        (f"{', '.join(each.columns)}{simulated}", "name"),
+        (percent_text(value, digits), "number"),
+        (interval_text(low, high, digits), "number"),
+        ("" if each.reference is None else reference_text(each.reference, digits), "number"),
+        *((_beside(beside.get(name), digits), "number") for name in others),
+        (p_cell(each.p_value), "number"),
+    ]
+
+
+def _beside(each: DistanceFacts | None, digits: int) -> str:
+    if each is None or each.value is None:
+        return ""
+    return f"{percent_text(each.value, digits)} {BADGES[each.standing]}"
+
+
+def _pairs(report: ProfileReport) -> list[Table]:
+    """Matrix of the pairs' total variation: one triangle of it."""
+    pairs = {frozenset(each.columns): each for each in report.of_ways(2)}
+    names = [column.name for column in report.columns]
+    if not pairs or len(names) > _WIDEST:
+        return []
+    digits = digits_of(*(each.estimate for each in pairs.values()))
+    rows = []
+    for place, name in enumerate(names[1:], 1):
+        cells = [_pair(pairs.get(frozenset((name, other))), digits) for other in names[:place]]
+        rows.append([(name, "name"), *cells])
+    return [Table((("pairs", ""), *((name, "") for name in names[:-1])), rows)]
+
+
+def _pair(each: DistanceFacts | None, digits: int) -> CellText:
+    if each is None or each.value is None:
+        return "", ""
+    return percent_text(each.value, digits), KINDS[each.standing]
+
+
+def _planned(report: ProfileReport) -> Table:
+    rows = [
+        [
+            ("OK" if each.decidable else "LOW", "yes" if each.decidable else "open"),
+            (", ".join(each.columns), "name"),
+            (f"{each.cells:,}", "number"),
+            (least_text(each), "number"),
+        ]
+        for ways in range(1, report.ways + 1)
+        for each, *_ in marginal_rows(report, ways)
+    ]
+    return Table((("budget", ""), ("marginal", ""), *numbers(("cells", "threshold"))), rows)
