@@ -37,6 +37,16 @@ class Tolerance:
             return cls(positive(text[:-1], "tau") / 100, relative=True, text=text)
         return cls(positive(tau, "tau"), relative=False, text=text)
 
+    @property
+    def share(self) -> Fraction:
+        """Tolerance of a distance: a share of the rows; ParameterError from 1 on."""
+        if self.amount >= 1:
+            raise ParameterError(
+                f"tau is {self.text}; a distance is a share of the rows, so tau must be below 1, "
+                "such as 5% or 0.05"
+            )
+        return self.amount
+
     def of(self, answer: Fraction) -> Fraction:
         """Tolerance in the query's unit around the synthetic ``answer``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pqd.spec.schema import CHECK_NEEDS, SECTIONS, SHARED_BY, Key, Section
+from pqd.spec.schema import CHECK_NEEDS, IN_PLACE_OF, SECTIONS, SHARED_BY, Key, Section
 
 
 def json_schema() -> dict[str, Any]:
@@ -37,6 +37,13 @@ def _section(section: Section) -> dict[str, Any]:
         keys["required"] = required
     if section.together:
         keys["dependentRequired"] = section.together
+    if section.apart:
+        keys["dependentSchemas"] = {
+            name: {"properties": dict.fromkeys(others, False)}
+            for name, others in section.apart.items()
+        }
+    if section.one_of:
+        keys["oneOf"] = [{"required": [name]} for name in section.one_of]
     if section.form == "list":
         return {**about, "type": "array", "items": keys, "minItems": 1}
     if section.form == "named":
@@ -51,11 +58,18 @@ def _key(key: Key) -> dict[str, Any]:
     return {"title": key.name, "description": key.doc, **key.value_type.schema, **default}
 
 
+def _with_any_of(name: str) -> dict[str, Any]:
+    """Condition of a check that has ``name``, or what stands in place of it."""
+    if name not in IN_PLACE_OF:
+        return {"required": [name]}
+    return {"anyOf": [{"required": [name]}, {"required": [IN_PLACE_OF[name]]}]}
+
+
 def _required_somewhere(name: str) -> dict[str, Any]:
     return {
         "anyOf": [
             {"properties": {"defaults": {"required": [name]}}, "required": ["defaults"]},
-            {"properties": {"check": {"items": {"required": [name]}}}},
+            {"properties": {"check": {"items": _with_any_of(name)}}},
             *([{"required": [SHARED_BY[name]]}] if name in SHARED_BY else []),
         ]
     }

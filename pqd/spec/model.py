@@ -9,8 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pqd.parameters import Tolerance
+from reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
+
 if TYPE_CHECKING:
     from deciders.exact import Number
+    from reports.models.profile import DistanceId
 
 Scalar = str | int | bool | Decimal
 
@@ -31,14 +35,17 @@ class Source:
 class Check:
     """One ``[[check]]`` with its defaults filled in; ``line`` is that of its header, from 1.
 
-    ``tau`` is as written, for ``Parameters.parse``; ``synthetic`` has the names of the tables.
-    ``keys`` holds a tuple for each key where several columns are grouped; ``epsilon`` is None where
+    It is about a query (``sql``), about one ``marginal`` by its columns, or about a ``score``, of
+    which ``at_least`` so much is wanted, both as written; ``sql`` is empty, the others None, where
+    it is not.  ``tau`` is as written, for ``Parameters.parse``, and None for a score;
+    ``synthetic`` has the names of the tables.  ``keys`` holds a tuple for each key where several
+    columns are grouped; ``epsilon`` is None where
     the check shares that of ``[shared_budget]``.
     """
 
     id: str
     sql: str
-    tau: Number
+    tau: Number | None
     epsilon: Fraction | None
     alpha: Fraction
     decider: str
@@ -49,6 +56,28 @@ class Check:
     bins: str | None
     keys: tuple[Scalar | tuple[Scalar, ...], ...] | None
     line: int
+    marginal: tuple[str, ...] | None = None
+    distance: DistanceId = "tv"
+    score: str | None = None
+    at_least: Number | None = None
+    ways: int = 2
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """Tolerance: of a score, what may be lacking from 100 %; ParameterError if it is none."""
+        if self.at_least is None:
+            return Tolerance.parse(self.tau)
+        least = Tolerance.parse(self.at_least)
+        return Tolerance(1 - least.amount, relative=False, text=f"score at least {least.text}")
+
+    @property
+    def asked(self) -> str:
+        """Query, or the distance that is asked for: what a report shows as SQL."""
+        if self.score is not None:
+            return f"{MEAN_DISTANCE}({self.score}, {self.ways} ways)"
+        if self.marginal is not None:
+            return f"{DISTANCE_AGGREGATES[self.distance]}({', '.join(self.marginal)})"
+        return self.sql
 
 
 @dataclass(frozen=True, slots=True)

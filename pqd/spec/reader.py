@@ -22,7 +22,7 @@ from pqd.paths import usable
 from pqd.spec.model import Check, ReleaseSpec, Source, Spec
 from pqd.spec.positions import Places
 from pqd.spec.problems import Code, Place, Problem, SpecError, printable
-from pqd.spec.schema import CHECK_NEEDS, DEFAULTS, SECTION, SECTIONS, SHARED_BY
+from pqd.spec.schema import CHECK_NEEDS, DEFAULTS, IN_PLACE_OF, SECTION, SECTIONS, SHARED_BY
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted, suggestion
@@ -202,7 +202,7 @@ def _columns(document: Document) -> dict[str, dict[str, Any]]:
 def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
     """Fields of each check; those with a problem lack some."""
     general: Values = {**DEFAULTS, "synthetic": synthetic, "bins": None, "keys": None}
-    general["epsilon"] = None
+    general |= {"sql": "", "tau": None, "epsilon": None}
     general["alpha"] = exact(DEFAULTS["alpha"])
     shared = document.table("defaults")
     _check_synthetic(document, SECTION["defaults"].header, ("defaults",), shared, synthetic)
@@ -216,7 +216,9 @@ def _checks(document: Document, synthetic: tuple[str, ...]) -> Iterator[Values]:
             document.add(Code.DUPLICATE, (*where, "id"), text)
         elif name:
             lines[name] = line
-        yield {**general, **shared, **values, "line": line}
+        # A distance has one decider, and a score its own measure: those of [defaults] are not its.
+        own = {**general, **shared, **values, "line": line}
+        yield own | ({"tau": None} if "score" in values else {})
 
 
 def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None:
@@ -226,6 +228,8 @@ def _check_terms(document: Document, label: str, where: tuple[str, int]) -> None
         return
     for name in CHECK_NEEDS:
         if SHARED_BY.get(name) in document.data:
+            continue
+        if IN_PLACE_OF.get(name) in own:
             continue
         if name not in own and not (isinstance(shared, dict) and name in shared):
             example = SECTION["check"].key[name].example

@@ -10,12 +10,14 @@ from pqd.batches.mechanisms import SHARINGS, TOGETHER
 from pqd.planning.choose_decider import PAPER
 from pqd.spec.value_types import (
     ALPHA,
+    AT_LEAST,
     BINS,
     BOUNDS,
     BUDGET,
     DELTA,
     ID,
     KEYS,
+    MARGINAL,
     NAMES,
     PRICE,
     ROWS,
@@ -23,6 +25,7 @@ from pqd.spec.value_types import (
     STEP,
     TAU,
     TEXT,
+    WAYS,
     ValueType,
     one_of,
 )
@@ -49,7 +52,8 @@ class Section:
     """One table of the file; ``header`` is how it is written, ``form`` table, named or list.
 
     A ``named`` section holds one table of these keys per name, a ``list`` any number of them.
-    ``example`` is a header to copy, ``together`` says which key needs which other.
+    ``example`` is a header to copy.  Exactly one of the keys ``one_of`` must stand there;
+    ``together`` says which key needs which others, ``apart`` which key stands with none of others.
     """
 
     name: str
@@ -61,6 +65,8 @@ class Section:
     example: str = ""
     names: dict[str, Any] = field(default_factory=dict)
     together: dict[str, list[str]] = field(default_factory=dict)
+    apart: dict[str, list[str]] = field(default_factory=dict)
+    one_of: tuple[str, ...] = ()
 
     @property
     def key(self) -> dict[str, Key]:
@@ -95,7 +101,8 @@ _CHECK_DEFAULTS = (
     Key(
         "tau",
         TAU,
-        'Tolerance: an amount in the unit of the query (10), or a share of its answer ("5%").',
+        'Tolerance: an amount in the unit of the query (10), or a share of its answer ("5%"); of a '
+        "marginal a share of the rows.",
         'tau = "5%"',
     ),
     Key("epsilon", PRICE, "Privacy budget of one query.", "epsilon = 0.25"),
@@ -235,7 +242,7 @@ SECTIONS = (
     Section(
         "check",
         "[[check]]",
-        "The checks: one query each, or one per bin or key.",
+        "The checks: each is one query (or one per bin or key), one marginal, or a score.",
         (
             Key("id", ID, "Name of the check in reports.", 'id = "rows"', required=True),
             Key(
@@ -243,12 +250,50 @@ SECTIONS = (
                 SQL,
                 "One aggregate over one table, which may have any name.",
                 'sql = "SELECT COUNT(*) FROM D"',
-                required=True,
+            ),
+            Key(
+                "marginal",
+                MARGINAL,
+                "Columns whose joint distribution is held to the private one: the distance is a "
+                "share of the rows.",
+                'marginal = ["age", "sex"]',
+            ),
+            Key(
+                "score",
+                one_of("overall"),
+                "The overall quality of the table: 100 % minus the mean distance of all columns "
+                "and pairs.",
+                'score = "overall"',
             ),
             *_CHECK_DEFAULTS,
             Key("bins", BINS, "Bins of a column: makes one query per bin."),
             Key("keys", KEYS, "Keys of a GROUP BY: makes one query per key."),
+            Key(
+                "distance",
+                one_of("tv", "ks", "emd"),
+                "Distance of a marginal: tv (total variation); of one ordered column also ks "
+                "(Kolmogorov-Smirnov) or emd (earth mover's).",
+                default="tv",
+            ),
+            Key("at_least", AT_LEAST, "Least score that passes.", 'at_least = "90%"'),
+            Key(
+                "ways",
+                WAYS,
+                "Columns of a score's marginals: 1 (columns), 2 (and pairs), 3 (and triples).",
+                default=2,
+            ),
         ),
+        together={
+            "bins": ["sql"],
+            "keys": ["sql"],
+            "decider": ["sql"],
+            "distance": ["marginal"],
+            "at_least": ["score"],
+            "ways": ["score"],
+            "score": ["at_least"],
+        },
+        apart={"score": ["tau"]},
+        one_of=("sql", "marginal", "score"),
         form="list",
         required=True,
         example="[[check]]",
@@ -257,6 +302,8 @@ SECTIONS = (
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs these, from itself or from [defaults].
 CHECK_NEEDS = ("tau", "epsilon")
+# A check with this key needs no tau.
+IN_PLACE_OF = {"tau": "score"}
 # With [shared_budget] a check needs no epsilon.
 SHARED_BY = {"epsilon": "shared_budget"}
 DEFAULTS = {key.name: key.default for key in _CHECK_DEFAULTS if key.default is not None}

@@ -13,6 +13,7 @@ from pqd.spec.value_types import closest_name, quoted, suggestion, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
     from pqd.spec.positions import Places, Where
 
@@ -46,7 +47,8 @@ class Document:
         """Note that a table is missing, unless its name is there misspelt."""
         section = SECTION[name]
         if not any(other == name or closest_name(other, SECTION) == name for other in self.data):
-            lines = ", ".join(key.example for key in section.keys if key.required)
+            needed = (key for key in section.keys if key.required or key.name in section.one_of[:1])
+            lines = ", ".join(key.example for key in needed)
             message = f"there is no {section.header}; add {section.example} with {lines}"
             self.problems.append(Problem(Code.MISSING_SECTION, Place(name), message))
 
@@ -139,7 +141,43 @@ class Document:
             elif key.required:
                 message = f"{label} has no {key.name}; add {key.example}"
                 self.add(Code.MISSING_KEY, (*where, key.name), message)
+        self._check_combination(section, table.keys(), label, where)
         return values
+
+    def _check_combination(
+        self, section: Section, stated: AbstractSet[str], label: str, where: Where
+    ) -> None:
+        """Note keys of which one must stand there alone, and that need or exclude each other.
+
+        ``max_rows`` without its unit is told by the reader.
+        """
+        if not section.one_of:
+            return
+        chosen = [name for name in section.one_of if name in stated]
+        if not chosen:
+            first, *others = (section.key[name].example for name in section.one_of)
+            message = f"{label} has no {section.one_of[0]}; add {first}, or {' or '.join(others)}"
+            self.add(Code.MISSING_KEY, (*where, section.one_of[0]), message)
+            return
+        if len(chosen) > 1:
+            message = f"{label} has {' and '.join(chosen)}; a check is about one of them"
+            self.add(Code.CONTRADICTION, (*where, chosen[1]), message)
+            return
+        for name, needed in section.together.items():
+            if name in stated and not stated & set(needed):
+                known = name in section.one_of
+                (other,) = needed
+                message = (
+                    f"{label} has {name} without {other}; add {section.key[other].example}"
+                    if known
+                    else f"{label} has {name}, which belongs to {other}; leave it out"
+                )
+                code = Code.MISSING_KEY if known else Code.CONTRADICTION
+                self.add(code, (*where, other if known else name), message)
+        for name, excluded in section.apart.items():
+            for other in stated & set(excluded) if name in stated else ():
+                message = f"{label} has {other}, but a {name} has none; leave it out"
+                self.add(Code.CONTRADICTION, (*where, other), message)
 
 
 def _section_and_key(where: Where) -> tuple[str, str | None]:

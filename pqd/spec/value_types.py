@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
+from deciders import ParameterError
 from deciders.exact import budget_of, exact, positive, probability
 from pqd.parameters import Tolerance
 from pqd.spec.problems import Code, SpecValueError, printable
@@ -104,6 +105,17 @@ def _share(value: Any, name: str) -> Fraction:  # noqa: ANN401 - whatever stands
     return number
 
 
+def _quality(value: Any, name: str) -> Any:  # noqa: ANN401 - kept as it was written
+    try:
+        least = Tolerance.parse(value).amount
+    except ParameterError:
+        least = Fraction(1)
+    if least >= 1:
+        message = f'{name} is {value}; it must be more than 0 and less than 1, such as "90%"'
+        raise SpecValueError(Code.INVALID_VALUE, message)
+    return value
+
+
 def _step(value: Any, name: str) -> Any:  # noqa: ANN401 - kept as it was written
     positive(value, name)
     return value
@@ -134,6 +146,12 @@ ALPHA = _number(
     _ABOVE_ZERO,
 )
 DELTA = _number(_share, "a number such as 1e-6", {"minimum": 0, "exclusiveMaximum": 1}, _ANY_SIZE)
+AT_LEAST = _number(
+    _quality,
+    'a share such as "90%"',
+    {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    _SHARE,
+)
 STEP = _number(_step, "a number such as 1", {"exclusiveMinimum": 0}, _ABOVE_ZERO)
 
 
@@ -165,11 +183,20 @@ def _read_rows(value: Any, name: str) -> int:  # noqa: ANN401 - whatever stands 
     return int(value)
 
 
+def _read_ways(value: Any, name: str) -> int:  # noqa: ANN401 - whatever stands in the file
+    wanted = "1 (columns), 2 (and pairs) or 3 (and triples)"
+    _check_type(value, name, wanted, int)
+    if not 1 <= value <= 3:
+        raise SpecValueError(Code.INVALID_VALUE, f"{name} is {value}; it must be {wanted}")
+    return int(value)
+
+
 TEXT = _text("a text in quotes")
 SQL = _text('a query such as "SELECT COUNT(*) FROM D"')
 BINS = _text('a text such as "age=0:100:10"')
 ID = ValueType({"type": "string", "pattern": r"^\S(.*\S)?$"}, _read_id)
 ROWS = ValueType({"type": "integer", "minimum": 1}, _read_rows)
+WAYS = ValueType({"type": "integer", "minimum": 1, "maximum": 3}, _read_ways)
 
 
 def one_of(*words: str) -> ValueType:
@@ -186,13 +213,18 @@ def one_of(*words: str) -> ValueType:
     return ValueType({"enum": list(words)}, read)
 
 
-def _read_names(value: Any, name: str) -> tuple[str, ...]:  # noqa: ANN401 - from the file
-    wanted = 'a list of names such as ["tree"]'
-    _check_type(value, name, wanted, list)
-    for item in value:
-        _check_type(item, f"an item of {name}", "a text", str)
-    _check_distinct(value, name)
-    return tuple(value)
+def _names(example: str) -> ValueType:
+    """Type of a list of different names."""
+
+    def read(value: Any, name: str) -> tuple[str, ...]:  # noqa: ANN401 - whatever stands in the file
+        _check_type(value, name, f"a list of names such as {example}", list)
+        for item in value:
+            _check_type(item, f"an item of {name}", "a text", str)
+        _check_distinct(value, name)
+        return tuple(value)
+
+    items = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
+    return ValueType(items, read)
 
 
 def _check_distinct(items: list[Any], name: str) -> None:
@@ -239,9 +271,8 @@ def _read_keys(value: Any, name: str) -> tuple[Any, ...]:  # noqa: ANN401 - from
     return tuple(tuple(item) for item in value) if several else tuple(value)
 
 
-NAMES = ValueType(
-    {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}, _read_names
-)
+NAMES = _names('["tree"]')
+MARGINAL = _names('["age", "sex"]')
 KEYS = ValueType(
     {
         "type": "array",

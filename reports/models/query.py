@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+# What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
+DISTANCE_AGGREGATES = {
+    "tv": "TOTAL VARIATION",
+    "ks": "KOLMOGOROV-SMIRNOV",
+    "emd": "EARTH MOVER'S DISTANCE",
+}
+MEAN_DISTANCE = "MEAN DISTANCE"
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateFacts:
@@ -65,6 +73,11 @@ class QueryFacts:
     block: str | None = None
     group: str | None = None
     counted: str = "people"
+
+    @property
+    def is_distance(self) -> bool:
+        """Whether it is about a distance between distributions, and no query."""
+        return self.aggregate in {*DISTANCE_AGGREGATES.values(), MEAN_DISTANCE}
 
     @property
     def decidable(self) -> bool | None:

@@ -83,4 +83,20 @@ id = "third"
 sql = "SELECT COUNT(*) FROM D GROUP BY sex, married"
 tau = 3
 keys = [["f", true], ["m", false]]
+
+[[check]]
+id = "fourth"
+marginal = ["age", "sex"]
+tau = "2%"
+
+[[check]]
+id = "fifth"
+marginal = ["age"]
+distance = "ks"
+
+[[check]]
+id = "sixth"
+score = "overall"
+at_least = "90%"
+ways = 1
 '''

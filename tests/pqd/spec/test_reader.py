@@ -110,23 +110,42 @@ def test_every_key_is_read(spec: Callable[..., Spec], tmp_path: Path) -> None:
         keys=(("f", True), ("m", False)),
         line=61,
     )
-    assert found.checks == (first, second, third)
-    assert [FULL.splitlines()[check.line - 1][:3] for check in found.checks] == ["[[c"] * 2 + [
-        "[[ "
+    bare = replace(first, sql="", id="fourth", tau="2%", line=67, marginal=("age", "sex"))
+    fifth = replace(first, sql="", id="fifth", line=72, marginal=("age",), distance="ks")
+    sixth = replace(bare, id="sixth", tau=None, line=77, marginal=None, ways=1)
+    sixth = replace(sixth, score="overall", at_least="90%")
+    assert found.checks == (first, second, third, bare, fifth, sixth)
+    starts = [FULL.splitlines()[check.line - 1][:3] for check in found.checks]
+    assert starts == ["[[c", "[[c", "[[ ", "[[c", "[[c", "[[c"]
+
+
+def test_a_distance_has_a_tolerance_and_a_name(spec: Callable[..., Spec]) -> None:
+    checks = {check.id: check for check in spec(FULL).checks}
+    assert [checks[name].asked for name in ("fourth", "fifth", "sixth")] == [
+        "TOTAL VARIATION(age, sex)",
+        "KOLMOGOROV-SMIRNOV(age)",
+        "MEAN DISTANCE(overall, 1 ways)",
     ]
+    assert checks["second"].asked == checks["second"].sql
+    assert checks["fourth"].tolerance.share == Fraction(1, 50)
+    assert checks["sixth"].tolerance.share == Fraction(1, 10)
+    assert checks["sixth"].tolerance.text == "score at least 90%"
+    with pytest.raises(ParameterError, match="tau must be below 1"):
+        assert replace(checks["fourth"], tau=3).tolerance.share
 
 
 def test_what_is_read_is_what_the_library_takes(spec: Callable[..., Spec]) -> None:
     found = spec(FULL)
     for check in found.checks:
+        tau = check.at_least if check.tau is None else check.tau
         terms = Parameters.parse(
-            tau=check.tau,
+            tau=tau,
             epsilon=check.epsilon or "",
             alpha=check.alpha,
             mechanism=check.decider,
             columns=found.columns,
         )
-        assert terms.tolerance.text == str(check.tau)
+        assert terms.tolerance.text == str(tau)
         assert (terms.epsilon, terms.alpha) == (check.epsilon, check.alpha)
 
 
@@ -196,6 +215,9 @@ def test_the_process_environment_is_the_default(
     assert read_spec(str(path)).private.path == tmp_path / "elsewhere" / "p.csv"
 
 
+CHECK = SMALL[SMALL.index("[[check]]") :].rstrip()
+
+
 class Part(NamedTuple):
     """A part of SMALL, what replaces it, and the line where that is wrong."""
 
@@ -221,6 +243,38 @@ WRONG: dict[Part, dict[str, str]] = {
         'keys = [["a"], "b"]': "wrong_type [check] keys",
         "keys = [nan]": "invalid_value [check] keys",
         "keys = [1979-05-27]": "wrong_type [check] keys",
+        'marginal = ["age"]': "contradiction [check] marginal",
+        'score = "overall"': "contradiction [check] score",
+        'distance = "ks"': "contradiction [check] distance",
+        'at_least = "90%"': "contradiction [check] at_least",
+        "ways = 1": "contradiction [check] ways",
+    },
+    Part(CHECK, '[[check]]\nid = "a"\n{}', 13): {
+        "marginal = []": "empty_value [check] marginal",
+        'marginal = "age"': "wrong_type [check] marginal",
+        "marginal = [1]": "wrong_type [check] marginal",
+        'marginal = ["age", "age"]': "duplicate [check] marginal",
+        'score = "all"\nat_least = 0.9': "unknown_name [check] score",
+    },
+    Part(CHECK, '[[check]]\nid = "a"\n{}', 14): {
+        'marginal = ["age"]\ndistance = "l2"': "unknown_name [check] distance",
+        'marginal = ["age"]\nbins = "age=0:9:1"': "contradiction [check] bins",
+        'marginal = ["age"]\nkeys = [1]': "contradiction [check] keys",
+        'marginal = ["age"]\ndecider = "auto"': "contradiction [check] decider",
+        'marginal = ["age"]\nat_least = 0.9': "contradiction [check] at_least",
+        'score = "overall"\nat_least = "100%"': "invalid_value [check] at_least",
+        'score = "overall"\nat_least = 0': "invalid_value [check] at_least",
+        'score = "overall"\nat_least = "much"': "invalid_value [check] at_least",
+        'score = "overall"\nat_least = true': "wrong_type [check] at_least",
+    },
+    Part(CHECK, '[[check]]\nid = "a"\n{}', 15): {
+        'score = "overall"\nat_least = 0.9\nways = 4': "invalid_value [check] ways",
+        'score = "overall"\nat_least = 0.9\nways = 1.5': "wrong_type [check] ways",
+        'score = "overall"\nat_least = 0.9\ntau = "5%"': "contradiction [check] tau",
+    },
+    Part(CHECK, '[[check]]\nid = "a"\n{}', 11): {
+        "": "missing_key [check] sql",
+        'score = "overall"': "missing_key [check] at_least",
     },
     Part('"5%"', "{}", 8): {
         '"five"': "invalid_value [defaults] tau",
@@ -657,7 +711,8 @@ def check_usable(found: Spec) -> None:
     assert SECRET not in repr(found)
     parse_columns(found.columns)
     for check in found.checks:
-        wanted = Criteria.of(tau=check.tau, alpha=check.alpha)
+        assert check.tolerance.amount > 0
+        wanted = Criteria.of(tau=1 if check.tau is None else check.tau, alpha=check.alpha)
         assert check.epsilon is None or wanted.at(check.epsilon).epsilon == check.epsilon
         assert set(check.synthetic) <= set(found.synthetic)
         assert check.decider in {"auto", "paper", *DECIDERS}

@@ -157,7 +157,7 @@ def is_only_read(place: Place, data: Content = DATA) -> bool:
     # The key may have been left out.
     value = table_at(data, place[:-1])
     value = value.get(place[-1]) if isinstance(value, dict) else value[place[-1]]
-    return (place[-1] in {"alpha", "delta"} and isinstance(value, str)) or (
+    return (place[-1] in {"alpha", "delta", "at_least"} and isinstance(value, str)) or (
         "keys" in place and isinstance(value, list)
     )
 
@@ -178,7 +178,9 @@ def test_what_is_read_is_valid_and_the_reverse(place: Place, folder: Path) -> No
     ("place", "key", "value"),
     [
         (("properties", "check", "items"), "additionalProperties", True),
-        (("properties", "check", "items"), "required", ["id"]),
+        (("properties", "check", "items"), "oneOf", [{"required": ["sql"]}]),
+        (("properties", "check", "items"), "dependentSchemas", {}),
+        (("properties", "check", "items"), "dependentRequired", {}),
         (("properties", "check", "items", "properties", "expect"), "enum", ["close", "far", "x"]),
         (("properties", "check", "items", "properties", "severity"), "enum", ["error"]),
         (("properties", "defaults", "properties", "tau"), "anyOf", [{"type": "number"}]),
@@ -199,6 +201,7 @@ def test_a_schema_that_says_something_else_is_noticed(
     samples = [data for where in places(DATA) if not is_only_read(where) for data in tried(where)]
     samples += [content(SMALL), DATA | {"zzz": 1}, changed(("check", 1, "severity"), "warn")]
     samples += [*map(without, [("defaults", "tau"), ("defaults", "epsilon")])]
+    samples += [changed(("check", 5, "tau"), 1), changed(("check", 4, "bins"), "age=0:9:1")]
     accepted = [reads(data, folder) for data in samples]
     assert [SCHEMA.is_valid(data) for data in samples] == accepted
     assert [twin.is_valid(data) for data in samples] != accepted

@@ -55,6 +55,7 @@ def test_the_starter_is_a_spec_whose_checks_run(name: str, tmp_path: Path) -> No
         assert spec.synthetic["my-copy"].path == tmp_path / "my copy.v2.parquet"
         assert spec.checks[0].sql == "SELECT COUNT(*) FROM D"
         for check in spec.checks:
+            assert check.tau is not None
             pqd.plan(
                 spec.synthetic["my-copy"].path,
                 pqd.Query(check.sql, check.id),
