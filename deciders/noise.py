@@ -1,11 +1,14 @@
 """The two doors to randomness: the secure one for verdicts, a seeded one for simulation.
 
-Both draw from one integer distribution, the two-sided geometric (discrete Laplace)
-``Pr[Z = z] proportional to exp(-|z| / scale)``.  The real Laplace noise of the papers is drawn on
-a grid so fine that 2^40 grid points fit into one noise scale: the statistic is a whole number of
-grid points, the noise is a whole number of grid points, and no double takes part.  A statistic of
-sensitivity ``s`` (a whole number of grid points) with ``scale = s / epsilon`` is then epsilon-DP
-by the discrete argument itself (Ghosh, Roughgarden and Sundararajan, STOC 2009).
+Both draw whole numbers, from the two-sided geometric distribution (discrete Laplace)
+``Pr[Z = z] proportional to exp(-|z| / scale)``, or from the discrete Gaussian one (Canonne, Kamath
+and Steinke 2020) ``Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2))``.
+
+The real Laplace noise of the papers is drawn on a grid so fine that 2^40 grid points fit into one
+noise scale: the statistic is a whole number of grid points, the noise is a whole number of grid
+points, and no double takes part.  A statistic of sensitivity ``s`` (a whole number of grid points)
+with ``scale = s / epsilon`` is then epsilon-DP by the discrete argument itself (Ghosh, Roughgarden
+and Sundararajan, STOC 2009).
 """
 
 import importlib
@@ -27,12 +30,16 @@ _FAIR = 2.0**400
 
 
 class Noise(Protocol):
-    """Source of discrete Laplace noise.  Conformers: SecureNoise, SimulatedNoise."""
+    """Source of whole-numbered noise.  Conformers: SecureNoise, SimulatedNoise."""
 
     simulated: bool
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
         """``statistic + Z``, ``Z`` two-sided geometric of ``scale`` (> 0)."""
+        ...
+
+    def gaussian(self, statistic: int, sigma: Fraction) -> int:
+        """``statistic + Z``, ``Z`` discrete Gaussian of parameter ``sigma`` (> 0)."""
         ...
 
     def choose(self, logit: float) -> bool:
@@ -74,12 +81,12 @@ def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fra
 
 
 class SecureNoise:
-    """OpenDP's exact discrete Laplace sampler (no seed, no floating point in the draw).
+    """OpenDP's exact discrete samplers (no seed, no floating point in the draw).
 
-    ``laplace`` gives OpenDP the low 32 bits of the true statistic and adds the rest back in exact
-    integers, under which the mechanism is invariant.  OpenDP saturates at 64 bits: scales beyond
-    2^56 are refused, so that takes noise of 2^7 scales, of probability below 10^-55.  The scale
-    is rounded up to a double, to the side of more noise.
+    ``laplace`` and ``gaussian`` give OpenDP the low 32 bits of the true statistic and add the rest
+    back in exact integers, under which the mechanisms are invariant.  OpenDP saturates at 64 bits:
+    scales beyond 2^56 are refused, so that takes noise of 2^7 scales, of probability below 10^-55.
+    The scale is rounded up to a double, to the side of more noise.
     """
 
     simulated = False
@@ -101,6 +108,18 @@ class SecureNoise:
         check_scale(scale)
         low = statistic % _LOW
         return (statistic - low) + self._draw(low, scale)
+
+    def gaussian(self, statistic: int, sigma: Fraction) -> int:
+        """``statistic + Z``; UnanswerableError beyond the largest scale.
+
+        Z has tails below those of ``laplace`` at the same scale, so it saturates still less often.
+        """
+        check_scale(sigma)
+        opendp, low = self._opendp, statistic % _LOW
+        measurement = opendp.m.make_gaussian(
+            opendp.atom_domain(T="i64"), opendp.absolute_distance(T="i64"), scale=rounded_up(sigma)
+        )
+        return (statistic - low) + int(measurement(low))
 
     def _draw(self, statistic: int, scale: Fraction) -> int:
         """One draw of OpenDP's 64-bit discrete Laplace mechanism."""
@@ -139,9 +158,21 @@ class SimulatedNoise:
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
         """``statistic + Z``; the difference of two geometric draws."""
-        stop = -math.expm1(-1 / float(scale))
-        first, second = self._rng.geometric(stop, 2)
-        return statistic + int(first) - int(second)
+        return statistic + self._two_sided(float(scale))
+
+    def _two_sided(self, scale: float) -> int:
+        first, second = self._rng.geometric(-math.expm1(-1 / scale), 2)
+        return int(first) - int(second)
+
+    def gaussian(self, statistic: int, sigma: Fraction) -> int:
+        """``statistic + Z``; discrete Laplace draws, accepted as Algorithm 3 of Canonne et al."""
+        deviation = float(sigma)
+        scale = math.floor(deviation) + 1
+        while True:
+            z = self._two_sided(scale)
+            misses = (abs(z) - deviation**2 / scale) ** 2 / (2 * deviation**2)
+            if self._rng.random() < math.exp(-misses):
+                return statistic + z
 
     def choose(self, logit: float) -> bool:
         """True with probability ``1 / (1 + exp(-logit))``."""

@@ -10,6 +10,7 @@ import hashlib
 import math
 from fractions import Fraction
 from itertools import count
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,11 @@ class QuasiRandomNoise:
         size = float(scale)
         first, second = (math.floor(-size * math.log(self._point())) for _ in range(2))
         return statistic + first - second
+
+    def gaussian(self, statistic: int, sigma: Fraction) -> int:
+        """``statistic`` plus a quantile of the normal law, rounded; refused as by other noises."""
+        check_scale(sigma)
+        return statistic + round(NormalDist(sigma=float(sigma)).inv_cdf(self._point()))
 
     def choose(self, logit: float) -> bool:
         """Boolean that is True for the share ``1 / (1 + exp(-logit))`` of the points."""

@@ -17,6 +17,7 @@ from pqd.commands.audit import run_audit
 from pqd.errors import LostLedgerError
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
+from tests.support.noises import LaplaceAlone
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
@@ -288,7 +289,7 @@ def test_a_folder_that_may_not_be_entered(
 # A ledger that is removed during a run ------------------------------------------------------------
 
 
-class Meddling:
+class Meddling(LaplaceAlone):
     """Noise that meddles with the ledger when it is first drawn, thus after the charge."""
 
     simulated = False

@@ -23,7 +23,7 @@ from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleasedQuery, ReleaseReport
-from tests.support.noises import Scaled
+from tests.support.noises import LaplaceAlone, Scaled
 from tests.support.private_tables import workers
 
 pytestmark = pytest.mark.usefixtures("noiseless")
@@ -57,7 +57,7 @@ def released(
     return run_release(private, COPY, as_queries(list(QUERIES)), terms, noise)
 
 
-class Fixed:
+class Fixed(LaplaceAlone):
     """Noise that is one number everywhere."""
 
     simulated = False

@@ -11,6 +11,7 @@ from deciders.batch.linear.conditions import Subsets
 from deciders.batch.linear.laplace import NoisyClasses
 from deciders.batch.linear.queries import NumericalQueries
 from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe
+from tests.support.noises import LaplaceAlone
 
 EPSILON = Fraction(1, 3)
 MATRIX = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0]], dtype=bool)
@@ -18,7 +19,7 @@ WEIGHTS = np.array([[0, 1, 4], [0, 2, 3], [1, 1, 2], [5, 5, 9]])
 
 
 @dataclass
-class Recording:
+class Recording(LaplaceAlone):
     """Noise that keeps what it was asked and adds nothing."""
 
     simulated: bool = False

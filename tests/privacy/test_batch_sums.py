@@ -37,6 +37,7 @@ from deciders.exact import Number, budget_of
 from deciders.histogram import Integers
 from deciders.noise import Noise
 from tests.support.neighbours import neighbours
+from tests.support.noises import LaplaceAlone
 
 # What doubles may add to a log-probability of the sparse vector technique; all else is exact.
 TOLERANCE = 1e-8
@@ -56,7 +57,7 @@ class Draw(int):
         return len(self.log.comparisons) == self.log.yes_at
 
 
-class Log:
+class Log(LaplaceAlone):
     """Records draws and comparisons; of the comparisons only the ``yes_at``-th is true."""
 
     simulated = True

@@ -29,6 +29,7 @@ from deciders.estimators import (
 from deciders.exact import Number, budget_of
 from deciders.noise import Noise
 from tests.support.neighbours import neighbours
+from tests.support.noises import LaplaceAlone
 
 # What doubles may add to a log-probability of the exponential mechanism; all else is exact.
 TOLERANCE = 1e-9
@@ -42,7 +43,7 @@ Call = tuple[int, Fraction]
 Loss = Callable[[Estimator, Histogram, Histogram, str], Fraction | float]
 
 
-class Recorder:
+class Recorder(LaplaceAlone):
     """Adds ``shift`` to every statistic, takes the choices of ``path``, then only True."""
 
     simulated = True

@@ -29,6 +29,7 @@ from pqd.errors import ParameterError, RunError
 from pqd.exception_barrier import sealed
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
+from tests.support.noises import LaplaceAlone
 
 ROWS, MATCHING, VALUE, HELD = 79193, 48311, 86028, 61357
 PRIVATE = pd.DataFrame({"age": [40.0] * MATCHING + [20.0] * (ROWS - MATCHING)})
@@ -50,7 +51,7 @@ class TimedOutError(BaseException):
     """What a timeout raises in whatever runs, so that nothing goes on: it is no Exception."""
 
 
-class Breaking:
+class Breaking(LaplaceAlone):
     """Noise that fails when it is drawn for the private table."""
 
     simulated = False

@@ -35,6 +35,7 @@ from deciders.distributions import Floats
 from deciders.exact import Number
 from deciders.histogram import Integers
 from deciders.noise import Noise
+from tests.support.noises import LaplaceAlone
 
 # What doubles may add to a log-probability of a selection; all else is exact.
 TOLERANCE = 1e-9
@@ -42,7 +43,7 @@ WEIGHTS = MultiplicativeWeights(rounds=3, replays=1)
 
 
 @dataclass
-class Transcript:
+class Transcript(LaplaceAlone):
     """A source of noise whose outcomes are given, once drawn, to every later run.
 
     ``steps`` are its events in order: ``("laplace", statistic, scale)`` or ``("choose", logit,

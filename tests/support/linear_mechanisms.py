@@ -14,6 +14,7 @@ from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.linear.queries import NumericalQueries, doubling
 from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
+from tests.support.noises import LaplaceAlone
 
 RNG = np.random.default_rng(11)
 
@@ -27,7 +28,7 @@ REDUCED = NumericalQueries(LINE, DigitUniverse(6, 20))
 TABLE = Rows(RNG.integers(0, 6, 300), np.minimum(RNG.geometric(0.3, 300), 12))
 
 
-class Silent:
+class Silent(LaplaceAlone):
     """No noise; of two halves the likelier."""
 
     simulated = True

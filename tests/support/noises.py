@@ -7,6 +7,13 @@ from itertools import count
 from deciders import SimulatedNoise
 
 
+class LaplaceAlone:
+    """Mix-in of the noises of tests that draw no Gaussian noise."""
+
+    def gaussian(self, statistic: int, sigma: Fraction) -> int:
+        raise AssertionError(f"no Gaussian noise was expected: {statistic}, {sigma}")
+
+
 class Recorded:
     """Noise that gives what was recorded, again and again, whatever the statistic."""
 
@@ -18,6 +25,8 @@ class Recorded:
     def laplace(self, statistic: int, scale: Fraction) -> int:
         del statistic, scale
         return self._values[next(self._place) % len(self._values)]
+
+    gaussian = laplace
 
     def choose(self, logit: float) -> bool:
         del logit
@@ -32,6 +41,9 @@ class Absent:
     def laplace(self, statistic: int, scale: Fraction) -> int:
         del scale
         return statistic
+
+    def gaussian(self, statistic: int, sigma: Fraction) -> int:
+        return self.laplace(statistic, sigma)
 
     def choose(self, logit: float) -> bool:
         return logit > 0
@@ -59,6 +71,9 @@ class Scaled(SimulatedNoise):
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
         return super().laplace(statistic, scale * self._factor)
+
+    def gaussian(self, statistic: int, sigma: Fraction) -> int:
+        return super().gaussian(statistic, sigma * self._factor)
 
     def choose(self, logit: float) -> bool:
         return super().choose(logit / float(self._factor))

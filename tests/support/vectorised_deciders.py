@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deciders import Decider, Histogram, Interval
 from deciders.exact import exact
 from deciders.noise import fineness
+from tests.support.noises import LaplaceAlone
 
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
@@ -71,7 +72,7 @@ class RecordedDraws:
         return self._next(runs) < logit
 
 
-class RecordedRun:
+class RecordedRun(LaplaceAlone):
     """One row of such a tape as the noise of one run."""
 
     simulated = True

@@ -8,9 +8,10 @@ import pytest
 
 from deciders.batch.exponential_mechanism import exponential_choice
 from tests.support.linear_mechanisms import Silent
+from tests.support.noises import LaplaceAlone
 
 
-class Path:
+class Path(LaplaceAlone):
     """Takes prescribed choices and keeps the chance of having taken them."""
 
     simulated = True

@@ -36,6 +36,7 @@ from reports.models.audit import AuditReport
 from reports.text.notes import UNRECORDED_VERDICTS
 from tests.support.drawing import examples
 from tests.support.likeness import like
+from tests.support.noises import LaplaceAlone
 
 Price = Callable[[Fraction], Charge]
 Ran = tuple[int, str, str]
@@ -758,7 +759,7 @@ def test_the_fingerprint_is_of_its_ledger(
 COUNTED = pd.DataFrame({"age": range(50)})
 
 
-class Watched:
+class Watched(LaplaceAlone):
     """Noise of nothing that calls ``act`` when it is first asked for."""
 
     simulated = False

@@ -13,9 +13,10 @@ from deciders.batch.base import BatchOutput
 from deciders.batch.linear.mechanism import DistributionMechanism
 from deciders.batch.linear.universe import Rows
 from tests.support.linear_mechanisms import TABLE, mechanisms, truth
+from tests.support.noises import LaplaceAlone
 
 
-class Widest:
+class Widest(LaplaceAlone):
     """Simulated noise that keeps the widest scale asked of it."""
 
     simulated = True

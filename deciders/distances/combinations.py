@@ -1,0 +1,150 @@
+"""Law of a weighted sum of independent whole-numbered noises, by its characteristic function.
+
+``S = sum_g c_g Z_g``, Z_g the sum of ``draws`` noises of one law.  Tails are upper bounds: what the
+inversion may lose is added, about 1e-8, and no tail is above Chernoff's bound, which is accurate
+where they are smaller.  ``smoothed`` sums have a random part of one step added to every Z_g, so
+that their tails grow with every weight (docs/theory.md, Theorem D7).
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deciders.distances.noise_laws import NoiseLaw
+from deciders.distributions import Floats
+
+# Odd harmonics that a tail is summed from, and points of its grid in one period.
+_HARMONICS = 2**14
+_GRID = 4 * _HARMONICS
+# Chance of all that lies beyond a quarter of a period.
+_BEYOND = 1e-9
+# Smoothing kernel: so many uniforms, and its half-width times the highest frequency.
+_UNIFORMS, _SHARPNESS = 8, 50.0
+# What the inversion loses: harmonics that are left out, each at most (8 / (width t))^8, and laps.
+_LOST = (_UNIFORMS / _SHARPNESS) ** _UNIFORMS / (math.pi * _UNIFORMS) + 2 * _BEYOND + 1e-10
+_TILTS = np.concatenate((np.linspace(0.01, 0.9, 60), 1 - np.geomspace(0.09, 1e-6, 30)))
+
+
+class Term(NamedTuple):
+    """Noise of one law, ``draws`` times, with one weight."""
+
+    weight: float
+    draws: int
+    law: NoiseLaw
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Weighted sum of noises; ``smoothed``: each term's sum has a uniform of one step added."""
+
+    terms: tuple[Term, ...]
+    smoothed: bool = False
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the sum, without what is added."""
+        return math.sqrt(sum(t.draws * (t.weight * t.law.deviation) ** 2 for t in self.terms))
+
+    @property
+    def added(self) -> float:
+        """Most that the smoothing moves the sum."""
+        return sum(term.weight for term in self.terms) / 2 if self.smoothed else 0.0
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        """Tilts, and the logarithm of the sum's moment at each."""
+        largest = min((t.law.largest_tilt / t.weight for t in self.terms), default=math.inf)
+        tilts = _TILTS * min(largest, 64 / max(self.deviation, 1e-300))
+        logs: Floats = np.zeros_like(tilts)
+        for term in self.terms:
+            logs += term.draws * term.law.log_moment(term.weight * tilts)
+        return tilts, logs
+
+    def chernoff(self, x: ArrayLike) -> Floats:
+        """Chernoff's bound on ``Pr[S >= x]``."""
+        tilts, logs = self._moments
+        points = np.asarray(x, dtype=np.float64) - self.added
+        exponents = (logs - np.multiply.outer(points, tilts)).min(axis=-1)
+        bound: Floats = np.exp(np.minimum(exponents, 0.0))
+        return bound
+
+    @cached_property
+    def _period(self) -> float:
+        """Period: all but 1e-9 of the sum, each side, lies within a quarter of it."""
+        tilts, logs = self._moments
+        reach = float(((logs - math.log(_BEYOND)) / tilts).min()) + self.added
+        return 4 * reach / (1 - 4 * _SHARPNESS / (4 * np.pi * _HARMONICS))
+
+    @property
+    def width(self) -> float:
+        """Half the width of the kernel, which blurs every place of the sum."""
+        return _SHARPNESS * self._period / (4 * np.pi * _HARMONICS)
+
+    @cached_property
+    def _tails(self) -> Floats:
+        """``Pr[S >= x]`` at the places ``m period / grid`` of a quarter of the period, bounded.
+
+        The chance of the half circle from x on is ``1/2 - sum over odd k of 2/(pi k) f(t_k)
+        sin(t_k x)``, ``t_k = 2 pi k / period`` (a Fourier series), f the sum's transform.
+        """
+        harmonics = np.arange(1, 2 * _HARMONICS, 2, dtype=np.float64)
+        angles = 2 * np.pi * harmonics / self._period
+        factors: Floats = _sinc(angles * self.width / _UNIFORMS) ** _UNIFORMS
+        for term in self.terms:
+            factors *= term.law.transform(term.weight * angles) ** term.draws
+            if self.smoothed:
+                factors *= _sinc(term.weight * angles / 2)
+        padded = np.zeros(_GRID)
+        padded[1 : 2 * _HARMONICS : 2] = 2 / np.pi * factors / harmonics
+        # The sine sum is minus the imaginary part of the transform.
+        tails = 0.5 + np.fft.rfft(padded).imag[: _GRID // 4]
+        # Tails never rise: what rounding made rise is raised before it.
+        return np.minimum(np.maximum.accumulate(tails[::-1])[::-1] + _LOST, 1.0)
+
+    def at_least(self, x: ArrayLike) -> Floats:
+        """Upper bounds on ``Pr[S >= x]``, elementwise."""
+        points = np.asarray(x, dtype=np.float64)
+        if not self.terms:
+            return np.where(points > 0, 0.0, 1.0)
+        places = np.floor((points - self.width) * (_GRID / self._period))
+        inner = self._tails[np.clip(places, 0, _GRID // 4 - 1).astype(np.int64)]
+        # Left of the middle the chance of the rest, from below, is not needed: 1 is an upper bound.
+        bounds: Floats = np.where(places < 0, 1.0, np.minimum(inner, self.chernoff(points)))
+        return bounds
+
+    def quantile(self, level: float) -> float:
+        """Least x on the grid, at least 0, with ``Pr[S >= x] <= level``; rounded up."""
+        if not self.terms:
+            return 0.0
+        # The tails fall: the first that is at most the level.
+        place = _GRID // 4 - int(np.searchsorted(self._tails[::-1], level, side="right"))
+        if place < _GRID // 4:
+            return place * self._period / _GRID + self.width
+        tilts, logs = self._moments
+        return float(((logs - math.log(level)) / tilts).min()) + self.added
+
+
+@lru_cache(maxsize=512)
+def combination(terms: tuple[Term, ...], *, smoothed: bool = False) -> Combination:
+    """Weighted sum of ``terms``, computed once."""
+    return Combination(terms, smoothed)
+
+
+def grouped(weights: Iterable[float], law: NoiseLaw) -> tuple[Term, ...]:
+    """Terms of one noise for each weight, equal weights together; signs do not matter."""
+    counts: dict[float, int] = {}
+    for weight in weights:
+        if weight:
+            counts[abs(float(weight))] = counts.get(abs(float(weight)), 0) + 1
+    return tuple(Term(weight, count, law) for weight, count in sorted(counts.items()))
+
+
+def _sinc(x: Floats) -> Floats:
+    """``sin(x) / x``."""
+    values: Floats = np.sinc(x / np.pi)
+    return values

@@ -1,0 +1,99 @@
+"""Decider of one distance against one tolerance: the inverse-sensitivity margin of section 3.
+
+With a distance of T rows among n and a tolerance tau, ``G = tau n - T`` is above 0 exactly where
+``T / n < tau``.  One row moves n by 1 and T by at most 1, so it moves G by at most ``1 + tau``, and
+the margin ``ceil(G / (1 + tau))`` by at most 1: a whole number of sensitivity 1, at least 1 exactly
+where the truth is yes (docs/theory.md, Theorem D4).
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from deciders.distributions import noise_tail
+from deciders.evaluation.effectiveness import ErrorRates, Threshold
+from deciders.exact import Number, as_float, budget_of, probability
+from deciders.noise import Noise
+from deciders.single.base import Decision
+from deciders.single.inverse_sensitivity import verdict_of
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceDecider:
+    """Decider of "the distance is below ``tau``", tau a share of the rows between 0 and 1.
+
+    Guarantee: epsilon-DP (Theorem D4 and Theorem 1).  A table without rows is a no.
+    """
+
+    id: ClassVar[str] = "inv_distance"
+    key_fields: ClassVar[tuple[str, ...]] = ()
+
+    def margin(self, rows: Fraction, n: int, tau: Number) -> int:
+        """Margin, of a distance of ``rows`` among ``n``: at least 1 exactly for a yes."""
+        share = probability(tau, "tau")
+        return math.ceil((share * n - rows) / (1 + share))
+
+    def accept(self, rows: Fraction, n: int, tau: Number, epsilon: Number) -> float:
+        """Exact ``Pr[yes]``: not private, for analysis only."""
+        s = self.margin(rows, n, tau)
+        wrong = noise_tail(max(s, 1 - s), 1 / budget_of(epsilon))
+        return 1 - wrong if s >= 1 else wrong
+
+    def decide(
+        self, rows: Fraction, n: int, tau: Number, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """One epsilon-DP verdict with its noisy margin and p-value."""
+        budget = budget_of(epsilon)
+        return verdict_of(noise.laplace(self.margin(rows, n, tau), 1 / budget), budget)
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Noise scale; public."""
+        return 1 / budget_of(epsilon)
+
+    def error_rates(self, n: int, tau: Number, epsilon: Number) -> ErrorRates:
+        """Chances of a no at a distance of 0, and of a yes at 2 tau, among ``n`` public rows."""
+        share = probability(tau, "tau")
+        false_no = 1 - self.accept(Fraction(0), n, share, epsilon)
+        return ErrorRates(false_no, self.accept(2 * share * n, n, share, epsilon))
+
+    def tau_min(self, n: int, epsilon: Number, alpha: Number) -> Threshold:
+        """Effectiveness threshold (Def. 3.4) among ``n`` rows: a closed form, as a share.
+
+        With ``k = _clear(epsilon, alpha)`` both errors are at most alpha exactly if ``tau n`` is
+        above ``(k - 1)(1 + tau)``.  What is given is the next double; infinite from 1 on.
+        """
+        k = _clear(epsilon, alpha)
+        if n <= 2 * (k - 1):
+            return Threshold(math.inf, exact=True)
+        return Threshold(_above(Fraction(k - 1, n - k + 1)), exact=True)
+
+    def people(self, decision: Decision, epsilon: Number, alpha: Number) -> int:
+        """Number of people, at least, whose rows must be added or removed to change the truth.
+
+        It holds with probability at least 1 - alpha: the margin is never more than that number
+        (Theorem D4), and the noise is at least k with probability at most alpha.  0 says nothing.
+        """
+        if decision.margin is None:
+            return 0
+        away = decision.margin if decision.outcome else 1 - decision.margin
+        return max(0, away - _clear(epsilon, alpha) + 1)
+
+
+def _clear(epsilon: Number, alpha: Number) -> int:
+    """Least k >= 1 with ``Pr[Z >= k] = a^k / (1 + a) <= alpha``, a = exp(-epsilon)."""
+    budget, level = budget_of(epsilon), float(probability(alpha, "alpha"))
+    rate = as_float(budget)
+    k = max(1, math.ceil(-(math.log(level) + math.log1p(math.exp(-rate))) / rate))
+    # A double may have fallen on either side.
+    while noise_tail(k, 1 / budget) > level:
+        k += 1
+    while k > 1 and noise_tail(k - 1, 1 / budget) <= level:
+        k -= 1
+    return k
+
+
+def _above(number: Fraction) -> float:
+    """Least double above ``number``."""
+    near = float(number)
+    return near if Fraction(near) > number else math.nextafter(near, math.inf)

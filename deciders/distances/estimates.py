@@ -1,0 +1,190 @@
+"""Estimates, intervals and verdicts that follow from one release of K distances, at no cost.
+
+All of it is post-processing of ``numbers[0]``, the noisy number of rows, and ``numbers[1:]``, the
+noisy distances in whole rows: doubles do.  Statements hold whatever the private table is, with the
+stated probability over the noise (docs/theory.md, Theorems D7 to D9).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deciders.distances.combinations import Combination, Term, combination, grouped
+from deciders.distances.noise_laws import VectorLaw
+from deciders.distances.ratio_intervals import (
+    ShareEstimate,
+    critical_values,
+    share_estimates,
+    signed_interval,
+)
+from deciders.distances.statistics import check_weights
+from deciders.distributions import Floats
+from deciders.errors import ParameterError
+from deciders.exact import Number, probability
+
+# A distance in whole rows is off by at most this.
+_ROUNDING = 0.5
+# The share at which the width of an interval is foretold.
+_TYPICAL = 0.1
+
+
+class RowsEstimate(NamedTuple):
+    """Number of rows as estimated; ``low .. high`` holds it with probability 1 - alpha."""
+
+    value: int
+    low: int
+    high: int
+
+
+class Difference(NamedTuple):
+    """Difference of two means between -1 and 1, with its interval.
+
+    ``p_value`` is that of the claim that the first mean is below the second.
+    """
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class DistanceEstimates:
+    """What a release says of the number of rows and of each of K distances.
+
+    Guarantee: each interval holds what it is about with probability at least 1 - alpha, and each
+    p-value is valid, for every private table.
+    """
+
+    released: tuple[int, ...]
+    law: VectorLaw
+    alpha: float
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError without a distance, or for an alpha that is no probability."""
+        if len(self.released) < 2:
+            raise ParameterError("a release has a number of rows and at least one distance")
+        object.__setattr__(self, "alpha", float(probability(self.alpha, "alpha")))
+
+    @cached_property
+    def rows(self) -> RowsEstimate:
+        """Private number of rows, cut at 0."""
+        return self.rows_at(self.alpha)
+
+    def rows_at(self, alpha: float) -> RowsEstimate:
+        """Private number of rows, with an interval that holds it with probability 1 - alpha."""
+        noisy, reach = self.released[0], self.law.rows.quantile(alpha / 2)
+        return RowsEstimate(max(noisy, 0), max(noisy - reach, 0), max(noisy + reach, 0))
+
+    @cached_property
+    def _noisy(self) -> Floats:
+        """Noisy distances, in rows."""
+        return np.array(self.released[1:], dtype=np.float64)
+
+    @cached_property
+    def distances(self) -> Floats:
+        """Value, low and high of each distance as a share of the rows, an array (K, 3)."""
+        critical = critical_values(_one(self.law), self.law.rows, self.alpha)
+        return share_estimates(self._noisy, float(self.released[0]), critical, _ROUNDING)
+
+    def verdicts(self, tau: Number) -> tuple[NDArray[np.bool_], Floats]:
+        """Whether each distance is below ``tau``, and the p-values, arrays (K,)."""
+        share = probability(tau, "tau")
+        n, *distances = self.released
+        # Exact: a verdict on the edge is a no, as the decider's.
+        gaps = [share * n - rows for rows in distances]
+        outcomes = np.array([gap > 0 for gap in gaps])
+        away = np.array([abs(float(gap)) for gap in gaps]) - _ROUNDING
+        noise = combination((*_one(self.law), Term(float(share), 1, self.law.rows)))
+        return outcomes, noise.at_least(away)
+
+    def mean(self, weights: Sequence[Fraction]) -> ShareEstimate:
+        """Weighted mean of the distances as a share of the rows, with its interval."""
+        check_weights(self._checked(weights))
+        terms = grouped(map(float, weights), self.law.distance)
+        critical = critical_values(terms, self.law.rows, self.alpha)
+        whole, part = float(self.released[0]), self._weighted(weights)
+        return ShareEstimate(*share_estimates([part], whole, critical, _ROUNDING)[0].tolist())
+
+    def difference(self, first: Sequence[Fraction], second: Sequence[Fraction]) -> Difference:
+        """Difference of the weighted means ``first`` and ``second``, first minus second."""
+        check_weights(self._checked(first))
+        check_weights(self._checked(second))
+        weights = [a - b for a, b in zip(first, second, strict=True)]
+        terms = grouped(map(float, weights), self.law.distance)
+        if not terms:
+            return Difference(0.0, 0.0, 0.0, 1.0)
+        critical = critical_values(terms, self.law.rows, self.alpha)
+        part, slack = self._weighted(weights), _ROUNDING * float(sum(map(abs, weights)))
+        interval = signed_interval(part, float(self.released[0]), critical, slack)
+        # At a difference of 0 the number of rows takes no part.
+        return Difference(*interval, float(combination(terms).at_least(-part - slack)))
+
+    def _weighted(self, weights: Sequence[Fraction]) -> float:
+        """Weighted sum of the noisy distances, in rows."""
+        exact = sum((w * r for w, r in zip(weights, self.released[1:], strict=True)), Fraction(0))
+        return float(exact)
+
+    def _checked(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
+        if len(weights) != len(self.released) - 1:
+            raise ParameterError(f"{len(weights)} weights for {len(self.released) - 1} distances")
+        return weights
+
+
+def _one(law: VectorLaw) -> tuple[Term, ...]:
+    """Noise of one distance."""
+    return (Term(1.0, 1, law.distance),)
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Adjusted p-values (Holm 1979): those up to alpha are all valid with probability 1 - alpha.
+
+    It holds however the p-values depend on each other.
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    factors = np.arange(values.size, 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
+    return adjusted
+
+
+def half_width(law: VectorLaw, n: int, alpha: float) -> float:
+    """Half the width of the interval of a distance of a tenth, among ``n`` rows; at most 1."""
+    return _foretold(_one(law), law, n, alpha)
+
+
+def mean_half_width(law: VectorLaw, weights: Sequence[Fraction], n: int, alpha: float) -> float:
+    """Half the width of the interval of a weighted mean of a tenth, among ``n`` rows; at most 1."""
+    check_weights(weights)
+    return _foretold(grouped(map(float, weights), law.distance), law, n, alpha)
+
+
+def _foretold(terms: tuple[Term, ...], law: VectorLaw, n: int, alpha: float) -> float:
+    critical = critical_values(terms, law.rows, float(alpha))
+    return min(1.0, (critical.at(_TYPICAL) + _ROUNDING) / max(n, 1))
+
+
+def vector_tau_min(law: VectorLaw, n: int, alpha: float) -> float:
+    """Least tolerance that a verdict can tell among ``n`` rows, infinite if none below 1 does.
+
+    At a distance of 0 it says no, and at one of twice the tolerance yes, each with a probability of
+    at most alpha.  The noise grows more slowly than the tolerance, so from 1 on down every step of
+    the search is one that suffices.
+    """
+    tau = 1.0
+    for _ in range(40):
+        terms = (*_one(law), Term(tau, 1, law.rows))
+        least = (Combination(terms).quantile(float(alpha)) + _ROUNDING) / max(n, 1)
+        if least >= tau:
+            return math.inf if tau >= 1 else tau
+        if least > tau * (1 - 1e-6):
+            return tau
+        tau = least
+    return tau

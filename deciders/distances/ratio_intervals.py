@@ -1,0 +1,103 @@
+"""Confidence intervals of a share ``T / n`` where both are known with noise, by test inversion.
+
+A share theta is in the interval unless ``theta n^ - T^`` is farther from 0 than noise carries
+``theta Z_n - Z_T``, with probability 1 - alpha.  The critical value grows with the weights of the
+noises (docs/theory.md, Theorem D7), so on a segment of thetas it is taken where they are largest.
+"""
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deciders.distances.combinations import Combination, Term
+from deciders.distances.noise_laws import NoiseLaw
+from deciders.distributions import Floats
+
+# Segments on which the deviation grows by this factor; at most so many.
+_GROWTH, _MOST_SEGMENTS = 1.03, 32
+
+
+class ShareEstimate(NamedTuple):
+    """Share between 0 and 1 as estimated; ``low .. high`` holds it with probability 1 - alpha."""
+
+    value: float
+    low: float
+    high: float
+
+
+class CriticalValues(NamedTuple):
+    """Critical value on each segment between ``edges``, which ascend from 0 to 1."""
+
+    edges: Floats
+    values: Floats
+
+    def at(self, share: float) -> float:
+        """Critical value at ``share``."""
+        place = int(np.searchsorted(self.edges, share, side="right")) - 1
+        return float(self.values[min(max(place, 0), self.values.size - 1)])
+
+
+def share_estimates(
+    parts: ArrayLike, whole: float, critical: CriticalValues, slack: float
+) -> Floats:
+    """Value, low and high of each share ``part / whole``, an array (parts, 3).
+
+    ``slack`` is what the parts may be off without noise.  Parts are cut to ``0 .. whole``, which
+    only widens the intervals.  Nothing is said of parts of a whole that is not above 0.
+    """
+    numerators = np.asarray(parts, dtype=np.float64)
+    if whole <= 0:
+        low, high = np.zeros_like(numerators), np.ones_like(numerators)
+        return np.stack((np.where(numerators > 0, high, low), low, high), axis=-1)
+    numerators = np.clip(numerators, 0.0, whole)
+    low, high = _hull(numerators, whole, critical.values + slack, critical.edges)
+    return np.stack((numerators / whole, low, high), axis=-1)
+
+
+def signed_interval(
+    part: float, whole: float, critical: CriticalValues, slack: float
+) -> ShareEstimate:
+    """Value, low and high of a share between -1 and 1."""
+    if whole <= 0:
+        return ShareEstimate(0.0, -1.0, 1.0)
+    numerator = min(max(part, -whole), whole)
+    edges = np.concatenate((-critical.edges[:0:-1], critical.edges))
+    allowed = np.concatenate((critical.values[::-1], critical.values)) + slack
+    low, high = _hull(np.array([numerator]), whole, allowed, edges)
+    return ShareEstimate(numerator / whole, float(low[0]), float(high[0]))
+
+
+def _hull(parts: Floats, whole: float, allowed: Floats, edges: Floats) -> tuple[Floats, Floats]:
+    """Least and largest share that is accepted on some segment; ``part / whole`` is one."""
+    low = np.maximum((parts[:, None] - allowed) / whole, edges[:-1])
+    high = np.minimum((parts[:, None] + allowed) / whole, edges[1:])
+    accepted, value = low <= high, parts / whole
+    least = np.where(accepted, low, np.inf).min(axis=1)
+    most = np.where(accepted, high, -np.inf).max(axis=1)
+    return np.minimum(least, value), np.maximum(most, value)
+
+
+@lru_cache(maxsize=256)
+def critical_values(noise: tuple[Term, ...], rows: NoiseLaw, alpha: float) -> CriticalValues:
+    """Critical values of ``theta n^ - T^``, two-sided, where T^ has ``noise`` and n^ has ``rows``.
+
+    The segments are those on which the deviation grows by a few per cent.
+    """
+    still, moving = Combination(noise).deviation, rows.deviation
+    ratio = math.hypot(1.0, moving / still) if still > moving / 1e6 else 1e6
+    segments = min(_MOST_SEGMENTS, max(1, math.ceil(math.log(ratio) / math.log(_GROWTH))))
+    growths = ratio ** (2 * np.arange(1, segments) / segments) - 1
+    inner = np.sqrt(growths / (ratio**2 - 1)) if segments > 1 else growths
+    edges: Floats = np.concatenate(([0.0], inner, [1.0]))
+    noises = [(*noise, Term(share, 1, rows)) for share in edges[1:].tolist()]
+    return CriticalValues(edges, critical_on(noises, alpha))
+
+
+def critical_on(noises: Iterable[tuple[Term, ...]], alpha: float) -> Floats:
+    """Critical value of each of ``noises``, two-sided."""
+    sums = [Combination(terms, smoothed=True) for terms in noises]
+    return np.array([each.quantile(alpha / 2) + each.added for each in sums])

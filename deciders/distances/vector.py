@@ -1,0 +1,130 @@
+"""Release of K distances and of the number of rows, all at once.
+
+Everything that is said of them later is post-processing of these K + 1 whole numbers: estimates,
+intervals, verdicts at any tolerance, means (estimates.py).  ``numbers[0]`` is the number of rows,
+the others are the distances in whole rows (docs/theory.md, Theorems D5 and D6).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw, VectorLaw
+from deciders.distances.statistics import whole_rows
+from deciders.errors import ParameterError
+from deciders.exact import Number, budget_of, positive
+from deciders.noise import Noise
+
+# Part of the budget that pays for the number of rows: every figure is divided by it, and a
+# distance of 5 % of the rows depends on it a twentieth as much as on its own noise.
+ROWS_SHARE = Fraction(1, 20)
+# A square root is rounded up at this many binary digits.
+_DIGITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceVector:
+    """K distances and the number of rows by the discrete Laplace mechanism.
+
+    Guarantee: epsilon-DP (Dwork et al. 2006; Ghosh, Roughgarden and Sundararajan 2009).  One row
+    moves the number of rows by 1, at scale ``1/e_n``, and each distance, in whole rows, by at most
+    1, at scale ``1/e_d``: at most ``e_n + K e_d = epsilon`` together.
+    """
+
+    numbers: int
+
+    id: ClassVar[str] = "laplace_vector"
+    key_fields: ClassVar[tuple[str, ...]] = ("numbers",)
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless there is a distance."""
+        _check_numbers(self.numbers)
+
+    def shares(self, epsilon: Number) -> tuple[Fraction, Fraction]:
+        """Epsilon of the number of rows, and of each distance."""
+        budget = budget_of(epsilon)
+        return ROWS_SHARE * budget, (1 - ROWS_SHARE) * budget / self.numbers
+
+    def release(
+        self, rows: Sequence[Fraction], n: int, epsilon: Number, noise: Noise
+    ) -> tuple[int, ...]:
+        """Noisy number of rows, then every noisy distance, in whole rows."""
+        _check_length(rows, self.numbers)
+        of_rows, of_each = self.shares(epsilon)
+        distances = (noise.laplace(whole_rows(each), 1 / of_each) for each in rows)
+        return noise.laplace(n, 1 / of_rows), *distances
+
+    def law(self, epsilon: Number) -> VectorLaw:
+        """Law of the noise."""
+        of_rows, of_each = self.shares(epsilon)
+        return VectorLaw(LaplaceLaw(1 / of_rows), LaplaceLaw(1 / of_each))
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Largest noise scale."""
+        return 1 / min(self.shares(epsilon))
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianVector:
+    """K distances and the number of rows by the discrete Gaussian mechanism.
+
+    Guarantee: rho-zCDP, where a person changes up to ``rows`` rows (Canonne, Kamath and Steinke
+    2020, Theorem 14).  She moves the number of rows and each distance by at most ``rows``: at
+    deviations sigma_n and sigma_d that is ``rows^2 / (2 sigma_n^2) + K rows^2 / (2 sigma_d^2)``,
+    which is rho.
+    """
+
+    numbers: int
+    rows: int = 1
+
+    id: ClassVar[str] = "gaussian_vector"
+    key_fields: ClassVar[tuple[str, ...]] = ("numbers", "rows")
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError unless there is a distance, and a row that changes."""
+        _check_numbers(self.numbers)
+        if self.rows < 1:
+            raise ParameterError(f"a person changes {self.rows} rows; at least 1 is needed")
+
+    def sigmas(self, rho: Number) -> tuple[Fraction, Fraction]:
+        """Deviation of the number of rows, and of each distance, rounded up."""
+        budget, squared = positive(rho, "rho"), Fraction(self.rows) ** 2
+        of_rows = squared / (2 * ROWS_SHARE * budget)
+        of_each = self.numbers * squared / (2 * (1 - ROWS_SHARE) * budget)
+        return _root_above(of_rows), _root_above(of_each)
+
+    def release(
+        self, rows: Sequence[Fraction], n: int, rho: Number, noise: Noise
+    ) -> tuple[int, ...]:
+        """Noisy number of rows, then every noisy distance, in whole rows."""
+        _check_length(rows, self.numbers)
+        of_rows, of_each = self.sigmas(rho)
+        distances = (noise.gaussian(whole_rows(each), of_each) for each in rows)
+        return noise.gaussian(n, of_rows), *distances
+
+    def law(self, rho: Number) -> VectorLaw:
+        """Law of the noise."""
+        of_rows, of_each = self.sigmas(rho)
+        return VectorLaw(GaussianLaw(of_rows), GaussianLaw(of_each))
+
+    def largest_scale(self, rho: Number) -> Fraction:
+        """Largest deviation."""
+        return max(self.sigmas(rho))
+
+
+def _check_numbers(numbers: int) -> None:
+    if numbers < 1:
+        raise ParameterError(f"a vector of {numbers} distances; at least 1 is needed")
+
+
+def _check_length(rows: Sequence[Fraction], numbers: int) -> None:
+    if len(rows) != numbers:
+        raise ParameterError(f"{len(rows)} distances for a vector of {numbers}")
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """Fraction just above the square root of ``square``."""
+    scaled = math.ceil(square * 4**_DIGITS)
+    return Fraction(math.isqrt(scaled - 1) + 1, 2**_DIGITS)
