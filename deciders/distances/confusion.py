@@ -1,0 +1,113 @@
+"""Figures of a confusion matrix that was released as cells, with their intervals.
+
+One row of the table is in one cell of the matrix (true class, predicted class), so the matrix costs
+epsilon once (cells.py).  Everything here is post-processing of it.  Each interval holds its figure
+with probability at least 1 - alpha, whatever the private table is (docs/theory.md, Theorem D10).
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deciders.distances.combinations import Term
+from deciders.distances.noise_laws import LaplaceLaw
+from deciders.distances.ratio_intervals import (
+    CriticalValues,
+    ShareEstimate,
+    critical_on,
+    share_estimates,
+)
+from deciders.distributions import Floats
+from deciders.errors import ParameterError
+from deciders.exact import Number, budget_of, probability
+
+# Ends of the segments of a share, denser where one of the weights theta and 1 - theta is small.
+_EDGES: Floats = np.sin(np.linspace(0, np.pi / 2, 33)) ** 2
+# Part of alpha that bounds the rows and the recall of every class, for the balanced accuracy.
+_BOUNDING = 0.2
+
+
+class ConfusionFigures(NamedTuple):
+    """Figures of a classifier; None where the matrix says nothing of them.
+
+    ``recalls`` are the shares of each true class that are predicted rightly, ``shares`` those of
+    each true class among all rows: also the accuracy of always naming that class.
+    """
+
+    accuracy: ShareEstimate
+    balanced: ShareEstimate | None
+    recalls: tuple[ShareEstimate | None, ...]
+    shares: tuple[ShareEstimate, ...]
+
+
+def confusion_figures(noisy: ArrayLike, epsilon: Number, alpha: Number) -> ConfusionFigures:
+    """Figures of ``noisy``, an array (true class, predicted class) released at ``epsilon``.
+
+    Raises
+    ------
+    ParameterError
+        Unless the matrix is square with at least two classes.
+    """
+    matrix = np.asarray(noisy, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
+        raise ParameterError(f"a confusion matrix of shape {matrix.shape}; it must be square")
+    law, level = LaplaceLaw(1 / budget_of(epsilon)), float(probability(alpha, "alpha"))
+    classes, rows = len(matrix), matrix.sum(axis=1)
+    of_all = _critical(classes, classes**2, law, level)
+    figures = share_estimates([matrix.trace(), *rows], matrix.sum(), of_all, 0.0)
+    accuracy, *shares = (ShareEstimate(*figure) for figure in figures.tolist())
+    recalls = _recalls(matrix, _critical(1, classes, law, level))
+    told = [
+        None if (low, high) == (0, 1) else ShareEstimate(v, low, high) for v, low, high in recalls
+    ]
+    return ConfusionFigures(accuracy, _balanced(matrix, law, level), tuple(told), tuple(shares))
+
+
+@lru_cache(maxsize=64)
+def _critical(part: int, whole: int, law: LaplaceLaw, alpha: float) -> CriticalValues:
+    """Critical values for ``part`` cells of ``whole`` cells: weights 1 - theta and theta."""
+    pairs = zip(_EDGES[:-1].tolist(), _EDGES[1:].tolist(), strict=True)
+    noises = [_terms([(1 - low, part), (high, whole - part)], law) for low, high in pairs]
+    return CriticalValues(_EDGES, critical_on(noises, alpha))
+
+
+def _terms(weights: list[tuple[float, int]], law: LaplaceLaw) -> tuple[Term, ...]:
+    return tuple(Term(weight, draws, law) for weight, draws in weights if weight and draws)
+
+
+def _recalls(matrix: Floats, critical: CriticalValues) -> list[list[float]]:
+    """Value, low and high of each class's recall."""
+    pairs = zip(matrix.diagonal(), matrix.sum(axis=1), strict=True)
+    return [share_estimates([right], rows, critical, 0.0)[0].tolist() for right, rows in pairs]
+
+
+def _balanced(matrix: Floats, law: LaplaceLaw, alpha: float) -> ShareEstimate | None:
+    """Mean of the recalls; None unless every class surely has rows.
+
+    Its error is ``sum_i e_i / (C R_i)`` and a remainder ``sum_i e_i (R_i - R^_i) / (C R_i R^_i)``,
+    where ``e_i = (1 - r_i) Z_ii - r_i sum_j Z_ij`` and R_i are a class's rows.  Most of alpha
+    bounds the first, at the largest possible weights; the rest bounds all R_i and r_i at once.
+    """
+    classes, rows, right = len(matrix), matrix.sum(axis=1), matrix.diagonal()
+    each = _BOUNDING * alpha / (2 * classes)
+    reach = _reach(_terms([(1.0, classes)], law), each)
+    least = rows - reach
+    if least.min() < 1:
+        return None
+    bounds = np.array(_recalls(matrix, _critical(1, classes, law, each)))
+    low, high = bounds[:, 1], bounds[:, 2]
+    scale = 1 / (classes * least)
+    weights = [(float(w), 1) for w in (1 - low) * scale]
+    weights += [(float(w), classes - 1) for w in high * scale]
+    error = np.maximum(np.abs(right - low * rows), np.abs(right - high * rows))
+    remainder = float((error * reach * scale / rows).sum())
+    half = _reach(_terms(weights, law), (1 - _BOUNDING) * alpha) + remainder
+    value = float((right / rows).mean())
+    return ShareEstimate(*np.clip([value, value - half, value + half], 0, 1).tolist())
+
+
+def _reach(terms: tuple[Term, ...], alpha: float) -> float:
+    """Distance that the noise exceeds with a probability of at most alpha, two-sided."""
+    return float(critical_on([terms], alpha)[0])
