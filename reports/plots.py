@@ -1,4 +1,6 @@
-"""Operating-characteristic curves, drawn by matplotlib: for notebooks, and as small SVG for pages.
+"""Operating-characteristic curves and heat maps of distances, drawn by matplotlib.
+
+Curves are for notebooks, and as small SVG for pages; heat maps are for notebooks.
 
 Matplotlib takes a third of a second to import, so this module is imported where it is needed only.
 """
@@ -13,7 +15,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 from deciders.errors import ParameterError
@@ -22,6 +26,7 @@ from reports.text.escape import visible
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
+    from reports.models.profile import ProfileReport
     from reports.models.query import CandidateFacts, QueryFacts
 
 WIDTH, HEIGHT = 360, 216
@@ -41,6 +46,8 @@ _INK = {
     "text": "#57606a", "grid": "#c9ced6", "mark": "#57606a",
     "line first": "#1f5fbf", "line second": "#7a5195", "line third": "#5c6670",
 }  # fmt: skip
+# Of distances up to a quarter, a half, one and two tolerances, and beyond: as on pages.
+_SHADES = ("#f5f2fa", "#e2daf1", "#c9bbe4", "#a48dcf", "#4b2e83")
 _SVG = "{http://www.w3.org/2000/svg}"
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "pqd", "path.simplify": False}
 
@@ -91,6 +98,51 @@ def plot(
     ax.set_title(visible(found.id), loc="left", pad=26, parse_math=False)
     names = [candidate.decider for candidate in shown]
     ax.legend(lines, names, frameon=False, loc="upper right")
+    return ax
+
+
+def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
+    """Heat map of a profile: one triangle of all pairs, the columns on its long side.
+
+    Raises
+    ------
+    ParameterError
+        The report is a plan, or has no total variation of a column.
+    """
+    names = [column.name for column in report.columns]
+    distances = (*report.of_ways(1), *report.of_ways(2))
+    found = {frozenset(each.columns): each.value for each in distances}
+    if report.dry or not found:
+        raise ParameterError(
+            "there is nothing to draw: no total variation was measured; run the profile itself"
+        )
+    nothing = math.nan
+    values = [
+        [found.get(frozenset((one, other)), nothing) if at <= place else nothing
+         for at, other in enumerate(names)]
+        for place, one in enumerate(names)
+    ]  # fmt: skip
+    if ax is None:
+        size = 2.2 + 0.42 * len(names)
+        figure = Figure(figsize=(size + 0.8, size), layout="constrained")
+        ax = figure.add_subplot(axes_class=CurveAxes)
+    tau = distances[0].tau
+    shades = ListedColormap(_SHADES)
+    steps = BoundaryNorm([0, tau / 4, tau / 2, tau, 2 * tau, max(1.0, 2.1 * tau)], len(_SHADES))
+    ax.imshow(np.array(values, float), cmap=shades, norm=steps)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0, labelcolor=_INK["text"])
+    ax.set_xticks(range(len(names)), [visible(name) for name in names], rotation=90)
+    ax.set_yticks(range(len(names)), [visible(name) for name in names])
+    for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+        label.set_parse_math(False)
+    ax.set_title("total variation in per cent", loc="left", fontsize=10)
+    for place, row in enumerate(values):
+        for at, value in enumerate(row):
+            if value is not None and not math.isnan(value):
+                colour = "white" if value >= 2 * tau else "black"
+                text = f"{100 * value:.1f}"
+                ax.text(at, place, text, ha="center", va="center", fontsize=8, color=colour)
     return ax
 
 

@@ -83,6 +83,7 @@
   }
 
   function label() {
+    all.hidden = !main.querySelector("tr > td > details");
     const whole = opened().length > 0 && opened().every((details) => details.open);
     all.textContent = whole ? "Close all" : "Open all";
   }

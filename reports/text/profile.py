@@ -20,6 +20,7 @@ from reports.text.distances import (
 from reports.text.escape import visible
 from reports.text.numbers import (
     epsilon_text,
+    interval_text,
     number_text,
     p_value_text,
     percent_text,
@@ -57,7 +58,11 @@ def headline(report: ProfileReport) -> tuple[str, str]:
         return title, " ".join(plan_sentences(report))
     digits = digits_of(score.estimate)
     title = f"Overall quality {percent_text(score.estimate.value, digits)}"
-    lead = f"{overall_sentence(report)} {counts_sentence(report)}"
+    ends = interval_text(score.estimate.low, score.estimate.high, digits)
+    lead = (
+        f"{ends} % with probability {level_text(report.alpha)}; {_FRESH} would score "
+        f"{reference_text(score.reference, digits)}. {counts_sentence(report)}"
+    )
     return title, lead + (" All of this was paid for before." if report.replayed else "")
 
 

@@ -81,7 +81,8 @@ def better_sentences(report: RankingReport) -> Iterator[str]:
     for worse, better in alike.items():
         verb = "is" if len(better) == 1 else "are each"
         if worse:
-            yield f"{visible(listed(better))} {verb} better than {visible(listed(worse))}, for certain."
+            than = visible(listed(worse))
+            yield f"{visible(listed(better))} {verb} better than {than}, for certain."
     for run in tied(report):
         yield f"{visible(listed(run))} cannot be told apart at this epsilon."
 
