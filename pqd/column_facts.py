@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,9 @@ from reports.text.numbers import number_text
 if TYPE_CHECKING:
     from pqd.sql.query import Query
     from pqd.sql.schema import Schema
+
+# The most cells that can be stated of one column.
+MOST_STATED = 1000
 
 
 def facts_of_attribute(facts: Facts, attribute: str) -> ColumnFacts | None:
@@ -89,12 +94,26 @@ def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterErro
 
 
 @dataclass(frozen=True, slots=True)
+class StatedCells:
+    """Cells of a column as the caller states them, as texts; exactly one of the three.
+
+    ``number`` of quantile bins, or of most frequent values; ascending ``edges`` of bins; or
+    ``values``, each a cell.
+    """
+
+    number: int | None = None
+    edges: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnFacts:
     """Public facts of one column or expression; None: as in the synthetic table."""
 
     bounds: tuple[Fraction, Fraction] | None = None
     step: Fraction | None = None
     kind: Kind | None = None
+    cells: StatedCells | None = None
 
 
 Facts = Mapping[str, ColumnFacts]
@@ -114,7 +133,7 @@ def parse_columns(columns: Mapping[str, Mapping[str, Any]] | None) -> Facts:
 
 
 def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
-    known = ("bounds", "step", "type")
+    known = ("bounds", "step", "type", "cells")
     if not isinstance(stated, Mapping):
         raise ParameterError(f'columns["{name}"] must be a mapping such as {{"bounds": (0, 100)}}')
     for key in stated:
@@ -131,10 +150,53 @@ def _facts(name: str, stated: Mapping[str, Any]) -> ColumnFacts:
         (exact(bounds[0], "lower bound"), exact(bounds[1], "upper bound")) if bounds else None,
         positive(stated["step"], "step") if stated.get("step") is not None else None,
         Kind(kind) if kind else None,
+        None if stated.get("cells") is None else read_cells(stated["cells"], name),
     )
     if facts.bounds:
         Lattice(*facts.bounds, facts.step or _finest_step(facts.bounds))
     return facts
+
+
+def read_cells(stated: object, column: str) -> StatedCells:
+    """Cells of ``20``, ``[0, 18, 65, 120]`` or ``["cook", "smith"]``.
+
+    Raises
+    ------
+    ParameterError
+        For anything else, or a number or a list that makes no cells.
+    """
+    what = f"cells of {column}"
+    if isinstance(stated, StatedCells):
+        return stated
+    if isinstance(stated, (list, tuple)):
+        return _listed_cells(what, list(stated))
+    number = exact(stated, what) if isinstance(stated, (int, float, Fraction, Decimal)) else None
+    if number is None or number.denominator != 1 or not 1 <= number <= MOST_STATED:
+        raise ParameterError(
+            f"{what} are {stated!r}; state a whole number from 1 to {MOST_STATED:,}, edges such as "
+            '[0, 18, 65, 120], or values such as ["cook", "smith"]'
+        )
+    return StatedCells(number=int(number))
+
+
+def _listed_cells(what: str, items: list[Any]) -> StatedCells:
+    """Cells of a list: edges if it holds numbers or dates, values if it holds texts."""
+    if len(items) > MOST_STATED:
+        raise ParameterError(f"{what} are {len(items):,}; state at most {MOST_STATED:,}")
+    if items and all(isinstance(item, str) for item in items):
+        if not all(items) or len(set(items)) < len(items):
+            raise ParameterError(f"{what} hold an empty value, or one twice; write each once")
+        return StatedCells(values=tuple(items))
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, (int, float, Fraction, Decimal, date)):
+            raise ParameterError(
+                f"{what} hold {item!r}; write numbers only (edges), or texts only (values)"
+            )
+        if not isinstance(item, date):
+            exact(item, what)
+    if len(items) < 2:
+        raise ParameterError(f"{what} have {len(items)} edges; state two or more, ascending")
+    return StatedCells(edges=tuple(map(str, items)))
 
 
 def parse_bounds(text: str) -> tuple[str, dict[str, Any]]:

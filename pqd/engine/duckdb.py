@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
+import numpy as np
 
 from deciders import Histogram, Lattice
 from pqd.engine.bitmaps import WORD, Words, matching
@@ -20,8 +21,18 @@ from pqd.engine.column_types import TESTS, kind_of
 from pqd.engine.contingency import ContingencyTable, contingency_sql, joined, keys_of, listed
 from pqd.engine.frames import loosely_typed, numbered, readable
 from pqd.engine.histograms import Chunk, builder_of
-from pqd.engine.marginals import MarginalCounts, MarginalPlan
-from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
+from pqd.engine.marginals import (
+    MarginalCounts,
+    MarginalPlan,
+    Tally,
+    ValueCounts,
+    cells_sql,
+    coded,
+    text_frame,
+    value_counts_of,
+)
+from pqd.engine.partitions import Partition, number_sql
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
 from pqd.engine.scan_sql import (
     KEPT,
     PERSON,
@@ -41,6 +52,7 @@ from pqd.sql.schema import Kind, Schema, fold_case, quote_identifier, quote_lite
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 # DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
 _CHUNK = 200
@@ -55,6 +67,7 @@ _FINEST = 2.0**50
 _CSV = "; give it rows as long as the header, cells in UTF-8, and line ends of one kind"
 # What is gathered from a scan: histograms, or cells.
 Gathered = TypeVar("Gathered")
+Plan = TypeVar("Plan", bound=TablePlan)
 
 
 class DuckDBEngine:
@@ -63,6 +76,8 @@ class DuckDBEngine:
     def __init__(self, *tables: Table) -> None:
         """Open, register and lock; read nothing but column names."""
         self._connection = duckdb.connect(":memory:")
+        self._value_counts: dict[tuple[str, Kind], ValueCounts] = {}
+        self._cell_tables: dict[Partition, str] = {}
         # A path may be a pattern to DuckDB, so it is let through as such too; it matches one file.
         names = {name for t in tables if t.path for name in (str(t.path), literal_path(t.path))}
         paths = ", ".join(map(quote_literal, sorted(names)))
@@ -312,7 +327,7 @@ class DuckDBEngine:
         RunError
             If the scan breaks; the message says nothing of the content.
         """
-        return self._scanned(table, schema, workload, self._counted)
+        return self._scanned(table, schema, workload, _scan_sql(workload), self._counted)
 
     def contingency(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Contingency table: rows with each combination of atoms and lattice place, in one scan.
@@ -324,7 +339,7 @@ class DuckDBEngine:
         TableError, RunError
             As ``histograms``.
         """
-        return self._scanned(table, schema, workload, self._gathered)
+        return self._scanned(table, schema, workload, _scan_sql(workload), self._gathered)
 
     def marginals(self, table: Table, schema: Schema, plan: MarginalPlan) -> MarginalCounts:
         """Rows in each cell of every marginal of ``plan``, in one scan.
@@ -336,7 +351,63 @@ class DuckDBEngine:
         TableError, RunError
             As ``histograms``.
         """
-        raise NotImplementedError
+        names = self._text_cells(plan.partitions)
+        unit_rows = plan.unit.max_rows if plan.unit else 0
+
+        def sql(source: str) -> str:
+            return cells_sql(source, plan.partitions, names, unit_rows)
+
+        return self._scanned(table, schema, plan, sql, self._tallied)
+
+    def codes(self, schema: Schema, partitions: Sequence[Partition]) -> "NDArray[np.int64]":
+        """Cell of each row of the loaded synthetic table in each of ``partitions``, in its order.
+
+        Of shape (rows, partitions).
+        """
+        columns = {partition.column: partition.column for partition in partitions}
+        place = f"{mark_of(columns)}n"
+        typed = typed_sql(_LOADED, schema, columns, [f"row_number() OVER () AS {place}"])
+        sql = cells_sql(typed, partitions, self._text_cells(partitions), 0, [place])
+        # A join may change the order of the rows.
+        frame = self._execute(sql).df().sort_values(place)
+        codes = coded(frame, partitions)
+        return np.column_stack([codes[partition] for partition in partitions])
+
+    def value_counts(self, schema: Schema, column: str, most: int | None = None) -> ValueCounts:
+        """Distinct values of a column of the loaded synthetic table, and the rows with each.
+
+        The values are left out if there are more than ``most``.
+        """
+        known = self._value_counts.get((column, schema[column]))
+        if known is None or (not len(known.values) and known.distinct and most is None):
+            typed = typed_sql(_LOADED, schema, {column: column})
+            value = number_sql(column, schema[column])
+            self._execute(
+                f"CREATE OR REPLACE TEMP TABLE value_counts AS SELECT value, count(*) AS rows FROM "
+                f"(SELECT {value} AS value FROM {typed}) GROUP BY value"
+            )
+            distinct, rows, nulls = self._one(
+                "SELECT count(value), sum(rows), coalesce(sum(rows) FILTER (value IS NULL), 0) "
+                "FROM value_counts"
+            )
+            few = most is None or distinct <= most
+            where = "value IS NOT NULL" if few else "FALSE"
+            frame = self._execute(f"SELECT * FROM value_counts WHERE {where}").df()
+            known = value_counts_of(frame, int(distinct), int(nulls), int(rows))
+            self._value_counts[column, schema[column]] = known
+        return known
+
+    def _text_cells(self, partitions: Sequence[Partition]) -> dict[Partition, str]:
+        """Names of the tables in which the texts of ``partitions`` have their cells, made once."""
+        for partition in partitions:
+            if partition.texts and partition not in self._cell_tables:
+                name = f"text_cells_{len(self._cell_tables)}"
+                frame = text_frame(partition.texts)
+                self._connection.register(f"{name}_frame", frame)
+                self._execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {name}_frame")
+                self._connection.unregister(f"{name}_frame")
+                self._cell_tables[partition] = name
+        return {one: self._cell_tables[one] for one in partitions if one in self._cell_tables}
 
     def each(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Atoms and lattice place of each row of the synthetic table, in its order."""
@@ -354,15 +425,19 @@ class DuckDBEngine:
         self,
         table: Table,
         schema: Schema,
-        workload: ScanPlan,
-        gather: Callable[[str, ScanPlan], Gathered],
+        plan: Plan,
+        sql_of: Callable[[str], str],
+        gather: Callable[[str, Plan], Gathered],
     ) -> Gathered:
-        """Outcome of a scan; an error tells nothing of the content."""
-        self.check(table, workload.columns)
+        """Outcome of a scan; an error tells nothing of the content.
+
+        ``sql_of`` is the scan's SQL over that of the typed rows.
+        """
+        self.check(table, plan.columns)
         public = table.role == "synthetic"
-        sql = scan_sql(self._source(table, schema, workload), workload)
+        sql = sql_of(self._source(table, schema, plan))
         try:
-            return gather(sql, workload)
+            return gather(sql, plan)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0][:200] if public else None
         if reason:
@@ -370,7 +445,7 @@ class DuckDBEngine:
         # Raised outside the handler, since the engine's own error may hold a private value.
         raise _unreadable(table)
 
-    def _source(self, table: Table, schema: Schema, workload: ScanPlan) -> str:
+    def _source(self, table: Table, schema: Schema, workload: TablePlan) -> str:
         """SQL of the typed rows that ``workload`` reads."""
         public = table.role == "synthetic"
         stored = {fold_case(name): name for name in table.columns}
@@ -411,6 +486,16 @@ class DuckDBEngine:
     def _gathered(self, sql: str, workload: ScanPlan) -> ContingencyTable:
         keys = keys_of(workload)
         return joined(list(self._chunks(contingency_sql(sql, keys))), keys)
+
+    def _tallied(self, sql: str, plan: MarginalPlan) -> MarginalCounts:
+        tally = Tally(plan.marginals)
+        for frame in self._chunks(sql):
+            tally.add(coded(frame, plan.partitions))
+        return tally.counts()
+
+
+def _scan_sql(workload: ScanPlan) -> Callable[[str], str]:
+    return lambda source: scan_sql(source, workload)
 
 
 def _unreadable(table: Table) -> RunError:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pqd.engine.scan_sql import mark_of
+from pqd.sql.schema import quote_identifier
+
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import PrivacyUnit
 
     Codes = Mapping[Partition, NDArray[np.int64]]
+
+# The most cells of a joint table that several marginals are added up from; it stays in the cache.
+_MOST_JOINT = 2**16
 
 
 # Two marginals are one only if they are the same object: a scan counts each object once.
@@ -138,3 +145,166 @@ class MarginalCounts:
     def __repr__(self) -> str:
         """Name of the type alone: what it counts may be private, and a traceback may show this."""
         return "MarginalCounts(...)"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCounts:
+    """Distinct values of a column of a synthetic table, ascending, and the rows with each; public.
+
+    Times are microseconds since 1970.  ``values`` may be empty where they are too many.
+    """
+
+    values: NDArray[Any]
+    counts: NDArray[np.int64]
+    distinct: int
+    nulls: int
+    rows: int
+
+
+def value_counts_of(frame: pd.DataFrame, distinct: int, nulls: int, rows: int) -> ValueCounts:
+    """Value counts from a frame of values and rows; 0 and -0 are one value."""
+    values = frame["value"].to_numpy()
+    if values.dtype.kind == "f":
+        values = values + 0.0
+    values, places = np.unique(values, return_inverse=True)
+    counts = np.zeros(values.size, np.int64)
+    np.add.at(counts, places, frame["rows"].to_numpy(dtype=np.int64))
+    return ValueCounts(values, counts, values.size or distinct, nulls, rows)
+
+
+def text_frame(texts: Mapping[str, int]) -> pd.DataFrame:
+    """Frame of texts and their cells, to look cells up in."""
+    import pandas as pd  # noqa: PLC0415 - a heavy import that only scans need
+
+    cells = np.fromiter(texts.values(), np.int64, len(texts))
+    return pd.DataFrame({"value": pd.Series(list(texts), dtype="str"), "cell": cells})
+
+
+def cells_sql(
+    source: str,
+    partitions: Sequence[Partition],
+    names: Mapping[Partition, str],
+    unit_rows: int,
+    beside: Sequence[str] = (),
+) -> str:
+    """SQL of the scan: an output ``c0``, ``c1``, ... for each partition; ``beside`` are further.
+
+    ``source`` is ``typed_sql``, or with ``unit_rows`` above 0 ``people_sql``, of whose rows that
+    many of each person are kept.  ``names`` are those of the tables that texts are looked up in:
+    a text is there once, so each row of ``source`` has one row here.
+    """
+    mark = mark_of({partition.column for partition in partitions})
+    outputs, joins = [*beside], []
+    for number, partition in enumerate(partitions):
+        output = f"t.{mark}c{number}"
+        if partition in names:
+            column = f"t.{quote_identifier(partition.column)}"
+            joins.append(
+                f"LEFT JOIN {names[partition]} AS {mark}j{number} "
+                f"ON {column} = {mark}j{number}.value"
+            )
+            output = f"COALESCE({mark}j{number}.cell, {output})"
+        outputs.append(f"{output} AS c{number}")
+    own = [f"{partition.sql} AS {mark}c{number}" for number, partition in enumerate(partitions)]
+    kept = f" WHERE {mark}r <= {unit_rows}" if unit_rows else ""
+    rows = f"(SELECT {', '.join(['*', *own])} FROM {source}{kept}) AS t"
+    return " ".join([f"SELECT {', '.join(outputs)} FROM {rows}", *joins])
+
+
+def coded(frame: pd.DataFrame, partitions: Sequence[Partition]) -> Codes:
+    """Codes of the rows of a chunk of the scan."""
+    return {
+        partition: partition.codes(frame[f"c{number}"].to_numpy())
+        for number, partition in enumerate(partitions)
+    }
+
+
+class Tally:
+    """Counts of the cells of row maps, added up chunk by chunk.
+
+    Marginals are added up from joint tables of several columns: few of these hold all pairs.
+    """
+
+    def __init__(self, row_maps: Sequence[RowMap]) -> None:
+        """No rows yet."""
+        self._row_maps = row_maps
+        self._home = joint_tables([one for one in row_maps if isinstance(one, Marginal)])
+        counted = dict.fromkeys(
+            self._home[one] if isinstance(one, Marginal) else one for one in row_maps
+        )
+        self._counts = {one: np.zeros(one.size, np.int64) for one in counted}
+
+    def add(self, codes: Codes) -> None:
+        """Count the rows of a chunk."""
+        for each in self._counts:
+            self._counts[each] += np.bincount(each.cells(codes), minlength=each.size)
+
+    def counts(self) -> MarginalCounts:
+        """Rows in each cell of each row map, over all chunks."""
+        return MarginalCounts(
+            {
+                one: self._summed(one) if isinstance(one, Marginal) else self._counts[one]
+                for one in self._row_maps
+            }
+        )
+
+    def _summed(self, marginal: Marginal) -> NDArray[np.int64]:
+        """Counts of a marginal, added up from those of its joint table."""
+        joint = self._home[marginal]
+        axes = [joint.partitions.index(partition) for partition in marginal.partitions]
+        others = tuple(axis for axis in range(len(joint.partitions)) if axis not in axes)
+        summed = self._counts[joint].reshape(joint.shape).sum(axis=others)
+        # The axes that are left are in the joint table's order.
+        return np.ascontiguousarray(summed.transpose(np.argsort(np.argsort(axes)))).ravel()
+
+
+def joint_tables(marginals: Sequence[Marginal]) -> dict[Marginal, Marginal]:
+    """Joint table of each marginal: one of at most 65,536 cells that holds its columns, or itself.
+
+    Found greedily: a table grows by the column that adds most pairs which no table holds yet.
+    """
+    partitions = tuple(dict.fromkeys(part for one in marginals for part in one.partitions))
+    place = {partition: number for number, partition in enumerate(partitions)}
+    sizes = np.array([partition.size for partition in partitions], dtype=np.float64)
+    places = {one: [place[partition] for partition in one.partitions] for one in marginals}
+    open_pairs = np.zeros((len(partitions), len(partitions)), bool)
+    for two in (each for each in places.values() if len(each) == 2):
+        open_pairs[np.ix_(two, two)] = True
+    np.fill_diagonal(open_pairs, val=False)
+    tables: list[tuple[set[int], Marginal]] = []
+    first = np.full(open_pairs.shape, -1)
+    home: dict[Marginal, Marginal] = {}
+    for one in sorted(marginals, key=lambda one: -len(one.partitions)):
+        own = places[one]
+        # A column and a pair are looked up, the few larger marginals searched for.
+        number = int(first[own[0], own[-1]]) if len(own) <= 2 else _holding(tables, own)
+        if number < 0:
+            grown = _grown(own, open_pairs, sizes)
+            square = np.ix_(grown, grown)
+            open_pairs[square] = False
+            number = len(tables)
+            first[square] = np.where(first[square] < 0, number, first[square])
+            table = Marginal(tuple(partitions[part] for part in grown))
+            tables.append((set(grown), table))
+        home[one] = tables[number][1]
+    return home
+
+
+def _holding(tables: Sequence[tuple[set[int], Marginal]], places: Sequence[int]) -> int:
+    """Number of the first table that holds all of ``places``, -1 if none does."""
+    return next((n for n, (held, _) in enumerate(tables) if held.issuperset(places)), -1)
+
+
+def _grown(
+    places: Sequence[int], open_pairs: NDArray[np.bool_], sizes: NDArray[np.float64]
+) -> list[int]:
+    """``places`` and the columns that their table grows by while it stays small."""
+    grown = list(places)
+    while True:
+        gain = open_pairs[grown].sum(axis=0)
+        gain[grown] = 0
+        gain[sizes * np.prod(sizes[grown]) > _MOST_JOINT] = 0
+        best = int(np.lexsort((sizes, -gain))[0])
+        if not gain[best]:
+            return grown
+        grown.append(best)

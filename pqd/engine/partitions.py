@@ -2,13 +2,47 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pqd.sql.schema import Kind, fold_case, quote_identifier
+from reports.text.cells import (
+    NULL,
+    OTHERS,
+    UNSEEN,
+    between_labels,
+    bin_labels,
+    number_labels,
+    outside_label,
+    text_labels,
+    time_labels,
+)
+
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+# Where there are few edges, comparing with each is faster than searching among them.
+_FEW = 32
+
+
+def number_sql(column: str, kind: Kind) -> str:
+    """SQL, over the typed column, of a number as a double; another kind as it is.
+
+    A time is its microseconds since 1970.  What is no number, and infinite times, are NULL.
+    """
+    name = quote_identifier(column)
+    if kind in {Kind.TEXT, Kind.BOOLEAN}:
+        return f"CAST({name} AS VARCHAR)"
+    return f"CAST({f'epoch_us({name})' if kind is Kind.TIME else name} AS DOUBLE)"
 
 
 # Compared as objects: one is made for each column and use, and may hold many ends.
@@ -16,10 +50,11 @@ if TYPE_CHECKING:
 class Partition(ABC):
     """Cells of one column; every value has exactly one, and a NULL has one of its own.
 
-    ``column`` is its name in the synthetic table.
+    ``column`` is its name in the synthetic table, ``kind`` the public kind of its values.
     """
 
     column: str
+    kind: Kind
 
     @property
     @abstractmethod
@@ -37,14 +72,256 @@ class Partition(ABC):
         """Cell of values that the copy never has, None if there is no such cell."""
 
     @property
-    @abstractmethod
+    def texts(self) -> Mapping[str, int]:
+        """Cells of texts that the scan looks up; ``sql`` is for every other value.
+
+        A text is found if it is equal in SQL: sign by sign, with its capitals and blanks.
+        """
+        return {}
+
+    @property
     def sql(self) -> str:
-        """SQL, over the typed column, of what the scan gives for each row."""
+        """SQL, over the typed column, of what the scan gives for each row: here, a number."""
+        return number_sql(self.column, self.kind)
 
     @abstractmethod
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Cell of each row, ``0 .. size - 1``, from what the scan gives; row by row."""
+        """Cell of each row, ``0 .. size - 1``, from what the scan gives; row by row.
+
+        Of numbers NaN stands for NULL.
+        """
 
     @abstractmethod
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
         """All that the cell of a value is a function of, for a cache key."""
+
+    def _facts(self, name: str, *parameters: object) -> list[Any]:
+        return [name, fold_case(self.column), str(self.kind), *parameters]
+
+    def _texts_of(self, numbers: Sequence[float]) -> tuple[str, ...]:
+        return time_labels(numbers) if self.kind is Kind.TIME else number_labels(numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Categories(Partition):
+    """Cells of a TEXT or BOOLEAN column: NULL, each of ``values``, the ``merged`` ones, others.
+
+    ``merged`` are the other values of the copy, one cell together if there are any; what is
+    neither is in no copy and has the last cell.  The values of a BOOLEAN are ``true``, ``false``.
+    """
+
+    values: tuple[str, ...]
+    merged: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a value with two cells: its rows would count twice."""
+        if len({*self.values, *self.merged}) < len(self.values) + len(self.merged):
+            raise ValueError("a value has two cells")
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Text of each cell."""
+        others = (OTHERS,) if self.merged else ()
+        return (NULL, *text_labels(self.values), *others, UNSEEN)
+
+    @property
+    def unseen(self) -> int:
+        """The last cell."""
+        return self.size - 1
+
+    @cached_property
+    def texts(self) -> Mapping[str, int]:
+        """Cells of the values; none of a BOOLEAN."""
+        if self.kind is Kind.BOOLEAN:
+            return {}
+        cells = {value: cell for cell, value in enumerate(self.values, 1)}
+        return {**cells, **dict.fromkeys(self.merged, len(self.values) + 1)}
+
+    @property
+    def sql(self) -> str:
+        """SQL of the cell of a value that is not looked up."""
+        name = quote_identifier(self.column)
+        cases = [f"WHEN {name} IS NULL THEN 0"]
+        if self.kind is Kind.BOOLEAN:
+            for cell, value in enumerate(self.values, 1):
+                cases.append(f"WHEN {name} = {value} THEN {cell}")
+        return f"CASE {' '.join(cases)} ELSE {self.unseen} END"
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Cell of each row: what the scan gives."""
+        return values.astype(np.int64)
+
+    def facts(self) -> list[Any]:
+        """Values in their order; the merged ones by their hash."""
+        text = json.dumps(sorted(self.merged))
+        return self._facts(
+            "categories", list(self.values), hashlib.sha256(text.encode()).hexdigest()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Points(Partition):
+    """Cells of a NUMBER or TIME column of few values, ascending: NULL, each of them, others."""
+
+    values: tuple[float, ...]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Text of each cell."""
+        return (NULL, *self._texts_of(self.values), UNSEEN)
+
+    @property
+    def unseen(self) -> int:
+        """The last cell."""
+        return len(self.values) + 1
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Cell of each row."""
+        return _placed(np.array(self.values), values, self.unseen)
+
+    def facts(self) -> list[Any]:
+        """Values, exactly."""
+        return self._facts("points", _exact(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class Bins(Partition):
+    """Cells of a NUMBER or TIME column between ascending ``edges``: NULL, each bin, outside.
+
+    A bin holds its lower edge, the last one its upper edge too.  What is outside is not in the
+    copy, unless the edges are ``stated``.
+    """
+
+    edges: tuple[float, ...]
+    stated: bool = False
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Text of each cell."""
+        edges = self._texts_of(self.edges)
+        outside = outside_label(edges[0], edges[-1]) if self.stated else UNSEEN
+        return (NULL, *bin_labels(edges), outside)
+
+    @property
+    def unseen(self) -> int | None:
+        """The last cell; None if edges are stated."""
+        return None if self.stated else len(self.edges)
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Cell of each row."""
+        outside, last = len(self.edges), self.edges[-1]
+        # What is below the first edge, or no number, has passed none.
+        passed = _passed(np.array(self.edges[:-1]), values)
+        cells = np.where((passed == 0) | (values > last), outside, passed)
+        return np.where(np.isnan(values), 0, cells)
+
+    def facts(self) -> list[Any]:
+        """Edges, exactly."""
+        return self._facts("bins", _exact(self.edges))
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered(Partition):
+    """Cells of a NUMBER or TIME column in their order, for the Kolmogorov-Smirnov distance.
+
+    NULL, below the first of the ascending ``values``, at it, between it and the next, ..., above
+    the last.  Where ``values`` are all that the copy has, the largest difference of the cumulative
+    shares is at the end of a cell: the copy's changes at values alone, the private one's is
+    monotone between two.
+    """
+
+    values: tuple[float, ...]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Text of each cell."""
+        return (NULL, *between_labels(self._texts_of(self.values)))
+
+    @property
+    def size(self) -> int:
+        """Number of cells: two for each value, and two."""
+        return 2 * len(self.values) + 2
+
+    @property
+    def unseen(self) -> None:
+        """None: what the copy never has is in the order, too."""
+        return
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Cell of each row."""
+        known = np.array(self.values)
+        passed = np.searchsorted(known, values, side="right")
+        at = np.zeros(values.size, bool)
+        if known.size:
+            at = known[np.maximum(passed - 1, 0)] == values
+        return np.where(np.isnan(values), 0, 2 * passed + 1 - at)
+
+    def facts(self) -> list[Any]:
+        """Values, exactly."""
+        return self._facts("ordered", _exact(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class Steps(Partition):
+    """Cells of a NUMBER or TIME column on ``points`` equal steps from ``lower`` to ``upper``.
+
+    For the earth mover's distance: a value counts at the nearest step, one outside at the nearest
+    end, and a NULL at the lower one.
+    """
+
+    lower: float
+    upper: float
+    points: int
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Text of each cell."""
+        return self._texts_of([float(step) for step in self._steps])
+
+    @property
+    def _steps(self) -> NDArray[np.float64]:
+        return np.linspace(self.lower, self.upper, self.points)
+
+    @property
+    def size(self) -> int:
+        """Number of steps."""
+        return self.points
+
+    @property
+    def unseen(self) -> None:
+        """None: what the copy never has counts at the nearest step."""
+        return
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Cell of each row."""
+        inside = np.clip(np.where(np.isnan(values), self.lower, values), self.lower, self.upper)
+        share = (inside - self.lower) / (self.upper - self.lower)
+        return np.rint(share * (self.points - 1)).astype(np.int64)
+
+    def facts(self) -> list[Any]:
+        """Range and number of steps, exactly."""
+        return self._facts("steps", _exact((self.lower, self.upper)), self.points)
+
+
+def _exact(numbers: Sequence[float]) -> list[str]:
+    """Doubles as texts that no other double has; 0 has one."""
+    return [float.hex(float(number) + 0.0) for number in numbers]
+
+
+def _passed(edges: NDArray[np.float64], values: NDArray[Any]) -> NDArray[np.int64]:
+    """Number of ascending ``edges`` that each value has reached; none by NaN if they are few."""
+    if edges.size > _FEW:
+        return np.searchsorted(edges, values, side="right")
+    passed = np.zeros(values.size, np.int64)
+    for edge in edges:
+        passed += values >= edge
+    return passed
+
+
+def _placed(known: NDArray[np.float64], values: NDArray[Any], absent: int) -> NDArray[np.int64]:
+    """Place of each value among ascending ``known`` ones, from 1 on; 0 for NaN, else ``absent``."""
+    passed = _passed(known, values)
+    found = (
+        known[np.maximum(passed - 1, 0)] == values if known.size else np.zeros(values.size, bool)
+    )
+    return np.where(np.isnan(values), 0, np.where(found, passed, absent))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pqd.engine.cut_points import CutPoints
 from pqd.sql.predicate import Atom, Predicate, atoms
@@ -21,6 +21,25 @@ class PrivacyUnit:
 
     column: str
     max_rows: int = 1
+
+
+class TablePlan(Protocol):
+    """Plan of what is read of one table: ScanPlan, MarginalPlan (pqd/engine/marginals.py).
+
+    With a ``unit``, ``key`` chooses which rows of a person are kept.
+    """
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read."""
+
+    @property
+    def unit(self) -> PrivacyUnit | None:
+        """Privacy unit, None where one row is one person."""
+
+    @property
+    def key(self) -> bytes:
+        """Key of the hashes by which the rows of a person rank."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from reports.text.notes import kind_note
 
 if TYPE_CHECKING:
     from deciders import Histogram
+    from pqd.engine.marginals import ValueCounts
     from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
     from pqd.engine.tables import Table
     from pqd.sql.query import BoundExpression
@@ -90,6 +91,10 @@ class SyntheticTables:
             for engine, table in zip(self.engines, self.tables, strict=True)
         ]
         return list(zip(*histograms, strict=True))
+
+    def value_counts(self, schema: Schema, column: str) -> tuple[ValueCounts, ...]:
+        """How often each telling table has each value of ``column``."""
+        return tuple(engine.value_counts(schema, column) for engine in self._telling)
 
     def profile(
         self,

@@ -1,0 +1,137 @@
+"""Columns of a profile: which ones of the copy are compared, and why others are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pqd.column_facts import unknown_column
+from pqd.errors import TableError
+from pqd.sql.schema import Kind, fold_case
+from reports.models.profile import LeftOut
+from reports.text.cells import (
+    NOT_PRIVATE_REASON,
+    UNIT_REASON,
+    absent_reason,
+    identifier_reason,
+    near_unique_reason,
+)
+
+if TYPE_CHECKING:
+    from pqd.engine.marginals import ValueCounts
+    from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.engine.synthetic_tables import SyntheticTables
+    from pqd.engine.tables import Table
+    from pqd.sql.schema import Schema
+
+# A column of no more distinct values is never taken for free text or an identifier.
+MOST_DISTINCT = 100
+
+
+def shared_columns(
+    tables: SyntheticTables, wanted: Sequence[str] | None, unit: PrivacyUnit | None
+) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
+    """Columns that every table has, in the order of the first copy, and those left out.
+
+    By the headers alone.  ``wanted`` names the columns to profile, None for all.
+
+    Raises
+    ------
+    TableError, ParameterError
+        If a table lacks a wanted column, or it is that of the unit.
+    """
+    if wanted is not None:
+        return _wanted_columns(tables, wanted, unit), ()
+    others = [*tables.tables[1:], *([tables.private] if tables.private else [])]
+    names: list[str] = []
+    left_out: list[LeftOut] = []
+    for name in tables.columns:
+        reason = UNIT_REASON if _is_unit(name, unit) else _lacking(name, others)
+        if reason:
+            left_out.append(LeftOut(columns=(name,), reason=reason))
+        else:
+            names.append(name)
+    return tuple(names), tuple(left_out)
+
+
+def _wanted_columns(
+    tables: SyntheticTables, wanted: Sequence[str], unit: PrivacyUnit | None
+) -> tuple[str, ...]:
+    folded = [fold_case(name) for name in wanted]
+    for name in wanted:
+        if not _has(tables.tables[0], name):
+            raise unknown_column(name, tables.columns, "columns")
+        if _is_unit(name, unit):
+            raise TableError(
+                f'the column "{name}" is that of the privacy unit: it names people, and has no '
+                "distribution to compare; leave it out of the columns"
+            )
+    names = tuple(name for name in tables.columns if fold_case(name) in folded)
+    tables.check(names)
+    return names
+
+
+def _lacking(name: str, others: Iterable[Table]) -> str | None:
+    """Reason that a table lacks a column, None if all have it."""
+    for table in others:
+        if not _has(table, name):
+            return NOT_PRIVATE_REASON if table.role == "private" else absent_reason(table.label)
+    return None
+
+
+def _has(table: Table, name: str) -> bool:
+    return fold_case(name) in map(fold_case, table.columns)
+
+
+def _is_unit(name: str, unit: PrivacyUnit | None) -> bool:
+    return unit is not None and fold_case(unit.column) == fold_case(name)
+
+
+def profiled_columns(
+    tables: SyntheticTables,
+    schema: Schema,
+    wanted: Sequence[str] | None,
+    unit: PrivacyUnit | None = None,
+) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
+    """Columns that are profiled, in the order of the first copy, and those left out with a reason.
+
+    Every column that all tables have, but the unit's, free text and identifiers; ``wanted`` ones
+    are profiled whatever they hold.  ``schema`` is that of the loaded copies.
+
+    Raises
+    ------
+    TableError, ParameterError
+        As ``shared_columns``.
+    """
+    shared, left_out = shared_columns(tables, wanted, unit)
+    if wanted is not None:
+        return shared, left_out
+    unique = {name: _unique_reason(tables, schema, name) for name in shared}
+    unfit = [LeftOut(columns=(name,), reason=reason) for name, reason in unique.items() if reason]
+    places = {name: place for place, name in enumerate(tables.columns)}
+    every = sorted((*left_out, *unfit), key=lambda each: places[each.columns[0]])
+    return tuple(name for name in shared if not unique[name]), tuple(every)
+
+
+def _unique_reason(tables: SyntheticTables, schema: Schema, name: str) -> str | None:
+    """Reason that a column of any copy is free text or an identifier, None if it is neither."""
+    kind = schema[name]
+    if kind not in {Kind.TEXT, Kind.NUMBER}:
+        return None
+    for summary in tables.value_counts(schema, name):
+        if summary.distinct <= MOST_DISTINCT:
+            continue
+        if kind is Kind.TEXT and 2 * summary.distinct > summary.rows:
+            return near_unique_reason(summary.distinct, summary.rows)
+        if kind is Kind.NUMBER and _is_identifier(summary):
+            return identifier_reason(summary.distinct)
+    return None
+
+
+def _is_identifier(summary: ValueCounts) -> bool:
+    """Whether numbers are whole and all distinct."""
+    return summary.distinct == summary.rows - summary.nulls and bool(
+        np.all(summary.values == np.rint(summary.values))
+    )

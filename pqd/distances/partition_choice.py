@@ -1,0 +1,164 @@
+"""Choice of partitions: the cells of a column, from the synthetic tables and what is stated.
+
+All of it is public: the private table has no part in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from deciders.exact import as_float
+from pqd.distances.stated_cells import edges_of
+from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps
+from pqd.errors import ParameterError
+from pqd.sql.schema import Kind
+from reports.models.profile import ProfiledColumn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pqd.column_facts import StatedCells
+    from pqd.engine.marginals import ValueCounts
+
+# Cells where none are stated: each of few values, bins between quantiles, most frequent texts.
+FEW_VALUES, BINS, TEXTS = 20, 10, 50
+# The most values that the Kolmogorov-Smirnov distance is compared at.
+MOST_ORDERED = 4_000
+# The most equal steps between the bounds of a column, for the earth mover's distance.
+MOST_STEPS = 1_000
+
+How = Literal["values", "quantiles", "frequent", "stated"]
+
+
+def choose_partition(
+    name: str, kind: Kind, summaries: Sequence[ValueCounts], stated: StatedCells | None = None
+) -> tuple[Partition, ProfiledColumn]:
+    """Cells of a column, and how they were chosen; the ``summaries`` are one per synthetic table.
+
+    Numbers and times of at most 20 values have a cell for each, others ten bins between quantiles;
+    texts have one for each of the 50 most frequent values, and one for all others together.
+
+    Raises
+    ------
+    ParameterError
+        If the stated cells are not such as a column of this kind can have.
+    """
+    values, counts = pooled(summaries)
+    of_kind = _ordered_cells if kind in {Kind.NUMBER, Kind.TIME} else _category_cells
+    partition, how = of_kind(name, kind, values, counts, stated)
+    facts = ProfiledColumn(
+        name=name,
+        kind=str(kind),
+        cells=partition.size,
+        how=how,
+        merged=len(partition.merged) if isinstance(partition, Categories) else 0,
+        constant=len(values) <= 1,
+    )
+    return partition, facts
+
+
+def _ordered_cells(
+    name: str,
+    kind: Kind,
+    values: NDArray[Any],
+    counts: NDArray[np.int64],
+    stated: StatedCells | None,
+) -> tuple[Partition, How]:
+    if stated and stated.number is None:
+        return Bins(name, kind, edges_of(stated, name, kind), stated=True), "stated"
+    number = stated.number if stated else None
+    few, bins = number or FEW_VALUES, number or BINS
+    if len(values) <= few or len(values) < 2:
+        return Points(name, kind, tuple(map(float, values))), "values"
+    edges = np.unique(quantiles(values, counts, bins + 1))
+    return Bins(name, kind, tuple(map(float, edges))), "quantiles"
+
+
+def _category_cells(
+    name: str,
+    kind: Kind,
+    values: NDArray[Any],
+    counts: NDArray[np.int64],
+    stated: StatedCells | None,
+) -> tuple[Partition, How]:
+    # The most frequent first; of two as frequent ones the one that sorts first.
+    frequent = [str(values[place]) for place in np.argsort(-counts, kind="stable")]
+    if kind is Kind.BOOLEAN:
+        if stated:
+            raise ParameterError(
+                f'the column "{name}" is true or false: its cells are set; state none'
+            )
+        return Categories(name, kind, tuple(sorted(frequent))), "values"
+    if stated and stated.edges:
+        raise ParameterError(
+            f'the column "{name}" holds texts, which have no edges; state its values '
+            f'("{name}=cook|smith"), or how many of the most frequent have a cell ({name}=20)'
+        )
+    if stated and stated.values:
+        others = tuple(value for value in frequent if value not in set(stated.values))
+        return Categories(name, kind, stated.values, others), "stated"
+    most = TEXTS if stated is None or stated.number is None else stated.number
+    how: How = "values" if len(frequent) <= most else "frequent"
+    return Categories(name, kind, tuple(frequent[:most]), tuple(frequent[most:])), how
+
+
+def ordered_partition(name: str, kind: Kind, summaries: Sequence[ValueCounts]) -> Ordered:
+    """Cells in order for the Kolmogorov-Smirnov distance: at each value, and between two.
+
+    With more than 4,000 values at as many quantiles: the distance is then a lower bound of the
+    largest difference over all values.
+    """
+    values, counts = pooled(summaries)
+    if len(values) > MOST_ORDERED:
+        values = np.unique(quantiles(values, counts, MOST_ORDERED))
+    return Ordered(name, kind, tuple(map(float, values)))
+
+
+def steps_partition(
+    name: str,
+    kind: Kind,
+    summaries: Sequence[ValueCounts],
+    bounds: tuple[Fraction, Fraction] | None = None,
+) -> Steps:
+    """Equal steps for the earth mover's distance, between stated bounds or the copies' own.
+
+    Steps of 1 where all values are whole and no more than 1,000 apart, else 1,000 steps.
+    """
+    values, _ = pooled(summaries)
+    finite = values[np.isfinite(values)] if len(values) else np.zeros(1)
+    ends = [float(finite.min()), float(finite.max())] if finite.size else [0.0, 1.0]
+    lower, upper = [as_float(bound) for bound in bounds] if bounds else ends
+    if not lower < upper:
+        upper = max(lower + 1.0, math.nextafter(lower, math.inf))
+    whole = all(float(end).is_integer() for end in (lower, upper))
+    if whole and upper - lower <= MOST_STEPS and bool(np.all(finite == np.rint(finite))):
+        return Steps(name, kind, lower, upper, int(upper - lower) + 1)
+    return Steps(name, kind, lower, upper, MOST_STEPS + 1)
+
+
+def pooled(summaries: Sequence[ValueCounts]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Distinct values of all tables together, ascending, with how often they have each."""
+    if len(summaries) == 1:
+        return summaries[0].values, summaries[0].counts
+    every = np.concatenate([summary.values for summary in summaries])
+    values, places = np.unique(every, return_inverse=True)
+    counts = np.zeros(len(values), np.int64)
+    np.add.at(counts, places, np.concatenate([summary.counts for summary in summaries]))
+    return values, counts
+
+
+def quantiles(values: NDArray[Any], counts: NDArray[np.int64], number: int) -> NDArray[np.float64]:
+    """``number`` quantiles of the rows, evenly spread, the least and the largest value among them.
+
+    Each is a value that occurs: the least that has at least its share of the rows up to it.
+    """
+    up_to = np.cumsum(counts)
+    total, last = int(up_to[-1]), number - 1
+    # Whole numbers of rows, so that no rounding moves a quantile.
+    ranks = [-(-place * total // last) for place in range(number)]
+    return values[np.searchsorted(up_to, np.maximum(ranks, 1))].astype(np.float64)

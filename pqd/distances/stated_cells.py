@@ -1,0 +1,111 @@
+"""Stated cells: how a caller says which cells a column has, and how many a marginal may have."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from deciders.exact import as_float, exact
+from pqd.column_facts import StatedCells, read_cells
+from pqd.errors import ParameterError
+from pqd.sql.schema import Kind
+from reports.text.cells import many_cells_reason
+
+if TYPE_CHECKING:
+    from pqd.engine.marginals import Marginal
+
+MOST_CELLS = 100_000
+# As many cells are allowed however few rows the copy has.
+_FEW_CELLS = 1_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse_cells(text: str) -> tuple[str, StatedCells]:
+    """Column and cells of ``age=20``, ``age=0,18,65,120`` or ``job=cook|smith``.
+
+    A name that holds ``=`` stands in double quotes.
+
+    Raises
+    ------
+    ParameterError
+        If the text is none of these.
+    """
+    name, stated = _parted(text)
+    if not name or not stated:
+        raise ParameterError(
+            f'cells {text!r} are not understood; write "column=number" such as age=20, '
+            '"column=edges" such as age=0,18,65,120, or "column=values" such as "job=cook|smith"'
+        )
+    if "|" in stated:
+        values = [value.strip() for value in stated.split("|")]
+        return name, read_cells([value for value in values if value], name)
+    edges = [edge.strip() for edge in stated.split(",") if edge.strip()]
+    if len(edges) > 1:
+        return name, StatedCells(edges=tuple(edges))
+    return name, read_cells(_whole(stated, text), name)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Name and cells, on the two sides of the first ``=`` outside quotes."""
+    if text.startswith('"') and '"=' in text[1:]:
+        name, _, stated = text[1:].partition('"=')
+    else:
+        name, _, stated = text.partition("=")
+    return name.strip().strip('"'), stated.strip()
+
+
+def _whole(stated: str, text: str) -> int:
+    if not stated.isdecimal():
+        raise ParameterError(
+            f"cells {text!r} are not understood; {stated!r} is no whole number; separate edges by "
+            "commas (age=0,18,65,120) and values by | (job=cook|smith)"
+        )
+    return int(stated[:10])
+
+
+def edges_of(cells: StatedCells, column: str, kind: Kind) -> tuple[float, ...]:
+    """Stated edges as the scan's numbers: times in microseconds since 1970.
+
+    Values that were stated as texts are read as edges.
+
+    Raises
+    ------
+    ParameterError
+        If they are no numbers, or no times, or do not ascend.
+    """
+    texts = cells.edges or cells.values
+    edges = tuple(_edge(text, column, kind) for text in texts)
+    if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
+        raise ParameterError(
+            f'the edges of "{column}" are {", ".join(texts)}; state two or more, ascending'
+        )
+    return edges
+
+
+def _edge(text: str, column: str, kind: Kind) -> float:
+    example = "0,18,65,120" if kind is Kind.NUMBER else "2020-01-01,2021-01-01"
+    try:
+        if kind is Kind.NUMBER:
+            return as_float(exact(text))
+        moment = datetime.fromisoformat(text)
+        aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+        seconds = (aware - _EPOCH).total_seconds()
+    except ValueError:
+        raise ParameterError(
+            f'the column "{column}" holds {kind}s, and the edge {text!r} is none; write '
+            f"{column}={example}"
+        ) from None
+    return float(round(seconds * 1_000_000))
+
+
+def check_cells(marginal: Marginal, copy_rows: int) -> str | None:
+    """Reason why a marginal has too many cells to be told, None if it has not.
+
+    More than 100,000 cells, or more than the copy has rows (1,000 are always allowed).
+    """
+    if marginal.size > MOST_CELLS:
+        return many_cells_reason(marginal.size, MOST_CELLS, rows=None)
+    if marginal.size > max(_FEW_CELLS, copy_rows):
+        return many_cells_reason(marginal.size, _FEW_CELLS, rows=copy_rows)
+    return None
