@@ -11,7 +11,7 @@ from pqd.column_facts import unknown_column
 from pqd.errors import TableError
 from pqd.sql.schema import Kind, fold_case
 from reports.models.profile import LeftOut
-from reports.text.cells import (
+from reports.text.remarks.cells import (
     NOT_PRIVATE_REASON,
     UNIT_REASON,
     absent_reason,

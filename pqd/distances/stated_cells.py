@@ -10,7 +10,7 @@ from deciders.exact import as_float, exact
 from pqd.column_facts import StatedCells, read_cells
 from pqd.errors import ParameterError
 from pqd.sql.schema import Kind
-from reports.text.cells import many_cells_reason
+from reports.text.remarks.cells import many_cells_reason
 
 if TYPE_CHECKING:
     from pqd.engine.marginals import Marginal

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.sql.schema import Kind, fold_case, quote_identifier
-from reports.text.cells import (
+from reports.text.remarks.cells import (
     NULL,
     OTHERS,
     UNSEEN,

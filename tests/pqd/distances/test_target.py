@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 from pqd.distances.classifier import Classifier, rounds_of
 from pqd.distances.target import MOST_CLASSES, Predictions, TargetPlan, held_back, trained
 from pqd.engine.partitions import Partition
-from pqd.sql.schema import Kind
 from pqd.errors import ParameterError, TableError
+from pqd.sql.schema import Kind
 
 ROWS = 3_000
 Codes = NDArray[np.int64]
@@ -44,7 +44,11 @@ class Coded(Partition):
 
 
 def partitions(classes: int = 3) -> tuple[Partition, ...]:
-    return (Coded("pay", Kind.TEXT, classes), Coded("age", Kind.TEXT, 9), Coded("job", Kind.TEXT, 6))
+    return (
+        Coded("pay", Kind.TEXT, classes),
+        Coded("age", Kind.TEXT, 9),
+        Coded("job", Kind.TEXT, 6),
+    )
 
 
 def drawn(rows: int, seed: int, classes: int = 3) -> Codes:
