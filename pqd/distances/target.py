@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from deciders.distances.confusion import confusion_figures
 from pqd.distances.classifier import Classifier, require_library, train
 from pqd.engine.marginals import RowMap
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case
+from reports.models.profile import Figure
+from reports.models.target import ClassFacts, TargetFacts
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from pqd.engine.partitions import Partition
     from pqd.sql.schema import Schema
     from reports.models.profile import LeftOut
-    from reports.models.target import TargetFacts
 
 MOST_CLASSES = 20
 # One row in three of the copy is held back.
@@ -94,8 +96,46 @@ class TargetPlan:
     majority: int
 
     def facts(self, counts: Sequence[int], epsilon: Fraction, alpha: Fraction) -> TargetFacts:
-        """Accuracy and recalls from the noisy ``counts`` of the cells; intervals at ``alpha``."""
-        raise NotImplementedError
+        """Accuracy and recalls from the noisy ``counts`` of the cells; intervals at ``alpha``.
+
+        Post-processing: ``counts`` were released with discrete Laplace noise of ``1 / epsilon``.
+        """
+        count = self.marginal.classes
+        confusion = np.array(counts[: count**2], dtype=np.int64).reshape(count, count)
+        figures = confusion_figures(confusion, epsilon, alpha)
+        texts = [self.marginal.partitions[0].labels[cell] for cell in self.marginal.labels]
+        copy_recalls = _recalls(self.held_back)
+        told = [recall for recall in copy_recalls if recall is not None]
+        return TargetFacts(
+            column=self.column,
+            model=self.marginal.classifier.name,
+            classes=tuple(
+                ClassFacts(
+                    label=text,
+                    share=Figure(*share),
+                    recall=None if recall is None else Figure(*recall),
+                    copy_recall=copy_recall,
+                )
+                for text, share, recall, copy_recall in zip(
+                    texts, figures.shares, figures.recalls, copy_recalls, strict=True
+                )
+            ),
+            accuracy=Figure(*figures.accuracy),
+            balanced=None if figures.balanced is None else Figure(*figures.balanced),
+            majority=Figure(*figures.shares[self.majority]),
+            copy_accuracy=float(self.held_back.trace() / self.held_back.sum()),
+            copy_balanced=sum(told) / len(told),
+            confusion=tuple(tuple(map(int, row)) for row in confusion),
+            epsilon=epsilon,
+            unclassified=int(counts[count**2]),
+        )
+
+
+def _recalls(confusion: NDArray[np.int64]) -> tuple[float | None, ...]:
+    """Share of each true class that is named rightly; None for one without rows."""
+    rows = confusion.sum(axis=1).tolist()
+    right = confusion.diagonal().tolist()
+    return tuple(hits / of if of else None for hits, of in zip(right, rows, strict=True))
 
 
 class CodedTable(Protocol):
@@ -160,10 +200,11 @@ def trained(partitions: tuple[Partition, ...], codes: NDArray[np.int64]) -> Targ
     apart = held_back(len(codes))
     known = classes >= 0
     learnt, tried = known & ~apart, known & apart
-    if len(np.unique(classes[learnt])) < 2:
+    if len(np.unique(classes[learnt])) < 2 or not tried.any():
         raise TableError(
-            f"the target {target.column} has less than two classes in the part of the copy that a "
-            "classifier is trained on (two rows in three, without NULL); choose another column"
+            f"the target {target.column} has fewer than two classes, or too few rows that have "
+            "one: a classifier is trained on two rows in three of the copy, without NULL, and "
+            "tried on the others; choose another column"
         )
     classifier = train(codes[learnt, 1:], classes[learnt], len(labels))
     named = classifier.predict(codes[tried, 1:])

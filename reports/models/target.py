@@ -29,7 +29,8 @@ class TargetFacts:
 
     ``copy_accuracy`` and ``copy_balanced`` are the same model's on the copy's held-back part;
     ``majority`` is the accuracy of always naming the copy's most frequent class.
-    ``confusion`` holds the noisy counts, a row for each true class.
+    ``confusion`` holds the noisy counts, a row for each true class; ``unclassified`` is that of the
+    private rows of no class: the target is NULL, or a value that the copy never has.
     """
 
     column: str
@@ -42,3 +43,4 @@ class TargetFacts:
     copy_balanced: float
     confusion: tuple[tuple[int, ...], ...]
     epsilon: Fraction
+    unclassified: int = 0
