@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pqd.api.check import check
     from pqd.api.compare import compare
     from pqd.api.plan import plan
+    from pqd.api.profile import profile
     from pqd.api.release import release
     from pqd.errors import PqdError
     from pqd.sql.query import Query
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from reports.models.check import CheckReport
     from reports.models.compare import CompareReport
     from reports.models.plan import PlanReport
+    from reports.models.profile import ProfileReport
     from reports.models.release import ReleaseReport
 
 __version__ = "0.1.0"
@@ -30,6 +32,7 @@ __all__ = [
     "CompareReport",
     "PlanReport",
     "PqdError",
+    "ProfileReport",
     "Query",
     "ReleaseReport",
     "Verdict",
@@ -38,6 +41,7 @@ __all__ = [
     "check",
     "compare",
     "plan",
+    "profile",
     "read_queries",
     "release",
 ]
@@ -53,6 +57,8 @@ _HOMES = {
     "plan": "pqd.api.plan",
     "PlanReport": "reports.models.plan",
     "PqdError": "pqd.errors",
+    "profile": "pqd.api.profile",
+    "ProfileReport": "reports.models.profile",
     "Query": "pqd.sql.query",
     "read_queries": "pqd.sql.workload_files",
     "release": "pqd.api.release",

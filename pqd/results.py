@@ -6,12 +6,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.errors import LedgerError
 from reports.models.audit import CompositionGroup, Cost, Verdict
 from reports.text.numbers import plain
 from reports.text.remarks import reasons
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deciders import Noise
     from pqd.accounting.accountant import Accountant, Quote
     from pqd.engine.scan_plan import PrivacyUnit
@@ -89,4 +92,17 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         total=account.epsilon if account else Fraction(0),
         total_delta=account.delta if account else Fraction(0),
         limit=limit,
+    )
+
+
+def added_costs(costs: Sequence[Cost]) -> Cost:
+    """Cost of several measurements in turn, with the totals of the last one."""
+    rules = [cost.rule for cost in costs]
+    strongest = max(rules, key=(NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL, CONCENTRATED).index)
+    return replace(
+        costs[-1],
+        epsilon=sum((cost.epsilon for cost in costs), Fraction(0)),
+        delta=sum((cost.delta for cost in costs), Fraction(0)),
+        rule=strongest,
+        groups=tuple(group for cost in costs for group in cost.groups),
     )

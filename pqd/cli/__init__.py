@@ -17,6 +17,7 @@ from pqd.cli.audit import audit
 from pqd.cli.check import check
 from pqd.cli.compare import compare
 from pqd.cli.plan import plan
+from pqd.cli.profile import profile
 from pqd.cli.release import release
 from pqd.cli.spec import spec
 from pqd.cli.streams import inert_streams
@@ -58,6 +59,7 @@ def _root(
     """
 
 
+app.command(name="profile", no_args_is_help=True)(profile)
 app.command(name="audit", no_args_is_help=True)(audit)
 app.command(name="plan", no_args_is_help=True)(plan)
 app.command(name="check", no_args_is_help=True)(check)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deciders.errors import ParameterError
 from pqd.cli import options
 from pqd.cli.option_groups import with_groups
 from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions
 from pqd.cli.outputs import OutputOptions
 from reports.text.remarks import stages
+
+if TYPE_CHECKING:
+    from reports.models.profile import ProfileReport
 
 
 @with_groups
@@ -29,15 +33,37 @@ def plan(
             "is given.",
         ),
     ] = None,
+    total_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON",
+            help="Without queries: privacy budget of the profile that is planned (1 if left out).",
+        ),
+    ] = None,
     verbose: options.Verbose = False,
 ) -> None:
     """Say, per query, which TAU can be decided at which EPSILON, and by which decider.
 
-    Reads the synthetic table only: no private table, no cost.
+    Reads the synthetic table only: no private table, no cost. Without queries it plans pqd profile:
+    which distances can be told from TAU (5% if left out).
 
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
     targets = outputs.targets(synthetic, queries.queries)
+    if not queries.stated:
+        if epsilon is not None:
+            raise ParameterError(
+                "there is no query, so nothing has an epsilon of its own; give queries (-q), or "
+                "--total-epsilon to plan pqd profile"
+            )
+        profile = _profile(synthetic, criteria, columns, unit, total_epsilon)
+        targets.finish(profile, verbose=verbose)
+        return
+    if total_epsilon is not None:
+        raise ParameterError(
+            "--total-epsilon is the budget of a profile, which has no queries; give --epsilon, "
+            "what each query may cost, or leave the queries out"
+        )
     from pqd.cli.progress import progress
     from pqd.commands.plan import run_plan
     from pqd.stated_budgets import stated_budget
@@ -51,3 +77,30 @@ def plan(
         show(stages.PLANNING)
         report = run_plan(synthetic, queries.read(synthetic), terms, people)
     targets.finish(report, verbose=verbose)
+
+
+def _profile(
+    synthetic: str,
+    criteria: VerdictOptions,
+    columns: ColumnOptions,
+    unit: UnitOptions,
+    total_epsilon: str | None,
+) -> ProfileReport:
+    """Plan of a profile of the copy alone."""
+    from pqd.cli.progress import progress
+    from pqd.commands.profile import run_profile_plan
+    from pqd.distances.profile_parameters import ProfileParameters
+
+    if criteria.decider != "auto":
+        raise ParameterError(
+            "there is no query, so no decider (--decider) to choose; give queries (-q)"
+        )
+    parameters = ProfileParameters.parse(
+        total_epsilon=total_epsilon or 1,
+        tau=criteria.tau or "5%",
+        alpha=criteria.alpha,
+        facts=columns.read(),
+    )
+    people = unit.read()
+    with progress() as show:
+        return run_profile_plan(None, synthetic, parameters, show, unit=people)

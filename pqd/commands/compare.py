@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.accounting.composition import NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import leaderboard
@@ -15,7 +13,7 @@ from pqd.comparison.reference_measurement import add_references
 from pqd.errors import BudgetError, RunError
 from pqd.execution import measure
 from pqd.progress import Progress, silent
-from pqd.results import cost_of
+from pqd.results import added_costs, cost_of
 from reports.models.compare import CompareReport
 from reports.text.notes import UNRECORDED_VERDICTS
 
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from pqd.execution import Outputs
     from pqd.planning.estimates import ComparisonPlan, PlannedComparison
     from pqd.sql.query import Query
-    from reports.models.audit import Cost
     from reports.models.compare import ComparedQuery
 
 
@@ -85,7 +82,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         private=candidates.private.label,
         tolerance=parameters.parameters.tolerance.text,
         alpha=alpha,
-        cost=_added([*costs, cost_of(outputs.quote, accountant, unit)]),
+        cost=added_costs([*costs, cost_of(outputs.quote, accountant, unit)]),
         notes=(*plan.bound.notes, *dict.fromkeys(notes)),
         refused=tuple(left_out.values()),
     )
@@ -117,16 +114,3 @@ def _merged(
         before = merged.get(key)
         merged[key] = replace(each, weight=each.weight + (before.weight if before else 0))
     return list(merged.values())
-
-
-def _added(costs: Sequence[Cost]) -> Cost:
-    """Cost of several measurements in turn, with the totals of the last one."""
-    rules = [cost.rule for cost in costs]
-    strongest = max(rules, key=(NOTHING, SEQUENTIAL, PARALLEL, OPTIMAL).index)
-    return replace(
-        costs[-1],
-        epsilon=sum((cost.epsilon for cost in costs), Fraction(0)),
-        delta=sum((cost.delta for cost in costs), Fraction(0)),
-        rule=strongest,
-        groups=tuple(group for cost in costs for group in cost.groups),
-    )

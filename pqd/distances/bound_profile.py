@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from pqd.column_facts import check_facts, stated_kinds, unknown_column
+from pqd.distances.columns import profiled_columns, shared_columns
+from pqd.distances.marginal_selection import select_marginals
+from pqd.distances.partition_choice import choose_partition, ordered_partition, steps_partition
+from pqd.distances.stated_cells import check_cells
+from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
+from pqd.errors import NothingSelectedError, ParameterError
 from pqd.measurement import MeasurementSet
+from pqd.planning.binding import unit_notes
+from pqd.sql.schema import Kind, fold_case
+from reports.models.profile import LeftOut
 from reports.text.notes import WARNING
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pqd.column_facts import Facts
-    from pqd.engine.marginals import Marginal, RowMap
+    from pqd.column_facts import StatedCells
+    from pqd.distances.profile_request import ProfileRequest
+    from pqd.engine.marginals import RowMap
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.engine.tables import Table
     from pqd.measurement import Kinds, Measurement
     from pqd.sql.schema import Schema
-    from reports.models.profile import DistanceId, LeftOut, ProfiledColumn
+    from reports.models.profile import DistanceId, ProfiledColumn
 
-# Distances that can be measured, and those that are where nothing else is stated.
-DISTANCES: tuple[DistanceId, ...] = ("tv", "ks", "emd")
-USUAL: tuple[DistanceId, ...] = ("tv", "ks")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileRequest:
-    """Marginals that a caller wants to be compared, and by which distances; all of it public.
-
-    Attributes
-    ----------
-    columns
-        Names of the columns, None for all that a profile is made for.
-    ways
-        The most columns of one marginal: every marginal of 1 .. ``ways`` columns is wanted.
-    marginals
-        Marginals by the names of their columns, in place of all those; None for all.
-    distances
-        Total variation of every marginal is always measured; the others of ordered columns.
-    cells
-        Stated cells, by column.
-    facts
-        Public facts of columns.
-    """
-
-    columns: tuple[str, ...] | None = None
-    ways: int = 2
-    marginals: tuple[tuple[str, ...], ...] | None = None
-    distances: tuple[DistanceId, ...] = USUAL
-    cells: Mapping[str, Any] = field(default_factory=dict)
-    facts: Facts = field(default_factory=dict)
+# Kinds whose values are ordered.
+ORDERED = (Kind.NUMBER, Kind.TIME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,4 +144,130 @@ def bind_profile(
         TableError or ParameterError for a column, cells or a marginal that cannot be; and
         NothingSelectedError where no column is left.
     """
-    raise NotImplementedError
+    return _Binding(tables, request, unit).bound()
+
+
+class _Binding:
+    """One reading of the synthetic tables."""
+
+    def __init__(
+        self, tables: SyntheticTables, request: ProfileRequest, unit: PrivacyUnit | None
+    ) -> None:
+        """Read nothing yet."""
+        self._tables, self._request, self._unit = tables, request, unit
+        self._left_out: list[LeftOut] = []
+
+    def bound(self) -> BoundProfile:
+        tables = self._tables
+        notes = tuple(unit_notes(tables, self._unit))
+        self._check_cells()
+        self._schema = self._kinds()
+        names, left_out = profiled_columns(tables, self._schema, self._wanted, self._unit)
+        self._left_out.extend(left_out)
+        if not names:
+            raise NothingSelectedError(_without_columns(left_out))
+        self._summaries = {name: tables.value_counts(self._schema, name) for name in names}
+        chosen = {name: self._chosen(name) for name in names}
+        self._partitions = {name: partition for name, (partition, _) in chosen.items()}
+        marginals = [self._marginal(each) for each in self._selected(names)]
+        ordered, steps = self._ordered(names, "ks"), self._ordered(names, "emd")
+        counts = self._counts([*marginals, *ordered, *steps])
+        partitions = tuple(self._partitions.values())
+        return BoundProfile(
+            tables=tables,
+            schema=self._schema,
+            unit=self._unit,
+            columns=tuple(facts for _, facts in chosen.values()),
+            partitions=partitions,
+            marginals=tuple(map(counts, marginals)),
+            ordered=tuple(map(counts, ordered)),
+            steps=tuple(map(counts, steps)),
+            unseen=Unseen(partitions),
+            left_out=tuple(self._left_out),
+            notes=(*tables.notes, *notes),
+            copy_rows=tuple(int(copy.sum()) for copy in counts(marginals[0]).copies),
+        )
+
+    @property
+    def _wanted(self) -> tuple[str, ...] | None:
+        """Columns that the caller names, also by marginals of theirs; None for all."""
+        request = self._request
+        if request.marginals is None:
+            return request.columns
+        named = dict.fromkeys((*(request.columns or ()), *chain.from_iterable(request.marginals)))
+        return tuple(named)
+
+    def _kinds(self) -> Schema:
+        """Kinds of the columns; those that may be profiled are loaded."""
+        tables, facts = self._tables, self._request.facts
+        names, _ = shared_columns(tables, self._wanted, self._unit)
+        unit = [self._unit.column] if self._unit else []
+        schema = tables.schema([*names, *unit], stated_kinds(facts, tables.columns))
+        check_facts(facts, schema, [])
+        return schema
+
+    def _check_cells(self) -> None:
+        """Refuse cells of no column: a typo would go unseen."""
+        known = set(map(fold_case, self._tables.columns))
+        for name in self._request.cells:
+            if fold_case(name) not in known:
+                raise unknown_column(name, self._tables.columns, "cells")
+
+    def _stated(self, name: str) -> StatedCells | None:
+        stated = {fold_case(column): cells for column, cells in self._request.cells.items()}
+        return stated.get(fold_case(name))
+
+    def _chosen(self, name: str) -> tuple[Partition, ProfiledColumn]:
+        return choose_partition(name, self._schema[name], self._summaries[name], self._stated(name))
+
+    def _selected(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """Marginals by their columns; one with too many cells is left out, or refused if named."""
+        stated = self._request.marginals
+        if stated is None:
+            selected = select_marginals(names, self._request.ways)
+        else:
+            spelled = {fold_case(name): name for name in names}
+            selected = tuple(tuple(spelled[fold_case(n)] for n in each) for each in stated)
+        rows = min(engine.rows() for engine in self._tables.engines)
+        for columns in selected:
+            reason = check_cells(self._marginal(columns), rows)
+            if reason is None:
+                yield columns
+            elif stated is None and len(columns) > 1:
+                self._left_out.append(LeftOut(columns=columns, reason=reason))
+            else:
+                raise ParameterError(f"{', '.join(columns)}: {reason}")
+
+    def _marginal(self, columns: Sequence[str]) -> Marginal:
+        return Marginal(tuple(self._partitions[name] for name in columns))
+
+    def _ordered(self, names: Sequence[str], distance: DistanceId) -> list[Marginal]:
+        """Marginals of single ordered columns, whose cells are finer; none if not wanted."""
+        if distance not in self._request.distances:
+            return []
+        make = self._steps if distance == "emd" else self._order
+        return [Marginal((make(name),)) for name in names if self._schema[name] in ORDERED]
+
+    def _order(self, name: str) -> Partition:
+        return ordered_partition(name, self._schema[name], self._summaries[name])
+
+    def _steps(self, name: str) -> Partition:
+        facts = {fold_case(column): each for column, each in self._request.facts.items()}
+        stated = facts.get(fold_case(name))
+        bounds = stated.bounds if stated else None
+        return steps_partition(name, self._schema[name], self._summaries[name], bounds)
+
+    def _counts(self, marginals: Sequence[Marginal]) -> Callable[[Marginal], BoundMarginal]:
+        """Marginals with the counts of each synthetic table, which are scanned once for all."""
+        tables, plan = self._tables, MarginalPlan(tuple(marginals), self._unit)
+        copies = [
+            engine.marginals(table, self._schema, plan)
+            for engine, table in zip(tables.engines, tables.tables, strict=True)
+        ]
+        return lambda each: BoundMarginal(each, tuple(counts[each] for counts in copies))
+
+
+def _without_columns(left_out: Sequence[LeftOut]) -> str:
+    """Message that no column is left to profile, with the reason of the first."""
+    first = f" ({', '.join(left_out[0].columns)}: {left_out[0].reason})" if left_out else ""
+    return f"there is no column to profile{first}; name columns by --columns"

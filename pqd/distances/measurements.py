@@ -6,44 +6,36 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from deciders.distances.cells import LAPLACE_CELLS, release_cells
+from deciders.distances.decider import DistanceDecider
 from deciders.estimators import EstimatorOutput
 from deciders.single.base import Decision
 from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.accounting.disjoint_groups import Cost
+from pqd.accounting.zcdp import rho_of
 from pqd.measurement import Measurement, Output
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from deciders import Noise
+    from deciders.distances.noise_laws import VectorLaw
+    from deciders.distances.statistics import Distance
+    from deciders.distances.vector import GaussianVector, LaplaceVector
     from pqd.engine.marginals import MarginalCounts, RowMap
-
-
-class Distance(Protocol):
-    """Distance in rows between counts and a copy's, of sensitivity 1; see deciders.distances."""
-
-    id: ClassVar[str]
-
-    def rows(self, counts: Any) -> Fraction:  # noqa: ANN401 - counts, or those of several marginals
-        """Exact distance in rows."""
-        ...
-
-    def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """JSON values for a cache key."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
     """Number of rows in the last cell: those with a value that the copy never has.
 
-    One row moves it by at most 1.
+    Guarantee: one row is in one cell, so it moves the number by at most 1.
     """
 
     id: ClassVar[str] = "unseen_rows"
@@ -114,25 +106,14 @@ class MarginalMeasurement(Measurement[Output]):
         """All that the counts, and what is computed of them, are a function of."""
 
 
-class VectorMechanism(Protocol):
-    """Mechanism that releases a number of rows and K distances; see deciders.distances.vector."""
-
-    id: ClassVar[str]
-    key_fields: ClassVar[tuple[str, ...]]
-
-    def release(
-        self, rows: Sequence[Fraction], n: int, epsilon: Fraction, noise: Noise
-    ) -> tuple[int, ...]:
-        """Number of rows, then every distance in whole rows."""
-        ...
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
     """Measurement of many distances and of the number of rows in one release.
 
-    Guarantee: each distance and the number of rows have sensitivity 1, so the release is
-    ``epsilon``-DP in the rows that are counted (``deciders/distances/vector.py``).
+    Guarantee: each distance and the number of rows have sensitivity 1 in rows.  With Laplace noise
+    the release is ``epsilon``-DP in each row, and ``rows`` times that in a person.  With Gaussian
+    noise it is (``epsilon``, ``delta``)-DP in a person: the mechanism knows how many rows that is.
+    Proofs: deciders/distances/vector.py, docs/theory.md.
 
     Attributes
     ----------
@@ -140,25 +121,51 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
         What each distance is taken of, and the distance; the numbers are in this order, after n.
     mechanism
         The mechanism of the vector.
+    delta
+        The delta of Gaussian noise, None with Laplace noise.
     """
 
     distances: tuple[tuple[RowMap | tuple[RowMap, ...], Distance], ...]
-    mechanism: VectorMechanism
+    mechanism: LaplaceVector | GaussianVector
+    delta: Fraction | None = None
 
     @property
     def marginals(self) -> tuple[RowMap, ...]:
         """Marginals whose cells are counted."""
         return tuple(dict.fromkeys(one for of, _ in self.distances for one in _several(of)))
 
+    @cached_property
+    def budget(self) -> Fraction:
+        """Budget that the mechanism runs at: epsilon, or the rho that implies it with delta."""
+        return self.epsilon if self.delta is None else rho_of(self.epsilon, self.delta)
+
+    @cached_property
+    def law(self) -> VectorLaw:
+        """Law of the noise."""
+        return self.mechanism.law(self.budget)
+
+    @cached_property
+    def cost(self) -> Fraction:
+        """Cost by itself: with Gaussian noise ``epsilon`` is that of a person already."""
+        return self.rows * self.epsilon if self.delta is None else self.epsilon
+
+    @property
+    def composition_cost(self) -> Cost:
+        """Cost as it is composed: with Gaussian noise its rho adds up with others."""
+        if self.delta is None:
+            return super().composition_cost
+        return Cost(self.id, self.cost, None, rho=self.budget, delta=self.delta)
+
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the mechanism."""
-        return {"kind": "distances", **parameters_of(self.mechanism)}
+        """Parameters of the mechanism, with the delta where there is one."""
+        delta = {} if self.delta is None else {"delta": str(self.delta)}
+        return {"kind": "distances", **parameters_of(self.mechanism), **delta}
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
         """Number of rows, then every distance."""
         rows = [distance.rows(_counts(counts, of)) for of, distance in self.distances]
         n = int(counts[self.marginals[0]].sum())
-        return EstimatorOutput(self.mechanism.release(rows, n, self.epsilon, noise))
+        return EstimatorOutput(self.mechanism.release(rows, n, self.budget, noise))
 
     def _counted(self) -> Any:  # noqa: ANN401 - JSON values
         return [[_facts(of), distance.facts()] for of, distance in self.distances]
@@ -179,6 +186,7 @@ class DistanceMeasurement(MarginalMeasurement[Decision]):
     of: RowMap | tuple[RowMap, ...]
     distance: Distance
     tau: Fraction
+    decider = DistanceDecider()
 
     @property
     def marginals(self) -> tuple[RowMap, ...]:
@@ -186,12 +194,14 @@ class DistanceMeasurement(MarginalMeasurement[Decision]):
         return tuple(dict.fromkeys(_several(self.of)))
 
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the decider."""
-        return {"kind": "distance", "id": "inv_distance", "tau": str(self.tau)}
+        """Parameters of the decider, with the tolerance."""
+        return {"kind": "distance", "tau": str(self.tau), **parameters_of(self.decider)}
 
     def run(self, counts: MarginalCounts, noise: Noise) -> Decision:
         """Verdict whether the distance is below ``tau``."""
-        raise NotImplementedError
+        rows = self.distance.rows(_counts(counts, self.of))
+        n = int(counts[self.marginals[0]].sum())
+        return self.decider.decide(rows, n, self.tau, self.epsilon, noise)
 
     def _counted(self) -> Any:  # noqa: ANN401 - JSON values
         return [_facts(self.of), self.distance.facts()]
@@ -218,14 +228,29 @@ class CellsMeasurement(MarginalMeasurement[EstimatorOutput]):
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism."""
-        return {"kind": "cells", "id": "laplace_cells"}
+        return {"kind": "cells", "id": LAPLACE_CELLS}
 
     def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
         """Rows of each cell, with noise."""
-        raise NotImplementedError
+        return EstimatorOutput(release_cells(counts[self.marginal], self.epsilon, noise))
 
     def _counted(self) -> Any:  # noqa: ANN401 - JSON values
         return self.marginal.facts()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UnchosenCells(CellsMeasurement):
+    """Measurement of the cells of a marginal that is not chosen yet: priced, and never drawn."""
+
+    @cached_property
+    def cache_key(self) -> str:
+        """Ledger cache key that no measurement has which is drawn."""
+        return digest({"unchosen": self.name, "epsilon": self.epsilon})
+
+    def run(self, counts: MarginalCounts, noise: Noise) -> EstimatorOutput:
+        """TypeError: there is nothing to draw."""
+        del counts, noise
+        raise TypeError(self.name)
 
 
 def _several(of: RowMap | tuple[RowMap, ...]) -> tuple[RowMap, ...]:

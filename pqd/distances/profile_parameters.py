@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from deciders.exact import probability
-from pqd.column_facts import parse_columns
-from pqd.distances.bound_profile import DISTANCES, USUAL, ProfileRequest
+from pqd.column_facts import parse_columns, read_cells
 from pqd.distances.budget import check_zoom
 from pqd.distances.marginal_selection import check_ways
+from pqd.distances.profile_request import DISTANCES, USUAL, ProfileRequest
 from pqd.errors import ParameterError
 from pqd.parameters import Tolerance
+from pqd.planning.query_warnings import budget_warnings
 from pqd.sql.schema import fold_case
 from pqd.stated_budgets import total_budget
+from reports.text.notes import WARNING, wide_alpha
 
 if TYPE_CHECKING:
     from deciders.exact import Number
+    from pqd.column_facts import Facts, StatedCells
     from reports.models.profile import DistanceId
 
 # Budget of a profile where none is stated; every report says what it was.
@@ -62,11 +65,11 @@ class ProfileParameters:
         *,
         total_epsilon: Number = 1,
         tau: Number = "5%",
-        ways: int = 2,
+        ways: Number = 2,
         columns: Sequence[str] | None = None,
         cells: Mapping[str, Any] | None = None,
         distances: Sequence[str] = USUAL,
-        zoom: int = 0,
+        zoom: Number = 0,
         target: str | None = None,
         delta: Number | None = None,
         alpha: Number = "0.05",
@@ -80,7 +83,7 @@ class ProfileParameters:
                 columns=_names(columns),
                 ways=check_ways(ways),
                 distances=_distances(distances),
-                cells=dict(cells or {}),
+                cells=_cells(cells or {}, stated),
                 facts=stated,
             ),
             total_epsilon=total_budget(total_epsilon),
@@ -91,6 +94,12 @@ class ProfileParameters:
             zoom=check_zoom(zoom),
             target=target,
         )
+
+    def warnings(self) -> Iterator[str]:
+        """Warnings of what is allowed and seldom meant."""
+        yield from (WARNING + text for text in budget_warnings(self.total_epsilon))
+        if self.alpha > Fraction(1, 2):
+            yield WARNING + wide_alpha(self.alpha)
 
 
 def _share(tau: Number) -> tuple[Fraction, str]:
@@ -115,6 +124,20 @@ def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
     if not names:
         raise ParameterError("columns names no column; name some, or leave it out for all")
     return tuple({fold_case(name): name for name in reversed(names)}.values())[::-1]
+
+
+def _cells(cells: Mapping[str, Any], facts: Facts) -> dict[str, StatedCells]:
+    """Stated cells by column, from those stated by themselves and among facts."""
+    if not isinstance(cells, Mapping):
+        raise ParameterError('cells must be a mapping such as {"age": 20}')
+    read = {name: each.cells for name, each in facts.items() if each.cells is not None}
+    names = set(map(fold_case, read))
+    for name, each in cells.items():
+        if fold_case(str(name)) in names:
+            raise ParameterError(f'the cells of "{name}" are stated twice')
+        names.add(fold_case(str(name)))
+        read[str(name)] = read_cells(each, str(name))
+    return read
 
 
 def _distances(distances: Sequence[str]) -> tuple[DistanceId, ...]:

@@ -44,6 +44,27 @@ def bind(
     return _Binding(tables, columns, unit, complete_groups=complete_groups).of(requests, others)
 
 
+def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[str]:
+    """Notes on the synthetic tables that lack the column of the unit.
+
+    Raises
+    ------
+    ParameterError
+        If the private table lacks it.
+    """
+    if unit is None:
+        return
+    private = tables.private
+    if private and fold_case(unit.column) not in map(fold_case, private.columns):
+        # Only names that the copy has too: a table without a header has a row in their place.
+        public = set(map(fold_case, tables.columns))
+        shared = [name for name in private.columns if fold_case(name) in public]
+        raise unknown_column(unit.column, shared, f"unit of {private.label}")
+    for table in tables.tables:
+        if fold_case(unit.column) not in map(fold_case, table.columns):
+            yield unit_note(table.label, unit.column)
+
+
 class _Binding:
     """One pass over the queries; a query that is refused drops out, and the others go on."""
 
@@ -74,7 +95,7 @@ class _Binding:
         self._schema = self._tables.schema(names, stated)
         check_facts(self._stated, self._schema, [*queries, *others])
         self._notes.update(self._tables.notes)
-        self._check_unit()
+        self._notes.update(dict.fromkeys(unit_notes(self._tables, self._unit)))
         self._constants = Constants(self._tables, self._schema)
         self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)
         single = [each for request in requests for each in self._ungrouped(request)]
@@ -97,19 +118,6 @@ class _Binding:
             tuple(self._notes),
             self._complete_groups,
         )
-
-    def _check_unit(self) -> None:
-        if self._unit is None:
-            return
-        private = self._tables.private
-        if private and fold_case(self._unit.column) not in map(fold_case, private.columns):
-            # Only names that the copy has too: a table without a header has a row in their place.
-            public = set(map(fold_case, self._tables.columns))
-            shared = [name for name in private.columns if fold_case(name) in public]
-            raise unknown_column(self._unit.column, shared, f"unit of {private.label}")
-        for table in self._tables.tables:
-            if fold_case(self._unit.column) not in map(fold_case, table.columns):
-                self._notes[unit_note(table.label, self._unit.column)] = None
 
     def _ungrouped(self, request: QueryRequest) -> list[QueryRequest]:
         """Request of a query as it is, or one per group."""

@@ -21,6 +21,11 @@ UNRECORDED_ANSWERS = (
     "(pqd ledger verify) and keep this report: a repeated run draws and pays for them again."
 )
 
+UNRECORDED_FIGURES = (
+    "These figures were paid for but could not be written to the ledger; see that it is whole "
+    "(pqd ledger verify) and keep this report: a repeated run draws and pays for them again."
+)
+
 
 def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> str:
     """Note that a column is of another kind in one synthetic table than in the first."""

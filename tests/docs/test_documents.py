@@ -90,7 +90,7 @@ def test_help_names_every_option_of_the_guide() -> None:
     runner = CliRunner()
     shown = "".join(
         runner.invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output
-        for name in ("audit", "plan", "compare", "release")
+        for name in ("profile", "audit", "plan", "compare", "release")
     )
     stated = set(re.findall(r"`(--[a-z]+)", (ROOT / "docs" / "guide.md").read_text("utf-8")))
     assert {"--bounds", "--type", "--verbose", "--json", "--decider", "--epsilon"} <= stated

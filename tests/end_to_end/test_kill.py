@@ -177,6 +177,15 @@ class Bench:
         command = ["audit", *tables, "-q", sql, *terms, "--ledger", str(path), "--json", "-"]
         return Audit(sql, path, self.run(Trial(command, **how)))
 
+    def profile(self, ledger: str, **how: Any) -> tuple[Path, Ran]:
+        """Profile in cells that were never measured before."""
+        self.trials += 1
+        path = self.folder / ledger
+        tables = [str(self.folder / name) for name in ("private.csv", "copy.csv")]
+        terms = ["--total-epsilon", "1/3", "--cells", f"age={self.trials}", "--columns", "age"]
+        command = ["profile", *tables, *terms, "--ledger", str(path), "--json", "-"]
+        return path, self.run(Trial(command, **how))
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -303,6 +312,20 @@ def test_no_verdict_is_shown_unpaid_when_killed_at_its_sight(bench: Bench) -> No
         audit = bench.audit("sight.sqlite", at_sight=True)
         assert audit.shown
         assert paid(audit, settle(bench, audit))
+
+
+def test_no_figure_is_shown_unpaid_when_a_profile_is_killed_at_its_sight(bench: Bench) -> None:
+    for number in range(1, 4):
+        path, ran = bench.profile("profile.sqlite", at_sight=True)
+        assert ran.out
+        kinds = [json.loads(text)["kind"] for text in entries_of(path)]
+        assert kinds.count("charge") == kinds.count("answers") == number
+    unpaid = 0
+    for _ in range(3):
+        path, ran = bench.profile("late-profile.sqlite", at_sight=True, late=True)
+        assert ran.out
+        unpaid += '"kind":"charge"' not in "".join(entries_of(path))
+    assert unpaid == 3
 
 
 def test_a_program_that_shows_first_is_caught(bench: Bench) -> None:

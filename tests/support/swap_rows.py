@@ -31,6 +31,7 @@ from tests.support.swaps import (
     check,
     compare,
     from_file,
+    profile,
     release,
     twice,
 )
@@ -306,5 +307,40 @@ SWAPS |= {
         compare(CANDIDATES, SHORT, options={"unit": PrivacyUnit("born", 2)}),
         named(PAY_TABLES, NEIGHBOUR, MANY, NONE),
         {"near": EVERY},
+    ),
+}
+
+# Profiles -----------------------------------------------------------------------------------------
+
+ZOOMED = {"zoom": 3, "distances": ["ks", "emd"]}
+SWAPS |= {
+    "profile": Swap(
+        profile(PAY, **ZOOMED),
+        PAY_TABLES,
+        {"near": EVERY, "far below": EVERY, "far above": SCREEN},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "profile of files": Swap(from_file(profile(PAY, **ZOOMED)), PAY_FILES),
+    "profile of frames": Swap(profile(AGES, zoom=1, cells={"age": [0, 30, 90]}), AGE_TABLES),
+    "profile of triples": Swap(
+        profile(WORKERS, ways=3, total_epsilon="0.1"), WORKER_TABLES, {"near": EVERY}
+    ),
+    "profile with Gaussian noise": Swap(profile(WORKERS, delta="1e-6"), WORKER_TABLES),
+    "profile with a ledger": Swap(
+        twice(lambda account: profile(PAY, **ZOOMED, options={"accountant": account})),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE),
+        {"near": EVERY},
+    ),
+    **{
+        f"profile of {name}": Swap(
+            profile(PERSONS, **ZOOMED, options={"unit": unit}),
+            PERSON_TABLES,
+            {"near": EVERY},
+            differing=[NEIGHBOUR, MANY, NONE],
+        )
+        for name, unit in {"people": PEOPLE, "people of three rows": OF_THREE}.items()
+    },
+    "profile of files, people of three rows": Swap(
+        from_file(profile(PERSONS, **ZOOMED, options={"unit": OF_THREE})), csv_of(PERSON_TABLES)
     ),
 }

@@ -17,8 +17,10 @@ from pqd.accounting.accountant import Accountant
 from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.commands.compare import run_compare
+from pqd.commands.profile import run_profile
 from pqd.commands.release import run_release
 from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.distances.profile_parameters import ProfileParameters
 from pqd.parameters import Detail, Parameters
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
@@ -26,6 +28,7 @@ from reports.github import github_text
 from reports.junit import junit_text
 from reports.models.audit import AuditReport
 from reports.models.compare import CompareReport
+from reports.models.profile import ProfileReport
 from reports.models.release import ReleaseReport
 from reports.terminal import terminal_text
 from tests.support.noises import Recorded
@@ -94,6 +97,16 @@ def release(
     return released
 
 
+def profile(synthetic: object, *, options: Any = None, **parameters: Any) -> Run:
+    """Profile of a copy, with parameters as a user states them."""
+
+    def profiled(private: Any, noise: Any, progress: Progress) -> Any:
+        stated = ProfileParameters.parse(**parameters)
+        return run_profile(private, synthetic, stated, noise, progress, **(options or {}))
+
+    return profiled
+
+
 def check(synthetic: pd.DataFrame, text: str) -> Run:
     """Check of a spec that names ``private.parquet`` and ``copy.parquet``."""
 
@@ -140,7 +153,7 @@ def _verbose(report: Any) -> str:
     match report:
         case AuditReport():
             return terminal_text(report, 60, verbose=True)
-        case CompareReport():
+        case CompareReport() | ProfileReport():
             return terminal_text(report, 60, verbose=True)
         case ReleaseReport():
             return terminal_text(report, 60)

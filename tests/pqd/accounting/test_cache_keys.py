@@ -23,6 +23,8 @@ from deciders import DECIDERS, Interval, Lattice
 from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.range_sums import select as ranking
 from deciders.batch.range_sums.workload import Buckets, RangeSums
+from deciders.distances.decider import DistanceDecider
+from deciders.distances.vector import GaussianVector, LaplaceVector
 from deciders.estimators import Estimator
 from deciders.estimators.exponential import ExponentialQuantile
 from deciders.estimators.laplace import LaplaceEstimate
@@ -39,6 +41,10 @@ from pqd.batches.mechanisms import LINEAR, TOGETHER, linear_mechanism
 from pqd.batches.range_sums import RangePlan
 from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.comparison.reference_tables import select_group_counts
+from pqd.distances.bound_profile import bind_profile
+from pqd.distances.measurements import DistanceMeasurement, MarginalMeasurement
+from pqd.distances.profile_parameters import ProfileParameters
+from pqd.distances.profile_plan import plan_profile
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -152,6 +158,32 @@ def measurements() -> Iterator[tuple[str, str]]:
     for aggregate in ("COUNT", "SUM", "MEDIAN"):
         (verdict,) = verdicts(sql(aggregate), unit=people)
         yield f"{aggregate} of people", verdict.measurement.cache_key
+    for name, measurement in profiled(zoom=1).items():
+        yield f"profile, {name}", measurement.cache_key
+    yield "profile, Gaussian distances", profiled(delta="1e-6")["distances"].cache_key
+    yield "profile, distances of people", profiled(unit=people)["distances"].cache_key
+
+
+def profiled(
+    *, copy: pd.DataFrame = COPY, unit: PrivacyUnit | None = None, **how: Any
+) -> dict[str, MarginalMeasurement[Any]]:
+    """Measurements of a profile, and one distance of it against a tolerance."""
+    parameters = ProfileParameters.parse(**how)
+    tables = SyntheticTables([open_table(copy, "synthetic")])
+    plan = plan_profile(bind_profile(tables, parameters.request, unit), parameters)
+    of, distance = plan.distances.distances[0]
+    single = DistanceMeasurement(
+        kinds=plan.bound.kinds_of(plan.terms[0].marginal.columns),
+        unit=unit,
+        epsilon=Fraction(1, 3),
+        name="a distance",
+        of=of,
+        distance=distance,
+        tau=parameters.tau,
+    )
+    numbers = range(1 + len(plan.distances.distances))
+    zoomed = {f"cells {number}": each for number, each in enumerate(plan.cells(numbers))}
+    return {"distances": plan.distances, "one distance": single, **zoomed}
 
 
 def test_the_keys_are_as_they_were() -> None:
@@ -184,6 +216,7 @@ def kinds_of_mechanisms() -> Iterator[Any]:
     yield from ranking.MECHANISMS.values()
     yield MultiplicativeWeights
     yield from truncations()
+    yield from (LaplaceVector, GaussianVector, DistanceDecider)
 
 
 def truncations() -> list[Any]:
@@ -196,7 +229,7 @@ def truncations() -> list[Any]:
 
 def test_no_field_is_left_out() -> None:
     kinds: list[Any] = list(kinds_of_mechanisms())
-    assert len(kinds) == len(set(kinds)) == 15 + 6 + 1 + len(LINEAR) + 5 + 1 + 3
+    assert len(kinds) == len(set(kinds)) == 15 + 6 + 1 + len(LINEAR) + 5 + 1 + 3 + 3
     assert all(map(is_dataclass, kinds))
     for kind in kinds:
         # Its own, or what it inherits knows nothing of what it adds.
@@ -313,6 +346,53 @@ def test_the_kind_of_a_column_is_in_the_key() -> None:
 def test_who_may_be_counted_twice_is_in_the_key() -> None:
     """A count of people does not depend on how many of their rows may count elsewhere."""
     assert key_of(unit=PrivacyUnit("who", 2)) == key_of(unit=PrivacyUnit("WHO", 5))
+
+
+PROFILED: dict[str, dict[str, Any]] = {
+    "another epsilon": {"total_epsilon": 2},
+    "no triples": {"ways": 3},
+    "columns alone": {"ways": 1},
+    "fewer columns": {"columns": ["age", "sex"]},
+    "other cells": {"cells": {"age": 5}},
+    "another distance": {"distances": ["emd"]},
+    "total variation alone": {"distances": ["tv"]},
+    "another kind": {"facts": {"age": {"type": "text"}}},
+    "people": {"unit": PrivacyUnit("who")},
+    "other people": {"unit": PrivacyUnit("pay")},
+    "more rows of people": {"unit": PrivacyUnit("who", 2)},
+    "Gaussian noise": {"delta": "1e-6"},
+    "another delta": {"delta": "1e-7"},
+    "another copy": {"copy": COPY.head(90)},
+}
+
+
+def test_another_profile_has_another_key() -> None:
+    keys = [profiled(**how)["distances"].cache_key for how in PROFILED.values()]
+    assert len({profiled()["distances"].cache_key, *keys}) == len(PROFILED) + 1
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"tau": "20%"},
+        {"alpha": "0.1"},
+        {"columns": ["WHO", "SEX", "pay", "AGE"]},
+        {"copy": COPY.sample(frac=1, random_state=1)},
+        {"total_epsilon": "1.25", "zoom": 2},
+    ],
+)
+def test_the_same_profile_has_one_key(how: dict[str, Any]) -> None:
+    """Tolerances and levels are post-processing; the cells are paid for by themselves."""
+    assert profiled(**how)["distances"].cache_key == profiled()["distances"].cache_key
+
+
+def test_a_distance_is_known_by_its_marginal_and_tolerance() -> None:
+    found = [
+        profiled(**how)["one distance"].cache_key
+        for how in ({}, {"tau": "6%"}, {"columns": ["sex"]}, {"copy": COPY.head(90)})
+    ]
+    assert len(set(found)) == len(found)
+    assert profiled(total_epsilon=2)["one distance"].cache_key == found[0]
 
 
 def test_a_marginal_is_no_release() -> None:

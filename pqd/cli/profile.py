@@ -1,0 +1,162 @@
+"""``pqd profile``: the quality of a whole synthetic copy, without a query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pqd.cli import options
+from pqd.cli.option_groups import option_group, with_groups
+from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions
+from pqd.cli.outputs import OutputOptions
+
+if TYPE_CHECKING:
+    from pqd.distances.profile_parameters import ProfileParameters
+
+
+@option_group
+class MarginalOptions:
+    """Which marginals are compared, by which distances, in which cells."""
+
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Columns, such as age,sex; may be given several times. Else all but identifiers "
+            "and free text.",
+        ),
+    ] = None
+    ways: Annotated[
+        str,
+        typer.Option(
+            metavar="N", help="1: columns; 2: columns and pairs; 3: also up to 100 triples."
+        ),
+    ] = "2"
+    cells: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=CELLS",
+            help="What counts as one value of a column: a number of bins (age=20), their edges "
+            "(age=0,18,65,120) or values (job=cook|smith); else from the synthetic table. May be "
+            "given several times.",
+        ),
+    ] = None
+    distance: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="tv (total variation, always measured), ks (Kolmogorov-Smirnov) or emd (earth "
+            "mover's) of numbers and times; may be given several times. Else tv and ks.",
+        ),
+    ] = None
+
+
+@option_group
+class ProfileOptions:
+    """Budget, tolerance and level of a profile, and what it looks into."""
+
+    total_epsilon: Annotated[
+        str,
+        typer.Option(metavar="EPSILON", help="Privacy budget of the whole profile."),
+    ] = "1"
+    tau: Annotated[
+        str,
+        typer.Option(metavar="TAU", help="Tolerance of each distance, a share of the rows."),
+    ] = "5%"
+    alpha: Annotated[str, typer.Option(metavar="P", help="Error probability that you accept.")] = (
+        "0.05"
+    )
+    zoom: Annotated[
+        str,
+        typer.Option(
+            metavar="N",
+            help="Measure each cell of the N worst marginals, with a fifth of the budget.",
+        ),
+    ] = "0"
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Try a classifier of this column, trained on the copy, on the private table, with "
+            "a tenth of the budget (needs pqd[learn]).",
+        ),
+    ] = None
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DELTA",
+            help="Gaussian noise, smaller where distances are many: privacy holds but with this "
+            "probability, such as 1e-6. Else it always holds.",
+        ),
+    ] = None
+
+    def read(self, marginals: MarginalOptions, facts: ColumnOptions) -> ProfileParameters:
+        """Parameters of the profile."""
+        from pqd.distances.profile_parameters import ProfileParameters
+        from pqd.distances.stated_cells import parse_cells
+
+        columns = [name for text in marginals.columns or [] for name in text.split(",")]
+        return ProfileParameters.parse(
+            total_epsilon=self.total_epsilon,
+            tau=self.tau,
+            ways=marginals.ways,
+            columns=[name.strip() for name in columns] or None,
+            cells=dict(map(parse_cells, marginals.cells or [])),
+            distances=marginals.distance or ("tv", "ks"),
+            zoom=self.zoom,
+            target=self.target,
+            delta=self.delta,
+            alpha=self.alpha,
+            facts=facts.read(),
+        )
+
+
+@with_groups
+def profile(
+    private: options.Private,
+    synthetic: options.Synthetic,
+    marginals: MarginalOptions,
+    stated: ProfileOptions,
+    columns: ColumnOptions,
+    unit: UnitOptions,
+    ledger: LedgerOptions,
+    outputs: OutputOptions,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what can be told at which price; spend nothing."),
+    ] = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Say how far the whole copy is from the private table: every column, every pair, one score.
+
+    No query is needed. Spends EPSILON (1 if left out) on the private table in all; the same
+    profile again is replayed from the ledger and costs nothing.
+
+    Example: pqd profile private.csv copy.csv --html profile.html
+    """
+    targets = outputs.targets(private, synthetic, ledger.ledger)
+    people = unit.read()
+    parameters = stated.read(marginals, columns)
+    accountant = ledger.accountant(private)
+    from pqd.cli.progress import progress
+
+    if dry_run:
+        from pqd.commands.profile import run_profile_plan
+
+        with progress() as show:
+            report = run_profile_plan(
+                private, synthetic, parameters, show, accountant=accountant, unit=people
+            )
+    else:
+        from deciders import SecureNoise
+
+        # OpenDP loads in the background from here on, while the tables are read.
+        noise = SecureNoise()
+        from pqd.commands.profile import run_profile
+
+        with progress() as show:
+            report = run_profile(
+                private, synthetic, parameters, noise, show, accountant=accountant, unit=people
+            )
+    targets.finish(report, verbose=verbose)

@@ -1,0 +1,223 @@
+"""Figures of a profile: distances, scores and cells, from released numbers and public counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from deciders.distances.cells import cell_shares
+from deciders.distances.estimates import half_width, holm, mean_half_width, vector_tau_min
+from deciders.distances.fresh_sample import fresh_sample_distance
+from deciders.distances.noise_laws import LaplaceLaw
+from deciders.distances.vector import ROWS_SHARE
+from reports.models.profile import (
+    BudgetPart,
+    CellFacts,
+    DistanceFacts,
+    Figure,
+    Score,
+    ZoomedMarginal,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deciders.distances.estimates import DistanceEstimates
+    from pqd.distances.bound_profile import BoundMarginal
+    from pqd.distances.profile_plan import ProfilePlan
+
+
+class ProfileFigures:
+    """Figures of a plan, and of its released vector where there is one: post-processing.
+
+    ``estimates`` is None in a dry run, which has public figures alone.
+    """
+
+    def __init__(self, plan: ProfilePlan, estimates: DistanceEstimates | None) -> None:
+        """Compute nothing yet."""
+        self._plan, self._estimates, self._bound = plan, estimates, plan.bound
+        self._parameters = plan.parameters
+        self._alpha = float(plan.parameters.alpha)
+        self._copy_rows = plan.bound.copy_rows[0]
+
+    @cached_property
+    def rows(self) -> Figure | None:
+        """Number of private rows."""
+        return None if self._estimates is None else Figure(*map(float, self._estimates.rows))
+
+    @property
+    def unseen(self) -> Figure | None:
+        """Share of the private rows with a value that the copy never has."""
+        return self._distance(len(self._plan.terms))
+
+    def _distance(self, place: int) -> Figure | None:
+        if self._estimates is None:
+            return None
+        return Figure(*map(float, self._estimates.distances[place]))
+
+    @cached_property
+    def references(self) -> tuple[float, ...]:
+        """Total variation of a fresh sample, on average, of each marginal.
+
+        Of as many rows as the private table has by the release; in a dry run as the copy has.
+        """
+        rows = self._copy_rows if self.rows is None else max(1, round(self.rows.value))
+        return tuple(fresh_sample_distance(each.copies[0], rows) for each in self._bound.marginals)
+
+    @cached_property
+    def distances(self) -> tuple[DistanceFacts, ...]:
+        """Every distance, by ways and then the largest first; in a dry run in the plan's order."""
+        plan, parameters = self._plan, self._parameters
+        numbers = len(plan.terms)
+        tau_min = float(vector_tau_min(plan.law, self._copy_rows, self._alpha))
+        width = float(half_width(plan.law, self._copy_rows, self._alpha))
+        outcomes: Sequence[bool | None] = [None] * numbers
+        p_values: Sequence[float | None] = [None] * numbers
+        at_once: Sequence[bool] = [False] * numbers
+        if self._estimates is not None:
+            yes, p = self._estimates.verdicts(parameters.tau)
+            yes, p = yes[:numbers], p[:numbers]
+            outcomes, p_values = yes.tolist(), p.tolist()
+            at_once = (holm(p) <= self._alpha).tolist()
+        facts = []
+        for place, (distance, marginal) in enumerate(plan.terms):
+            outcome, p_value = outcomes[place], p_values[place]
+            facts.append(
+                DistanceFacts(
+                    columns=marginal.columns,
+                    distance=distance,
+                    cells=marginal.marginal.size,
+                    alpha=parameters.alpha,
+                    tau=float(parameters.tau),
+                    reference=self.references[place] if distance == "tv" else None,
+                    tau_min=tau_min,
+                    half_width=width,
+                    estimate=self._distance(place),
+                    outcome=None if outcome is None else "yes" if outcome else "no",
+                    p_value=p_value,
+                    conclusive=p_value is not None and p_value <= parameters.alpha,
+                    at_once=at_once[place],
+                )
+            )
+        return tuple(sorted(facts, key=lambda each: (len(each.columns), -(each.value or 0.0))))
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """Quality of all columns, of all pairs, of the triples."""
+        sizes = Counter(each.ways for each in self._bound.marginals)
+        return tuple(self._score(ways, {ways: Fraction(1, sizes[ways])}) for ways in sorted(sizes))
+
+    @property
+    def overall(self) -> Score:
+        """Quality of all marginals: the mean over the ways."""
+        sizes = Counter(each.ways for each in self._bound.marginals)
+        return self._score(
+            None, {ways: Fraction(1, len(sizes) * size) for ways, size in sizes.items()}
+        )
+
+    def _score(self, ways: int | None, weight: dict[int, Fraction]) -> Score:
+        """Quality where a marginal of so many columns weighs ``weight``."""
+        marginals = [weight.get(each.ways, Fraction(0)) for each in self._bound.marginals]
+        others = len(self._plan.terms) + 1 - len(marginals)
+        weights = [*marginals, *[Fraction(0)] * others]
+        pairs = zip(marginals, self.references, strict=True)
+        width = mean_half_width(self._plan.law, weights, self._copy_rows, self._alpha)
+        estimate = None
+        if self._estimates is not None:
+            value, low, high = map(float, self._estimates.mean(weights))
+            estimate = Figure(1 - value, 1 - high, 1 - low)
+        return Score(
+            ways=ways,
+            marginals=sum(1 for each in marginals if each),
+            reference=1 - sum(float(weight) * distance for weight, distance in pairs),
+            half_width=float(width),
+            estimate=estimate,
+        )
+
+    def zoomed(self, marginal: BoundMarginal, noisy: Sequence[int]) -> ZoomedMarginal:
+        """Cells of a marginal, those first whose shares differ most."""
+        epsilon = self._plan.budget.cells
+        if epsilon is None or self._estimates is None:
+            raise TypeError("no cells were measured")
+        partitions, counts = marginal.marginal.partitions, marginal.copies[0]
+        shares = cell_shares(noisy, epsilon, self._estimates, self._alpha)
+        copy = counts / counts.sum()
+        places = np.unravel_index(np.arange(counts.size), marginal.marginal.shape)
+        order = np.argsort(-np.abs(shares[:, 0] - copy), kind="stable")
+        labels = [partition.labels for partition in partitions]
+        return ZoomedMarginal(
+            columns=marginal.columns,
+            axes=tuple(labels),
+            cells=tuple(
+                CellFacts(
+                    labels=tuple(
+                        names[place[cell]] for names, place in zip(labels, places, strict=True)
+                    ),
+                    copy=float(copy[cell]),
+                    private=Figure(*map(float, shares[cell])),
+                    difference=_difference(shares[cell], copy[cell]),
+                    unseen=any(
+                        place[cell] == partition.unseen
+                        for partition, place in zip(partitions, places, strict=True)
+                    ),
+                )
+                for cell in order
+            ),
+            epsilon=self._plan.charged(epsilon),
+        )
+
+
+def _difference(share: NDArray[np.float64], copy: float) -> Figure:
+    """Private share minus the copy's."""
+    value, low, high = (float(end - copy) for end in share)
+    return Figure(value, low, high)
+
+
+def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
+    """Parts of the budget as they are charged, with the noise of one number of each.
+
+    What is Gaussian shares a rho, and the parts share its epsilon as they share that.
+    """
+    distances, law, zoom = plan.distances, plan.law, plan.zoom
+    charged = distances.cost
+    noise: Literal["laplace", "gaussian"] = "laplace" if distances.delta is None else "gaussian"
+    parts = [
+        BudgetPart(
+            part="distances",
+            epsilon=charged * (1 - ROWS_SHARE),
+            numbers=len(distances.distances),
+            scale=law.distance.deviation,
+            noise=noise,
+        ),
+        BudgetPart(
+            part="rows",
+            epsilon=charged * ROWS_SHARE,
+            numbers=1,
+            scale=law.rows.deviation,
+            noise=noise,
+        ),
+    ]
+    if plan.budget.cells is not None:
+        parts.append(
+            BudgetPart(
+                part="cells",
+                epsilon=zoom * plan.charged(plan.budget.cells),
+                numbers=zoom,
+                scale=LaplaceLaw(1 / plan.budget.cells).deviation,
+            )
+        )
+    if plan.confusion is not None:
+        parts.append(
+            BudgetPart(
+                part="target",
+                epsilon=plan.confusion.cost,
+                numbers=plan.confusion.marginal.size,
+                scale=LaplaceLaw(1 / plan.confusion.epsilon).deviation,
+            )
+        )
+    return tuple(parts)

@@ -1,0 +1,228 @@
+"""Plan of a profile: its measurements, and which marginals are looked into; all before a draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from deciders.distances.estimates import DistanceEstimates
+from deciders.distances.statistics import EarthMovers, KolmogorovSmirnov, TotalVariation
+from deciders.distances.vector import GaussianVector, LaplaceVector
+from pqd.distances.budget import ProfileBudget, split_budget
+from pqd.distances.measurements import (
+    CellsMeasurement,
+    DistancesMeasurement,
+    UnchosenCells,
+    UnseenRows,
+)
+from pqd.distances.target import plan_target
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deciders.distances.noise_laws import VectorLaw
+    from deciders.distances.statistics import Distance
+    from pqd.distances.bound_profile import BoundMarginal, BoundProfile
+    from pqd.distances.profile_parameters import ProfileParameters
+    from pqd.distances.target import TargetPlan
+    from pqd.engine.marginals import RowMap
+    from pqd.measurement import MeasurementSet
+    from reports.models.profile import DistanceId
+
+
+class Term(NamedTuple):
+    """One distance of the vector: its kind, and the marginal that it is of."""
+
+    distance: DistanceId
+    marginal: BoundMarginal
+
+
+# Without slots, so that the estimates' law is computed once.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ProfilePlan:
+    """Measurements of a profile; all of it public.
+
+    Attributes
+    ----------
+    bound
+        The marginals with the copy's counts.
+    parameters
+        What the caller states.
+    budget
+        The share of each measurement.
+    terms
+        The distances, in the order of the vector; after them comes the number of unseen rows.
+    distances
+        The measurement of the vector.
+    target
+        The classifier and the map of rows to its confusion matrix, None without.
+    """
+
+    bound: BoundProfile
+    parameters: ProfileParameters
+    budget: ProfileBudget
+    terms: tuple[Term, ...]
+    distances: DistancesMeasurement
+    target: TargetPlan | None
+
+    @cached_property
+    def confusion(self) -> CellsMeasurement | None:
+        """Measurement of the target's confusion matrix, None without a target."""
+        if self.target is None or self.budget.target is None:
+            return None
+        name = f"target {self.target.column}"
+        return self._cells(name, self.target.marginal, self.budget.target)
+
+    @property
+    def first(self) -> tuple[DistancesMeasurement | CellsMeasurement, ...]:
+        """What is measured first: all but the cells, which are chosen by released distances."""
+        return (self.distances,) if self.confusion is None else (self.distances, self.confusion)
+
+    @property
+    def measurements(self) -> MeasurementSet:
+        """What is measured first, with the tables and the unit that it needs."""
+        return self.bound.measurement_set(self.first)
+
+    @property
+    def law(self) -> VectorLaw:
+        """Law of the noise of the vector."""
+        return self.distances.law
+
+    def estimates(self, released: Sequence[int]) -> DistanceEstimates:
+        """All that follows from the released vector."""
+        return DistanceEstimates(tuple(released), self.law, float(self.parameters.alpha))
+
+    @property
+    def zoom(self) -> int:
+        """Number of marginals whose cells are measured."""
+        return min(self.parameters.zoom, len(self.bound.marginals))
+
+    def charged(self, epsilon: Fraction) -> Fraction:
+        """What a measurement of ``epsilon`` per row of a person is charged."""
+        return epsilon * (self.bound.unit.max_rows if self.bound.unit else 1)
+
+    def worst(self, released: Sequence[int]) -> tuple[BoundMarginal, ...]:
+        """Marginals whose cells are measured, chosen by their released distances alone.
+
+        Those first whose distance exceeds that of every marginal of fewer of their columns most:
+        the distance of a pair is at least that of its columns, so that a pair beside a column that
+        is wrong by itself tells nothing new.
+        """
+        marginals = self.bound.marginals
+        rows = released[1 : 1 + len(marginals)]
+        known = {frozenset(each.columns): own for each, own in zip(marginals, rows, strict=True)}
+
+        def excess(place: int) -> int:
+            columns = marginals[place].columns
+            smaller = (
+                known.get(frozenset(part), 0)
+                for size in range(1, len(columns))
+                for part in combinations(columns, size)
+            )
+            return rows[place] - max(smaller, default=0)
+
+        ranked = sorted(range(len(marginals)), key=excess, reverse=True)
+        return tuple(marginals[place] for place in ranked[: self.zoom])
+
+    def cells(self, released: Sequence[int]) -> tuple[CellsMeasurement, ...]:
+        """Measurements of the cells of the worst marginals."""
+        if self.budget.cells is None:
+            return ()
+        return tuple(
+            self._cells(f"cells of {', '.join(each.columns)}", each.marginal, self.budget.cells)
+            for each in self.worst(released)
+        )
+
+    @property
+    def unchosen_cells(self) -> tuple[CellsMeasurement, ...]:
+        """As many measurements of the same cost, while it is not known of which marginals."""
+        epsilon = self.budget.cells
+        if epsilon is None:
+            return ()
+        return tuple(
+            UnchosenCells(
+                kinds=(),
+                unit=self.bound.unit,
+                epsilon=epsilon,
+                name=f"cells {number}",
+                marginal=self.bound.unseen,
+            )
+            for number in range(self.zoom)
+        )
+
+    def _cells(self, name: str, marginal: RowMap, epsilon: Fraction) -> CellsMeasurement:
+        return CellsMeasurement(
+            kinds=self.bound.kinds_of(marginal.columns),
+            unit=self.bound.unit,
+            epsilon=epsilon,
+            name=name,
+            marginal=marginal,
+        )
+
+
+def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfilePlan:
+    """Plan of a profile of one copy.
+
+    Raises
+    ------
+    PqdError
+        For a target that cannot be.
+    """
+    target = None
+    if parameters.target is not None:
+        target = plan_target(bound, parameters.target, bound.tables.engine)
+    zoom = min(parameters.zoom, len(bound.marginals))
+    budget = split_budget(parameters.total_epsilon, bound.unit, zoom, target=target is not None)
+    terms = (
+        *(Term("tv", each) for each in bound.marginals),
+        *(Term("ks", each) for each in bound.ordered),
+        *(Term("emd", each) for each in bound.steps),
+    )
+    return ProfilePlan(
+        bound=bound,
+        parameters=parameters,
+        budget=budget,
+        terms=terms,
+        distances=distances_measurement(bound, terms, budget.distances, parameters.delta),
+        target=target,
+    )
+
+
+def _statistic(distance: DistanceId, copy: NDArray[np.int64]) -> Distance:
+    """Distance by its name, to a copy's counts."""
+    match distance:
+        case "tv":
+            return TotalVariation(copy)
+        case "ks":
+            return KolmogorovSmirnov(copy)
+        case "emd":
+            return EarthMovers(copy)
+
+
+def distances_measurement(
+    bound: BoundProfile, terms: Sequence[Term], epsilon: Fraction, delta: Fraction | None
+) -> DistancesMeasurement:
+    """Measurement of ``terms`` to the first copy, then of the rows that no copy has a value of.
+
+    ``epsilon`` is per row of a person.  With a ``delta`` the noise is Gaussian.
+    """
+    distances: tuple[tuple[RowMap, Distance], ...] = (
+        *((each.marginal, _statistic(kind, each.copies[0])) for kind, each in terms),
+        (bound.unseen, UnseenRows()),
+    )
+    numbers, rows = len(terms) + 1, bound.unit.max_rows if bound.unit else 1
+    gaussian = delta is not None
+    return DistancesMeasurement(
+        kinds=bound.kinds,
+        unit=bound.unit,
+        epsilon=epsilon * rows if gaussian else epsilon,
+        delta=delta,
+        name=f"profile of {len(bound.columns)} columns",
+        distances=distances,
+        mechanism=GaussianVector(numbers, rows) if gaussian else LaplaceVector(numbers),
+    )

@@ -1,0 +1,36 @@
+"""Budget of a profile: shares that add up exactly, and refusals of what is no number."""
+
+from fractions import Fraction
+
+import pytest
+
+from pqd.distances.budget import MOST_ZOOM, check_zoom, split_budget
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.errors import ParameterError
+
+
+@pytest.mark.parametrize("zoom", [0, 1, 5, 7, MOST_ZOOM])
+@pytest.mark.parametrize("target", [False, True])
+@pytest.mark.parametrize("rows", [None, 1, 3])
+def test_parts_times_the_rows_of_a_person_are_the_total(
+    zoom: int, target: bool, rows: int | None
+) -> None:
+    total = Fraction(7, 10)
+    unit = None if rows is None else PrivacyUnit("who", rows)
+    budget = split_budget(total, unit, zoom, target=target)
+    parts = [budget.distances, zoom * (budget.cells or 0), budget.target or 0]
+    assert (rows or 1) * sum(parts) == total
+    assert (budget.cells is None) == (zoom == 0)
+    assert (budget.target is None) == (not target)
+    assert budget.distances >= Fraction(7, 10) * total / (rows or 1)
+
+
+def test_shares_are_as_documented() -> None:
+    budget = split_budget(Fraction(1), None, 4, target=True)
+    assert budget == (Fraction(7, 10), Fraction(1, 20), Fraction(1, 10))
+
+
+@pytest.mark.parametrize("zoom", [-1, "1/2", MOST_ZOOM + 1, "many", True])
+def test_zoom_is_a_number_of_marginals(zoom: object) -> None:
+    with pytest.raises(ParameterError, match="zoom"):
+        check_zoom(zoom)  # type: ignore[arg-type]
