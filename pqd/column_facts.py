@@ -9,6 +9,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -173,7 +174,7 @@ def read_cells(stated: object, column: str) -> StatedCells:
     number = exact(stated, what) if isinstance(stated, (int, float, Fraction, Decimal)) else None
     if number is None or number.denominator != 1 or not 1 <= number <= MOST_STATED:
         raise ParameterError(
-            f"{what} are {stated!r}; state a whole number from 1 to {MOST_STATED:,}, edges such as "
+            f"{what} are {stated}; state a whole number from 1 to {MOST_STATED:,}, edges such as "
             '[0, 18, 65, 120], or values such as ["cook", "smith"]'
         )
     return StatedCells(number=int(number))
@@ -192,10 +193,14 @@ def _listed_cells(what: str, items: list[Any]) -> StatedCells:
             raise ParameterError(
                 f"{what} hold {item!r}; write numbers only (edges), or texts only (values)"
             )
-        if not isinstance(item, date):
-            exact(item, what)
-    if len(items) < 2:
-        raise ParameterError(f"{what} have {len(items)} edges; state two or more, ascending")
+    dates = [item for item in items if isinstance(item, date)]
+    ends = [exact(item, what) for item in items if not isinstance(item, date)]
+    ascending = all(low < high for low, high in pairwise(ends))
+    if len(items) < 2 or not ascending or (dates and ends):
+        raise ParameterError(
+            f"{what} are the edges {', '.join(map(str, items)) or 'of an empty list'}; state two "
+            "or more, ascending, all of them numbers or all of them dates"
+        )
     return StatedCells(edges=tuple(map(str, items)))
 
 

@@ -368,8 +368,10 @@ class DuckDBEngine:
         place = f"{mark_of(columns)}n"
         typed = typed_sql(_LOADED, schema, columns, [f"row_number() OVER () AS {place}"])
         sql = cells_sql(typed, partitions, self._text_cells(partitions), 0, [place])
+        frame = self._execute(sql).df()
         # A join may change the order of the rows.
-        frame = self._execute(sql).df().sort_values(place)
+        if not frame[place].is_monotonic_increasing:
+            frame = frame.sort_values(place)
         codes = coded(frame, partitions)
         return np.column_stack([codes[partition] for partition in partitions])
 

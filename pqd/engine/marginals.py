@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # The most cells of a joint table that several marginals are added up from; it stays in the cache.
 _MOST_JOINT = 2**16
+# SQL type of a text's cell (Categories: fewer than 65,536 cells).
+_SMALL = "USMALLINT"
 
 
 # Two marginals are one only if they are the same object: a scan counts each object once.
@@ -194,28 +196,37 @@ def cells_sql(
     a text is there once, so each row of ``source`` has one row here.
     """
     mark = mark_of({partition.column for partition in partitions})
-    outputs, joins = [*beside], []
-    for number, partition in enumerate(partitions):
-        output = f"t.{mark}c{number}"
+    outputs: dict[str, str] = {}
+    own: dict[str, str] = {}
+    joins: dict[str, str] = {}
+    for partition, output in scan_outputs(partitions).items():
+        own[output] = f"{partition.sql} AS {mark}{output}"
+        outputs[output] = f"t.{mark}{output} AS {output}"
         if partition in names:
-            column = f"t.{quote_identifier(partition.column)}"
-            joins.append(
-                f"LEFT JOIN {names[partition]} AS {mark}j{number} "
-                f"ON {column} = {mark}j{number}.value"
-            )
-            output = f"COALESCE({mark}j{number}.cell, {output})"
-        outputs.append(f"{output} AS c{number}")
-    own = [f"{partition.sql} AS {mark}c{number}" for number, partition in enumerate(partitions)]
+            found, column = f"{mark}j{output}", f"t.{quote_identifier(partition.column)}"
+            joins[output] = f"LEFT JOIN {names[partition]} AS {found} ON {column} = {found}.value"
+            cell = f"COALESCE({found}.cell, t.{mark}{output})"
+            outputs[output] = f"CAST({cell} AS {_SMALL}) AS {output}"
     kept = f" WHERE {mark}r <= {unit_rows}" if unit_rows else ""
-    rows = f"(SELECT {', '.join(['*', *own])} FROM {source}{kept}) AS t"
-    return " ".join([f"SELECT {', '.join(outputs)} FROM {rows}", *joins])
+    rows = f"(SELECT {', '.join(['*', *own.values()])} FROM {source}{kept}) AS t"
+    return " ".join(
+        [f"SELECT {', '.join([*beside, *outputs.values()])} FROM {rows}", *joins.values()]
+    )
+
+
+def scan_outputs(partitions: Sequence[Partition]) -> dict[Partition, str]:
+    """Output of the scan for each partition: one for all that need the same number."""
+    same: dict[object, str] = {}
+    return {
+        one: same.setdefault(one if one.texts else one.sql, f"c{len(same)}") for one in partitions
+    }
 
 
 def coded(frame: pd.DataFrame, partitions: Sequence[Partition]) -> Codes:
     """Codes of the rows of a chunk of the scan."""
     return {
-        partition: partition.codes(frame[f"c{number}"].to_numpy())
-        for number, partition in enumerate(partitions)
+        partition: partition.codes(frame[output].to_numpy())
+        for partition, output in scan_outputs(partitions).items()
     }
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Where there are few edges, comparing with each is faster than searching among them.
 _FEW = 32
+# The scan gives cells of texts as whole numbers of 16 bits.
+MOST_CATEGORIES = 2**16 - 3
 
 
 def number_sql(column: str, kind: Kind) -> str:
@@ -114,9 +116,11 @@ class Categories(Partition):
     merged: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a value with two cells: its rows would count twice."""
+        """Raise ValueError for too many cells, or a value with two: its rows would count twice."""
         if len({*self.values, *self.merged}) < len(self.values) + len(self.merged):
             raise ValueError("a value has two cells")
+        if len(self.values) > MOST_CATEGORIES:
+            raise ValueError("too many cells")
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from deciders import ParameterError
 from deciders.exact import budget_of, exact, positive, probability
+from pqd.column_facts import MOST_STATED, read_cells
 from pqd.parameters import Tolerance
 from pqd.spec.problems import Code, SpecValueError, printable
 from pqd.stated_budgets import MOST_EPSILON, stated_budget
@@ -309,4 +310,37 @@ BOUNDS = ValueType(
         "maxItems": 2,
     },
     _read_bounds,
+)
+
+
+def _read_cells(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever stands in the file
+    wanted = f'a number such as {name} = 20, edges such as [0, 18, 65], or values such as ["cook"]'
+    _check_type(value, name, wanted, int, list)
+    for item in value if isinstance(value, list) else []:
+        _check_type(item, f"an item of {name}", "a number or a text", int, Decimal, str)
+    read_cells(value, "the column")
+    return value
+
+
+CELLS = ValueType(
+    {
+        "anyOf": [
+            {"type": "integer", "minimum": 1, "maximum": MOST_STATED},
+            {
+                "type": "array",
+                "items": {"type": "number"},
+                "minItems": 2,
+                "maxItems": MOST_STATED,
+                "uniqueItems": True,
+            },
+            {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "minItems": 1,
+                "maxItems": MOST_STATED,
+                "uniqueItems": True,
+            },
+        ]
+    },
+    _read_cells,
 )

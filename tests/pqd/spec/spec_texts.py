@@ -44,6 +44,7 @@ step = 1
 bounds = [-0.5, "10.25"]
 step = 0.25
 type = "number"
+cells = [0, 2.5, 10]
 
 [defaults]
 tau = "5%"

@@ -70,7 +70,12 @@ def test_every_key_is_read(spec: Callable[..., Spec], tmp_path: Path) -> None:
     assert (found.unit, found.max_rows) == ("person_id", 3)
     assert found.columns == {
         "capital-gain": {"bounds": [0, 99999], "step": 1},
-        "price": {"bounds": [Decimal("-0.5"), "10.25"], "step": Decimal("0.25"), "type": "number"},
+        "price": {
+            "bounds": [Decimal("-0.5"), "10.25"],
+            "step": Decimal("0.25"),
+            "type": "number",
+            "cells": [0, Decimal("2.5"), 10],
+        },
     }
     first = Check(
         id="first",
@@ -85,7 +90,7 @@ def test_every_key_is_read(spec: Callable[..., Spec], tmp_path: Path) -> None:
         synthetic=("tree",),
         bins=None,
         keys=None,
-        line=39,
+        line=40,
     )
     second = Check(
         id="second",
@@ -100,7 +105,7 @@ def test_every_key_is_read(spec: Callable[..., Spec], tmp_path: Path) -> None:
         synthetic=("GAN-2_b", "tree"),
         bins="age=0:100:10",
         keys=("HS", 1, Decimal("2.5"), True),
-        line=45,
+        line=46,
     )
     third = replace(
         first,
@@ -108,11 +113,11 @@ def test_every_key_is_read(spec: Callable[..., Spec], tmp_path: Path) -> None:
         sql="SELECT COUNT(*) FROM D GROUP BY sex, married",
         tau=3,
         keys=(("f", True), ("m", False)),
-        line=61,
+        line=62,
     )
-    bare = replace(first, sql="", id="fourth", tau="2%", line=67, marginal=("age", "sex"))
-    fifth = replace(first, sql="", id="fifth", line=72, marginal=("age",), distance="ks")
-    sixth = replace(bare, id="sixth", tau=None, line=77, marginal=None, ways=1)
+    bare = replace(first, sql="", id="fourth", tau="2%", line=68, marginal=("age", "sex"))
+    fifth = replace(first, sql="", id="fifth", line=73, marginal=("age",), distance="ks")
+    sixth = replace(bare, id="sixth", tau=None, line=78, marginal=None, ways=1)
     sixth = replace(sixth, score="overall", at_least="90%")
     assert found.checks == (first, second, third, bare, fifth, sixth)
     starts = [FULL.splitlines()[check.line - 1][:3] for check in found.checks]
@@ -345,6 +350,11 @@ WRONG: dict[Part, dict[str, str]] = {
         "[columns.age]\nbounds = [0, inf]": "invalid_value [columns.age] bounds",
         "[columns.age]\nbounds = [0, 10]\nstep = 3": "invalid_value [columns.age] bounds",
         "[columns.age]\nstep = 0": "invalid_value [columns.age] step",
+        "[columns.age]\ncells = 0": "invalid_value [columns.age] cells",
+        "[columns.age]\ncells = [5, 1]": "invalid_value [columns.age] cells",
+        '[columns.age]\ncells = "5"': "wrong_type [columns.age] cells",
+        '[columns.age]\ncells = [1, "a"]': "invalid_value [columns.age] cells",
+        '[columns.age]\ncells = ["a", "a"]': "invalid_value [columns.age] cells",
         '[columns.age]\ntype = "numbr"': "unknown_name [columns.age] type",
         '[columns."a b"]\nbound = [0, 1]': "unknown_key [columns.a b] bound",
         "[columns]\nbounds = [0, 1]": "misplaced_key [columns.bounds]",

@@ -137,7 +137,7 @@ OTHERS = [
 ]
 # What a schema cannot compare: names with names, bounds with each other and with the step, ids,
 # the lengths of lists, and numbers that are written as text.
-ONLY_READ = {"synthetic", "bounds", "step", "unit", "max_rows"}
+ONLY_READ = {"synthetic", "bounds", "step", "cells", "unit", "max_rows"}
 
 
 def judged(place: Place, folder: Path) -> Iterator[tuple[Content, bool, bool]]:
