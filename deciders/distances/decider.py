@@ -61,9 +61,12 @@ class DistanceDecider:
         """Effectiveness threshold (Def. 3.4) among ``n`` rows: a closed form, as a share.
 
         With ``k = _clear(epsilon, alpha)`` both errors are at most alpha exactly if ``tau n`` is
-        above ``(k - 1)(1 + tau)``.  What is given is the next double; infinite from 1 on.
+        above ``(k - 1)(1 + tau)``.  What is given is the next double; infinite from 1 on, and 0
+        where every tolerance can be told.
         """
-        k = _clear(epsilon, alpha)
+        k = _clear(epsilon, probability(alpha, "alpha"))
+        if k == 1:
+            return Threshold(0.0, exact=True)
         if n <= 2 * (k - 1):
             return Threshold(math.inf, exact=True)
         return Threshold(_above(Fraction(k - 1, n - k + 1)), exact=True)
@@ -71,18 +74,19 @@ class DistanceDecider:
     def people(self, decision: Decision, epsilon: Number, alpha: Number) -> int:
         """Number of people, at least, whose rows must be added or removed to change the truth.
 
-        It holds with probability at least 1 - alpha: the margin is never more than that number
-        (Theorem D4), and the noise is at least k with probability at most alpha.  0 says nothing.
+        This, and that the truth is the outcome, holds with probability at least 1 - alpha: the
+        margin is never more than that number (Theorem D4), and the noise carries it k or more up,
+        or as many down, with a probability of at most alpha.  0 says nothing.
         """
         if decision.margin is None:
             return 0
         away = decision.margin if decision.outcome else 1 - decision.margin
-        return max(0, away - _clear(epsilon, alpha) + 1)
+        return max(0, away - _clear(epsilon, probability(alpha, "alpha") / 2) + 1)
 
 
-def _clear(epsilon: Number, alpha: Number) -> int:
+def _clear(epsilon: Number, alpha: Fraction) -> int:
     """Least k >= 1 with ``Pr[Z >= k] = a^k / (1 + a) <= alpha``, a = exp(-epsilon)."""
-    budget, level = budget_of(epsilon), float(probability(alpha, "alpha"))
+    budget, level = budget_of(epsilon), float(alpha)
     rate = as_float(budget)
     k = max(1, math.ceil(-(math.log(level) + math.log1p(math.exp(-rate))) / rate))
     # A double may have fallen on either side.

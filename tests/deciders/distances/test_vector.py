@@ -1,0 +1,57 @@
+"""Release of K distances: what is drawn at which scale, and in which order."""
+
+from fractions import Fraction
+
+import pytest
+
+from deciders import ParameterError, SecureNoise
+from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
+from deciders.distances.vector import GaussianVector, LaplaceVector
+from tests.support.noises import Silent
+
+ROWS = (Fraction(7, 2), Fraction(10, 3), Fraction(0))
+
+
+def test_the_parts_of_the_budget_add_up() -> None:
+    vector = LaplaceVector(3)
+    rows, each = vector.shares("0.7")
+    assert rows + 3 * each == Fraction(7, 10)
+    assert rows == Fraction(7, 200)
+
+
+def test_numbers_stand_in_order_and_in_whole_rows() -> None:
+    noise = Silent()
+    assert LaplaceVector(3).release(ROWS, 50, 1, noise) == (50, 4, 3, 0)
+    assert sorted(noise.scales) == sorted([Fraction(20)] + [Fraction(60, 19)] * 3)
+    assert LaplaceVector(3).law(1) == (LaplaceLaw(Fraction(20)), LaplaceLaw(Fraction(60, 19)))
+    assert LaplaceVector(3).largest_scale(1) == 20
+    assert LaplaceVector(100).largest_scale(1) == Fraction(2000, 19)
+
+
+def test_gaussian_deviations_spend_rho() -> None:
+    vector, rho = GaussianVector(127, rows=3), Fraction(1, 60)
+    of_rows, of_each = vector.sigmas(rho)
+    spent = Fraction(9) / (2 * of_rows**2) + 127 * Fraction(9) / (2 * of_each**2)
+    assert rho * (1 - Fraction(1, 10**15)) < spent <= rho
+    noise = Silent()
+    assert GaussianVector(3).release(ROWS, 50, 1, noise) == (50, 4, 3, 0)
+    law = GaussianVector(3).law(1)
+    assert sorted(noise.scales) == sorted([law.rows.sigma, *[law.distance.sigma] * 3])  # type: ignore[attr-defined]
+    assert law == tuple(map(GaussianLaw, GaussianVector(3).sigmas(1)))
+    assert GaussianVector(3).largest_scale(1) == max(GaussianVector(3).sigmas(1))
+
+
+def test_the_secure_noise_draws_both() -> None:
+    fine = Fraction(10**9)
+    assert LaplaceVector(3).release(ROWS, 50, fine, SecureNoise()) == (50, 4, 3, 0)
+    assert GaussianVector(3).release(ROWS, 50, fine, SecureNoise()) == (50, 4, 3, 0)
+
+
+def test_vectors_of_nothing_are_refused() -> None:
+    for wrong in (lambda: LaplaceVector(0), lambda: GaussianVector(0)):
+        with pytest.raises(ParameterError, match="at least 1"):
+            wrong()
+    with pytest.raises(ParameterError, match="0 rows"):
+        GaussianVector(2, rows=0)
+    with pytest.raises(ParameterError, match="3 distances for a vector of 2"):
+        LaplaceVector(2).release(ROWS, 50, 1, Silent())
