@@ -188,7 +188,7 @@ def _listing(
 def _view(each: DistanceFacts, report: ProfileReport, scale: Scale, digits: int) -> dict[str, Any]:
     fresh = "" if each.reference is None else reference_text(each.reference, digits)
     shared = {
-        "name": names_text(each.columns),
+        "name": ", ".join(each.columns),
         "cells": f"{each.cells:,}",
         "cells_sort": str(each.cells),
         "fresh": fresh,

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from reports.html import html_text
-from tests.support import release_reports
+from tests.support import profile_reports, ranking_reports, release_reports
 from tests.support.audit_reports import AUDIT, PLAN, audit_of, many_groups
 from tests.support.check_reports import BASED
 from tests.support.compare_reports import GROUPED, LARGE
@@ -40,6 +40,12 @@ PAGES = {
     "release-simulated": html_text(release_reports.SIMULATED, COMMAND),
     "release-large": html_text(release_reports.LARGE, COMMAND),
     "release-empty": html_text(release_reports.EMPTY, COMMAND),
+    "profile": html_text(profile_reports.ADULT_PROFILE, COMMAND),
+    "profile-dry": html_text(profile_reports.DRY, COMMAND),
+    "profile-wide": html_text(profile_reports.WIDE, COMMAND),
+    "profile-odd-names": html_text(profile_reports.ODD, COMMAND),
+    "ranking": html_text(ranking_reports.DETAILED, COMMAND),
+    "ranking-plain": html_text(ranking_reports.RANKING, COMMAND),
 }
 # What a broken page must be caught for.
 TWINS = {

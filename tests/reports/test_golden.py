@@ -20,7 +20,14 @@ from reports.junit import junit_text
 from reports.models.check import CheckReport
 from reports.models.refusals import QueryRefusal
 from reports.terminal import TerminalReport, terminal_text
-from tests.support import audit_reports, check_reports, compare_reports, release_reports
+from tests.support import (
+    audit_reports,
+    check_reports,
+    compare_reports,
+    profile_reports,
+    ranking_reports,
+    release_reports,
+)
 from tests.support.golden import matches_golden
 from tests.support.ledger_reports import EMPTY, LEDGER
 from tests.support.pages import Page
@@ -119,6 +126,20 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "ledger-of-nothing": (EMPTY, TERMINAL),
     "plan": (replace(audit_reports.PLAN, refused=REFUSED), ALL),
     "plan-without-budget": (audit_reports.PLANS[-1], MAIN),
+    "profile": (profile_reports.ADULT_PROFILE, {**TERMINAL, "md": ALL["md"]}),
+    "profile-plain": (profile_reports.PLAIN, {"80.txt": ALL["80.txt"]}),
+    "profile-dry": (profile_reports.DRY, {"80.txt": ALL["80.txt"], "md": ALL["md"]}),
+    "profile-dry-small": (profile_reports.DRY_SMALL, {"page.txt": ALL["page.txt"]}),
+    "profile-plan": (profile_reports.PLAN, {"80.txt": ALL["80.txt"]}),
+    "profile-three-ways": (profile_reports.THREE_WAYS, ALL),
+    "profile-simulated": (profile_reports.SIMULATED, MAIN),
+    "profile-replayed": (profile_reports.REPLAYED, {"80.txt": ALL["80.txt"]}),
+    "profile-odd-names": (profile_reports.ODD, {**MAIN, "60.txt": ALL["60.txt"]}),
+    "profile-of-one-column": (profile_reports.ONE_COLUMN, MAIN),
+    "ranking": (ranking_reports.DETAILED, ALL),
+    "ranking-plain": (ranking_reports.RANKING, MAIN),
+    "ranking-certain": (ranking_reports.CERTAIN, MAIN),
+    "ranking-of-one": (ranking_reports.SINGLE, MAIN),
     "release": (replace(release_reports.RELEASE, refused=REFUSED), ALL),
     "release-replayed": (release_reports.REPLAYED, MAIN),
 }

@@ -16,7 +16,7 @@ import reports
 from reports.models.report import Report, renderer
 
 ROOT = Path(reports.__file__).parent
-KINDS = ("audit", "check", "compare", "plan", "release")
+KINDS = ("audit", "check", "compare", "plan", "profile", "ranking", "release")
 FORMATS = ("html", "markdown", "notebook", "terminal")
 # The renderings of a kind that pqd does not have, as its author would add them.
 TOY = {

@@ -8,13 +8,21 @@ from typing import Any
 
 import pytest
 
-from tests.support import audit_reports, check_reports, compare_reports, release_reports
+from tests.support import (
+    audit_reports,
+    check_reports,
+    compare_reports,
+    profile_reports,
+    ranking_reports,
+    release_reports,
+)
 from tests.support.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
 from tests.support.check_reports import BASED
 from tests.support.pages import Page, contrast
 
 ALL: tuple[Any, ...] = (
     *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,
+    *profile_reports.REPORTS, *ranking_reports.REPORTS,
 )  # fmt: skip
 SCRIPT = "</style></td><script>alert(1)</script>"
 
@@ -34,7 +42,8 @@ def test_a_fragment_is_no_page_and_runs_nothing(number: int) -> None:
 @pytest.mark.parametrize(
     "quoting",
     [audit_reports.quoting_audit, audit_reports.quoting_plan, check_reports.quoting,
-     compare_reports.quoting, release_reports.quoting],
+     compare_reports.quoting, release_reports.quoting,
+     profile_reports.quoting, ranking_reports.quoting],
 )  # fmt: skip
 def test_hostile_text_stays_text(quoting: Callable[[str], Any]) -> None:
     assert Page(quoting(SCRIPT)._repr_html_()).tags == Page(quoting("x")._repr_html_()).tags
@@ -43,7 +52,8 @@ def test_hostile_text_stays_text(quoting: Callable[[str], Any]) -> None:
 @pytest.mark.parametrize(
     ("report", "what"),
     [(audit_reports.SIMULATED, "verdicts"), (check_reports.SIMULATED, "verdicts"),
-     (compare_reports.SIMULATED, "verdicts"), (release_reports.SIMULATED, "answers")],
+     (compare_reports.SIMULATED, "verdicts"), (release_reports.SIMULATED, "answers"),
+     (profile_reports.SIMULATED, "distances"), (ranking_reports.SIMULATED, "distances")],
 )  # fmt: skip
 def test_simulation_is_stamped(report: Any, what: str) -> None:
     text = report._repr_html_()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -17,6 +18,7 @@ from deciders.errors import ParameterError
 from reports.html.pictures import Scale, band, interval_picture, shares
 from reports.plots import curves_svg, drawn, frame_svg
 from tests.support.audit_reports import AUDIT, BARE, CURVED, PLAN, curve
+from tests.support.profile_reports import ADULT_PROFILE, DRY, quoting
 
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport
@@ -121,3 +123,33 @@ def test_boxes_fill_the_width_in_proportion() -> None:
     assert [box.width for box in shares([1, 2, 1])] == [25, 50, 25]
     assert [box.width for box in shares([0, 0])] == [0, 0]
     assert band(Scale(0, 10), -5, 5).width == 50
+
+
+def test_a_profile_is_drawn_as_a_heat_map_of_all_pairs() -> None:
+    axes = ADULT_PROFILE.plot()
+    (image,) = axes.images
+    shown: Any = image.get_array()
+    values = np.asarray(np.ma.filled(shown.astype(float), np.nan))
+    assert values.shape == (15, 15)
+    # One triangle, with the columns themselves on its long side.
+    assert np.array_equal(np.isnan(values), np.triu(np.ones((15, 15), bool), 1))
+    names = [column.name for column in ADULT_PROFILE.columns]
+    assert [label.get_text() for label in axes.get_yticklabels()] == names
+    for one, other in (("age", "age"), ("sex", "race"), ("income", "education-num")):
+        first, second = sorted((names.index(one), names.index(other)))
+        pair = {one, other}
+        assert values[second, first] == ADULT_PROFILE.of_columns(*pair).value
+    assert "12.9" in {text.get_text() for text in axes.texts}
+    assert "<svg" in axes._repr_svg_()  # type: ignore[attr-defined]
+
+
+def test_a_profile_is_drawn_on_given_axes_with_any_names() -> None:
+    figure = Figure()
+    axes = figure.add_subplot()
+    assert quoting("$\\frac{$").plot(axes) is axes
+    figure.savefig(io.BytesIO())
+
+
+def test_a_plan_of_a_profile_has_nothing_to_draw() -> None:
+    with pytest.raises(ParameterError, match="nothing to draw"):
+        DRY.plot()

@@ -20,9 +20,18 @@ from reports.models.audit import AuditReport
 from reports.models.check import CheckReport
 from reports.models.compare import CompareReport
 from reports.models.plan import PlanReport
+from reports.models.profile import ProfileReport
+from reports.models.ranking import RankingReport
 from reports.models.release import ReleaseReport
 from reports.text.escape import visible
-from tests.support import audit_reports, check_reports, compare_reports, release_reports
+from tests.support import (
+    audit_reports,
+    check_reports,
+    compare_reports,
+    profile_reports,
+    ranking_reports,
+    release_reports,
+)
 from tests.support.audit_reports import (
     AUDIT,
     AUDITS,
@@ -37,11 +46,22 @@ from tests.support.check_reports import BASED, YES, hostile
 from tests.support.compare_reports import GROUPED, LARGE, SMALL
 from tests.support.drawing import examples
 from tests.support.pages import Page, contrast, digest, themes
+from tests.support.profile_reports import ADULT_PROFILE
+from tests.support.ranking_reports import DETAILED
 from tests.support.release_reports import RELEASE
 
-Report = AuditReport | CheckReport | CompareReport | PlanReport | ReleaseReport
+Report = (
+    AuditReport
+    | CheckReport
+    | CompareReport
+    | PlanReport
+    | ProfileReport
+    | RankingReport
+    | ReleaseReport
+)
 REPORTS: tuple[Report, ...] = (
     *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,
+    *profile_reports.REPORTS, *ranking_reports.REPORTS,
 )  # fmt: skip
 QUOTING: dict[str, Callable[[str], Report]] = {
     "audit": quoting_audit,
@@ -49,6 +69,8 @@ QUOTING: dict[str, Callable[[str], Report]] = {
     "check": check_reports.quoting,
     "compare": compare_reports.quoting,
     "release": release_reports.quoting,
+    "profile": profile_reports.quoting,
+    "ranking": ranking_reports.quoting,
 }
 SCRIPT = "</script><script>alert(1)</script>"
 
@@ -147,8 +169,8 @@ def test_a_changed_script_is_not_taken() -> None:
 
 @pytest.mark.parametrize(
     "report",
-    [AUDIT, PLAN, BASED, SMALL, RELEASE],
-    ids=["audit", "plan", "check", "compare", "release"],
+    [AUDIT, PLAN, BASED, SMALL, RELEASE, ADULT_PROFILE, DETAILED],
+    ids=["audit", "plan", "check", "compare", "release", "profile", "ranking"],
 )
 def test_without_a_script_all_is_there_and_no_control_is(report: Report) -> None:
     text = html_text(report, "pqd again --and again")
@@ -167,13 +189,14 @@ def test_without_a_command_there_is_none() -> None:
 @pytest.mark.parametrize(
     ("simulated", "what"),
     [(audit_reports.SIMULATED, "verdicts"), (check_reports.SIMULATED, "verdicts"),
-     (compare_reports.SIMULATED, "verdicts"), (release_reports.SIMULATED, "answers")],
+     (compare_reports.SIMULATED, "verdicts"), (release_reports.SIMULATED, "answers"),
+     (profile_reports.SIMULATED, "distances"), (ranking_reports.SIMULATED, "distances")],
 )  # fmt: skip
 def test_simulation_is_stamped_at_the_top_and_at_each_verdict(simulated: Report, what: str) -> None:
     text = html_text(simulated)
     assert f"SIMULATED: these {what} come from seeded noise" in text.partition("<section")[0]
     assert text.count(">SIMULATED<") >= 3
-    for report in (AUDIT, BASED, SMALL, PLAN, RELEASE):
+    for report in (AUDIT, BASED, SMALL, PLAN, RELEASE, ADULT_PROFILE, DETAILED):
         assert "SIMULATED" not in html_text(report)
 
 
@@ -268,7 +291,12 @@ def test_every_colour_can_be_read() -> None:
             assert contrast(theme[name], theme[f"{name}-soft"]) >= 4.5
         for name in ("good-soft", "good-deep", "bad-soft", "bad-deep", "care-soft", "accent-soft"):
             assert contrast(theme["ink"], theme[name]) >= 4.5
-        for name in ("good-bar", "bad-bar", "care-bar", "edge"):
+        for name in ("t0", "t1", "t2", *(f"{s}{n}" for s in ("less", "more") for n in (1, 2, 3))):
+            assert contrast(theme["ink"], theme[name]) >= 4.5, name
+        for number in (3, 4):
+            assert contrast(theme[f"on-t{number}"], theme[f"t{number}"]) >= 4.5
+        assert contrast(theme["dim"], theme["soft"]) >= 4.5
+        for name in ("good-bar", "bad-bar", "care-bar", "edge", "other"):
             assert contrast(theme[name], theme["paper"]) >= 3
     assert contrast("999999", "ffffff") < 4.5
 
@@ -276,7 +304,8 @@ def test_every_colour_can_be_read() -> None:
 @pytest.mark.parametrize(
     "name",
     ["page.css", "page.js", "macros.html.j2", "notebook.html.j2", "reading.html.j2"]
-    + [f"{kind}.html.j2" for kind in ("base", "audit", "plan", "check", "compare", "release")],
+    + [f"{kind}.html.j2" for kind in ("base", "audit", "plan", "check", "compare", "release")]
+    + ["profile.html.j2", "ranking.html.j2"],
 )
 def test_templates_travel_with_the_package(name: str) -> None:
     assert importlib.resources.files("reports").joinpath("templates", name).is_file()

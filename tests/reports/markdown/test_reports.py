@@ -12,19 +12,30 @@ from hypothesis import given
 import reports.markdown.markup
 from reports.markdown import markdown_text
 from tests.reports.markdown.test_check import read
-from tests.support import audit_reports, compare_reports, release_reports
+from tests.support import (
+    audit_reports,
+    compare_reports,
+    profile_reports,
+    ranking_reports,
+    release_reports,
+)
 from tests.support.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
 from tests.support.check_reports import hostile
 from tests.support.compare_reports import LARGE
 from tests.support.drawing import examples
 from tests.support.release_reports import MANY, RELEASE
 
-ALL: tuple[Any, ...] = (*AUDITS, *PLANS, *compare_reports.REPORTS, *release_reports.REPORTS)
+ALL: tuple[Any, ...] = (
+    *AUDITS, *PLANS, *compare_reports.REPORTS, *release_reports.REPORTS,
+    *profile_reports.REPORTS, *ranking_reports.REPORTS,
+)  # fmt: skip
 QUOTING: dict[str, Callable[[str], Any]] = {
     "audit": audit_reports.quoting_audit,
     "plan": audit_reports.quoting_plan,
     "compare": compare_reports.quoting,
     "release": release_reports.quoting,
+    "profile": profile_reports.quoting,
+    "ranking": ranking_reports.quoting,
 }
 TAGS = {
     "h2", "p", "code", "strong", "table", "thead", "tbody", "tr", "th", "td", "details",
@@ -125,7 +136,8 @@ def test_many_answers_are_folded_and_cut_where_a_comment_ends() -> None:
 @pytest.mark.parametrize(
     ("report", "what"),
     [(audit_reports.SIMULATED, "verdicts"), (compare_reports.SIMULATED, "verdicts"),
-     (release_reports.SIMULATED, "answers")],
+     (release_reports.SIMULATED, "answers"),
+     (profile_reports.SIMULATED, "distances"), (ranking_reports.SIMULATED, "distances")],
 )  # fmt: skip
 def test_simulation_is_stamped(report: Any, what: str) -> None:
     assert f"**SIMULATED: these {what} come from seeded noise" in markdown_text(report)

@@ -1,0 +1,148 @@
+"""Page of a profile: every shade says its standing, colours hold for all eyes, and it is small."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from reports.html import html_text
+from reports.html.heat_maps import difference_map, level_of, matrix, signed_level
+from tests.support.pages import Page, contrast, themes
+from tests.support.profile_reports import (
+    ADULT_PROFILE,
+    AGES,
+    DEGREES,
+    DRY,
+    NUMBERS,
+    WIDE,
+    ZOOMED,
+    zoomed,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PAGE = html_text(ADULT_PROFILE)
+# How someone without one kind of cones sees linear RGB (Machado, Oliveira and Fernandes 2009).
+EYES = {
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
+                     (-0.011820, 0.042940, 0.968881)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
+                   (-0.003882, -0.048116, 1.051998)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602),
+                   (0.004733, 0.691367, 0.303900)),
+}  # fmt: skip
+
+
+def seen(colour: str, eye: str) -> NDArray[np.float64]:
+    """Linear RGB of a colour as an eye sees it."""
+    parts = np.array([int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    colours: NDArray[np.float64] = np.array(EYES[eye]) @ linear
+    return np.clip(colours, 0, 1)
+
+
+def text_of(colour: NDArray[np.float64]) -> str:
+    parts = np.where(colour <= 0.0031308, colour * 12.92, 1.055 * colour ** (1 / 2.4) - 0.055)
+    return "".join(f"{round(255 * part):02x}" for part in parts)
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_shades_are_told_apart_by_every_eye(eye: str) -> None:
+    for theme in themes(PAGE):
+        steps = [text_of(seen(theme[f"t{number}"], eye)) for number in range(5)]
+        for one, other in pairwise(steps):
+            assert contrast(one, other) >= 1.15
+        # From the ground of the page on, each is farther from it than the one before.
+        paper = text_of(seen(theme["paper"], eye))
+        apart = [contrast(step, paper) for step in steps]
+        assert apart == sorted(apart)
+        for number in (1, 2, 3):
+            less, more = (seen(theme[f"{side}{number}"], eye) for side in ("less", "more"))
+            assert np.abs(less - more).max() > 0.03
+    # Red and green of one lightness are what this must reject.
+    assert (
+        contrast(text_of(seen("cf4238", "deuteranopia")), text_of(seen("7f7a20", "deuteranopia")))
+        < 1.4
+    )
+
+
+def test_a_shade_never_stands_alone() -> None:
+    found = matrix(ADULT_PROFILE)
+    assert found is not None
+    cells = [cell for _, row in found.rows for cell in row if cell is not None]
+    assert len(cells) == 120
+    for cell in cells:
+        assert cell.text in cell.told
+        assert {"beyond": "\u2717", "undecided": "?", "within": ""}[cell.standing] == cell.sign
+        assert f", {cell.standing}, p" in cell.told
+    shown = re.findall(r'<td class="cell t\d" title="[^"]*">.*?</td>', PAGE)
+    assert sum('<span class="sr"> ' in each for each in shown) == 120
+
+
+def test_shades_begin_at_stated_shares_of_the_tolerance() -> None:
+    levels = {level_of(each): each.value for each in ADULT_PROFILE.of_ways(2)}
+    assert set(levels) == {"t0", "t1", "t2", "t3", "t4"}
+    for each in ADULT_PROFILE.marginals:
+        assert (level_of(each) >= "t3") == ((each.value or 0) >= each.tau)
+
+
+def test_differences_have_a_sign_and_noise_has_no_shade() -> None:
+    found = difference_map(ZOOMED[1])
+    assert found is not None
+    assert list(found.columns) == list(DEGREES)
+    assert [name for name, _ in found.rows] == list(AGES)
+    largest = max(abs(cell.difference.value) for cell in ZOOMED[1].cells)
+    for cell in ZOOMED[1].cells:
+        level = signed_level(cell, largest)
+        if cell.difference.low <= 0 <= cell.difference.high:
+            assert level == "z0"
+        else:
+            assert level.startswith("more" if cell.difference.value > 0 else "less")
+    assert difference_map(ZOOMED[0]) is None
+
+
+def test_a_map_of_many_cells_shows_those_with_the_largest_differences() -> None:
+    found = difference_map(ZOOMED[2])
+    assert found is not None
+    assert len(found.rows) == 20
+    assert list(found.columns) == list(NUMBERS)
+    assert found.note == (
+        "Shown are 20 of 44 cells of native-country, those with the largest differences."
+    )
+
+
+def test_a_page_stays_small() -> None:
+    labels = tuple(f"a value of some length, number {place}" for place in range(52))
+    many = tuple(zoomed(("education", labels), ("native-country", labels)) for _ in range(5))
+    large = replace(ADULT_PROFILE, zoomed=many)
+    assert len(html_text(large)) < 1_000_000
+    assert len(html_text(WIDE)) < 1_000_000
+
+
+def test_a_page_has_its_parts_and_a_plan_only_what_is_public() -> None:
+    def heads(text: str) -> list[str]:
+        found = re.findall(r'<h2 id="[^"]*">(.*?)</h2>', text)
+        return [html.unescape(head) for head in found]
+
+    assert heads(PAGE) == [
+        "Quality", "Columns", "Pairs", "105 pairs, worst first", "Where it is wrong",
+        "Target income", "Left out", "Budget", "How to read this",
+    ]  # fmt: skip
+    planned = html_text(DRY)
+    assert heads(planned)[:4] == ["Quality", "Columns", "Pairs", "105 pairs, worst first"]
+    assert "data-standing" not in planned.partition("</style>")[2].partition("<script>")[0]
+    assert ">p</th>" in PAGE
+    assert ">p</th>" not in planned
+
+
+def test_bars_of_a_single_column_stand_in_the_order_of_its_cells() -> None:
+    part = PAGE.partition('id="zoom-1"')[2].partition('id="zoom-2"')[0]
+    assert re.findall(r'<th scope="row">(.*?)</th>', part) == list(NUMBERS)
+    assert Page(PAGE).open == []

@@ -1,0 +1,165 @@
+"""A profile in the terminal: the one figure first, worst first, complete at any width, short."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from rich.cells import cell_len
+
+from reports.models.profile import Figure
+from reports.terminal import terminal_text
+from reports.text.profile import (
+    at_once_sentences,
+    headline,
+    marginal_rows,
+    next_step,
+    overall_sentence,
+)
+from tests.support.profile_reports import (
+    ADULT_PROFILE,
+    DRY,
+    ODD,
+    ONE_COLUMN,
+    PLAIN,
+    PLAN,
+    REPORTS,
+    WIDE,
+    distance,
+)
+from tests.support.ranking_reports import DETAILED, RANKING
+from tests.support.ranking_reports import REPORTS as RANKINGS
+
+LINES = terminal_text(PLAIN).splitlines()
+
+
+def test_one_figure_comes_first() -> None:
+    assert overall_sentence(PLAIN) == (
+        "Overall quality 95.8 % (95.7 to 96.0); a fresh sample of the copy's own distribution "
+        "would score 99.2 %."
+    )
+    assert " ".join(LINES[:2]) == overall_sentence(PLAIN)
+
+
+def test_the_default_fits_a_screen_and_a_half() -> None:
+    assert len(LINES) <= 60
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("number", range(len(REPORTS) + len(RANKINGS)))
+def test_no_line_is_wider_than_the_screen(number: int, width: int) -> None:
+    text = terminal_text((*REPORTS, *RANKINGS)[number], width)
+    assert max(map(cell_len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_every_column_is_named_whole_at_any_width(width: int) -> None:
+    text = "".join(terminal_text(ODD, width).split())
+    for column in ODD.columns:
+        if cell_len(column.name) < 20 or width == 60:
+            assert "".join(column.name.split()) in text
+
+
+def test_columns_are_worst_first_with_their_other_distances_beside() -> None:
+    rows = marginal_rows(ADULT_PROFILE, 1)
+    values = [row[0].value or 0.0 for row in rows]
+    assert values == sorted(values, reverse=True)
+    assert {row[0].distance for row in rows} == {"tv"}
+    assert sum(len(row) == 2 for row in rows) == 6
+    (line,) = (line for line in LINES if " fnlwgt " in line)
+    assert line.split() == [
+        "NO", "fnlwgt", "6.4", "%", "5.6", "to", "7.2", "0.4", "%", "4.9", "%", "?", "0.003"
+    ]  # fmt: skip
+
+
+def test_what_is_not_shown_is_counted_and_shown_when_asked_for() -> None:
+    assert "and 95 more pairs: 45 within, 31 beyond, 19 undecided" in LINES
+    verbose = terminal_text(PLAIN, verbose=True)
+    assert "more pairs" not in verbose
+    for each in PLAIN.of_ways(2):
+        assert f" {', '.join(each.columns)} " in verbose
+
+
+def test_what_holds_at_once_is_said() -> None:
+    assert list(at_once_sentences(PLAIN)) == [
+        "All at once, with probability 95 %: 48 within, 35 beyond."
+    ]
+    good = tuple(distance((f"c{place}",), 0.001, 4, "tv") for place in range(3))
+    (sentence,) = at_once_sentences(replace(PLAIN, marginals=good))
+    assert sentence == (
+        "It is established that every distance is within the tolerance (p < 0.001)."
+    )
+    # One that leans beyond, however weakly, leaves nothing established.
+    doubtful = (*good, distance(("d",), 0.0501, 4, "tv"))
+    (sentence,) = at_once_sentences(replace(PLAIN, marginals=doubtful))
+    assert sentence.startswith("All at once")
+
+
+def test_the_next_step_fits_what_was_found() -> None:
+    assert next_step(PLAIN).startswith("Next: pqd profile ... --zoom 5")
+    assert "--zoom" not in next_step(ADULT_PROFILE)
+    assert next_step(ONE_COLUMN) == ""
+    assert next_step(DRY) == "Next: the same without --dry-run."
+    assert next_step(PLAN) == "Next: pqd profile PRIVATE COPY measures this."
+
+
+def test_a_plan_says_what_can_be_decided_and_spends_nothing() -> None:
+    title, lead = headline(DRY)
+    assert title == "107 of 126 distances can be decided"
+    assert "nothing was measured or spent" in lead
+    assert "A profile would cost epsilon 1;" in lead
+    text = terminal_text(DRY)
+    assert "LOW     education, native-country        792       none  3.1 %" in text
+    assert "and 95 more pairs: 86 can be decided, 9 cannot" in text
+    assert "Spent epsilon" not in text
+    assert DRY.spent == 0
+
+
+def test_prices_of_a_profile_add_up() -> None:
+    assert ADULT_PROFILE.total_epsilon == 1
+    assert PLAIN.total_epsilon == Fraction(7, 10)
+    assert "epsilon 0.2 for the cells of 3 marginals" in terminal_text(ADULT_PROFILE, 120)
+
+
+def test_json_names_the_parts_of_an_interval() -> None:
+    found = json.loads(ADULT_PROFILE.to_json())
+    assert found["kind"] == "profile"
+    assert found["schema_version"] == 2
+    assert set(found["overall"]["estimate"]) == {"value", "low", "high"}
+    first = found["marginals"][0]
+    assert (first["standing"], first["columns"]) == ("beyond", ["education-num"])
+    assert found["all_within"] == 1.0
+    plan = json.loads(DRY.to_json())
+    assert plan["overall"]["estimate"] is None
+    assert "infinite" in {each["tau_min"] for each in plan["marginals"]}
+
+
+def test_a_profile_is_a_frame_with_a_row_per_distance() -> None:
+    frame = ADULT_PROFILE.to_frame()
+    assert len(frame) == 126
+    row = frame.iloc[0]
+    assert (row["columns"], row["distance"], row["standing"]) == ("education-num", "tv", "beyond")
+    assert row["low"] < row["value"] < row["high"]
+    assert DRY.to_frame()["value"].isna().all()
+
+
+def test_a_report_is_asked_for_one_marginal() -> None:
+    assert ADULT_PROFILE.of_columns("sex", "age").columns == ("age", "sex")
+    assert ADULT_PROFILE.of_columns("age", distance="ks").distance == "ks"
+    with pytest.raises(KeyError):
+        ADULT_PROFILE.of_columns("sex", distance="ks")
+    assert ADULT_PROFILE.ways == 2
+    assert WIDE.overall.score == WIDE.overall.value
+    assert DRY.overall.low is None
+    assert isinstance(PLAIN.rows, Figure)
+
+
+def test_copies_that_are_alike_share_a_sentence() -> None:
+    text = terminal_text(RANKING)
+    assert "tree and copula are each better than gan, vae and marginals, for certain." in text
+    assert "tree and copula cannot be told apart at this epsilon." in text
+    assert "1-2" not in text
+    assert "and 5 more, with smaller distances" in terminal_text(DETAILED)
+    assert "and 5 more" not in terminal_text(DETAILED, verbose=True)
