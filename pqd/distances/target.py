@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.distances.bound_profile import BoundProfile
+    from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.marginals import Codes
     from pqd.engine.partitions import Partition
-    from pqd.sql.schema import Schema
     from reports.models.profile import LeftOut
 
 MOST_CLASSES = 20
@@ -138,14 +138,7 @@ def _recalls(confusion: NDArray[np.int64]) -> tuple[float | None, ...]:
     return tuple(hits / of if of else None for hits, of in zip(right, rows, strict=True))
 
 
-class CodedTable(Protocol):
-    """Copy that knows the cells of its rows."""
-
-    def codes(self, schema: Schema, partitions: Sequence[Partition]) -> NDArray[np.int64]:
-        """Code of each row in each partition, of shape (rows, partitions), rows in their order."""
-
-
-def plan_target(bound: BoundProfile, column: str, engine: CodedTable) -> TargetPlan:
+def plan_target(bound: BoundProfile, column: str, engine: DuckDBEngine) -> TargetPlan:
     """Target ``column``, with a classifier trained on two thirds of the copy's rows.
 
     Features are the cells of the other profiled columns, classes the cells of the target that the

@@ -325,6 +325,13 @@ SWAPS |= {
     "profile of triples": Swap(
         profile(WORKERS, ways=3, total_epsilon="0.1"), WORKER_TABLES, {"near": EVERY}
     ),
+    "profile with a target": Swap(
+        profile(WORKERS, target="job", zoom=1),
+        WORKER_TABLES,
+        {"near": EVERY},
+        differing=[OTHERS, MANY, NONE],
+    ),
+    "profile of files with a target": Swap(from_file(profile(PAY, target="job")), PAY_FILES),
     "profile with Gaussian noise": Swap(profile(WORKERS, delta="1e-6"), WORKER_TABLES),
     "profile with a ledger": Swap(
         twice(lambda account: profile(PAY, **ZOOMED, options={"accountant": account})),

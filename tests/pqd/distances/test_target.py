@@ -1,7 +1,6 @@
 """Target: the classifier is public, one row has one cell, and bad targets are refused."""
 
 import sys
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from pqd.distances.classifier import Classifier, rounds_of
 from pqd.distances.target import MOST_CLASSES, Predictions, TargetPlan, held_back, trained
-from pqd.engine.partitions import Partition
+from pqd.engine.partitions import Partition, Points
 from pqd.errors import ParameterError, TableError
 from pqd.sql.schema import Kind
 
@@ -19,36 +18,16 @@ ROWS = 3_000
 Codes = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Coded(Partition):
-    """Partition whose values are its codes: NULL, ``values`` of them, not in the copy."""
-
-    values: int
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return ("NULL", *map(str, range(self.values)), "not in the copy")
-
-    @property
-    def unseen(self) -> int:
-        return self.values + 1
-
-    @property
-    def sql(self) -> str:
-        return self.column
-
-    def codes(self, values: Codes) -> Codes:
-        return values
-
-    def facts(self) -> list[object]:
-        return [self.column, self.values]
+def points(column: str, values: int) -> Points:
+    """Cells of a number: NULL, each of ``values`` whole numbers, not in the copy."""
+    return Points(column, Kind.NUMBER, tuple(map(float, range(values))))
 
 
 def partitions(classes: int = 3) -> tuple[Partition, ...]:
     return (
-        Coded("pay", Kind.TEXT, classes),
-        Coded("age", Kind.TEXT, 9),
-        Coded("job", Kind.TEXT, 6),
+        points("pay", classes),
+        points("age", 9),
+        points("job", 6),
     )
 
 

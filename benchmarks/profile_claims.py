@@ -1,0 +1,167 @@
+"""Claims of ``pqd profile``, against the truth: many simulated runs on real tables.
+
+    python benchmarks/profile_claims.py PRIVATE NAME=FILE... [--epsilon 1] [--tau 5%] [--runs 200]
+
+Every run draws anew with seeded noise, which protects nobody: this is for tables that are public
+anyway.  A copy may also be ``independent=`` or ``bootstrap=`` without a file: the private table
+with every column drawn by itself, or its rows drawn with replacement.  Printed are the mean errors
+of the distances and of the overall score, how often a 95 % interval missed the truth, how many
+verdicts were decided, and how many of them were false; with standard errors over the runs.
+"""
+
+import argparse
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from deciders.distances.estimates import holm
+from deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
+from deciders.distances.statistics import whole_rows
+from pqd.distances.bound_profile import bind_profile
+from pqd.distances.profile_parameters import ProfileParameters
+from pqd.distances.profile_plan import ProfilePlan, plan_profile
+from pqd.engine.marginals import MarginalPlan
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import open_table
+
+SEED = 401
+# Distances so near the tolerance, in rows, are on it: either verdict is right.
+Whole = NDArray[np.int64]
+
+
+class Run(NamedTuple):
+    """What one simulated run got wrong; means over its distances."""
+
+    error: float
+    overall_error: float
+    missed: float
+    rows_missed: float
+    overall_missed: float
+    decided: float
+    false: float
+    false_at_once: float
+
+
+class Simulation:
+    """One profile, planned once, whose release is drawn again and again."""
+
+    def __init__(self, plan: ProfilePlan) -> None:
+        """Read the private counts, and the truth from them."""
+        self.plan, bound = plan, plan.bound
+        counted = plan.distances.marginals
+        counts = bound.tables.engine.marginals(bound.private, bound.schema, MarginalPlan(counted))
+        self.n = int(counts[counted[0]].sum())
+        exact = [
+            distance.rows(counts[of]) for of, distance in plan.distances.distances if of in counted
+        ]
+        self.rows = np.array([whole_rows(rows) for rows in exact], dtype=np.int64)
+        self.truth = np.array([float(rows / self.n) for rows in exact])
+        ways = np.array([each.marginal.ways if each.distance == "tv" else 0 for each in plan.terms])
+        # After the terms comes the number of unseen rows.
+        self._ways = np.append(ways, 0)
+        self._weights = [self._weight(int(each)) for each in self._ways]
+        self.overall = float(np.array(self._weights, dtype=float) @ self.truth)
+        self.within = [rows < plan.parameters.tau * self.n for rows in exact]
+
+    def _weight(self, ways: int) -> Fraction:
+        """Weight of a distance in the overall score."""
+        kinds = {each for each in self._ways.tolist() if each}
+        same = int((self._ways == ways).sum())
+        return Fraction(1, len(kinds) * same) if ways else Fraction(0)
+
+    @property
+    def marginals(self) -> int:
+        """Number of marginals whose total variation is measured."""
+        return int((self._ways > 0).sum())
+
+    def run(self, rng: np.random.Generator) -> tuple[Run, NDArray[np.bool_]]:
+        """Errors of one release, and which verdicts were false."""
+        law, parameters = self.plan.law, self.plan.parameters
+        n = self.n + drawn(law.rows, 1, rng)[0]
+        distances = self.rows + drawn(law.distance, self.rows.size, rng)
+        estimates = self.plan.estimates((int(n), *map(int, distances)))
+        value, low, high = estimates.distances.T
+        yes, p_values = estimates.verdicts(parameters.tau)
+        wrong = yes != np.array(self.within)
+        false = wrong & (p_values <= float(parameters.alpha))
+        at_once = wrong & (holm(p_values) <= float(parameters.alpha))
+        mean = estimates.mean(self._weights)
+        rows = estimates.rows
+        scored = self._ways > 0
+        return Run(
+            error=float(np.abs(value - self.truth)[scored].mean()),
+            overall_error=abs(mean[0] - self.overall),
+            missed=float(((self.truth < low) | (self.truth > high)).mean()),
+            rows_missed=float(not rows[1] <= self.n <= rows[2]),
+            overall_missed=float(not mean[1] <= self.overall <= mean[2]),
+            decided=float((p_values <= float(parameters.alpha)).mean()),
+            false=float(false.mean()),
+            false_at_once=float(at_once.any()),
+        ), false
+
+
+def drawn(law: NoiseLaw, size: int, rng: np.random.Generator) -> Whole:
+    """Draws of ``law``: differences of two geometric draws, or rounded normal ones."""
+    if isinstance(law, LaplaceLaw):
+        chance = -np.expm1(-1 / float(law.scale))
+        return rng.geometric(chance, size) - rng.geometric(chance, size)
+    return np.rint(rng.normal(0, law.deviation, size)).astype(np.int64)
+
+
+def copy_of(stated: str, private: Path) -> tuple[str, object]:
+    """Name of a copy, and its file or frame."""
+    name, _, path = stated.partition("=")
+    if path:
+        return name, Path(path)
+    frame, rng = pd.read_parquet(private), np.random.default_rng(SEED)
+    if name == "bootstrap":
+        return name, frame.iloc[rng.integers(0, len(frame), len(frame))].reset_index(drop=True)
+    columns = {column: rng.permutation(frame[column].to_numpy()) for column in frame}
+    return "independent", pd.DataFrame(columns)
+
+
+def main() -> None:
+    """Print one line per copy and epsilon."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("private", type=Path)
+    parser.add_argument("copies", nargs="+", metavar="NAME=FILE")
+    parser.add_argument("--epsilon", nargs="+", default=["1"])
+    parser.add_argument("--tau", default="5%")
+    parser.add_argument("--delta")
+    parser.add_argument("--runs", type=int, default=200)
+    options = parser.parse_args()
+    print(
+        "| copy | epsilon | marginals | overall | " + " | ".join(Run._fields) + " | worst false |"
+    )
+    print("| --- " * (len(Run._fields) + 5) + "|")
+    for stated in options.copies:
+        name, copy = copy_of(stated, options.private)
+        tables = [open_table(copy, "synthetic")]
+        for epsilon in options.epsilon:
+            parameters = ProfileParameters.parse(
+                total_epsilon=epsilon, tau=options.tau, delta=options.delta
+            )
+            both = SyntheticTables(tables, open_table(options.private, "private"))
+            simulation = Simulation(
+                plan_profile(bind_profile(both, parameters.request), parameters)
+            )
+            start, rng = time.perf_counter(), np.random.default_rng(SEED)
+            runs = [simulation.run(rng) for _ in range(options.runs)]
+            figures = np.array([errors for errors, _ in runs])
+            worst = np.mean([false for _, false in runs], axis=0).max()
+            shown = [
+                f"{mean:.5f} +- {deviation / len(runs) ** 0.5:.5f}"
+                for mean, deviation in zip(figures.mean(0), figures.std(0, ddof=1), strict=True)
+            ]
+            score = f"{100 * (1 - simulation.overall):.2f} %"
+            cells = [name, epsilon, str(simulation.marginals), score, *shown, f"{worst:.3f}"]
+            print("| " + " | ".join(cells) + f" | {time.perf_counter() - start:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""`pqd profile` beside SDMetrics' quality report and mostlyai-qa, on the same tables.
+
+    python benchmarks/other_reports.py PRIVATE NAME=FILE... --out other_reports.json
+    python -m benchmarks.profile_quality PRIVATE NAME=FILE... --others other_reports.json
+
+The first command needs an environment of its own, see its first lines.  Printed are the scores of
+all three, Spearman's rank correlation of their columns and of their pairs (of pqd's exact
+distances, and of simulated releases), the worst columns of each, and time and memory.  The noise is
+seeded, which protects nobody: this is for tables that are public anyway.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from benchmarks.audit_time import measured
+from benchmarks.profile_claims import SEED, Simulation, drawn
+from pqd.distances.bound_profile import bind_profile
+from pqd.distances.profile_parameters import ProfileParameters
+from pqd.distances.profile_plan import plan_profile
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import open_table
+from reports.models.profile import Score
+
+RUNS = 20
+WORST = 5
+Columns = frozenset[str]
+Values = Mapping[Columns, float]
+
+
+def simulation_of(private: Path, copy: Path, epsilon: str) -> Simulation:
+    """Profile of one copy, with the truth."""
+    tables = SyntheticTables([open_table(copy, "synthetic")], open_table(private, "private"))
+    parameters = ProfileParameters.parse(total_epsilon=epsilon)
+    return Simulation(plan_profile(bind_profile(tables, parameters.request), parameters))
+
+
+def distances(simulation: Simulation, kind: str, values: Sequence[float]) -> Values:
+    """Distance by columns, of one kind."""
+    terms = simulation.plan.terms
+    return {
+        frozenset(term.marginal.columns): value
+        for term, value in zip(terms, values, strict=False)
+        if term.distance == kind
+    }
+
+
+def released(simulation: Simulation, seed: int) -> tuple[int, ...]:
+    """Numbers of one simulated release: rows, then distances."""
+    rng, law = np.random.default_rng(seed), simulation.plan.law
+    noise = drawn(law.distance, simulation.rows.size, rng)
+    return tuple(map(int, (simulation.n + drawn(law.rows, 1, rng)[0], *(simulation.rows + noise))))
+
+
+def others(scores: Mapping[str, Any]) -> dict[str, Values]:
+    """Distance, 1 minus the score, by columns, of each other tool; a pair has two of them."""
+    return {
+        tool: {
+            **{frozenset([name]): 1 - score for name, score in found["columns"].items()},
+            **{frozenset(pair["columns"]): 1 - pair["score"] for pair in found["pairs"]},
+        }
+        for tool, found in scores.items()
+    }
+
+
+def correlation(first: Values, second: Values, columns: Iterable[Columns]) -> float:
+    """Spearman's rank correlation of two tools over some marginals."""
+    both = [each for each in columns if each in first and each in second]
+    return float(
+        spearmanr([first[each] for each in both], [second[each] for each in both]).statistic
+    )
+
+
+def show_scores(name: str, simulation: Simulation, scores: Mapping[str, Any]) -> None:
+    """Print the scores of columns, of pairs, and overall, and what each says of a fresh sample."""
+    exact = distances(simulation, "tv", simulation.truth.tolist())
+    mean = {
+        ways: 1 - float(np.mean([d for of, d in exact.items() if len(of) == ways]))
+        for ways in (1, 2)
+    }
+    sdmetrics, mostly = scores["sdmetrics"], scores["mostlyai-qa"]
+    columns = float(np.nanmean(list(sdmetrics["columns"].values())))
+    counted = [pair["score"] for pair in sdmetrics["pairs"] if pair["counts"]]
+    figures = ProfileScores(simulation).overall
+    rows = [
+        ("pqd, exact", mean[1], mean[2], (mean[1] + mean[2]) / 2, figures.reference),
+        ("SDMetrics, as it comes", columns, np.mean(counted), sdmetrics["overall"], None),
+        ("SDMetrics, all pairs", columns, sdmetrics["pairs_mean"], None, None),
+        ("mostlyai-qa", *mostly["ways"][:2], mostly["overall"], mostly["overall_max"]),
+    ]
+    print(f"\n{name}\n\n| tool | columns | pairs | overall | a fresh sample |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for tool, *values in rows:
+        print(f"| {tool} | " + " | ".join("" if v is None else f"{v:.4f}" for v in values) + " |")
+
+
+class ProfileScores:
+    """Scores of one simulated release, as the report has them."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Draw a release."""
+        from pqd.distances.figures import ProfileFigures  # noqa: PLC0415 - of this class alone
+
+        plan = simulation.plan
+        self._figures = ProfileFigures(plan, plan.estimates(released(simulation, SEED)))
+
+    @property
+    def overall(self) -> Score:
+        """Overall quality."""
+        return self._figures.overall
+
+
+def show_order(simulation: Simulation, scores: Mapping[str, Any]) -> None:
+    """Print rank correlations, and the worst columns of each tool."""
+    exact = distances(simulation, "tv", simulation.truth.tolist())
+    ks = distances(simulation, "ks", simulation.truth.tolist())
+    noisy = [
+        distances(simulation, "tv", released(simulation, SEED + run)[1:]) for run in range(RUNS)
+    ]
+    found = others(scores)
+    columns = [each for each in exact if len(each) == 1]
+    pairs = [each for each in exact if len(each) == 2]
+    metric = {frozenset(pair["columns"]): pair["metric"] for pair in scores["sdmetrics"]["pairs"]}
+    groups = {
+        "columns": columns,
+        "columns that are text": [each for each in columns if each not in ks],
+        "pairs": pairs,
+        "pairs of two texts": [
+            each for each in pairs if not any(frozenset([name]) in ks for name in each)
+        ],
+        "pairs by ContingencySimilarity": [
+            each for each in pairs if metric[each] == "ContingencySimilarity"
+        ],
+        "pairs by CorrelationSimilarity": [
+            each for each in pairs if metric[each] == "CorrelationSimilarity"
+        ],
+    }
+    print(
+        "\n| Spearman's rank correlation | n | pqd, SDMetrics | pqd, mostlyai-qa | SDMetrics,"
+        " mostlyai-qa | pqd exact, pqd released |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for group, chosen in groups.items():
+        if len(chosen) < 3:
+            continue
+        values = [
+            correlation(exact, found["sdmetrics"], chosen),
+            correlation(exact, found["mostlyai-qa"], chosen),
+            correlation(found["sdmetrics"], found["mostlyai-qa"], chosen),
+            float(np.mean([correlation(exact, run, chosen) for run in noisy])),
+        ]
+        print(f"| {group} | {len(chosen)} | " + " | ".join(f"{v:.3f}" for v in values) + " |")
+    numbers = list(ks)
+    if numbers:
+        mean = np.mean([abs(ks[each] - found["sdmetrics"][each]) for each in numbers])
+        print(f"\nKolmogorov-Smirnov of {len(numbers)} numbers: mean difference {mean:.5f}")
+    texts = [*groups["columns that are text"], *groups["pairs of two texts"]]
+    if texts:
+        mean = np.mean([abs(exact[each] - found["sdmetrics"][each]) for each in texts])
+        print(
+            f"Total variation of {len(texts)} texts and pairs of them: mean difference {mean:.5f}"
+        )
+    print("\n| worst columns | " + " | ".join(map(str, range(1, WORST + 1))) + " |")
+    print("| --- " * (WORST + 1) + "|")
+    for tool, values_of in {"pqd": exact, "pqd, released": noisy[0], **found}.items():
+        worst = sorted(columns, key=lambda each: -values_of[each])[:WORST]
+        print(f"| {tool} | " + " | ".join(", ".join(each) for each in worst) + " |")
+
+
+def show_time(private: Path, copy: Path, epsilon: str, scores: Mapping[str, Any]) -> None:
+    """Print time and memory: of pqd the whole process, of the others the scores alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = ["--ledger", f"{folder}/ledger.sqlite"]
+        command = [sys.executable, "-m", "pqd", "profile", str(private), str(copy)]
+        used = measured([*command, "--total-epsilon", epsilon, *ledger])
+    print("\n| tool | seconds | peak MB |\n| --- | ---: | ---: |")
+    print(f"| pqd profile, whole process | {used.seconds:.1f} | {used.peak_mb:.0f} |")
+    for tool, found in scores.items():
+        print(f"| {tool}, scores alone | {found['seconds']:.1f} | {found['peak_mb']:.0f} |")
+
+
+def main() -> None:
+    """Print the tables of every copy."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("private", type=Path)
+    parser.add_argument("copies", nargs="+", metavar="NAME=FILE")
+    parser.add_argument("--others", type=Path, required=True)
+    parser.add_argument("--epsilon", default="1")
+    options = parser.parse_args()
+    found = json.loads(options.others.read_text(encoding="utf-8"))
+    for stated in options.copies:
+        name, _, path = stated.partition("=")
+        simulation = simulation_of(options.private, Path(path), options.epsilon)
+        show_scores(name, simulation, found[name])
+        show_order(simulation, found[name])
+        show_time(options.private, Path(path), options.epsilon, found[name])
+
+
+if __name__ == "__main__":
+    main()
