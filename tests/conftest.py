@@ -46,7 +46,14 @@ SLOW = (
     *("estimators", "range_sums", "test_noise"),
     *("test_composition", "test_ledger", "test_cache_keys"),
     *("test_shared_budget", "test_leaderboard", "test_reference_tables", "test_estimates"),
-    *("test_duckdb", "test_snapping", "test_cut_points", "test_grouping", "test_schema"),
+    *(
+        "test_marginals",
+        "test_duckdb",
+        "test_snapping",
+        "test_cut_points",
+        "test_grouping",
+        "test_schema",
+    ),
     *("test_regions", "test_range_sums", "test_fuzz", "test_startup", "test_documents"),
 )
 
