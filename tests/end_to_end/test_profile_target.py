@@ -121,7 +121,7 @@ def test_it_costs_a_tenth_once(tmp_path: Path) -> None:
     assert sum(parts.values()) == first.cost.epsilon == 1
     again = pqd.profile(SECRET, COPY, target="job", tau="10%")
     assert again.target == first.target
-    assert (again.cost.epsilon, again.replayed) == (0, True)
+    assert (again.cost.epsilon, again.replayed) == (Fraction(0), True)
     # Another target has cells of its own; the distances are replayed.
     other = pqd.profile(SECRET, COPY, target="sex")
     assert other.cost.epsilon == Fraction(1, 10)
