@@ -1,0 +1,272 @@
+"""Simulated releases of distances against what is said of them: coverage, levels, power.
+
+The same checks must reject intervals and p-values that forget a part of the noise.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from deciders.distances.cells import cell_shares
+from deciders.distances.confusion import confusion_figures
+from deciders.distances.decider import DistanceDecider
+from deciders.distances.estimates import DistanceEstimates, holm, vector_tau_min
+from deciders.distances.noise_laws import LaplaceLaw, NoiseLaw, VectorLaw
+from deciders.distances.statistics import whole_rows
+from deciders.distances.vector import GaussianVector, LaplaceVector
+from deciders.distributions import noise_tail
+from deciders.single.inverse_sensitivity import verdict_of
+
+ALPHA = 0.1
+# Standard errors by which a rate may exceed what is promised, and must if a twin is broken.
+LIMIT = 4.5
+Whole = NDArray[np.int64]
+
+
+def drawn(law: NoiseLaw, size: int | tuple[int, ...], rng: np.random.Generator) -> Whole:
+    """Draws of a law; a Gaussian of at least 5 rows is a rounded normal for all that shows here."""
+    if isinstance(law, LaplaceLaw):
+        stop = -math.expm1(-1 / float(law.scale))
+        return np.asarray(rng.geometric(stop, size) - rng.geometric(stop, size), dtype=np.int64)
+    assert law.deviation >= 5
+    return np.round(rng.normal(0, law.deviation, size)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Releases of distances, all of the same ``rows`` among ``n``."""
+
+    name: str
+    law: VectorLaw
+    n: int
+    rows: Fraction
+    numbers: int
+    runs: int
+
+    @property
+    def share(self) -> float:
+        """True distance."""
+        return float(self.rows / self.n)
+
+    def released(self) -> list[tuple[int, ...]]:
+        """Simulated releases, the same in every run of the tests."""
+        rng = np.random.default_rng(31)
+        noisy = self.n + drawn(self.law.rows, self.runs, rng)
+        shape = self.runs, self.numbers
+        distances = whole_rows(self.rows) + drawn(self.law.distance, shape, rng)
+        return [(n, *each) for n, each in zip(noisy.tolist(), distances.tolist(), strict=True)]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# Distances at the worst place of the rounding; n from known well to hardly known.
+CASES = [
+    Case("one", LaplaceVector(1).law(1), 300, Fraction(61, 2), 1, 3000),
+    Case("few rows", LaplaceVector(1).law(1), 60, Fraction(61, 2), 1, 2000),
+    Case("far", LaplaceVector(4).law("0.25"), 4000, Fraction(7001, 2), 4, 800),
+    Case("many", LaplaceVector(127).law(1), 48_842, Fraction(4001, 2), 127, 250),
+    Case("Gaussian", GaussianVector(127).law("0.02"), 20_000, Fraction(801, 2), 127, 250),
+]
+
+
+def excess(misses: float, trials: float, level: float = ALPHA) -> float:
+    """Standard errors by which the rate of misses exceeds the level."""
+    return (misses / trials - level) / math.sqrt(level * (1 - level) / trials)
+
+
+def misses(case: Case, law: VectorLaw) -> float:
+    """Excess of intervals, made with ``law``, that do not hold the distance; by runs."""
+    rates = []
+    for released in case.released():
+        intervals = DistanceEstimates(released, law, ALPHA).distances
+        held = (intervals[:, 1] <= case.share) & (case.share <= intervals[:, 2])
+        rates.append(1 - held.mean())
+    # Those of one run share the noise of n.
+    error = max(np.std(rates) / math.sqrt(len(rates)), 1e-3)
+    return float((np.mean(rates) - ALPHA) / error)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_intervals_of_distances_hold(case: Case) -> None:
+    assert misses(case, case.law) < LIMIT
+
+
+def test_and_are_hardly_wider_than_they_must_be() -> None:
+    """Where the noise is large beside a row, nearly as many miss as may."""
+    case = CASES[3]
+    rates = [
+        ((low > case.share) | (high < case.share)).mean()
+        for released in case.released()
+        for _, low, high in [DistanceEstimates(released, case.law, ALPHA).distances.T]
+    ]
+    assert 0.08 < np.mean(rates) < 0.1
+
+
+TINY = LaplaceLaw(Fraction(1, 100))
+
+
+@pytest.mark.parametrize(
+    ("case", "forgotten"),
+    [
+        (CASES[2], VectorLaw(TINY, CASES[2].law.distance)),
+        (CASES[3], VectorLaw(CASES[3].law.rows, LaplaceLaw(Fraction(127 * 7, 10)))),
+        (CASES[4], VectorLaw(CASES[4].law.rows, TINY)),
+    ],
+    ids=["n without noise", "noise 30 % too small", "distances without noise"],
+)
+def test_intervals_that_forget_noise_are_rejected(case: Case, forgotten: VectorLaw) -> None:
+    assert misses(case, forgotten) > LIMIT
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_intervals_of_rows_and_means_hold(case: Case) -> None:
+    """Means with unequal weights, and of one; differences of two means that are equal."""
+    sizes = [k % 3 + 1 for k in range(case.numbers)]
+    weights = [Fraction(size, sum(sizes)) for size in sizes]
+    first = [Fraction(k == 0) for k in range(case.numbers)]
+    missed, claimed, trials = np.zeros(4), 0, 0
+    for released in case.released():
+        estimates = DistanceEstimates(released, case.law, ALPHA)
+        mean, one = estimates.mean(weights), estimates.mean(first)
+        gap = estimates.difference(weights, first)
+        rows = estimates.rows
+        missed += [
+            not mean.low <= case.share <= mean.high,
+            not one.low <= case.share <= one.high,
+            not gap.low <= 0 <= gap.high,
+            not rows.low <= case.n <= rows.high,
+        ]
+        claimed += gap.p_value <= ALPHA
+        trials += 1
+    assert max(excess(each, trials) for each in missed) < LIMIT
+    assert excess(claimed, trials) < LIMIT
+
+
+def test_means_and_differences_are_not_much_too_wide() -> None:
+    """A mean of 127 misses between half of alpha and all of it; so do claims of a difference."""
+    case, half = CASES[3], [Fraction(1, 127)] * 127
+    other = [Fraction(k < 60, 60) for k in range(127)]
+    missed = claimed = trials = 0
+    for released in case.released():
+        estimates = DistanceEstimates(released, case.law, 0.4)
+        mean, gap = estimates.mean(half), estimates.difference(other, half)
+        missed += not mean.low <= case.share <= mean.high
+        claimed += gap.p_value <= 0.4
+        trials += 1
+    assert 0.25 < missed / trials < 0.4 + LIMIT * math.sqrt(0.24 / trials)
+    assert 0.25 < claimed / trials < 0.4 + LIMIT * math.sqrt(0.24 / trials)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("side", [1, -1])
+def test_false_verdicts_are_at_most_alpha(case: Case, side: int) -> None:
+    """Truth just within the tolerance, and on its edge, which is a no."""
+    tau = Fraction(case.rows + (Fraction(1, 10**6) if side > 0 else 0), case.n)
+    false = [
+        ((outcomes != (side > 0)) & (p_values <= ALPHA)).mean()
+        for released in case.released()
+        for outcomes, p_values in [DistanceEstimates(released, case.law, ALPHA).verdicts(tau)]
+    ]
+    error = max(np.std(false) / math.sqrt(len(false)), 1e-3)
+    assert (np.mean(false) - ALPHA) / error < LIMIT
+    if case.numbers > 100:
+        assert np.mean(false) > 0.08
+
+
+@pytest.mark.parametrize("case", CASES[2:], ids=str)
+def test_at_the_threshold_verdicts_err_at_most_alpha(case: Case) -> None:
+    tau = vector_tau_min(case.law, case.n, ALPHA)
+    assert tau < 1
+    rng, size = np.random.default_rng(4), 20_000
+    rows, noise = case.n + drawn(case.law.rows, size, rng), drawn(case.law.distance, size, rng)
+    far = whole_rows(Fraction(2 * tau * case.n))
+    assert excess(float((tau * rows - noise <= 0).sum()), size) < LIMIT
+    assert excess(float((tau * rows - far - noise > 0).sum()), size) < LIMIT
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_a_decider_is_wrong_with_a_small_p_value_at_most_that_often(within: bool) -> None:
+    """By the exact law of its noise, at the nearest tables: sharp but for whole numbers."""
+    decider, tau, epsilon = DistanceDecider(), Fraction(1, 20), Fraction(1, 5)
+    n, rows = 1000, Fraction(49) if within else Fraction(50)
+    margin = decider.margin(rows, n, tau)
+    assert margin == (1 if within else 0)
+    wrong = 0.0
+    for z in range(-300, 301):
+        decision = verdict_of(margin + z, epsilon)
+        assert decision.p_value is not None
+        if decision.outcome != within and decision.p_value <= ALPHA:
+            wrong += noise_tail(z, 1 / epsilon) - noise_tail(z + 1, 1 / epsilon)
+    assert 0.08 < wrong <= ALPHA
+
+
+def test_holm_keeps_false_claims_together_below_alpha() -> None:
+    """All distances on the edge of the tolerance: that any is told is rarer than alpha."""
+    case, any_told, single = CASES[3], 0, 0
+    for released in case.released():
+        p = DistanceEstimates(released, case.law, ALPHA).verdicts(case.rows / case.n)[1]
+        any_told += bool(holm(p).min() <= ALPHA)
+        single += bool(p.min() <= ALPHA)
+    # A verdict has two sides here: either can be told.
+    assert excess(any_told, case.runs, 2 * ALPHA) < LIMIT
+    assert single == case.runs
+
+
+@pytest.mark.parametrize("vector", [LaplaceVector(5), GaussianVector(5)])
+def test_shares_of_cells_hold(vector: LaplaceVector | GaussianVector) -> None:
+    rng, law, n, epsilon = np.random.default_rng(9), vector.law("0.3"), 3000, Fraction(1, 4)
+    cells = np.array([0, 3, 40, 900, 2057])
+    rates = []
+    for _ in range(600):
+        estimates = DistanceEstimates((n + int(drawn(law.rows, 1, rng)[0]), 0), law, ALPHA)
+        noisy = cells + drawn(LaplaceLaw(1 / epsilon), 5, rng)
+        _, low, high = cell_shares(noisy.tolist(), epsilon, estimates, ALPHA).T
+        rates.append((low > cells / n) | (high < cells / n))
+    missed = np.mean(rates, axis=0)
+    assert np.max(missed) < ALPHA + LIMIT * math.sqrt(ALPHA * (1 - ALPHA) / 600)
+    # Where n hardly matters the interval is as narrow as it may be, but for whole numbers.
+    assert missed[2] > 0.03
+
+
+# Of a confusion matrix, each with figures of its own.
+RUNS = 120
+
+
+def figures_missed(epsilon: Fraction, told: Callable[[float], float]) -> NDArray[np.float64]:
+    """Rates at which accuracy, balanced accuracy, a recall and a share lie outside."""
+    rng, runs = np.random.default_rng(12), RUNS
+    matrix = np.array([[700, 60, 40], [90, 380, 30], [10, 30, 160]])
+    rows = matrix.sum(axis=1)
+    truths = (
+        matrix.trace() / matrix.sum(),
+        (matrix.diagonal() / rows).mean(),
+        matrix[2, 2] / rows[2],
+        rows[1] / matrix.sum(),
+    )
+    missed = np.zeros(4)
+    for _ in range(runs):
+        noisy = matrix + drawn(LaplaceLaw(1 / epsilon), (3, 3), rng)
+        figures = confusion_figures(noisy, told(float(epsilon)), ALPHA)
+        every = figures.accuracy, figures.balanced, figures.recalls[2], figures.shares[1]
+        for place, (figure, truth) in enumerate(zip(every, truths, strict=True)):
+            assert figure is not None
+            missed[place] += not figure.low <= truth <= figure.high
+    return missed / runs
+
+
+def test_figures_of_a_confusion_matrix_hold() -> None:
+    missed = figures_missed(Fraction(1, 4), lambda epsilon: epsilon)
+    error = math.sqrt(ALPHA * (1 - ALPHA) / RUNS)
+    assert np.max(missed) < ALPHA + LIMIT * error
+    assert missed[0] > 0.02
+
+
+def test_figures_at_an_epsilon_that_was_not_spent_are_rejected() -> None:
+    missed = figures_missed(Fraction(1, 4), lambda epsilon: 2 * epsilon)
+    assert missed[0] > ALPHA + LIMIT * math.sqrt(ALPHA * (1 - ALPHA) / RUNS)
