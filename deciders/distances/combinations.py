@@ -30,6 +30,19 @@ _LOST = (_UNIFORMS / _SHARPNESS) ** _UNIFORMS / (math.pi * _UNIFORMS) + 2 * _BEY
 _TILTS = np.concatenate((np.linspace(0.01, 0.9, 60), 1 - np.geomspace(0.09, 1e-6, 30)))
 
 
+def _sinc(x: Floats) -> Floats:
+    """``sin(x) / x`` for ``x > 0``."""
+    values: Floats = np.sin(x) / x
+    return values
+
+
+_ODD: Floats = np.arange(1, 2 * _HARMONICS, 2, dtype=np.float64)
+# Transform of the kernel at each harmonic, whatever the period, times 2/(pi k).
+_KERNEL: Floats = (
+    2 / np.pi / _ODD * _sinc(_SHARPNESS / _UNIFORMS / (2 * _HARMONICS) * _ODD) ** _UNIFORMS
+)
+
+
 class Term(NamedTuple):
     """Noise of one law, ``draws`` times, with one weight."""
 
@@ -92,15 +105,17 @@ class Combination:
         The chance of the half circle from x on is ``1/2 - sum over odd k of 2/(pi k) f(t_k)
         sin(t_k x)``, ``t_k = 2 pi k / period`` (a Fourier series), f the sum's transform.
         """
-        harmonics = np.arange(1, 2 * _HARMONICS, 2, dtype=np.float64)
-        angles = 2 * np.pi * harmonics / self._period
-        factors: Floats = _sinc(angles * self.width / _UNIFORMS) ** _UNIFORMS
+        angles = 2 * np.pi / self._period * _ODD
+        logs: Floats = np.zeros_like(angles)
         for term in self.terms:
-            factors *= term.law.transform(term.weight * angles) ** term.draws
-            if self.smoothed:
+            logs += term.draws * np.log(np.maximum(term.law.transform(term.weight * angles), 1e-99))
+        # Factors below 1e-86 count for nothing, and would cost time.
+        factors: Floats = np.exp(np.maximum(logs, -200.0)) * _KERNEL
+        if self.smoothed:
+            for term in self.terms:
                 factors *= _sinc(term.weight * angles / 2)
         padded = np.zeros(_GRID)
-        padded[1 : 2 * _HARMONICS : 2] = 2 / np.pi * factors / harmonics
+        padded[1 : 2 * _HARMONICS : 2] = factors
         # The sine sum is minus the imaginary part of the transform.
         tails = 0.5 + np.fft.rfft(padded).imag[: _GRID // 4]
         # Tails never rise: what rounding made rise is raised before it.
@@ -142,9 +157,3 @@ def grouped(weights: Iterable[float], law: NoiseLaw) -> tuple[Term, ...]:
         if weight:
             counts[abs(float(weight))] = counts.get(abs(float(weight)), 0) + 1
     return tuple(Term(weight, count, law) for weight, count in sorted(counts.items()))
-
-
-def _sinc(x: Floats) -> Floats:
-    """``sin(x) / x``."""
-    values: Floats = np.sinc(x / np.pi)
-    return values

@@ -133,7 +133,9 @@ class GaussianLaw(NoiseLaw):
         sigma = as_float(self.sigma)
         if sigma >= _WIDE:
             near = angles - 2 * np.pi * np.round(angles / (2 * np.pi))
-            bells = [np.exp(-((sigma * (near + 2 * np.pi * k)) ** 2) / 2) for k in (-1, 0, 1)]
+            squares = [(sigma * (near + 2 * np.pi * k)) ** 2 / 2 for k in (-1, 0, 1)]
+            # Below exp(-200) a bell counts for nothing, and would cost time.
+            bells = [np.exp(-np.minimum(square, 200.0)) for square in squares]
             summed: Floats = sum(bells, np.zeros_like(angles))
             return summed / (1 + 2 * math.exp(-((sigma * 2 * math.pi) ** 2) / 2))
         places = np.arange(1, 9)
