@@ -94,7 +94,7 @@ people = st.lists(
 
 def frame_of(table: Sequence[tuple[str | None, Row]]) -> pd.DataFrame:
     frame: pd.DataFrame = arrow([row for _, row in table]).to_pandas()
-    return frame.assign(who=[who for who, _ in table])
+    return frame.assign(who=pd.Series([who for who, _ in table], dtype=object))
 
 
 @given(people, st.sampled_from([1, 2, 3]))

@@ -150,14 +150,15 @@ def cell_of(partition: Partition, value: Any) -> int:  # noqa: PLR0911 - a cell 
         return len(edges)
     if isinstance(partition, Ordered):
         points = partition.values  # noqa: PD011 - no pandas
-        below = sum(known < value for known in points)
+        below: int = sum(known < value for known in points)
         return 2 + 2 * below if value in points else 1 + 2 * below
     assert isinstance(partition, Steps)
     ends = Fraction(partition.lower), Fraction(partition.upper)
     inside = min(max(value, partition.lower), partition.upper)
     # Python rounds half to even, as the partition does.
     share: Fraction = (Fraction(inside) - ends[0]) / (ends[1] - ends[0])
-    return round(share * (partition.points - 1))
+    step: int = round(share * (partition.points - 1))
+    return step
 
 
 def brute_counts(table: Iterable[Row], partitions: Sequence[Partition]) -> NDArray[np.int64]:
