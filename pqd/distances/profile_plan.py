@@ -134,7 +134,7 @@ class ProfilePlan:
         if self.budget.cells is None:
             return ()
         return tuple(
-            self._cells(f"cells of {', '.join(each.columns)}", each.marginal, self.budget.cells)
+            self._cells(f"cells of {' by '.join(each.columns)}", each.marginal, self.budget.cells)
             for each in self.worst(released)
         )
 

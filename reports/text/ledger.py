@@ -28,7 +28,7 @@ def account_lines(account: AccountFacts) -> Iterator[str]:
         left = max(account.limit_delta - account.delta, Fraction(0))
         spent += f" of {float(account.limit_delta):.3g}, {float(left):.3g} left"
     yield spent
-    yield f"{counted(account.answers, 'query', 'queries')} answered; repeating them costs nothing"
+    yield f"{counted(account.answers, 'measurement')} stored; repeating them costs nothing"
     yield from map(_run_line, account.runs)
 
 

@@ -28,7 +28,7 @@ def test_show_says_what_was_spent_for_what(ledger: Path, command: Command) -> No
     for words in (
         "table 1   census_private.parquet",
         "spent epsilon 0.75",
-        "3 queries answered",
+        "3 measurements stored",
         "epsilon 0.5 (parallel): q1[sex = Female], q1[sex = Male]",
         "epsilon 0.25 (sequential): q1",
     ):

@@ -47,6 +47,7 @@ def people(seed: int, rows: int, tilt: float = 0.0) -> pd.DataFrame:
 
 
 COPY, SECRET = people(1, 900), people(2, 700, 0.2)
+TWO = PrivacyUnit("who", 2)
 EDGES = {"pay": [0, 20, 40, 400]}
 
 
@@ -252,6 +253,24 @@ def test_more_zoom_than_marginals_shares_among_those_there_are() -> None:
     assert report.cost.epsilon == 1
 
 
+# A classifier -------------------------------------------------------------------------------------
+
+
+def test_a_target_is_tried_on_the_private_table() -> None:
+    private = SECRET.assign(who=[f"p{n // 2}" for n in range(len(SECRET))])
+    report = profiled(private, target="OLD", columns=["old", "level", "sex"], unit=TWO)
+    assert report.target is not None
+    assert report.target.column == "old"
+    known = sum(map(sum, report.target.confusion))
+    assert known == len(private)
+    hits = sum(row[place] for place, row in enumerate(report.target.confusion))
+    assert report.target.accuracy.value == pytest.approx(hits / known)
+    # What a person is charged, of two rows.
+    assert report.target.epsilon == Fraction(1, 10)
+    assert {part.part: part.epsilon for part in report.budget}["target"] == Fraction(1, 10)
+    assert report.total_epsilon == report.cost.epsilon == 1
+
+
 # What it costs ------------------------------------------------------------------------------------
 
 
@@ -320,9 +339,8 @@ def test_distances_that_were_paid_for_do_not_count_against_the_budget(account: P
 def test_every_person_counts_by_so_many_rows(account: Path) -> None:
     who = np.arange(len(SECRET)) // 7
     private = SECRET.assign(who=[f"p{n}" for n in who])
-    unit = PrivacyUnit("who", 2)
     accountant = Accountant(account)
-    report = run_profile(private, COPY, stated(zoom=1), Absent(), accountant=accountant, unit=unit)
+    report = run_profile(private, COPY, stated(zoom=1), Absent(), accountant=accountant, unit=TWO)
     assert report.rows is not None
     assert report.rows.value == 2 * 100
     assert report.cost.epsilon == 1

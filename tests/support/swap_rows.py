@@ -315,39 +315,49 @@ SWAPS |= {
 ZOOMED = {"zoom": 3, "distances": ["ks", "emd"]}
 SWAPS |= {
     "profile": Swap(
-        profile(PAY, **ZOOMED),
-        PAY_TABLES,
-        {"near": EVERY, "far below": EVERY, "far above": SCREEN},
-        differing=[NEIGHBOUR, MANY, NONE],
+        profile(PAY, **ZOOMED), PAY_TABLES, {"near": EVERY}, differing=[NEIGHBOUR, MANY, NONE]
     ),
-    "profile of files": Swap(from_file(profile(PAY, **ZOOMED)), PAY_FILES),
+    "profile at the ends of noise": Swap(
+        profile(PAY, **ZOOMED),
+        named(PAY_TABLES, NEIGHBOUR, NONE),
+        {"far below": EVERY, "far above": EVERY},
+    ),
+    "profile of files": Swap(
+        from_file(profile(PAY, **ZOOMED)),
+        named(PAY_FILES, NEIGHBOUR, NONE, EXTREMES, *COMPARED_FILES, "long line"),
+    ),
     "profile of frames": Swap(profile(AGES, zoom=1, cells={"age": [0, 30, 90]}), AGE_TABLES),
     "profile of triples": Swap(
-        profile(WORKERS, ways=3, total_epsilon="0.1"), WORKER_TABLES, {"near": EVERY}
+        profile(WORKERS, ways=3, total_epsilon="0.1"), named(WORKER_TABLES, OTHERS, MANY, TEXTS)
+    ),
+    "profile with Gaussian noise": Swap(
+        profile(WORKERS, delta="1e-6"), named(WORKER_TABLES, OTHERS, MANY, NONE)
+    ),
+    "profile of files with a target": Swap(
+        from_file(profile(PAY, target="job")), named(PAY_FILES, NEIGHBOUR, NONE, *COMPARED_FILES)
     ),
     "profile with a target": Swap(
         profile(WORKERS, target="job", zoom=1),
-        WORKER_TABLES,
+        named(WORKER_TABLES, OTHERS, MANY, NONE, TEXTS),
         {"near": EVERY},
         differing=[OTHERS, MANY, NONE],
     ),
-    "profile of files with a target": Swap(from_file(profile(PAY, target="job")), PAY_FILES),
-    "profile with Gaussian noise": Swap(profile(WORKERS, delta="1e-6"), WORKER_TABLES),
     "profile with a ledger": Swap(
         twice(lambda account: profile(PAY, **ZOOMED, options={"accountant": account})),
-        named(PAY_TABLES, NEIGHBOUR, MANY, NONE),
-        {"near": EVERY},
+        named(PAY_TABLES, NEIGHBOUR, MANY),
     ),
-    **{
-        f"profile of {name}": Swap(
-            profile(PERSONS, **ZOOMED, options={"unit": unit}),
-            PERSON_TABLES,
-            {"near": EVERY},
-            differing=[NEIGHBOUR, MANY, NONE],
-        )
-        for name, unit in {"people": PEOPLE, "people of three rows": OF_THREE}.items()
-    },
+    "profile of people": Swap(
+        profile(PERSONS, **ZOOMED, options={"unit": PEOPLE}),
+        named(PERSON_TABLES, NEIGHBOUR, MANY, "one person"),
+    ),
+    "profile of people of three rows": Swap(
+        profile(PERSONS, **ZOOMED, options={"unit": OF_THREE}),
+        PERSON_TABLES,
+        {"near": EVERY},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
     "profile of files, people of three rows": Swap(
-        from_file(profile(PERSONS, **ZOOMED, options={"unit": OF_THREE})), csv_of(PERSON_TABLES)
+        from_file(profile(PERSONS, **ZOOMED, options={"unit": OF_THREE})),
+        named(csv_of(PERSON_TABLES), NEIGHBOUR, MANY, NONE, "one person"),
     ),
 }
