@@ -14,7 +14,7 @@ import numpy as np
 
 from deciders.exact import as_float
 from pqd.distances.stated_cells import edges_of
-from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps
+from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps, beyond
 from pqd.errors import ParameterError
 from pqd.sql.schema import Kind
 from reports.models.profile import ProfiledColumn
@@ -40,8 +40,9 @@ def choose_partition(
 ) -> tuple[Partition, ProfiledColumn]:
     """Cells of a column, and how they were chosen; the ``summaries`` are one per synthetic table.
 
-    Numbers and times of at most 20 values have a cell for each, others ten bins between quantiles;
-    texts have one for each of the 50 most frequent values, and one for all others together.
+    Numbers and times of at most 20 values have a cell for each, others ten bins between quantiles,
+    and a bin of its own for each value that a tenth of the rows has; texts have one for each of
+    the 50 most frequent values, and one for all others together.
 
     Raises
     ------
@@ -75,8 +76,9 @@ def _ordered_cells(
     few, bins = number or FEW_VALUES, number or BINS
     if len(values) <= few or len(values) < 2:
         return Points(name, kind, tuple(map(float, values))), "values"
-    edges = np.unique(quantiles(values, counts, bins + 1))
-    return Bins(name, kind, tuple(map(float, edges))), "quantiles"
+    heavy = [float(value) for value in values[counts * bins >= counts.sum()]]
+    edges = {*map(float, quantiles(values, counts, bins + 1)), *heavy, *map(beyond, heavy)}
+    return Bins(name, kind, tuple(sorted(edges))), "quantiles"
 
 
 def _category_cells(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -192,8 +195,8 @@ class Points(Partition):
 class Bins(Partition):
     """Cells of a NUMBER or TIME column between ascending ``edges``: NULL, each bin, outside.
 
-    A bin holds its lower edge, the last one its upper edge too.  What is outside is not in the
-    copy, unless the edges are ``stated``.
+    A bin holds its lower edge, the last one its upper edge too.  One from ``v`` to ``beyond(v)``
+    holds ``v`` alone.  What is outside is not in the copy, unless the edges are ``stated``.
     """
 
     edges: tuple[float, ...]
@@ -204,7 +207,8 @@ class Bins(Partition):
         """Text of each cell."""
         edges = self._texts_of(self.edges)
         outside = outside_label(edges[0], edges[-1]) if self.stated else UNSEEN
-        return (NULL, *bin_labels(edges), outside)
+        single = [beyond(low) == high for low, high in pairwise(self.edges)]
+        return (NULL, *bin_labels(edges, single), outside)
 
     @property
     def unseen(self) -> int | None:
@@ -305,6 +309,11 @@ class Steps(Partition):
     def facts(self) -> list[Any]:
         """Range and number of steps, exactly."""
         return self._facts("steps", _exact((self.lower, self.upper)), self.points)
+
+
+def beyond(value: float) -> float:
+    """Least double above ``value`` that every processor tells from it: of 0 a normal one."""
+    return math.nextafter(value, math.inf) if value else sys.float_info.min
 
 
 def _exact(numbers: Sequence[float]) -> list[str]:

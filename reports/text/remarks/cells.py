@@ -56,10 +56,18 @@ def _time_label(microseconds: float, *, days: bool) -> str:
     return text[:10] if days else text
 
 
-def bin_labels(edges: Sequence[str]) -> tuple[str, ...]:
-    """Labels of bins between ``edges``: the lower one is in, the upper one in the last alone."""
-    *inner, (low, high) = pairwise(edges)
-    return (*(f"{lower} to < {upper}" for lower, upper in inner), f"{low} to {high}")
+def bin_labels(edges: Sequence[str], single: Sequence[bool]) -> tuple[str, ...]:
+    """Labels of bins between ``edges``: the lower one is in, the upper one in the last alone.
+
+    A ``single`` bin holds its lower edge alone; the next one begins above that.
+    """
+    labels: list[str] = []
+    for place, (low, high) in enumerate(pairwise(edges)):
+        start = f"above {edges[place - 1]}" if place and single[place - 1] else low
+        last = place == len(single) - 1
+        end = f"to {high}" if last else f"to < {high}"
+        labels.append(low if single[place] else f"{start} {end}")
+    return tuple(labels)
 
 
 def outside_label(low: str, high: str) -> str:
