@@ -17,34 +17,38 @@ if TYPE_CHECKING:
 
     from deciders import Noise
     from pqd.accounting.accountant import Accountant, Quote
+    from pqd.distances.decisions import PlannedDistance
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.execution import Outputs
-    from pqd.planning.decisions import PlannedVerdict, VerdictPlan
+    from pqd.planning.decisions import PlannedVerdict
+
+    # A verdict on a query, or on a distance.
+    Planned = PlannedVerdict | PlannedDistance
 
 
 def verdicts_of(
-    plan: VerdictPlan,
+    verdicts: Sequence[Planned],
     outputs: Outputs,
     synthetic: str,
     noise: Noise,
     shown: set[object] | None = None,
 ) -> tuple[Verdict, ...]:
-    """Verdict of each query; one whose identity is in ``shown`` already counts as replayed."""
+    """Verdicts as planned; one whose identity is in ``shown`` already counts as replayed."""
     shown = set() if shown is None else shown
-    verdicts = []
-    for planned in plan.verdicts:
+    found = []
+    for planned in verdicts:
         replayed = outputs.replayed(planned.measurement) or planned.identity in shown
-        verdicts.append(_verdict(planned, outputs, synthetic, noise, replayed=replayed))
+        found.append(_verdict(planned, outputs, synthetic, noise, replayed=replayed))
         if not planned.settled:
             shown.add(planned.identity)
-    return tuple(verdicts)
+    return tuple(found)
 
 
 def _verdict(
-    planned: PlannedVerdict, outputs: Outputs, synthetic: str, noise: Noise, *, replayed: bool
+    planned: Planned, outputs: Outputs, synthetic: str, noise: Noise, *, replayed: bool
 ) -> Verdict:
     facts, scale, decision = planned.facts(), planned.scale, planned.decision(outputs)
-    p_value, estimate = decision.p_value, planned.rule.estimate(decision)
+    p_value, estimate = decision.p_value, planned.estimate(decision)
     value, low, high = (None if x is None else plain(x * scale) for x in estimate)
     if planned.settled:
         facts["reason"] = reasons.SETTLED

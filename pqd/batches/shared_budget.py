@@ -54,19 +54,36 @@ def select_sharing(
     PqdError
         If a mechanism that is named does not fit.
     """
+    return share_with(workloads, budget, 0)[0]
+
+
+def share_with(
+    workloads: Sequence[BoundWorkload], budget: SharedBudget | None, others: int
+) -> tuple[list[VerdictPlan], Fraction | None]:
+    """Plans as ``select_sharing`` gives them where ``others`` share too, and the share of each.
+
+    What the others measure has nothing to do with the queries: each takes an equal share, which is
+    None where nothing is shared.
+
+    Raises
+    ------
+    PqdError
+        As ``select_sharing``.
+    """
     criteria = [query.criteria for bound in workloads for query in bound.queries]
     sharing = sum(not isinstance(each, Parameters) for each in criteria)
     if budget is None:
-        if sharing:
+        if sharing or others:
             raise ParameterError(
                 "a query has no epsilon; give it one, or a total_epsilon for all to share"
             )
-        return [select_deciders(bound) for bound in workloads]
+        return [select_deciders(bound) for bound in workloads], None
     shared = [SharedQueries(bound, budget.epsilon / max(1, sharing)) for bound in workloads]
     number = sum(each.number for each in shared)
-    if number:
-        _share(shared, budget, budget.epsilon / number)
-    return [each.verdict_plan() for each in shared]
+    share = budget.epsilon / (number + others) if number + others else None
+    if number and share:
+        _share(shared, budget, share)
+    return [each.verdict_plan() for each in shared], share
 
 
 def _share(shared: Sequence[SharedQueries], budget: SharedBudget, each: Fraction) -> None:

@@ -16,6 +16,7 @@ from pqd.cli import ledger
 from pqd.cli.audit import audit
 from pqd.cli.check import check
 from pqd.cli.compare import compare
+from pqd.cli.init import init
 from pqd.cli.plan import plan
 from pqd.cli.profile import profile
 from pqd.cli.release import release
@@ -65,6 +66,7 @@ app.command(name="plan", no_args_is_help=True)(plan)
 app.command(name="check", no_args_is_help=True)(check)
 app.command(name="compare", no_args_is_help=True)(compare)
 app.command(name="release", no_args_is_help=True)(release)
+app.command(name="init", no_args_is_help=True)(init)
 app.command(name="spec", no_args_is_help=True)(spec)
 app.add_typer(ledger.app, name="ledger")
 

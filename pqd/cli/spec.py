@@ -1,55 +1,37 @@
-"""``pqd spec``: a spec to begin with, and the schema of specs."""
+"""``pqd spec``: the schema of specs."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from deciders.errors import ParameterError
-from pqd.cli import outputs
-from pqd.paths import usable
 
 
 def spec(
-    private: Annotated[
-        Path | None, typer.Argument(help="The private table; it is not read.", show_default=False)
-    ] = None,
-    synthetic: Annotated[
-        Path | None, typer.Argument(help="The synthetic copy.", show_default=False)
-    ] = None,
-    init: Annotated[
-        bool, typer.Option("--init", help="Write a commented spec for the two tables.")
-    ] = False,
+    tables: Annotated[list[Path] | None, typer.Argument(hidden=True)] = None,
+    init: Annotated[bool, typer.Option("--init", hidden=True)] = False,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of specs.")
     ] = False,
-    file: Annotated[
-        str, typer.Option(metavar="FILE|-", help="Where the spec goes; - for standard output.")
-    ] = "audit.toml",
+    file: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Begin a spec for pqd check, or print the JSON Schema of specs.
+    """Print the JSON Schema of specs, for editors; pqd init writes a spec to begin with.
 
-    Example: pqd spec --init private.csv copy.csv
+    Example: pqd spec --schema
     """
-    if init == schema:
-        raise ParameterError("give --init PRIVATE SYNTHETIC, or --schema")
-    if schema:
-        import json
+    if init:
+        named = [str(table) for table in tables or []] or ["PRIVATE", "COPY"]
+        options = ["--file", file] if file else []
+        command = " ".join(["pqd init", *map(shlex.quote, [*named, *options])])
+        raise ParameterError(f"pqd spec --init is now pqd init: {command}")
+    if not schema or tables or file:
+        raise ParameterError("give --schema; pqd init PRIVATE COPY writes a spec to begin with")
+    import json
 
-        from pqd.spec import json_schema
+    from pqd.spec import json_schema
 
-        typer.echo(json.dumps(json_schema(), indent=2))
-        return
-    if private is None or synthetic is None:
-        raise ParameterError("--init needs the private and the synthetic table")
-    if file != "-" and usable(file).exists():
-        raise ParameterError(f"{file} exists already; remove it, or name another with --file")
-    outputs.check_place(file, str(private), str(synthetic))
-    from pqd.spec.template import spec_template
-
-    folder = Path.cwd() if file == "-" else Path(file).resolve().parent
-    outputs.write(spec_template(private, synthetic, folder), file)
-    if file != "-":
-        typer.echo(f"{file} is written. Next: pqd check {file} --dry-run")
+    typer.echo(json.dumps(json_schema(), indent=2))

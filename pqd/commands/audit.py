@@ -53,7 +53,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     plan.bound.check()
     outputs = measure([plan.measurements], accountant, noise, progress)
     return AuditReport(
-        verdicts_of(plan, outputs, tables.label, noise),
+        verdicts_of(plan.verdicts, outputs, tables.label, noise),
         tables.private_label,
         tables.label,
         criteria.tolerance.text,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
-from pqd.batches.shared_budget import SharedBudget, select_sharing
+from pqd.batches.shared_budget import SharedBudget
 from pqd.commands.baseline import against, read_baseline
+from pqd.commands.check_plan import plan_checks
 from pqd.commands.gates import broken, judged, planned
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.execution import measure, quote_sets
@@ -24,12 +25,9 @@ from reports.text.notes import UNRECORDED_VERDICTS
 
 if TYPE_CHECKING:
     from deciders import Noise
-    from pqd.planning.decisions import VerdictPlan
+    from pqd.commands.check_plan import CheckPlan
     from pqd.spec import Spec
     from reports.models.audit import Verdict
-
-# The verdicts planned against each synthetic table, by its name.
-Plans = Mapping[str, "VerdictPlan"]
 
 
 def run_check(  # noqa: PLR0913 - those of ``check``, read
@@ -51,11 +49,11 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         accountant = Accountant(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress)
-        plans = _selected(bound, SharedBudget(*spec.shared_budget) if spec.shared_budget else None)
+        plan = plan_checks(bound, SharedBudget(*spec.shared_budget) if spec.shared_budget else None)
         if dry_run:
-            report = _planned(spec, bound, plans, accountant, progress)
+            report = _planned(spec, bound, plan, accountant, progress)
         else:
-            report = _decided(spec, bound, plans, accountant, noise, progress)
+            report = _decided(spec, bound, plan, accountant, noise, progress)
     if report.cost.ledger and spec.ledger and path == spec.ledger.path:
         # The name that the spec gives it may hide another.
         name = Path(spec.ledger.written).name
@@ -63,71 +61,63 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     return report if earlier is None else against(report, earlier, Path(str(baseline)).name)
 
 
-def _selected(bound: BoundChecks, budget: SharedBudget | None) -> Plans:
-    """Plans of the verdicts; checks of which a query is refused are broken."""
-    plans = select_sharing(list(bound.workloads.values()), budget)
-    bound.note_refusals(plans)
-    return dict(zip(bound.workloads, plans, strict=True))
-
-
 def _decided(
     spec: Spec,
     bound: BoundChecks,
-    plans: Plans,
+    plan: CheckPlan,
     accountant: Accountant,
     noise: Noise,
     progress: Progress,
 ) -> CheckReport:
     """Report of all checks, measured and judged."""
-    sets = [plan.measurements for plan in plans.values()]
+    sets = plan.sets
     if not any(each.measurements for each in sets):
         results = bound.results(lambda each: judged(each.check, each.id, ()), broken)
-        return _report(spec, bound, plans, results, Cost())
+        return _report(spec, bound, plan, results, Cost())
     outputs = measure(sets, accountant, noise, progress)
     verdicts: dict[str, list[Verdict]] = {}
     shown: set[object] = set()
-    for name, plan in plans.items():
-        for verdict in verdicts_of(plan, outputs, label_of(spec.synthetic[name]), noise, shown):
+    for name in plan.names:
+        label = label_of(spec.synthetic[name])
+        for verdict in verdicts_of(plan.verdicts(name), outputs, label, noise, shown):
             verdicts.setdefault(verdict.block or verdict.id, []).append(verdict)
     results = bound.results(
         lambda each: judged(each.check, each.id, tuple(verdicts[each.id])), broken
     )
     cost = cost_of(outputs.quote, accountant, bound.unit)
     return _report(
-        spec, bound, plans, results, cost, () if outputs.recorded else (UNRECORDED_VERDICTS,)
+        spec, bound, plan, results, cost, () if outputs.recorded else (UNRECORDED_VERDICTS,)
     )
 
 
 def _planned(
-    spec: Spec, bound: BoundChecks, plans: Plans, accountant: Accountant, progress: Progress
+    spec: Spec, bound: BoundChecks, plan: CheckPlan, accountant: Accountant, progress: Progress
 ) -> CheckReport:
     """Report of all checks and their quote; the private table is read only if there is a ledger."""
-    sets = [plan.measurements for plan in plans.values()]
+    sets = plan.sets
     known = accountant if accountant.exists() and sets else None
     quote = quote_sets(sets, known, progress, budget=accountant.budget)
 
     def result(each: SelectedCheck) -> CheckResult:
-        verdicts = plans[each.synthetic].verdicts
-        own = [v for v in verdicts if (v.query.block or v.query.id) == each.id]
+        own = [v for v in plan.verdicts(each.synthetic) if v.check == each.id]
         return planned(each.check, each.id, own, quote)
 
     cost = cost_of(quote, known, bound.unit)
-    return replace(_report(spec, bound, plans, bound.results(result, broken), cost), dry=True)
+    return replace(_report(spec, bound, plan, bound.results(result, broken), cost), dry=True)
 
 
 def _report(
     spec: Spec,
     bound: BoundChecks,
-    plans: Plans,
+    plan: CheckPlan,
     results: tuple[CheckResult, ...],
     cost: Cost,
     notes: tuple[str, ...] = (),
 ) -> CheckReport:
-    remarks = (note for plan in plans.values() for note in plan.bound.notes)
     return CheckReport(
         spec=spec.path.name,
         private=bound.private.label,
         checks=results,
         cost=cost,
-        notes=(*dict.fromkeys(remarks), *notes),
+        notes=(*plan.notes, *notes),
     )

@@ -22,7 +22,7 @@ from reports.text.remarks.gates import (
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Quote
     from pqd.errors import PqdError
-    from pqd.planning.decisions import PlannedVerdict
+    from pqd.results import Planned
     from pqd.spec import Check
     from reports.models.audit import Verdict
 
@@ -67,9 +67,7 @@ def broken(check: Check, name: str, error: PqdError) -> CheckResult:
     return _result(check, name, "broken", "error", str(error), exit_code=error.exit_code)
 
 
-def planned(
-    check: Check, name: str, verdicts: Sequence[PlannedVerdict], quote: Quote
-) -> CheckResult:
+def planned(check: Check, name: str, verdicts: Sequence[Planned], quote: Quote) -> CheckResult:
     """Result of a check that was only planned: its cost by itself, and its reliability."""
     measurements = list({id(v.measurement): v.measurement for v in verdicts}.values())
     new = [each for each in measurements if quote.new.get(each.cache_key) is each]
@@ -85,8 +83,8 @@ def planned(
     low = [v for v in verdicts if v.taken.worst > v.criteria.alpha]
     threshold = max((v.taken.tau_min or 0 for v in low), default=None)
     needed = max((v.taken.epsilon_needed or 0 for v in low), default=0)
-    parts += reliability_parts(list(unproved), threshold, needed)
-    parts.append(f"by {', '.join(sorted({v.choice.taken.decider.id for v in verdicts}))}")
+    parts += reliability_parts(list(unproved), threshold, needed, share=not check.sql)
+    parts.append(f"by {', '.join(sorted({v.taken.decider for v in verdicts}))}")
     return _result(check, name, "planned", "pass", "; ".join(parts))
 
 
@@ -101,8 +99,8 @@ def _result(
     return CheckResult(
         id=name,
         line=check.line,
-        sql=check.sql,
-        tolerance=str(check.tau),
+        sql=check.asked,
+        tolerance=check.tolerance.text if check.score else str(check.tau),
         expect=check.expect,
         severity=check.severity,
         on_undecided=check.on_undecided,

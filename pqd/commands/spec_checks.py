@@ -21,6 +21,7 @@ from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
+    from pqd.distances.decisions import BoundDistance, DistanceRequest
     from pqd.planning.decisions import VerdictPlan
     from pqd.progress import Progress
     from pqd.spec import Check, Spec
@@ -72,6 +73,8 @@ class BoundChecks:
         The selected checks, in the spec's order.
     workloads
         Their queries by the name of the synthetic table.
+    distances
+        Their distances, likewise.
     broken
         The errors of checks that cannot be decided, by id.
     """
@@ -97,6 +100,7 @@ class BoundChecks:
         self.workloads = {
             name: bound for name in names for bound in self._bound(name, tables[name])
         }
+        self.distances = {name: self._bound_distances(name, tables[name]) for name in names}
 
     def _tables(self, name: str, accountant: Accountant) -> SyntheticTables | TableError:
         """Synthetic table, or the error why it cannot be used."""
@@ -113,7 +117,7 @@ class BoundChecks:
 
     def _bound(self, name: str, tables: SyntheticTables | TableError) -> Iterator[BoundWorkload]:
         """Workload on one synthetic table, if it can be read and there are queries."""
-        checks = [each for each in self.checks if each.synthetic == name]
+        checks = [each for each in self.checks if each.synthetic == name and each.check.sql]
         requests = [request for each in checks for request in self._requests(each)]
         if not requests:
             return
@@ -130,15 +134,66 @@ class BoundChecks:
             return
         yield bound
 
+    def _bound_distances(
+        self, name: str, tables: SyntheticTables | TableError
+    ) -> tuple[BoundDistance, ...]:
+        """Distances to one synthetic table, as far as they can be told."""
+        checks = [each for each in self.checks if each.synthetic == name and not each.check.sql]
+        requests = [request for each in checks for request in self._distances(each)]
+        if not requests:
+            return ()
+        if isinstance(tables, TableError):
+            self.broken.update(dict.fromkeys((each.id for each in checks), tables))
+            return ()
+        # Imported late: most specs have none.
+        from pqd.distances.binding import bind_distances  # noqa: PLC0415
+
+        opened, private = tables.tables, tables.private
+        with paths_as_written(self._spec):
+            bound = bind_distances(
+                lambda: SyntheticTables(opened, private), requests, self._columns, self.unit
+            )
+        self.broken.update(bound.errors)
+        return bound.distances
+
+    def _distances(self, selected: SelectedCheck) -> list[DistanceRequest]:
+        """Request of the distance of one check; none if it is broken."""
+        from pqd.distances.decisions import DistanceRequest  # noqa: PLC0415 - as above
+
+        check = selected.check
+        try:
+            criteria = self._criteria(check)
+            # From 1 on it is no tolerance of a distance.
+            _ = criteria.tolerance.share
+        except PqdError as error:
+            self.broken[selected.id] = error
+            return []
+        request = DistanceRequest(
+            id=selected.id,
+            text=check.asked,
+            columns=check.marginal,
+            distance=check.distance,
+            ways=check.ways,
+            criteria=criteria,
+        )
+        return [request]
+
+    def _criteria(self, check: Check) -> Criteria:
+        """Criteria of the verdicts of a check, with its budget if it has one of its own."""
+        criteria = Criteria(
+            tolerance=check.tolerance,
+            alpha=check.alpha,
+            mechanism=check.decider,
+            columns={},
+            detail=self._detail,
+        )
+        return criteria if check.epsilon is None else criteria.at(check.epsilon)
+
     def _requests(self, selected: SelectedCheck) -> list[QueryRequest]:
         """Requests of the queries of one check; none if it is broken."""
         check = selected.check
         try:
-            criteria = Criteria.of(
-                tau=check.tau, alpha=check.alpha, mechanism=check.decider, detail=self._detail
-            )
-            if check.epsilon is not None:
-                criteria = criteria.at(check.epsilon)
+            criteria = self._criteria(check)
             query = Query(check.sql, selected.id, keys=keys_of(check))
             queries = Bins.parse(check.bins).of(query) if check.bins else (query,)
         except PqdError as error:

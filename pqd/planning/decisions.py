@@ -187,6 +187,11 @@ class PlannedVerdict(DeciderPlan):
         return self.measurement.settled
 
     @property
+    def check(self) -> str:
+        """Name of the check that it is a verdict of: the query's, or the block's."""
+        return self.query.block or self.query.id or ""
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """Identity: two verdicts with the same one are one verdict."""
         return self.measurement.cache_key, self.rule.identity
@@ -194,6 +199,10 @@ class PlannedVerdict(DeciderPlan):
     def decision(self, outputs: Outputs) -> Decision:
         """Verdict, given the outputs of a run."""
         return self.rule.decision(outputs[self.measurement])
+
+    def estimate(self, decision: Decision) -> Estimate:
+        """Private answer in lattice units, as far as the verdict releases it."""
+        return self.rule.estimate(decision)
 
 
 @dataclass(frozen=True, slots=True)

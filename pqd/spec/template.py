@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import textwrap
 from decimal import Decimal
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pqd.errors import QueryError, TableError
+from pqd.errors import NothingSelectedError, TableError
+from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from fractions import Fraction
 
     from deciders import Lattice
+    from pqd.engine.tables import Table
+    from pqd.spec.suggested_checks import SuggestedCheck, Suggestions
 
-_MOST_COLUMNS = 50
-# Numbers with more units are keys rather than amounts, and noise to hide one is beyond use.
-_MOST_UNITS = 2**40
+_MOST_COLUMNS, _WIDTH = 50, 98
+# Runs that the budget of the table reaches for, each of which measures everything anew.
+_RUNS = 10
 
 _HEAD = """\
-# What `pqd check` compares: queries on the synthetic tables against the private one.
+# What `pqd check` compares: the synthetic tables with the private one.  Made by `pqd init` from the
+# synthetic table alone; every tolerance is yours to change.
 # Paths are relative to this file; ${{NAME}} in a path is taken from the environment.
 
 [private]
@@ -32,7 +38,7 @@ path = {private}
 path = {synthetic}
 
 [budget]
-epsilon = 10                      # the most that may ever be spent on the private table
+epsilon = {budget:<24}# the most that may ever be spent on the private table
 
 # [ledger]                        # where spending is kept on record;
 # path = "pqd-ledger.sqlite"      # beside the private table if left out
@@ -41,34 +47,23 @@ epsilon = 10                      # the most that may ever be spent on the priva
 # unit = "person_id"              # all rows with one value of this column are one person
 # max_rows = 3                    # the most rows of one person that are used
 
+{price}
 [defaults]                        # what every check takes unless it says otherwise
-tau = "5%"                        # tolerance: an amount, or a share of the synthetic answer
-epsilon = 0.25                    # privacy budget of one query
+epsilon = {epsilon:<24}# privacy budget of one check
 # alpha = 0.05                    # error probability that you accept
 # decider = "auto"
 # expect = "close"                # or "far"
 # severity = "error"              # or "warn"
 # on_undecided = "fail"           # or "warn", "pass"
-"""
-_ROWS = """
-[[check]]
-id = "rows"
-sql = "SELECT COUNT(*) FROM D"
-"""
-_TEXT = """
-[[check]]
-id = {id}
-sql = {sql}
-# The same for each of some values, one query each:
-# sql = {grouped}
-# keys = ["a value", "another"]
-"""
-_NUMBER = """
-[[check]]
-id = {id}
-sql = {sql}
-tau = {tau:<28}# an amount, since a share of an answer of 0 is nothing
-"""
+
+{tolerances}"""
+_PRICE = """\
+All {checks} below cost epsilon {total} in one run: whatever somebody believes of one person, the
+results change the odds of it by a factor of {factor} at most. The same run again costs nothing."""
+_TOLERANCES = """\
+Tolerances: what sampling explains, where the copy and the private table are samples of one
+population of {rows} rows each, plus what can be told at this epsilon. A larger epsilon allows
+smaller ones."""
 _BOUNDS = """
 # Public facts of columns.  What is left out is taken from the synthetic table, as here; state
 # bounds that hold for everybody if you know them: values outside count as the nearest bound.
@@ -81,32 +76,46 @@ _COLUMN = """#
 
 
 class _CopyFacts(NamedTuple):
-    """Facts of the synthetic table: columns of text with a value, and lattices of numbers."""
+    """Facts of the synthetic table: its number of rows, lattices of its numbers, and checks."""
 
-    texts: tuple[str, ...]
+    rows: int
     numbers: dict[str, Lattice]
+    checks: Suggestions
+    left_out: tuple[str, ...]
 
 
-def spec_template(private: Path, synthetic: Path, spec_folder: Path) -> str:
+def spec_template(
+    private: Path, synthetic: Path, spec_folder: Path, total_epsilon: Fraction = Fraction(1)
+) -> str:
     """Text of a spec for two tables, to be written into ``spec_folder``.
 
-    Only the synthetic table is read; of the private one nothing but the path is used.
+    Its checks cost at most ``total_epsilon`` together.  Only the synthetic table is read; of the
+    private one nothing but the path is used.
 
     Raises
     ------
     TableError
         If the synthetic table cannot be read, or a path cannot be written down.
     """
-    facts = _copy_facts(private, synthetic)
+    facts = _copy_facts(private, synthetic, total_epsilon)
+    checks = facts.checks
+    price = _PRICE.format(
+        checks="checks" if len(checks.checks) > 1 else "that follows",
+        total=epsilon_text(checks.total),
+        factor=f"{math.exp(checks.total):.3g}",
+    )
     parts = [
         _HEAD.format(
             private=_path(private, spec_folder, "private"),
             synthetic=_path(synthetic, spec_folder, "synthetic"),
             header=f"[synthetic.{_slug(synthetic.name.partition('.')[0]) or 'copy'}]",
+            budget=_decimal(_RUNS * total_epsilon),
+            epsilon=_decimal(checks.epsilon),
+            price=_comment(price),
+            tolerances=_comment(_TOLERANCES.format(rows=f"{facts.rows:,}")),
         ),
-        _ROWS,
-        *islice(_text_checks(facts.texts), 1),
-        *islice(_number_checks(facts.numbers), 1),
+        *_written(checks.checks),
+        *_not_checked(facts),
     ]
     if facts.numbers:
         parts.append(_BOUNDS)
@@ -114,71 +123,90 @@ def spec_template(private: Path, synthetic: Path, spec_folder: Path) -> str:
     return "".join(parts)
 
 
-def _copy_facts(private: Path, synthetic: Path) -> _CopyFacts:
+def _copy_facts(private: Path, synthetic: Path, total_epsilon: Fraction) -> _CopyFacts:
+    from pqd.distances.bound_profile import bind_profile  # noqa: PLC0415
+    from pqd.distances.profile_request import ProfileRequest  # noqa: PLC0415
     from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415
     from pqd.engine.tables import open_table  # noqa: PLC0415
+    from pqd.parameters import Criteria  # noqa: PLC0415
+    from pqd.planning.binding import bind  # noqa: PLC0415
+    from pqd.planning.bound_workload import QueryRequest  # noqa: PLC0415
     from pqd.planning.table_separation import (  # noqa: PLC0415 - slow to import
         check_other_file,
         check_separation,
     )
-    from pqd.sql.schema import Kind, quote_identifier  # noqa: PLC0415
+    from pqd.spec.suggested_checks import number_queries, suggested_checks  # noqa: PLC0415
 
     table = open_table(synthetic, "synthetic")
     check_other_file(private, table)
     tables = SyntheticTables([table])
     check_separation(tables)
-    engine, (table,) = tables.engine, tables.tables
-    schema = engine.schema(table, table.columns, {})
-    texts, numbers = [], {}
-    for name in table.columns:
-        value = quote_identifier(name)
-        if schema[name] is Kind.NUMBER and (lattice := engine.profile(schema, [name], value)):
-            numbers[name] = lattice
-        # Without a value the count is 0, of which no share is a tolerance.
-        elif schema[name] is Kind.TEXT and engine.profile(schema, [name], f"length({value})"):
-            texts.append(name)
-    return _CopyFacts(tuple(texts), numbers)
-
-
-def _text_checks(names: tuple[str, ...]) -> Iterator[str]:
-    for name in names:
-        column = _column(name)
-        sql = f"SELECT COUNT(*) FROM D WHERE {column} IS NOT NULL"
-        if _is_query(sql):
-            grouped = toml_text(f"SELECT COUNT(*) FROM D GROUP BY {column}")
-            yield _TEXT.format(id=_id(name, "known"), sql=toml_text(sql), grouped=grouped)
-
-
-def _number_checks(numbers: dict[str, Lattice]) -> Iterator[str]:
-    for name, lattice in numbers.items():
-        sql = f"SELECT AVG({_column(name)}) FROM D"
-        units = max(abs(lattice.lower_units), abs(lattice.upper_units))
-        if units <= _MOST_UNITS and _is_query(sql):
-            tau = _tolerance(lattice)
-            yield _NUMBER.format(id=_id(name, "average"), sql=toml_text(sql), tau=tau)
-
-
-def _column(name: str) -> str:
-    from pqd.sql.schema import quote_identifier  # noqa: PLC0415 - slow to import
-
-    return quote_identifier(name)
-
-
-def _is_query(sql: str) -> bool:
-    """Whether the query language has words for an odd column name."""
-    from pqd.sql.query import Query  # noqa: PLC0415 - with the engine
-
     try:
-        Query(sql)
-    except QueryError:
-        return False
-    return True
+        profile = bind_profile(tables, ProfileRequest(distances=("tv",)))
+    except NothingSelectedError:
+        profile = None
+    criteria = Criteria.of(tau=1, alpha="0.05")
+    requests = [QueryRequest(query, criteria) for query in number_queries(profile)]
+    workload = bind(SyntheticTables(tables.tables), requests, {}, None)
+    rows = next(each.synthetic[0].mass for each in workload.queries)
+    left_out = profile.left_out if profile else ()
+    return _CopyFacts(
+        rows,
+        _numbers(tables.tables[0]),
+        suggested_checks(profile, workload, rows, total_epsilon),
+        tuple(f"{', '.join(each.columns)}: {each.reason}" for each in left_out),
+    )
 
 
-def _tolerance(lattice: Lattice) -> str:
-    """Twentieth of the range, in whole steps, at least one."""
-    steps = (lattice.upper - lattice.lower) / 20 // lattice.step
-    return _decimal(max(1, steps) * lattice.step)
+def _numbers(table: Table) -> dict[str, Lattice]:
+    """Lattice of each column of numbers that has a value."""
+    from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415 - slow to import
+    from pqd.sql.schema import Kind, quote_identifier  # noqa: PLC0415
+
+    engine = SyntheticTables([table]).engine
+    schema = engine.schema(table, table.columns, {})
+    found = {
+        name: engine.profile(schema, [name], quote_identifier(name))
+        for name in table.columns
+        if schema[name] is Kind.NUMBER
+    }
+    return {name: lattice for name, lattice in found.items() if lattice}
+
+
+def _written(checks: tuple[SuggestedCheck, ...]) -> Iterator[str]:
+    """Checks as TOML, each with its comment; ids differ."""
+    known: set[str] = set()
+    for check in checks:
+        slug = _slug(check.name) or "check"
+        name = next(n for n in (slug, *(f"{slug}-{k}" for k in range(2, 1000))) if n not in known)
+        known.add(name)
+        lines = [f"{key} = {_value(value)}" for key, value in {"id": name, **check.keys}.items()]
+        yield "\n".join(["", *([_comment(check.comment)[:-1]]), "[[check]]", *lines, ""])
+
+
+def _not_checked(facts: _CopyFacts) -> Iterator[str]:
+    """Comments on what has no check, and why."""
+    if facts.checks.left_out:
+        yield "\n" + _comment(
+            f"{facts.checks.left_out} more were left out: with so few rows they tell too little at "
+            "this epsilon. `pqd init --total-epsilon` takes more."
+        )
+    if facts.left_out:
+        yield "\n# Columns and pairs without a check:\n"
+        yield from (_comment(line) for line in islice(facts.left_out, _MOST_COLUMNS))
+
+
+def _comment(text: str) -> str:
+    """Text as lines of a comment; what would end one is escaped."""
+    safe = "".join(sign if sign.isprintable() else " " for sign in text)
+    return textwrap.indent(textwrap.fill(safe, _WIDTH, break_on_hyphens=False) + "\n", "# ")
+
+
+def _value(value: object) -> str:
+    """Value as TOML."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return toml_text(value) if isinstance(value, str) else _decimal(Fraction(str(value)))
 
 
 def _column_comment(name: str, lattice: Lattice) -> str:
@@ -187,10 +215,6 @@ def _column_comment(name: str, lattice: Lattice) -> str:
     return _COLUMN.format(
         name=name if bare else toml_text(name), lower=lower, upper=upper, step=step
     )
-
-
-def _id(name: str, what: str) -> str:
-    return toml_text(f"{_slug(name) or 'column'}-{what}")
 
 
 def _slug(name: str) -> str:

@@ -116,7 +116,7 @@ def _content(path: Path) -> bytes:
             with path.open("rb") as file:
                 return file.read(4 * LIMIT + 1)
     except FileNotFoundError:
-        reason = "there is no such file; `pqd spec --init PRIVATE SYNTHETIC` writes one"
+        reason = "there is no such file; `pqd init PRIVATE COPY` writes one"
     except (OSError, ValueError, RuntimeError):
         # A path with a zero byte is a ValueError, a loop of links may be a RuntimeError.
         pass
@@ -126,7 +126,7 @@ def _content(path: Path) -> bytes:
 def _other_language(language: str) -> str:
     return (
         f"it is {language}; a spec is TOML: [[check]] on a line of its own, then key = value "
-        "lines (`pqd spec --init PRIVATE SYNTHETIC` writes one to begin with)"
+        "lines (`pqd init PRIVATE COPY` writes one to begin with)"
     )
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from reports.html.pictures import interval_picture, shares
 from reports.models.audit import Verdict
-from reports.text.numbers import budget_text, number_text, p_cell, share_text, threshold_text
+from reports.text.numbers import budget_text, number_text, p_cell, share_text
 from reports.text.query import (
+    amount_text,
     marks,
     query_text,
     sentences,
@@ -47,8 +48,11 @@ def panel(facts: QueryFacts, stated: str, curves: Curves) -> dict[str, Any]:
         lines = list(_planned(facts, stated))
     least = facts.chosen.tau_min
     return {
-        "picture": interval_picture(facts.q_synthetic, ends, least, claim),
-        "least": threshold_text(least),
+        # A distance has one end.
+        "picture": None
+        if facts.is_distance
+        else interval_picture(facts.q_synthetic, ends, least, claim),
+        "least": amount_text(facts, least),
         "lines": lines,
         "curve": curves.add(facts),
         "candidates": [_candidate(c, facts) for c in facts.candidates],
@@ -70,7 +74,7 @@ def _candidate(candidate: CandidateFacts, facts: QueryFacts) -> dict[str, Any]:
     return {
         "name": candidate.decider,
         "used": candidate.decider == facts.decider,
-        "least": threshold_text(candidate.tau_min),
+        "least": amount_text(facts, candidate.tau_min),
         "false_no": share_text(candidate.false_no),
         "false_yes": share_text(candidate.false_yes),
         "needed": budget_text(candidate.epsilon_needed),
@@ -94,11 +98,13 @@ def verdict_cells(verdict: Verdict) -> dict[str, Any]:
         "marks": list(marks(verdict)),
         "p": p_cell(p),
         "p_sort": "" if p is None else repr(float(p)),
-        "answer": number_text(verdict.q_synthetic),
+        "answer": "" if verdict.is_distance else number_text(verdict.q_synthetic),
         "answer_sort": repr(float(verdict.q_synthetic)),
-        "tau": f"±{number_text(verdict.tau, 4)}",
+        "tau": amount_text(verdict, verdict.tau)
+        if verdict.is_distance
+        else f"±{number_text(verdict.tau, 4)}",
         "tau_sort": repr(float(verdict.tau)),
-        "least": threshold_text(verdict.tau_min),
+        "least": amount_text(verdict, verdict.tau_min),
         "people": "" if margin is None else f"{_people(verdict):,}",
         "people_sort": "" if margin is None else str(_people(verdict)),
         "counted": verdict.counted,

@@ -23,8 +23,8 @@ from reports.text.check import (
     result,
 )
 from reports.text.escape import visible
-from reports.text.numbers import number_text, p_value_text
-from reports.text.query import marks, query_text, sentences, tolerance
+from reports.text.numbers import p_value_text
+from reports.text.query import asked_sentence, marks, query_text, sentences
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -111,8 +111,7 @@ def _verdict(
     if not verbose and check.gate == "pass":
         text = query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where)
         yield from screen.wrapped(text)
-        amount = tolerance(verdict.tau, check.tolerance, screen.sign)
-        yield from screen.wrapped(f"synthetic answer {number_text(verdict.q_synthetic)}, {amount}")
+        yield from screen.wrapped(asked_sentence(verdict, check.tolerance, screen.sign))
         return
     told = list(sentences(verdict, check.tolerance, screen.sign))
     # The last one lists what other deciders would be worth.

@@ -15,7 +15,13 @@ from reports.text.audit import remarks
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import epsilon_text, number_text, p_cell
-from reports.text.query import group_parts, sentences, tolerance, verdict_words
+from reports.text.query import (
+    amount_text,
+    group_parts,
+    sentences,
+    tolerance,
+    verdict_words,
+)
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -147,6 +153,8 @@ def row(check: CheckResult) -> Row:
         groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
         return Row("", groups, visible(check.tolerance))
     (verdict,) = check.verdicts
+    if verdict.is_distance:
+        return Row(p_cell(verdict.p_value), "", amount_text(verdict, verdict.tau))
     amount = tolerance(verdict.tau, check.tolerance, "±").removeprefix("tolerance ")
     answer = number_text(verdict.q_synthetic)
     return Row(p_cell(verdict.p_value), answer, amount)
@@ -178,6 +186,11 @@ def advice(check: CheckResult) -> Iterator[str]:
         yield f"next: {step} (line {check.line})"
 
 
+def _subject(check: CheckResult) -> str:
+    distance = any(verdict.is_distance for verdict in check.verdicts)
+    return "this distribution" if distance else "this query"
+
+
 def _next_step(check: CheckResult) -> str | None:
     if check.status == "undecided":
         remedy = "give this check a larger epsilon or tau"
@@ -188,7 +201,7 @@ def _next_step(check: CheckResult) -> str | None:
             return 'the answers are close; if they should be, set expect = "close"'
         accept = 'a larger tau or severity = "warn"' if check.gate == "fail" else "a larger tau"
         return (
-            f"do not rely on this query on {_tables(check.verdicts, 'the copy')}; make "
+            f"do not rely on {_subject(check)} on {_tables(check.verdicts, 'the copy')}; make "
             f"that table better, or accept the gap with {accept}"
         )
     # The message of an error says itself what to do.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from reports.models.query import MEAN_DISTANCE
 from reports.text.escape import visible
 from reports.text.numbers import (
     budget_text,
@@ -38,6 +39,25 @@ def query_text(aggregate: str, attribute: str | None, p: float | None, where: st
     name = "COUNT(DISTINCT " if aggregate == "COUNT DISTINCT" else f"{aggregate}("
     condition = f" where {visible(' '.join(where.split()))}" if where else ""
     return f"{name}{operand}){condition}"
+
+
+def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str:
+    """Amount in the unit of a query, of a distance in per cent; ``none`` where it is infinite."""
+    if not facts.is_distance or amount is None or math.isinf(amount):
+        return threshold_text(amount) if digits == 4 else number_text(amount or 0, digits)
+    # Beyond nine digits a share is what a double makes of it.
+    return f"{number_text(round(100 * amount, 9), digits)} %"
+
+
+def asked_sentence(facts: QueryFacts, stated: str, sign: str) -> str:
+    """Synthetic answer with its tolerance; of a distance, which is 0 to the copy, that alone."""
+    if not facts.is_distance:
+        amount = tolerance(facts.tau, stated, sign)
+        return f"synthetic answer {number_text(facts.q_synthetic)}, {amount}"
+    amount = amount_text(facts, facts.tau)
+    if facts.aggregate == MEAN_DISTANCE:
+        return f"{stated}, a mean distance below {amount}"
+    return f"tolerance {amount} of the rows"
 
 
 def tolerance(verdict_tau: float, stated: str, sign: str) -> str:
@@ -96,13 +116,13 @@ def distance_text(margin: int, outcome: str, unit: str) -> str:
 
 def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
     """Tolerances at which the decider taken is reliable, and whether this one is among them."""
-    chosen, amount = facts.chosen, number_text(facts.tau)
+    chosen, amount = facts.chosen, amount_text(facts, facts.tau, 6)
     threshold = chosen.tau_min
     if unproved := proof_sentence(chosen):
         return unproved, False
     if threshold is None:
         return f"{chosen.decider}: from which tolerance on it is reliable is not known", True
-    least = threshold_text(threshold)
+    least = amount_text(facts, threshold)
     if facts.decidable:
         if facts.tau < threshold:
             return f"reliable at this tolerance, {amount}", True
@@ -128,20 +148,22 @@ def decider_sentence(verdict: Verdict) -> str:
     return text
 
 
-def thresholds_sentence(candidates: tuple[CandidateFacts, ...]) -> str:
+def thresholds_sentence(facts: QueryFacts) -> str:
     """Effectiveness threshold of every decider that fits."""
-    known = (c for c in candidates if c.tau_min is not None)
-    parts = [f"{c.decider} {threshold_text(c.tau_min)}" for c in known]
+    known = (c for c in facts.candidates if c.tau_min is not None)
+    parts = [f"{c.decider} {amount_text(facts, c.tau_min)}" for c in known]
     return f"effectiveness thresholds: {', '.join(parts) or 'not known'}"
 
 
 def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, str]]:
     """Lines under the head of a verdict, each with a role (plain, warning, detail)."""
     yield query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where), "plain"
-    ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
-    answer = f"synthetic answer {number_text(verdict.q_synthetic)}"
-    amount = tolerance(verdict.tau, stated, sign)
-    yield f"{answer}, {amount}: is the private answer between {ends}?", "plain"
+    asked = asked_sentence(verdict, stated, sign)
+    if verdict.is_distance:
+        yield f"{asked}: is the private table's distribution so near to the copy's?", "plain"
+    else:
+        ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
+        yield f"{asked}: is the private answer between {ends}?", "plain"
     for text in (margin_sentence(verdict), _private(verdict)):
         if text:
             yield text, "plain"
@@ -149,7 +171,7 @@ def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, s
         text, enough = worth_sentence(verdict)
         yield text, "plain" if enough else "warning"
     yield decider_sentence(verdict), "detail"
-    yield thresholds_sentence(verdict.candidates), "detail"
+    yield thresholds_sentence(verdict), "detail"
 
 
 def _private(verdict: Verdict) -> str | None:

@@ -484,7 +484,7 @@ def test_odd_paths_are_refused_in_words(
         ["check", spec, "--ledger", path, "--dry-run"],
         ["ledger", "show", path],
         ["ledger", "limit", path, "3"],
-        ["spec", "--init", path, path, "--file", "-"],
+        ["init", path, path, "--file", "-"],
         ["spec", "--schema", "--file", path],
         ["audit", path, path, "-q", "SELECT COUNT(*) FROM D", "--tau=1", "--epsilon=1"],
     ):

@@ -97,9 +97,9 @@ PLACES: dict[str, list[str]] = {
     "check, ledger": [*CHECK, "--ledger", "X"],
     "check, baseline": [*CHECK, "--baseline", "X"],
     "check, a new baseline": [*CHECK, "--update-baseline", "--baseline", "X"],
-    "spec, private": ["spec", "--init", "X", "copy.csv", "--file", "new.toml"],
-    "spec, synthetic": ["spec", "--init", "private.csv", "X", "--file", "new.toml"],
-    "spec, file": ["spec", "--init", *TABLES, "--file", "X"],
+    "spec, private": ["init", "X", "copy.csv", "--file", "new.toml"],
+    "spec, synthetic": ["init", "private.csv", "X", "--file", "new.toml"],
+    "spec, file": ["init", *TABLES, "--file", "X"],
     "ledger": ["ledger", "show", "X"],
     "ledger, limit": ["ledger", "limit", "X", "5"],
 }
@@ -172,7 +172,7 @@ LINKED: dict[str, list[str]] = {
     "check": [*CHECK, "--output", "json=link"],
     "check, html": [*CHECK, "--html", "link"],
     "check, baseline": [*CHECK, "--update-baseline", "--baseline", "link"],
-    "spec": ["spec", "--init", *TABLES, "--file", "link"],
+    "spec": ["init", *TABLES, "--file", "link"],
 }
 
 

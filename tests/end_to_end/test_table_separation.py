@@ -191,7 +191,7 @@ COMMANDS: dict[str, list[str]] = {
     "release of a spec": ["release", "audit.toml"],
     "check": ["check", "audit.toml"],
     "dry run": ["check", "audit.toml", "--dry-run"],
-    "spec": ["spec", "--init", "private.csv", "link.csv", "--file", "-"],
+    "spec": ["init", "private.csv", "link.csv", "--file", "-"],
 }
 
 
@@ -280,7 +280,7 @@ SWAPPED: dict[str, list[str]] = {
     "release": ["release", "copy.csv", "private.csv", "-q", SQL, "--total-epsilon", "1"],
     "plan": ["plan", "private.csv", *TERMS],
     "plan of a link": ["plan", "link.csv", *TERMS],
-    "spec": ["spec", "--init", "copy.csv", "private.csv", "--file", "-"],
+    "spec": ["init", "copy.csv", "private.csv", "--file", "-"],
 }
 
 

@@ -77,6 +77,38 @@ sql = "SELECT job, COUNT(*) FROM D GROUP BY job"
 id = "middle"
 sql = "SELECT MEDIAN(age) FROM D"
 """
+DISTANCE_SPEC = """
+[private]
+path = "private.parquet"
+[synthetic.copy]
+path = "copy.parquet"
+[defaults]
+tau = "20%"
+epsilon = 0.5
+[columns.age]
+cells = [0, 30, 60]
+[[check]]
+id = "pair"
+marginal = ["job", "age"]
+[[check]]
+id = "ordered"
+marginal = ["pay"]
+distance = "ks"
+[[check]]
+id = "way"
+marginal = ["age"]
+distance = "emd"
+[[check]]
+id = "quality"
+score = "overall"
+at_least = "60%"
+[[check]]
+id = "count"
+sql = "SELECT COUNT(*) FROM D WHERE age > 25"
+"""
+SHARED_DISTANCES = (
+    DISTANCE_SPEC.replace("epsilon = 0.5", "") + "[shared_budget]\ntotal_epsilon = 2\n"
+)
 SWAPS: dict[str, Swap] = {
     f"audit by {decider}": Swap(
         audit(PAY, f"SELECT {OPERANDS[made.aggregate]} FROM D WHERE {WHERE}", decider=decider),
@@ -110,6 +142,15 @@ SWAPS |= {
         named(PAY_TABLES, NEIGHBOUR, MANY, NONE, EXTREMES),
         {"near": (*EVERY, *BUILD)},
         differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "check of distances": Swap(
+        check(PAY, DISTANCE_SPEC),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, NULL, TEXTS, EXTREMES),
+        {"near": (*EVERY, *BUILD), "far below": SCREEN},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "check of distances that share": Swap(
+        check(PAY, SHARED_DISTANCES), named(PAY_TABLES, NEIGHBOUR, MANY)
     ),
 }
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from reports.text.numbers import budget_text, epsilon_text, p_value_text, threshold_text
+from reports.text.numbers import (
+    budget_text,
+    epsilon_text,
+    number_text,
+    p_value_text,
+    threshold_text,
+)
 from reports.text.query import proof_sentence
 
 if TYPE_CHECKING:
@@ -24,15 +31,20 @@ def price_text(epsilon: Fraction, *, joint: bool) -> str:
     return f"epsilon {epsilon_text(epsilon)} {'with its batch' if joint else 'by itself'}"
 
 
-def reliability_parts(unproved: Sequence[str], threshold: float | None, needed: float) -> list[str]:
+def reliability_parts(
+    unproved: Sequence[str], threshold: float | None, needed: float, *, share: bool = False
+) -> list[str]:
     """What a planned verdict is worth.
 
-    ``threshold`` is the effectiveness threshold where the tolerance is below it, else None;
-    ``needed`` is the epsilon that would do, 0 where none is known.
+    ``threshold`` is the effectiveness threshold where the tolerance is below it, else None, of a
+    distance as a ``share``; ``needed`` is the epsilon that would do, 0 where none is known.
     """
     parts = list(unproved)
     if threshold is not None:
-        parts.append(f"NOT reliable: the tolerance must be {threshold_text(threshold)} or more")
+        least = threshold_text(threshold)
+        if share and not math.isinf(threshold):
+            least = f"{number_text(100 * threshold, 4)} %"
+        parts.append(f"NOT reliable: the tolerance must be {least} or more")
         parts.append(f"about epsilon {budget_text(needed)} would do" if needed else "raise it")
     elif not unproved:
         parts.append("decidable")

@@ -18,6 +18,7 @@ TABLE_FOUR = {
     "r2t_sum": "Table 4: the largest synthetic value is far below the column's bound",
     "lm_sum": "Table 4: the largest synthetic value is not far below the column's bound",
 }
+DISTANCE = "counts the rows that would have to change for another answer"
 IN_BATCH = "answered in one batch, the way that is most often right"
 # Of an estimator.
 ONE_FOR_ALL = "one estimate for all candidates, which also bounds their gaps"

@@ -1,9 +1,12 @@
 """The spec to begin with: it is read, its checks run, and the private table is never touched."""
 
+import math
 import re
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 import pqd
 from pqd.errors import TableError
-from pqd.spec import read_spec
+from pqd.spec import Spec, read_spec
 from pqd.spec.template import spec_template, toml_text
 from tests.support.drawing import examples
 
@@ -66,22 +69,77 @@ def test_the_starter_is_a_spec_whose_checks_run(name: str, tmp_path: Path) -> No
             )
 
 
-def test_a_check_of_each_kind_and_every_bound(tmp_path: Path) -> None:
+def test_every_bound_is_there_and_too_few_rows_are_told(tmp_path: Path) -> None:
     text = made(TABLES["plain"], tmp_path)
     (tmp_path / "audit.toml").write_text(with_hints(text), encoding="utf-8")
     spec = read_spec(tmp_path / "audit.toml", {})
-    assert [(check.id, check.sql, check.tau) for check in spec.checks] == [
-        ("rows", "SELECT COUNT(*) FROM D", "5%"),
-        ("sex-known", 'SELECT COUNT(*) FROM D WHERE "sex" IS NOT NULL', "5%"),
-        ("age-average", 'SELECT AVG("age") FROM D', 3),
-    ]
+    assert [(check.id, check.sql) for check in spec.checks] == [("rows", "SELECT COUNT(*) FROM D")]
+    assert "So few that less than this cannot be told" in text
+    assert "with so few rows they tell too little" in text
     assert {name: facts["bounds"] for name, facts in spec.columns.items()} == {
         "age": [17, 90],
         "gain": [0, pytest.approx(0.25)],
     }
-    assert "# sql = 'SELECT COUNT(*) FROM D GROUP BY \"sex\"'" in text
-    assert all(line.isascii() for line in text.splitlines())
+
+
+def large(rows: int = 20_000) -> dict[str, list[object]]:
+    """A table whose columns a check of each kind fits: b depends on a, id tells rows apart."""
+    rng = np.random.default_rng(7)
+    a, age = rng.choice(["x", "y", "z"], rows, p=[0.5, 0.3, 0.2]), rng.integers(17, 91, rows)
+    b = np.where(rng.random(rows) < 0.8, a, "w")
+    columns = {"a": a, "b": b, "age": age, "same": np.zeros(rows, int), "id": np.arange(rows)}
+    return {name: column.tolist() for name, column in columns.items()}
+
+
+def read_of(text: str, folder: Path) -> Spec:
+    (folder / "audit.toml").write_text(text, encoding="utf-8")
+    return read_spec(folder / "audit.toml", {})
+
+
+def test_a_check_of_each_kind(tmp_path: Path) -> None:
+    text = made(large(), tmp_path)
+    spec = read_of(text, tmp_path)
+    shown = {check.id: (check.asked, check.tau or check.at_least) for check in spec.checks}
+    assert list(shown) == ["rows", "overall", "a", "b", "age", "a-b", "age-average", "age-median"]
+    assert shown["rows"] == ("SELECT COUNT(*) FROM D", "5%")
+    assert shown["overall"][0] == "MEAN DISTANCE(overall, 2 ways)"
+    assert shown["a-b"][0] == "TOTAL VARIATION(a, b)"
+    assert 'AVG("age")' in shown["age-average"][0]
+    assert 'MEDIAN("age")' in shown["age-median"][0]
+    assert "# id: " in text
+    assert "# same: " not in text
+    assert spec.epsilon == 10
     assert max(map(len, text.splitlines())) <= 100
+    assert all(line.isascii() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("total", ["0.25", "1", "4"])
+def test_the_price_is_the_sum_and_told_as_odds(total: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table(large()), tmp_path / "copy.parquet")
+    wanted = Fraction(total)
+    text = spec_template(tmp_path / "p.csv", tmp_path / "copy.parquet", tmp_path, wanted)
+    spec = read_of(text, tmp_path)
+    costs = [check.epsilon for check in spec.checks if check.epsilon]
+    assert len(set(costs)) == 1
+    assert wanted * Fraction(9, 10) < sum(costs) <= wanted
+    told = " ".join(text.replace("\n# ", " ").split())
+    assert f"checks below cost epsilon {float(sum(costs)):g} in one run" in told
+    assert f"by a factor of {math.exp(sum(costs)):.3g} at most" in told
+    assert spec.epsilon == 10 * wanted
+
+
+def test_more_budget_and_more_rows_tell_more(tmp_path: Path) -> None:
+    """Tolerances fall with epsilon, down to what sampling explains, and with the rows."""
+
+    def tolerance(rows: int, total: int) -> Fraction:
+        pq.write_table(pa.table(large(rows)), tmp_path / "copy.parquet")
+        budget = Fraction(total)
+        text = spec_template(tmp_path / "p.csv", tmp_path / "copy.parquet", tmp_path, budget)
+        checks = {check.id: check for check in read_of(text, tmp_path).checks}
+        return checks["a-b"].tolerance.share
+
+    few, many, dear = tolerance(4_000, 1), tolerance(20_000, 1), tolerance(20_000, 50)
+    assert few > many > dear > Fraction(1, 100)
 
 
 def test_a_column_without_values_gets_no_check(tmp_path: Path) -> None:
@@ -89,9 +147,22 @@ def test_a_column_without_values_gets_no_check(tmp_path: Path) -> None:
     assert "[columns." not in made(TABLES["texts"], tmp_path)
 
 
-def test_a_number_as_long_as_a_key_gets_no_average(tmp_path: Path) -> None:
-    assert "AVG" not in made(TABLES["large"], tmp_path)
-    assert 'AVG("age")' in made(TABLES["large"] | {"age": [1, 2, 3]}, tmp_path)
+def test_comments_stay_comments(tmp_path: Path) -> None:
+    """A name that ends a line, or opens a table, is no part of the spec."""
+    rows = 4_000
+    odd: dict[str, list[object]] = {
+        "a\n[[check]]\nid = 1": ["x", "y"] * (rows // 2),
+        "b\r\n": list(range(rows)),
+    }
+    spec = read_of(made(odd, tmp_path), tmp_path)
+    assert [check.id for check in spec.checks] == ["rows", "overall", "a-check-id-1"]
+    assert spec.checks[2].marginal == ("a\n[[check]]\nid = 1",)
+    same: dict[str, list[object]] = {
+        "a b": ["x", "y"] * (rows // 2),
+        "A-b": ["x", "y"] * (rows // 2),
+    }
+    ids = [check.id for check in read_of(made(same, tmp_path), tmp_path).checks]
+    assert ids == ["rows", "overall", "a-b", "a-b-2", "a-b-a-b"]
 
 
 @pytest.mark.parametrize("name", ["${HOME}", "a'b", 'a"b', "a\nb", "ü"])

@@ -1,0 +1,314 @@
+"""Suggested checks of a copy: rows, overall quality, columns, strongest pairs, means and medians.
+
+Only the copy is read.  Each tolerance is what the copy's own sampling noise explains, plus what can
+be told at the price: a copy of the private table's size that is drawn from the same distribution
+passes with high probability, as far as the private table has about as many rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from deciders.distances.decider import DistanceDecider
+from deciders.distances.fresh_sample import fresh_sample_distance
+from deciders.errors import PqdError
+from pqd.distances.decisions import mean_weights
+from pqd.parameters import Criteria
+from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.decisions import planned_verdict
+from pqd.planning.statistics import lattice_of
+from pqd.sql.query import Query
+from pqd.sql.schema import Kind, quote_identifier
+from reports.text.numbers import number_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deciders import Histogram
+    from pqd.distances.bound_profile import BoundMarginal, BoundProfile
+    from pqd.planning.bound_workload import BoundQuery, BoundWorkload
+
+_MOST_COLUMNS, _MOST_PAIRS, _MOST_NUMBERS = 20, 5, 5
+# Both tables are taken as samples: their difference has twice the variance of one.
+_TWO_SAMPLES = math.sqrt(2)
+# Standard errors that a mean or a median is given, and the chance that a distance between two
+# samples is further above its mean than is allowed for (McDiarmid 1989).
+_DEVIATIONS, _UNLIKELY = 3, 0.01
+# Chance that noise hides a right answer, times the level of the p-value.
+_LEVEL = Fraction(1, 20) * Fraction(1, 1000)
+# Beyond this share of the rows, or of the column's range, a tolerance tells nothing.
+_MOST_TAU, _MOST_OF_RANGE = Fraction(1, 2), Fraction(1, 4)
+_USUAL = Fraction(1, 20)
+
+
+class SuggestedCheck(NamedTuple):
+    """Check to be written: its name, its keys with their values as TOML has them, and a comment."""
+
+    name: str
+    keys: dict[str, object]
+    comment: str
+
+
+# Check at a budget, None where nothing can be told at it.
+Candidate = Callable[[Fraction], SuggestedCheck | None]
+
+
+class Suggestions(NamedTuple):
+    """Checks, what each costs, and how many were left out since they tell too little."""
+
+    checks: tuple[SuggestedCheck, ...]
+    epsilon: Fraction
+    left_out: int
+
+    @property
+    def total(self) -> Fraction:
+        """What all checks of a run cost together: they read the same rows, so they add up."""
+        return self.epsilon * len(self.checks)
+
+
+def suggested_checks(
+    profile: BoundProfile | None, workload: BoundWorkload, rows: int, total: Fraction
+) -> Suggestions:
+    """Checks that cost at most ``total`` together, at equal parts; those on rows always.
+
+    ``profile`` is the copy's, None if it has no column to profile; ``workload`` has the queries of
+    ``number_queries``, bound, and ``rows`` is the copy's number of rows.
+    """
+    candidates = [
+        *_counted(workload),
+        *(_scored(profile, rows) if profile else ()),
+        *(_distances(profile, rows) if profile else ()),
+        *_averaged(workload),
+    ]
+    share = rounded_down(total / len(candidates))
+    kept = [each for each in candidates if each(share)]
+    # What remains has more budget, and so tells more.
+    share = rounded_down(total / max(1, len(kept)))
+    checks = tuple(check for each in kept if (check := each(share)))
+    return Suggestions(checks, share, len(candidates) - len(checks))
+
+
+def number_queries(profile: BoundProfile | None) -> list[Query]:
+    """Queries on the number of rows, and on means and medians of the copy's numbers."""
+    queries = [Query("SELECT COUNT(*) FROM D", "rows")]
+    columns = profile.columns if profile else ()
+    numbers = [each.name for each in columns if each.kind == Kind.NUMBER and not each.constant]
+    for name in numbers[:_MOST_NUMBERS]:
+        for aggregate, word in (("AVG", "average"), ("MEDIAN", "median")):
+            sql = f"SELECT {aggregate}({quote_identifier(name)}) FROM D"
+            try:
+                queries.append(Query(sql, f"{name} {word}"))
+            except PqdError:
+                # The query language has no words for some odd names.
+                continue
+    return queries
+
+
+def rounded_down(number: Fraction, digits: int = 2) -> Fraction:
+    """``number``, above 0, at so many significant digits, not above it."""
+    place = _place(number, digits)
+    return math.floor(number / place) * place
+
+
+def rounded_up(number: Fraction, digits: int = 2) -> Fraction:
+    """``number``, above 0, at so many significant digits, not below it."""
+    place = _place(number, digits)
+    return math.ceil(number / place) * place
+
+
+def _place(number: Fraction, digits: int) -> Fraction:
+    exponent = math.floor(math.log10(number.numerator) - math.log10(number.denominator))
+    return Fraction(10) ** (exponent - digits + 1)
+
+
+def _short(amount: Fraction) -> str:
+    """Amount for people, at two digits or as a whole number; 0 stays 0."""
+    return number_text(float(rounded_up(amount))) if amount else "0"
+
+
+def percent(share: Fraction) -> str:
+    """Share above 0 as a tolerance, such as ``2.4%``, not below it."""
+    return f"{float(rounded_up(share * 100)):g}%"
+
+
+def _named(workload: BoundWorkload, *aggregates: str) -> Iterator[BoundQuery]:
+    return (each for each in workload.queries if each.query.aggregate in aggregates)
+
+
+def _told(bound: BoundQuery, tau: Fraction, epsilon: Fraction) -> Fraction | None:
+    """What can be told from an answer at a budget, None if nothing can."""
+    criteria = Criteria.of(tau=tau, alpha=_LEVEL).at(epsilon)
+    request = QueryRequest(bound.query, criteria)
+    try:
+        threshold = planned_verdict(replace(bound, request=request)).taken.tau_min
+    except PqdError:
+        return None
+    return None if threshold is None or math.isinf(threshold) else Fraction(threshold)
+
+
+def _counted(workload: BoundWorkload) -> Iterator[Candidate]:
+    """Number of rows, within a twentieth, or what can be told of so few."""
+    for bound in _named(workload, "COUNT"):
+        rows = bound.synthetic[0].mass
+
+        def check(epsilon: Fraction, bound: BoundQuery = bound, rows: int = rows) -> SuggestedCheck:
+            told = _told(bound, Fraction(1), epsilon) or Fraction(rows)
+            enough = told <= _USUAL * rows
+            comment = f"The copy has {rows:,} rows."
+            if not enough:
+                comment += " So few that less than this cannot be told at this epsilon."
+            tau = "5%" if enough else rounded_up(told)
+            return SuggestedCheck("rows", {"sql": bound.query.sql, "tau": tau}, comment)
+
+        yield check
+
+
+def _deviation(rows: int) -> float:
+    """How far the distance between two samples is above its mean with a chance of 1 % at most."""
+    return math.sqrt(math.log(1 / _UNLIKELY) / rows)
+
+
+def _tolerance(expected: float, rows: int, epsilon: Fraction) -> Fraction | None:
+    """Tolerance of a distance that two samples of ``rows`` have on average; None if too wide.
+
+    The margin of a distance s is that of tau - s, over 1 + tau: with t the least that can be told
+    from 0, tau = s + t + s t.
+    """
+    told = DistanceDecider().tau_min(rows, epsilon, _LEVEL).tau
+    if math.isinf(told):
+        return None
+    apart = Fraction(expected + _deviation(rows))
+    tau = apart + Fraction(told) + apart * Fraction(told)
+    return tau if tau <= _MOST_TAU else None
+
+
+def _expected(marginal: BoundMarginal, rows: int) -> float:
+    """Distance between two samples of the copy's distribution, on average, about."""
+    return _TWO_SAMPLES * fresh_sample_distance(marginal.copies[0], rows)
+
+
+def _scored(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
+    """Overall quality of all columns and pairs."""
+    weights = mean_weights(profile.marginals)
+    pairs = zip(weights, profile.marginals, strict=True)
+    expected = sum(float(weight) * _expected(each, rows) for weight, each in pairs)
+    ways = max(each.ways for each in profile.marginals)
+
+    def check(epsilon: Fraction) -> SuggestedCheck | None:
+        tau = _tolerance(expected, rows, epsilon)
+        if tau is None:
+            return None
+        least = f"{float(math.floor((1 - tau) * 1000) / Fraction(10)):g}%"
+        comment = (
+            "Overall quality: 100 % minus the mean distance (total variation) of all "
+            f"{len(profile.marginals)} {'columns and pairs' if ways > 1 else 'columns'}. Two "
+            f"samples of one population would score about {100 * (1 - expected):.1f} %."
+        )
+        keys: dict[str, object] = {
+            "score": "overall",
+            "at_least": least,
+            **({"ways": 1} if ways == 1 else {}),
+        }
+        return SuggestedCheck("overall", keys, comment)
+
+    yield check
+
+
+def _distances(profile: BoundProfile, rows: int) -> Iterator[Candidate]:
+    """Columns, then the pairs that depend on each other most in the copy."""
+    constant = {each.name for each in profile.columns if each.constant}
+    columns = [m for m in profile.marginals if m.ways == 1 and not constant & set(m.columns)]
+    for marginal in columns[:_MOST_COLUMNS]:
+        yield _distance(marginal, rows, "")
+    pairs = [(dependence(m, rows), m) for m in profile.marginals if m.ways == 2]
+    strongest = sorted((pair for pair in pairs if pair[0] > 0), key=lambda pair: -pair[0])
+    for share, marginal in strongest[:_MOST_PAIRS]:
+        text = (
+            f"One of the strongest pairs of the copy: {100 * share:.0f} % of its rows would have "
+            "to change for the two to be independent. "
+        )
+        yield _distance(marginal, rows, text)
+
+
+def _distance(marginal: BoundMarginal, rows: int, lead: str) -> Candidate:
+    expected = _expected(marginal, rows)
+
+    def check(epsilon: Fraction) -> SuggestedCheck | None:
+        tau = _tolerance(expected, rows, epsilon)
+        if tau is None:
+            return None
+        comment = (
+            f"{lead}Two samples of one population differ by about {100 * expected:.2g} % here (in "
+            f"{marginal.marginal.size:,} cells)."
+        )
+        keys: dict[str, object] = {"marginal": list(marginal.columns), "tau": percent(tau)}
+        return SuggestedCheck(" ".join(marginal.columns), keys, comment)
+
+    return check
+
+
+def dependence(marginal: BoundMarginal, rows: int) -> float:
+    """Share of the copy's rows that would have to change for a pair to be independent.
+
+    Beyond what sampling alone makes of independent columns.
+    """
+    counts: NDArray[np.float64] = marginal.copies[0].reshape(marginal.marginal.shape) / max(
+        1, int(marginal.copies[0].sum())
+    )
+    apart = np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum() / 2
+    return float(apart) - fresh_sample_distance(marginal.copies[0], rows)
+
+
+def _averaged(workload: BoundWorkload) -> Iterator[Candidate]:
+    """Means and medians, with what sampling alone makes of them."""
+    for bound in _named(workload, "AVG", "MEDIAN"):
+        histogram, unit = bound.synthetic[0], lattice_of(bound.query, bound.statistic)[1]
+        if histogram.values.size > 2:
+            yield _average(bound, histogram, unit)
+
+
+def _average(bound: BoundQuery, histogram: Histogram, unit: Fraction) -> Candidate:
+    sampling = _median_error if bound.query.aggregate == "MEDIAN" else _mean_error
+    apart = Fraction(sampling(histogram)) * unit
+    reach = Fraction(int(histogram.values[-1]) - int(histogram.values[0])) * unit
+    word = "median" if bound.query.aggregate == "MEDIAN" else "mean"
+
+    def check(epsilon: Fraction) -> SuggestedCheck | None:
+        told = _told(bound, max(apart, unit), epsilon)
+        if told is None or apart + told > _MOST_OF_RANGE * reach:
+            return None
+        comment = (
+            f"Sampling alone moves the {word} by up to {_short(apart)} (three standard errors); "
+            f"{_short(told)} can be told at this epsilon."
+        )
+        keys: dict[str, object] = {"sql": bound.query.sql, "tau": rounded_up(apart + told)}
+        return SuggestedCheck(bound.query.id or word, keys, comment)
+
+    return check
+
+
+def _mean_error(histogram: Histogram) -> float:
+    """Three standard errors of the difference of two samples' means, in lattice units."""
+    values, counts = histogram.values.astype(float), histogram.counts
+    mean = float(values @ counts) / histogram.mass
+    variance = float(((values - mean) ** 2) @ counts) / histogram.mass
+    return _DEVIATIONS * _TWO_SAMPLES * math.sqrt(variance / histogram.mass)
+
+
+def _median_error(histogram: Histogram) -> float:
+    """How far the order statistics lie from the median that are three standard errors of rank off.
+
+    The rank of a sample's median has a standard error of half the root of the rows.
+    """
+    rows = histogram.mass
+    off = math.ceil(_DEVIATIONS * _TWO_SAMPLES * math.sqrt(rows) / 2)
+    ranks = [max(1, (rows + 1) // 2 - off), (rows + 1) // 2, min(rows, (rows + 1) // 2 + off)]
+    places = np.searchsorted(histogram.cumulative_counts[1:], ranks)
+    low, middle, high = (int(value) for value in histogram.values[places])
+    return float(max(high - middle, middle - low))
