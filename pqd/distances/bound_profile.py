@@ -228,6 +228,9 @@ class _Binding:
         else:
             spelled = {fold_case(name): name for name in names}
             selected = tuple(tuple(spelled[fold_case(n)] for n in each) for each in stated)
+            for each in selected:
+                if len(set(each)) < len(each) or not each:
+                    raise ParameterError(f"a marginal names columns, each once: {', '.join(each)}")
         rows = min(engine.rows() for engine in self._tables.engines)
         for columns in selected:
             reason = check_cells(self._marginal(columns), rows)

@@ -16,8 +16,8 @@ from pqd.sql.schema import fold_case
 if TYPE_CHECKING:
     from deciders.exact import Number
 
-# The most columns of one marginal, and the most marginals of three columns.
-MOST_WAYS, MOST_TRIPLES = 3, 100
+# The most columns of one marginal, the most marginals of three columns, and the most of all.
+MOST_WAYS, MOST_TRIPLES, MOST_MARGINALS = 3, 100, 5_000
 
 Names = tuple[str, ...]
 
@@ -38,7 +38,19 @@ def select_marginals(columns: Sequence[str], ways: int) -> tuple[Names, ...]:
 
     The triples are those whose names have the least SHA-256, so that anybody can tell which they
     are, and one column more or less changes no other triple's place.
+
+    Raises
+    ------
+    ParameterError
+        If there are more than 5,000: each distance would have the noise of as many rows.
     """
+    number = sum(comb(len(columns), size) for size in range(1, min(ways, 2) + 1))
+    if number > MOST_MARGINALS:
+        raise ParameterError(
+            f"{len(columns)} columns have {number:,} columns and pairs, and at most "
+            f"{MOST_MARGINALS:,} are compared at once; name fewer columns (--columns), or compare "
+            "columns alone (--ways 1)"
+        )
     selected: list[Names] = []
     for size in range(1, min(ways, len(columns)) + 1):
         every = combinations(columns, size)

@@ -17,7 +17,7 @@ from pqd.parameters import Tolerance
 from pqd.planning.query_warnings import budget_warnings
 from pqd.sql.schema import fold_case
 from pqd.stated_budgets import total_budget
-from reports.text.notes import WARNING, wide_alpha
+from reports.text.notes import WARNING, large_delta, wide_alpha
 
 if TYPE_CHECKING:
     from deciders.exact import Number
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Budget of a profile where none is stated; every report says what it was.
 USUAL_EPSILON = Fraction(1)
+# Beyond it a delta is warned of.
+LARGE_DELTA = Fraction(1, 10_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,7 @@ class ProfileParameters:
     def parse(  # noqa: PLR0913 - the facts of a profile
         cls,
         *,
-        total_epsilon: Number = 1,
+        total_epsilon: Number = USUAL_EPSILON,
         tau: Number = "5%",
         ways: Number = 2,
         columns: Sequence[str] | None = None,
@@ -100,6 +102,8 @@ class ProfileParameters:
         yield from (WARNING + text for text in budget_warnings(self.total_epsilon))
         if self.alpha > Fraction(1, 2):
             yield WARNING + wide_alpha(self.alpha)
+        if self.delta is not None and self.delta > LARGE_DELTA:
+            yield WARNING + large_delta(self.delta)
 
 
 def _share(tau: Number) -> tuple[Fraction, str]:

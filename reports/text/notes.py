@@ -228,6 +228,14 @@ def large_budget(epsilon: Fraction) -> str:
     )
 
 
+def large_delta(delta: Fraction) -> str:
+    """Warning of a delta at which a run may show what it should hide."""
+    return (
+        f"delta {number_text(delta)} is the probability that privacy fails altogether; less than "
+        "one over the number of people is usual, such as 1e-6."
+    )
+
+
 def unknown_text(column: str, text: str, tables: str, nearest: str | None) -> str:
     """Warning of a text that a column never holds; ``text`` and ``nearest`` are quoted."""
     hint = f"; the nearest that it holds is {nearest}" if nearest else ""

@@ -22,6 +22,7 @@ from pqd.distances.profile_parameters import ProfileParameters
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, ParameterError, PqdError
 from reports.models.profile import ProfileReport
+from reports.text.remarks import stages
 from tests.support.noises import Absent, Recorded
 
 Ran = tuple[int, str, str]
@@ -375,6 +376,21 @@ def test_gaussian_noise_is_charged_with_its_delta(account: Path) -> None:
     with pytest.raises(BudgetError, match="delta"):
         run_profile(SECRET, COPY, stated(delta="1e-5"), Absent(), accountant=accountant)
     assert spent(account) == [1]
+
+
+def test_what_is_seldom_meant_is_warned_of_before_anything_is_spent() -> None:
+    steps: list[str] = []
+
+    def progress(stage: str, done: int = 0, total: int = 0) -> None:
+        del done, total
+        steps.append(stage)
+
+    parameters = stated(total_epsilon=20, alpha="0.6", delta="0.1")
+    report = run_profile(SECRET, COPY, parameters, Absent(), progress)
+    for words in ("epsilon 20 protects hardly anybody", "alpha 0.6", "delta 0.1"):
+        assert any(words in note for note in report.notes)
+        (place,) = (number for number, step in enumerate(steps) if words in step)
+        assert place < steps.index(stages.READING_PRIVATE)
 
 
 # Plans --------------------------------------------------------------------------------------------

@@ -38,3 +38,11 @@ def test_triples_are_chosen_by_their_names_alone() -> None:
 def test_ways_are_1_2_or_3(ways: object) -> None:
     with pytest.raises(ParameterError, match="ways"):
         check_ways(ways)  # type: ignore[arg-type]
+
+
+def test_more_marginals_than_can_be_told_are_refused() -> None:
+    names = [f"column {n}" for n in range(100)]
+    with pytest.raises(ParameterError, match="5,050 columns and pairs"):
+        select_marginals(names, 2)
+    assert len(select_marginals(names, 1)) == 100
+    assert len(select_marginals(names[:99], 3)) == 99 + 99 * 98 // 2 + MOST_TRIPLES
