@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from reports.text.cost import cost_sentences
@@ -63,7 +64,7 @@ def headline(report: ProfileReport) -> tuple[str, str]:
         f"{ends} % with probability {level_text(report.alpha)}; {_FRESH} would score "
         f"{reference_text(score.reference, digits)}. {counts_sentence(report)}"
     )
-    return title, lead + (" All of this was paid for before." if report.replayed else "")
+    return title, lead
 
 
 def report_tolerance(report: ProfileReport) -> str:
@@ -228,6 +229,8 @@ def target_sentences(target: TargetFacts) -> Iterator[str]:
             f"Balanced accuracy (the mean of the recalls): {figure_text(target.balanced)}; on the "
             f"copy's held-back part {reference_text(target.copy_balanced, digits)}."
         )
+    rows = counted(max(0, target.unclassified), "private row")
+    yield f"About {rows} of no class: NULL, or a value that the copy never has."
 
 
 def class_words(each: ClassFacts) -> str:
@@ -242,7 +245,11 @@ def class_words(each: ClassFacts) -> str:
 def paid_lines(report: ProfileReport) -> Iterator[str]:
     """Lines on the parts of the budget."""
     rows = float(report.copy_rows) if report.rows is None else report.rows.value
-    named = {}
+    named, count = {}, len(report.marginals)
+    if any(part.numbers == count + 1 for part in report.budget):
+        # One more number of the same release.
+        both = f"{counted(count, 'distance')} and the share of unseen values"
+        named["distances"] = both
     if report.zoomed:
         named["cells"] = f"the cells of {counted(len(report.zoomed), 'marginal')}"
     if report.target is not None:
@@ -255,6 +262,8 @@ def cost_lines(report: ProfileReport) -> Iterator[str]:
     if not report.dry:
         tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"
         yield from cost_sentences(report.cost, tables)
+        if report.replayed:
+            yield "All of this was paid for before."
         return
     yield f"A run would spend epsilon {epsilon_text(report.cost.epsilon)}; this one spent nothing."
 
@@ -267,8 +276,13 @@ def next_step(report: ProfileReport) -> str:
         )  # fmt: skip
     counts = Counter(each.standing for each in report.marginals)
     if counts["beyond"] and not report.zoomed:
-        number = min(5, counts["beyond"])
-        return f"Next: pqd profile ... --zoom {number} shows in which cells the worst differ."
+        zoom = f"--zoom {min(5, counts['beyond'])} shows in which cells the worst differ"
+        if report.target is not None:
+            return f"Next: pqd profile ... {zoom}."
+        # A fifth of the total is for cells, so four fifths of this one pay for what is known.
+        more = epsilon_text(report.total_epsilon * Fraction(5, 4))
+        step = epsilon_text(report.total_epsilon / 4)
+        return f"Next: pqd profile ... --total-epsilon {more} {zoom}, for {step} more."
     if counts["undecided"]:
         return "Next: more --total-epsilon, or another --tau, decides what is undecided."
     return ""

@@ -41,7 +41,7 @@ def headline(report: RankingReport) -> tuple[str, str]:
     else:
         title = f"{name} is the best of {counted(len(report.copies), 'copy', 'copies')}"
         lead += " It is established that it is better than each of the others."
-    return title, lead + (" All of this was paid for before." if report.replayed else "")
+    return title, lead
 
 
 def copy_sentence(copy: RankedCopy) -> str:
@@ -123,6 +123,8 @@ def cost_lines(report: RankingReport) -> Iterator[str]:
     """Sentences on what was spent, and on what."""
     number = counted(len(report.copies), "synthetic table")
     yield from cost_sentences(report.cost, f"{visible(report.private)}, compared with {number}")
+    if report.replayed:
+        yield "All of this was paid for before."
 
 
 def paid_lines(report: RankingReport) -> Iterator[str]:

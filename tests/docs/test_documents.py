@@ -148,7 +148,7 @@ def test_the_schema_document_names_every_field(path: Path) -> None:
 
 
 def test_every_kind_of_report_has_a_schema() -> None:
-    assert len(list(GOLDEN.glob("*.json"))) == 6
+    assert len(list(GOLDEN.glob("*.json"))) == 8
 
 
 def test_the_shape_of_the_code_is_as_documented() -> None:

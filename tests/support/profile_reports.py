@@ -195,6 +195,7 @@ TARGET = TargetFacts(
     copy_balanced=0.801,
     confusion=((34_970, 2_190, -3), (4_890, 6_784, 7), (11, 0, -2)),
     epsilon=Fraction(1, 10),
+    unclassified=14,
 )
 BUDGET = (
     BudgetPart(part="rows", epsilon=Fraction(7, 200), numbers=1, scale=40.4),
@@ -282,6 +283,8 @@ THREE_WAYS = replace(
     overall=scores(marginals(THIRDS, 3))[0],
     scores=scores(marginals(THIRDS, 3))[1],
     columns=profiled(THIRDS),
+    target=TARGET,
+    unseen=figure(0.0),
     zoomed=(zoomed(("a", ("NULL", "1", "2")), ("b", ("x", "y")), ("c", ("false", "true"))),),
     cost=replace(COST, unit="person", max_rows=3, delta=Fraction(1, 10**6)),
     budget=tuple(replace(part, noise="gaussian") for part in BUDGET[:2]),

@@ -20,18 +20,21 @@ from reports.text.profile import (
 )
 from tests.support.profile_reports import (
     ADULT_PROFILE,
+    BUDGET,
     DRY,
     ODD,
     ONE_COLUMN,
     PLAIN,
     PLAN,
     REPORTS,
+    TARGET,
     WIDE,
     distance,
 )
 from tests.support.ranking_reports import DETAILED, RANKING
 from tests.support.ranking_reports import REPORTS as RANKINGS
 
+WHOLE = (replace(BUDGET[0], epsilon=Fraction(1)),)
 LINES = terminal_text(PLAIN).splitlines()
 
 
@@ -98,7 +101,12 @@ def test_what_holds_at_once_is_said() -> None:
 
 
 def test_the_next_step_fits_what_was_found() -> None:
-    assert next_step(PLAIN).startswith("Next: pqd profile ... --zoom 5")
+    assert next_step(replace(PLAIN, budget=WHOLE)) == (
+        "Next: pqd profile ... --total-epsilon 1.25 --zoom 5 shows in which cells the worst "
+        "differ, for 0.25 more."
+    )
+    # With a target the shares are others, so nothing of it would be replayed.
+    assert "--total-epsilon" not in next_step(replace(PLAIN, target=TARGET))
     assert "--zoom" not in next_step(ADULT_PROFILE)
     assert next_step(ONE_COLUMN) == ""
     assert next_step(DRY) == "Next: the same without --dry-run."
