@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.commands.compare import run_compare
+from pqd.commands.rank import run_ranking
 from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.comparison.ranking import RankingParameters
 from pqd.parameters import Parameters, privacy_unit
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO
+from pqd.stated_queries import check_ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,27 +24,74 @@ if TYPE_CHECKING:
     from deciders.exact import Number
     from pqd.sql.query import Query
     from reports.models.compare import CompareReport
+    from reports.models.ranking import RankingReport
 
 
-def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyword
+@overload
+def compare(
     private: object,
     synthetics: Mapping[str, object],
     queries: str | Query | Iterable[str | Query],
     *,
     tau: Number,
     epsilon: Number,
+    alpha: Number = ...,
+    estimator: str = ...,
+    columns: Mapping[str, Mapping[str, Any]] | None = ...,
+    weights: Mapping[str, Number] | None = ...,
+    tolerances: Mapping[str, Number] | None = ...,
+    references: Number | None = ...,
+    ledger: str | Path | None = ...,
+    fresh: bool = ...,
+    unit: str | None = ...,
+    max_rows: int = ...,
+) -> CompareReport: ...
+
+
+@overload
+def compare(
+    private: object,
+    synthetics: Mapping[str, object],
+    queries: None = None,
+    *,
+    total_epsilon: Number,
+    alpha: Number = ...,
+    ways: int | None = ...,
+    columns: Sequence[str] | None = ...,
+    cells: Mapping[str, Any] | None = ...,
+    marginals: bool = ...,
+    facts: Mapping[str, Mapping[str, Any]] | None = ...,
+    ledger: str | Path | None = ...,
+    fresh: bool = ...,
+    unit: str | None = ...,
+    max_rows: int = ...,
+) -> RankingReport: ...
+
+
+def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyword
+    private: object,
+    synthetics: Mapping[str, object],
+    queries: str | Query | Iterable[str | Query] | None = None,
+    *,
+    tau: Number | None = None,
+    epsilon: Number | None = None,
+    total_epsilon: Number | None = None,
     alpha: Number = 0.05,
     estimator: str = AUTO,
-    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    columns: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None,
     weights: Mapping[str, Number] | None = None,
     tolerances: Mapping[str, Number] | None = None,
     references: Number | None = None,
+    ways: int | None = None,
+    cells: Mapping[str, Any] | None = None,
+    marginals: bool = False,
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | Path | None = None,
     fresh: bool = False,
     unit: str | None = None,
     max_rows: int = 1,
-) -> CompareReport:
-    """Compare synthetic tables on ``queries``, at a cost that does not grow with their number.
+) -> CompareReport | RankingReport:
+    """Compare synthetic tables, on ``queries`` or by overall quality, at the cost of one.
 
     Parameters
     ----------
@@ -50,11 +100,14 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     synthetics
         The candidates by name: paths or frames.  They, and all other arguments, are public.
     queries
-        One SQL text, several, or ``pqd.Query`` objects.
+        One SQL text, several, or ``pqd.Query`` objects.  Without any, the candidates are ranked by
+        their overall quality: 100 % minus the mean distance of all columns and pairs.
     tau
         The tolerance: an amount, or a share of each candidate's own answer such as ``"5%"``.
     epsilon
         Privacy budget per query, whatever the number of candidates.
+    total_epsilon
+        Without queries: the privacy budget of the whole ranking.
     alpha
         The error probability that the caller accepts: the level of p-values and intervals, and of
         the leaderboard's bands and pairs, each for all candidates at once.
@@ -63,18 +116,24 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         queries that it fits: ``laplace race_to_the_top sum_and_count rank_counts exponential
         split``.
     columns
-        Public facts of columns; what is not stated comes from all candidates together.
+        Public facts of columns; what is not stated comes from all candidates together.  Without
+        queries the names of the columns to compare, all by default; their facts are ``facts``.
     weights, tolerances
         By query id: the weight of a query in the leaderboard (1), and a tolerance of its own.
     references
         Also compare two reference tables: independent marginals, measured at this budget, and
         the first candidate resampled.
+    ways, cells
+        Without queries, as for ``pqd.profile``.
+    marginals
+        Without queries: also measure the distance of every column and pair for each candidate.
+        They share the budget, so that the ranking is less sure.
     ledger, fresh, unit, max_rows
         As for ``pqd.audit``.
 
     Returns
     -------
-    CompareReport
+    CompareReport or RankingReport
         All of it is ``report.cost.epsilon``-differentially private together: one estimate per
         query, at that query's budget; all else is post-processing or a function of public data.
 
@@ -83,16 +142,48 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     PqdError
         As ``pqd.audit``.
     """
-    shared = Parameters.parse(
-        tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=columns
-    )
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
+    people = privacy_unit(unit, max_rows)
+    named = columns if columns is not None and not isinstance(columns, Mapping) else None
+    stated = columns if isinstance(columns, Mapping) else None
+    of_queries = {
+        "tau": tau,
+        "epsilon": epsilon,
+        "estimator": estimator != AUTO,
+        "columns as facts (facts are stated by facts=)": stated,
+        "weights": weights,
+        "tolerances": tolerances,
+        "references": references,
+    }
+    of_ranking = {
+        "ways": ways,
+        "cells": cells,
+        "marginals": marginals,
+        "facts": facts,
+        "columns by name": named,
+    }
+    if check_ranking(queries, total_epsilon, of_queries, of_ranking):
+        ranking = RankingParameters.parse(
+            total_epsilon=0 if total_epsilon is None else total_epsilon,
+            alpha=alpha,
+            ways=2 if ways is None else ways,
+            columns=named,
+            cells=cells,
+            marginals=marginals,
+            facts=facts,
+        )
+        return run_ranking(
+            private, synthetics, ranking, SecureNoise(), accountant=accountant, unit=people
+        )
+    shared = Parameters.parse(
+        tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=stated
+    )
     return run_compare(
         private,
         synthetics,
-        as_queries(queries),
+        as_queries(() if queries is None else queries),
         ComparisonParameters.parse(shared, weights, tolerances, references),
         SecureNoise(),
         accountant=accountant,
-        unit=privacy_unit(unit, max_rows),
+        unit=people,
     )

@@ -14,6 +14,7 @@ from pqd.cli.outputs import OutputOptions
 
 if TYPE_CHECKING:
     from pqd.comparison.comparison_parameters import ComparisonParameters
+    from pqd.comparison.ranking import RankingParameters
     from pqd.parameters import Parameters
 
 
@@ -60,6 +61,18 @@ class ComparisonOptions:
         typer.Option(metavar="EPSILON", help="With --with-references: what the marginals cost."),
     ] = None
 
+    @property
+    def stated(self) -> dict[str, object]:
+        """Options by name, those that are not as they are if left out."""
+        return {
+            "--epsilon": self.epsilon,
+            "--estimator": self.estimator != "auto",
+            "--weight": self.weight,
+            "--tau-of": self.tau_of,
+            "--with-references": self.with_references,
+            "--reference-epsilon": self.reference_epsilon,
+        }
+
     def check(self) -> None:
         """Refuse options that contradict each other, before any table is read."""
         from pqd.stated_budgets import stated_budget
@@ -83,6 +96,76 @@ class ComparisonOptions:
         )
 
 
+@option_group
+class RankingOptions:
+    """Options of a comparison without queries: its budget, and which marginals are compared."""
+
+    total_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON",
+            help="Without queries: privacy budget of the whole ranking by overall quality.",
+        ),
+    ] = None
+    ways: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Without queries: 1: columns; 2 (if left out): columns and pairs; 3: triples too.",
+        ),
+    ] = None
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Without queries: columns, such as age,sex; may be given several times. Else all "
+            "but identifiers and free text.",
+        ),
+    ] = None
+    cells: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=CELLS",
+            help="Without queries: what counts as one value of a column, as in pqd profile; may be "
+            "given several times.",
+        ),
+    ] = None
+    marginals: Annotated[
+        bool,
+        typer.Option(
+            "--marginals",
+            help="Without queries: also measure each column and pair for each candidate; they "
+            "share the budget.",
+        ),
+    ] = False
+
+    @property
+    def stated(self) -> dict[str, object]:
+        """Options beside the budget, by name."""
+        return {
+            "--ways": self.ways,
+            "--columns": self.columns,
+            "--cells": self.cells,
+            "--marginals": self.marginals,
+        }
+
+    def read(self, alpha: str, facts: ColumnOptions) -> RankingParameters:
+        """Parameters of the ranking."""
+        from pqd.comparison.ranking import RankingParameters
+        from pqd.distances.stated_cells import parse_cells
+
+        columns = [name.strip() for text in self.columns or [] for name in text.split(",")]
+        return RankingParameters.parse(
+            total_epsilon=self.total_epsilon or "",
+            alpha=alpha,
+            ways=2 if self.ways is None else self.ways,
+            columns=columns or None,
+            cells=dict(map(parse_cells, self.cells or [])),
+            marginals=self.marginals,
+            facts=facts.read(),
+        )
+
+
 @with_groups
 def compare(
     private: options.Private,
@@ -97,6 +180,7 @@ def compare(
     queries: QueryOptions,
     criteria: CriteriaOptions,
     comparison: ComparisonOptions,
+    ranking: RankingOptions,
     columns: ColumnOptions,
     unit: UnitOptions,
     ledger: LedgerOptions,
@@ -106,11 +190,24 @@ def compare(
     """Compare synthetic tables: who is within TAU on how many queries, as far as noise lets one say.
 
     Spends EPSILON per query on the private table, however many candidates there are: each query is
-    answered once with noise, and every verdict follows from that.
+    answered once with noise, and every verdict follows from that. Without queries it ranks the
+    tables by their overall quality, for --total-epsilon in all.
 
     Example: pqd compare private.csv tree=a.csv copula=b.csv --queries queries.sql --tau 5% --epsilon 0.5
-    """  # noqa: E501 - the example is one line in the help
-    comparison.check()
+
+    Example: pqd compare private.csv tree=a.csv copula=b.csv --total-epsilon 0.25
+    """  # noqa: E501 - the examples are one line each in the help
+    from pqd.stated_queries import check_ranking
+
+    named = queries.query or queries.queries or None
+    of_queries = {
+        "--bins": queries.bins if named is None else None,
+        "--tau": criteria.tau,
+        **comparison.stated,
+    }
+    ranks = check_ranking(named, ranking.total_epsilon or None, of_queries, ranking.stated)
+    if not ranks:
+        comparison.check()
     tables = _named(candidates, "candidate", "tree=copy.csv")
     targets = outputs.targets(private, *tables.values(), queries.queries, ledger.ledger)
     people = unit.read()
@@ -119,6 +216,18 @@ def compare(
     # OpenDP loads in the background from here on, while the tables are read.
     noise = SecureNoise()
     from pqd.cli.progress import progress
+
+    if ranks:
+        from pqd.commands.rank import run_ranking
+
+        wanted = ranking.read(criteria.alpha, columns)
+        accountant = ledger.accountant(private)
+        with progress() as show:
+            ranked = run_ranking(
+                private, tables, wanted, noise, show, accountant=accountant, unit=people
+            )
+        targets.finish(ranked, verbose=verbose)
+        return
     from pqd.commands.compare import run_compare
 
     terms = options.criteria(criteria, columns, comparison.estimator)

@@ -63,6 +63,11 @@ class Candidates:
         return list(self._tables)
 
     @property
+    def tables(self) -> SyntheticTables:
+        """Synthetic tables with the private one."""
+        return SyntheticTables(list(self._tables.values()), self.private)
+
+    @property
     def public(self) -> SyntheticTables:
         """Synthetic tables alone."""
         return SyntheticTables(list(self._tables.values()))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from deciders.distances.estimates import DistanceEstimates
     from pqd.distances.bound_profile import BoundMarginal
+    from pqd.distances.measurements import DistancesMeasurement
     from pqd.distances.profile_plan import ProfilePlan
 
 
@@ -183,25 +184,7 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
 
     What is Gaussian shares a rho, and the parts share its epsilon as they share that.
     """
-    distances, law, zoom = plan.distances, plan.law, plan.zoom
-    charged = distances.cost
-    noise: Literal["laplace", "gaussian"] = "laplace" if distances.delta is None else "gaussian"
-    parts = [
-        BudgetPart(
-            part="distances",
-            epsilon=charged * (1 - ROWS_SHARE),
-            numbers=len(distances.distances),
-            scale=law.distance.deviation,
-            noise=noise,
-        ),
-        BudgetPart(
-            part="rows",
-            epsilon=charged * ROWS_SHARE,
-            numbers=1,
-            scale=law.rows.deviation,
-            noise=noise,
-        ),
-    ]
+    parts, zoom = list(vector_parts(plan.distances)), plan.zoom
     if plan.budget.cells is not None:
         parts.append(
             BudgetPart(
@@ -221,3 +204,25 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
             )
         )
     return tuple(parts)
+
+
+def vector_parts(distances: DistancesMeasurement) -> tuple[BudgetPart, BudgetPart]:
+    """Parts of the budget of a vector: its distances, and the number of rows."""
+    charged, law = distances.cost, distances.law
+    noise: Literal["laplace", "gaussian"] = "laplace" if distances.delta is None else "gaussian"
+    return (
+        BudgetPart(
+            part="distances",
+            epsilon=charged * (1 - ROWS_SHARE),
+            numbers=len(distances.distances),
+            scale=law.distance.deviation,
+            noise=noise,
+        ),
+        BudgetPart(
+            part="rows",
+            epsilon=charged * ROWS_SHARE,
+            numbers=1,
+            scale=law.rows.deviation,
+            noise=noise,
+        ),
+    )

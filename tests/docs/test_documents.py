@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import shlex
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 
@@ -61,12 +62,15 @@ def test_commands_run(
 
 
 def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
-    whole, unit = blocks(CI, "toml")
+    whole, distances, unit = blocks(CI, "toml")
     spec = tmp_path / "audit.toml"
     for text in (whole, whole.replace("[defaults]", f"{unit}\n[defaults]")):
         spec.write_text(text, encoding="utf-8")
         assert [check.id for check in read_spec(spec).checks] == ["employed-women"]
     assert read_spec(spec).unit == "person_id"
+    spec.write_text(f"{whole}\n{distances}", encoding="utf-8")
+    assert [check.marginal for check in read_spec(spec).checks] == [None, ("age", "sex"), None]
+    assert read_spec(spec).checks[2].tolerance.share == Fraction(1, 10)
 
 
 def test_the_keys_of_a_check_are_all_in_the_documents() -> None:

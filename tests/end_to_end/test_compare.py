@@ -560,7 +560,22 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         2,
     ),
     "no tau": (["private.csv", *GOOD, "-q", SQL, "--epsilon", "1"], "tau (--tau) is missing", 2),
-    "no query": (["private.csv", *GOOD, *TERMS], "no query", 5),
+    "no query": (["private.csv", *GOOD, *TERMS], "--total-epsilon 0.25", 2),
+    "terms of queries without any": (
+        ["private.csv", *GOOD, *TERMS, "--total-epsilon", "1"],
+        "--tau, --epsilon means nothing; leave it out, or give queries",
+        2,
+    ),
+    "a reference of no queries": (
+        ["private.csv", *GOOD, "--total-epsilon", "1", "--with-references"],
+        "where --with-references means nothing",
+        2,
+    ),
+    "terms of a ranking with queries": (
+        on("--total-epsilon", "1", "--ways", "1", "--marginals"),
+        "total_epsilon (--total-epsilon), --ways, --marginals is of a ranking",
+        2,
+    ),
     "an empty query file": (
         ["private.csv", *GOOD, "--queries", "none.sql", *TERMS],
         "no query",

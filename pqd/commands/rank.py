@@ -1,0 +1,61 @@
+"""``pqd compare`` without queries: copies ranked by their overall quality, by one release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pqd.comparison.candidates import Candidates
+from pqd.comparison.ranking import Ranking, plan_ranking
+from pqd.distances.bound_profile import bind_profile
+from pqd.distances.figures import vector_parts
+from pqd.execution import measure
+from pqd.progress import Progress, silent
+from pqd.results import cost_of
+from reports.models.ranking import RankingReport
+from reports.text.notes import UNRECORDED_FIGURES
+from reports.text.remarks import stages
+
+if TYPE_CHECKING:
+    from deciders import Noise
+    from pqd.accounting.accountant import Accountant
+    from pqd.comparison.ranking import RankingParameters
+    from pqd.engine.scan_plan import PrivacyUnit
+
+
+def run_ranking(
+    private: object,
+    synthetics: Mapping[str, object],
+    parameters: RankingParameters,
+    noise: Noise,
+    progress: Progress = silent,
+    *,
+    accountant: Accountant | None = None,
+    unit: PrivacyUnit | None = None,
+) -> RankingReport:
+    """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
+    candidates = Candidates(private, synthetics, accountant)
+    progress(stages.READING_COPIES)
+    bound = bind_profile(candidates.tables, parameters.request, unit)
+    plan = plan_ranking(bound, candidates.names, parameters)
+    notes = (*parameters.warnings, *bound.notes)
+    for warning in parameters.warnings:
+        progress(warning)
+    outputs = measure([bound.measurement_set([plan.measurement])], accountant, noise, progress)
+    ranking = Ranking(plan, outputs[plan.measurement].numbers, parameters.alpha)
+    return RankingReport(
+        private=candidates.private.label,
+        alpha=parameters.alpha,
+        copies=ranking.copies(candidates.files),
+        better=tuple((plan.names[a], plan.names[b]) for a, b in ranking.better),
+        columns=bound.columns,
+        budget=vector_parts(plan.measurement),
+        cost=cost_of(outputs.quote, accountant, unit),
+        rows=ranking.rows,
+        ways=max(each.ways for each in bound.marginals),
+        marginals=ranking.marginals(),
+        left_out=bound.left_out,
+        notes=notes if outputs.recorded else (*notes, UNRECORDED_FIGURES),
+        replayed=not outputs.quote.new,
+        simulated=noise.simulated,
+    )

@@ -1,0 +1,247 @@
+"""Ranking of copies by overall quality: one release, and all that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+from deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
+from deciders.distances.fresh_sample import fresh_sample_distance
+from deciders.distances.statistics import Distance, MeanDistance, TotalVariation
+from deciders.distances.vector import LaplaceVector
+from pqd.distances.decisions import mean_weights
+from pqd.distances.measurements import DistancesMeasurement
+from pqd.distances.profile_parameters import ProfileParameters
+from reports.models.profile import Figure, Score
+from reports.models.ranking import RankedCopy, RankedMarginal
+
+if TYPE_CHECKING:
+    from deciders.exact import Number
+    from pqd.distances.bound_profile import BoundMarginal, BoundProfile
+    from pqd.distances.profile_request import ProfileRequest
+    from pqd.engine.marginals import RowMap
+
+    Distances = tuple[tuple[RowMap | tuple[RowMap, ...], Distance], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingParameters:
+    """Parameters of a ranking; all of it public.
+
+    Attributes
+    ----------
+    request
+        The marginals, and their cells.
+    total_epsilon
+        The budget of the whole run.
+    alpha
+        The error probability that the caller accepts.
+    marginals
+        Whether the distance of each marginal is wanted, which then shares the budget.
+    warnings
+        Warnings of what is allowed and seldom meant.
+    """
+
+    request: ProfileRequest
+    total_epsilon: Fraction
+    alpha: Fraction
+    marginals: bool
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        total_epsilon: Number,
+        alpha: Number = "0.05",
+        ways: Number = 2,
+        columns: Sequence[str] | None = None,
+        cells: Mapping[str, Any] | None = None,
+        marginals: bool = False,
+        facts: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> RankingParameters:
+        """Parameters as a caller states them; ParameterError says what is wrong and allowed."""
+        profile = ProfileParameters.parse(
+            total_epsilon=total_epsilon,
+            ways=ways,
+            columns=columns,
+            cells=cells,
+            distances=("tv",),
+            alpha=alpha,
+            facts=facts,
+        )
+        return cls(
+            request=profile.request,
+            total_epsilon=profile.total_epsilon,
+            alpha=profile.alpha,
+            marginals=marginals,
+            warnings=tuple(profile.warnings()),
+        )
+
+
+# Without slots, so that the law is computed once.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RankingPlan:
+    """Ranking that is planned: its one measurement, and how each copy's quality follows from it.
+
+    Attributes
+    ----------
+    bound
+        The marginals of all copies, in cells that all of them make.
+    names
+        The names of the copies, in the order of their tables.
+    measurement
+        The number of rows with the mean distance of each copy, or each of its distances.
+    each
+        Whether it is each distance.
+    """
+
+    bound: BoundProfile
+    names: tuple[str, ...]
+    measurement: DistancesMeasurement
+    each: bool
+
+    def weights(self, copy: int, ways: int | None = None) -> tuple[Fraction, ...]:
+        """Weight of each measured number in a copy's mean distance, or in that of ``ways`` alone.
+
+        By ways only where each distance is measured.
+        """
+        nothing = Fraction(0)
+        if not self.each:
+            return tuple(Fraction(other == copy) for other in range(len(self.names)))
+        own = mean_weights(self.bound.marginals)
+        if ways is not None:
+            of_ways = [each.ways == ways for each in self.bound.marginals]
+            own = tuple(Fraction(of, sum(of_ways)) for of in of_ways)
+        before, after = copy * len(own), (len(self.names) - copy - 1) * len(own)
+        return (*[nothing] * before, *own, *[nothing] * after)
+
+
+def plan_ranking(
+    bound: BoundProfile, names: Sequence[str], parameters: RankingParameters
+) -> RankingPlan:
+    """Plan of a ranking of the copies that ``bound`` holds.
+
+    A person of several rows changes each number by as many: the budget of a row is that part.
+    """
+    copies, rows = range(len(names)), bound.unit.max_rows if bound.unit else 1
+    if parameters.marginals:
+        distances = tuple(pair for copy in copies for pair in _each(bound.marginals, copy))
+    else:
+        distances = tuple(_mean(bound.marginals, copy) for copy in copies)
+    measurement = DistancesMeasurement(
+        kinds=bound.kinds,
+        unit=bound.unit,
+        epsilon=parameters.total_epsilon / rows,
+        name=f"ranking of {len(names)} {'copy' if len(names) == 1 else 'copies'}",
+        distances=distances,
+        mechanism=LaplaceVector(len(distances)),
+    )
+    return RankingPlan(
+        bound=bound, names=tuple(names), measurement=measurement, each=parameters.marginals
+    )
+
+
+def _each(marginals: Sequence[BoundMarginal], copy: int) -> Distances:
+    return tuple((each.marginal, TotalVariation(each.copies[copy])) for each in marginals)
+
+
+def _mean(marginals: Sequence[BoundMarginal], copy: int) -> tuple[tuple[RowMap, ...], MeanDistance]:
+    """Mean distance of one copy: it moves by at most 1 in a row, as each distance does."""
+    pairs = zip(mean_weights(marginals), marginals, strict=True)
+    mean = MeanDistance(tuple((w, TotalVariation(each.copies[copy])) for w, each in pairs))
+    return tuple(each.marginal for each in marginals), mean
+
+
+class Ranking:
+    """Ranking as it follows from the released numbers: post-processing."""
+
+    def __init__(self, plan: RankingPlan, released: Sequence[int], alpha: Fraction) -> None:
+        """Compute nothing yet."""
+        self._plan, self._bound, self._alpha = plan, plan.bound, float(alpha)
+        law = plan.measurement.law
+        self._estimates = DistanceEstimates(tuple(released), law, self._alpha)
+
+    @cached_property
+    def rows(self) -> Figure:
+        """Number of private rows."""
+        return Figure(*map(float, self._estimates.rows))
+
+    @cached_property
+    def better(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of copies of which the first is better, all at once with probability 1 - alpha."""
+        pairs = list(permutations(range(len(self._plan.names)), 2))
+        weights = [self._plan.weights(copy) for copy in range(len(self._plan.names))]
+        p_values = [self._estimates.difference(weights[a], weights[b]).p_value for a, b in pairs]
+        adjusted = holm(p_values)
+        return tuple(pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self._alpha)
+
+    @cached_property
+    def _scores(self) -> tuple[Score, ...]:
+        return tuple(self._score(copy) for copy in range(len(self._plan.names)))
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Places of the copies, the best first."""
+        places = range(len(self._plan.names))
+        return tuple(sorted(places, key=lambda copy: -(self._scores[copy].value or 0.0)))
+
+    def copies(self, files: Mapping[str, str]) -> tuple[RankedCopy, ...]:
+        """Copies, the best first, with the ranks that they may have."""
+        number = len(self._plan.names)
+        sizes = sorted({each.ways for each in self._bound.marginals}) if self._plan.each else ()
+        return tuple(
+            RankedCopy(
+                candidate=self._plan.names[copy],
+                file=files[self._plan.names[copy]],
+                overall=self._scores[copy],
+                best_rank=1 + sum(worse == copy for _, worse in self.better),
+                worst_rank=number - sum(better == copy for better, _ in self.better),
+                scores=tuple(self._score(copy, ways) for ways in sizes),
+            )
+            for copy in self.order
+        )
+
+    def marginals(self) -> tuple[RankedMarginal, ...]:
+        """Each marginal's distance of each copy, the largest first; none if not measured."""
+        if not self._plan.each:
+            return ()
+        marginals = self._bound.marginals
+        found = [
+            RankedMarginal(
+                columns=each.columns,
+                cells=each.marginal.size,
+                estimates=tuple(
+                    self._distance(copy * len(marginals) + place) for copy in self.order
+                ),
+            )
+            for place, each in enumerate(marginals)
+        ]
+        return tuple(sorted(found, key=lambda each: -max(e.value for e in each.estimates)))
+
+    def _distance(self, place: int) -> Figure:
+        return Figure(*map(float, self._estimates.distances[place]))
+
+    def _score(self, copy: int, ways: int | None = None) -> Score:
+        """Quality of a copy, of all its marginals or of those of so many columns."""
+        plan, weights = self._plan, self._plan.weights(copy, ways)
+        chosen = [each for each in self._bound.marginals if ways is None or each.ways == ways]
+        own = mean_weights(chosen)
+        rows = max(1, round(self.rows.value))
+        reference = sum(
+            float(weight) * fresh_sample_distance(each.copies[copy], rows)
+            for weight, each in zip(own, chosen, strict=True)
+        )
+        law, copy_rows = plan.measurement.law, self._bound.copy_rows[copy]
+        value, low, high = map(float, self._estimates.mean(weights))
+        return Score(
+            ways=ways,
+            marginals=len(chosen),
+            reference=1 - reference,
+            half_width=float(mean_half_width(law, weights, copy_rows, self._alpha)),
+            estimate=Figure(1 - value, 1 - high, 1 - low),
+        )
