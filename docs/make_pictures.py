@@ -1,8 +1,8 @@
-"""Make the pictures of docs/audit-gate-compare.md: `python docs/make_pictures.py`.
+"""Make the pictures of the documents: `python docs/make_pictures.py [NAME ...]`.
 
-Runs the guide's own commands with a ledger that is thrown away, and photographs the pages that they
-write with Chromium (`chromium` or `google-chrome` must be there).  The noise is real, so p-values
-and estimates differ from run to run.
+Runs the documents' own commands with a ledger that is thrown away, and photographs the pages that
+they write with Chromium (`chromium` or `google-chrome` must be there).  The noise is real, so
+p-values and estimates differ from run to run.
 """
 
 import os
@@ -17,18 +17,23 @@ from tempfile import TemporaryDirectory
 
 DOCS = Path(__file__).resolve().parent
 # What of each page is shown: its width and height in pixels.
-SIZES = {"audit": (1000, 1250), "compare": (1000, 1900)}
+SIZES = {"audit": (1000, 1250), "compare": (1000, 1900), "profile": (1000, 2210)}
+# The documents whose commands are run; of one name the first.
+STORIES = ("first-report.md", "audit-gate-compare.md", "guide.md")
 # Where rows are shown open.
 OPENED = {"audit"}
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:
-    """Yield the commands of the guide that write a page with a picture, by its name."""
-    text = (DOCS / "audit-gate-compare.md").read_text(encoding="utf-8").replace("\\\n", "")
+    """Yield the commands that write a page with a picture, by its name."""
+    pages = [DOCS / name for name in STORIES if (DOCS / name).is_file()]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages).replace("\\\n", "")
+    left = set(SIZES)
     for line in re.findall(r"^\$ (pqd .* --html \S+)$", text, flags=re.MULTILINE):
         words = shlex.split(line)
         name = Path(words[-1]).stem
-        if name in SIZES:
+        if name in left:
+            left.remove(name)
             yield name, words
 
 
@@ -51,7 +56,8 @@ def photograph(browser: str, page: Path, target: Path, size: tuple[int, int]) ->
 
 
 def main() -> None:
-    """Make every picture and print its path."""
+    """Make every picture, or those that are named, and print its path."""
+    wanted = sys.argv[1:] or list(SIZES)
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         sys.exit("there is no Chromium on the PATH; install it to make the pictures")
@@ -59,6 +65,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         environment = {**os.environ, "PQD_LEDGER": f"{folder}/ledger.sqlite"}
         for name, words in commands():
+            if name not in wanted:
+                continue
             page = Path(folder) / f"{name}.html"
             run = [sys.executable, "-m", "pqd", *words[1:-1], str(page)]
             subprocess.run(run, check=True, cwd=DOCS.parent, env=environment, capture_output=True)  # noqa: S603
