@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from audit_time import FORMATS, ROWS, SAMPLES, Usage, measured, tables
+
+from benchmarks.audit_time import FORMATS, ROWS, SAMPLES, Usage, measured, tables
 
 READ = "import sys, pandas; [pandas.read_{0}(name) for name in sys.argv[1:]]"
 
