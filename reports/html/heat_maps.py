@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reports.text.distances import digits_of, figure_text, names_text
 from reports.text.numbers import p_value_text, percent_text
-from reports.text.profile import copy_share, least_text, points, zoom_digits
+from reports.text.profile import SIGNS, copy_share, least_text, points, zoom_digits
 
 if TYPE_CHECKING:
     from reports.models.profile import CellFacts, DistanceFacts, ProfileReport, ZoomedMarginal
@@ -19,7 +19,6 @@ STEPS = (0.25, 0.5, 1.0, 2.0)
 _PARTS = (1 / 3, 2 / 3)
 # More labels of an axis than these have no room; those with the largest differences are shown.
 _MOST = 20
-_SIGNS = {"beyond": "\u2717", "undecided": "?", "within": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def _distance(each: DistanceFacts, digits: int) -> HeatCell:
         return HeatCell(level, sign, least.removesuffix(" %"), f"{name}: threshold {least}")
     told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {p_value_text(each.p_value)}"
     text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
-    return HeatCell(level_of(each), _SIGNS[each.standing], text, told, each.standing)
+    return HeatCell(level_of(each), SIGNS[each.standing], text, told, each.standing)
 
 
 def level_of(each: DistanceFacts) -> str:

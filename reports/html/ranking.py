@@ -23,6 +23,7 @@ from reports.text.ranking import (
     cost_lines,
     fresh_text,
     headline,
+    noise_sentence,
     paid_lines,
     rank_text,
 )
@@ -66,6 +67,7 @@ def _context(report: RankingReport, command: str | None) -> dict[str, Any]:
         "names": [copy.candidate for copy in report.copies],
         "heads": [(copy.candidate, "number") for copy in report.copies],
         "marginals": _marginals(report),
+        "noise": noise_sentence(report),
         "kinds": list(dict.fromkeys(ways_text(len(m.columns), 1) for m in report.marginals)),
         "left_out": list(left_out_lines(report.left_out)),
         "split": _split(report),

@@ -20,6 +20,7 @@ from reports.text.ranking import (
     cost_lines,
     fresh_text,
     headline,
+    noise_sentence,
     paid_lines,
     rank_text,
     scores_text,
@@ -52,6 +53,8 @@ def render(report: RankingReport) -> Iterator[str]:
         yield folded("By number of columns", [items(told)])
     for ways in sorted({len(each.columns) for each in report.marginals}):
         yield folded(f"Total variation of {ways_text(ways)}", _marginals(report, ways))
+    if noise := noise_sentence(report):
+        yield sentence(noise)
     if report.left_out:
         left = counted(len(report.left_out), "column")
         yield folded(f"{left} left out", [items(left_out_lines(report.left_out[:_MOST]))])

@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 def notebook_html(report: Report) -> str:
     """Report of any kind as a piece of HTML for a notebook's cell."""
     summary: Summary = renderer(__name__, report)(report)
-    return fragment("notebook.html.j2", kind=report.kind, summary=summary)
+    return fragment("notebook.html.j2", kind=summary.command or report.kind, summary=summary)

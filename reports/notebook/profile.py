@@ -17,6 +17,7 @@ from reports.text.numbers import interval_text, p_cell, percent_text
 from reports.text.profile import (
     BADGES,
     KINDS,
+    SIGNS,
     at_once_sentences,
     headline,
     least_text,
@@ -100,7 +101,9 @@ def _pairs(report: ProfileReport) -> list[Table]:
 def _pair(each: DistanceFacts | None, digits: int) -> CellText:
     if each is None or each.value is None:
         return "", ""
-    return percent_text(each.value, digits), KINDS[each.standing]
+    # A sign beside the colour, which not every eye tells apart.
+    sign = f"{SIGNS[each.standing]} " if SIGNS[each.standing] else ""
+    return f"{sign}{percent_text(each.value, digits)}", KINDS[each.standing]
 
 
 def _planned(report: ProfileReport) -> Table:

@@ -13,7 +13,7 @@ from reports.text.distances import (
     ways_text,
 )
 from reports.text.numbers import interval_text, percent_text
-from reports.text.ranking import better_sentences, fresh_text, headline, rank_text
+from reports.text.ranking import better_sentences, fresh_text, headline, noise_sentence, rank_text
 
 if TYPE_CHECKING:
     from reports.models.ranking import RankingReport
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 def render(report: RankingReport) -> Summary:
     """Title, who is better for certain, a row per copy, and those marginals that were asked for."""
     title, lead = headline(report)
-    lines = [*better_sentences(report)]
+    lines = [*better_sentences(report), *filter(None, [noise_sentence(report)])]
     lines += [f"Left out: {line}" for line in left_out_lines(report.left_out)]
     tables = [_board(report), *_marginals(report)]
-    return Summary(title, lead, tables, SIMULATED if report.simulated else "", lines)
+    stamp = SIMULATED if report.simulated else ""
+    return Summary(title, lead, tables, stamp, lines, command="compare")
 
 
 def _board(report: RankingReport) -> Table:

@@ -31,13 +31,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Summary of a report for a notebook; ``stamp`` is empty unless noise was seeded."""
+    """Summary of a report for a notebook; ``stamp`` is empty unless noise was seeded.
+
+    ``command`` is what makes such a report where its kind has another name.
+    """
 
     title: str
     lead: str
     tables: Sequence[Table]
     stamp: str = ""
     lines: Sequence[str] = ()
+    command: str = ""
 
 
 def numbers(titles: Sequence[str]) -> Iterator[CellText]:

@@ -26,6 +26,7 @@ from reports.text.ranking import (
     cost_lines,
     fresh_text,
     headline,
+    noise_sentence,
     paid_lines,
     rank_text,
     scores_text,
@@ -59,6 +60,7 @@ def render(report: RankingReport, screen: Screen, *, verbose: bool) -> RenderRes
     for ways in sorted({len(each.columns) for each in report.marginals}):
         yield Text()
         yield from _marginals(report, ways, screen, verbose=verbose)
+    yield from screen.paragraphs(filter(None, [noise_sentence(report)]))
     yield Text()
     yield from screen.wrapped(columns_sentence(report.columns))
     yield from screen.paragraphs(f"Left out: {line}" for line in left_out_lines(report.left_out))

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from reports.models.target import ClassFacts, TargetFacts
 
 STANDINGS = ("beyond", "undecided", "within")
-# By standing: how a terminal, a page and a list mark it, and the class of its colour.
+# By standing: its mark, the sign of it in a small cell, and the class of its colour.
 BADGES = {"within": "yes", "beyond": "NO", "undecided": "?"}
+SIGNS = {"beyond": "\u2717", "undecided": "?", "within": ""}
 KINDS = {"within": "yes", "beyond": "no", "undecided": "open"}
 _FRESH = "a fresh sample of the copy's own distribution"
 

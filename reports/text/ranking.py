@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING
 
 from reports.text.cost import cost_sentences
@@ -16,7 +17,7 @@ from reports.text.distances import (
     ways_text,
 )
 from reports.text.escape import visible
-from reports.text.numbers import percent_text
+from reports.text.numbers import number_text, percent_text
 from reports.text.words import counted, listed
 
 if TYPE_CHECKING:
@@ -110,6 +111,18 @@ def scores_text(copy: RankedCopy) -> str:
         if score.estimate is not None
     )
     return "; ".join(parts)
+
+
+def noise_sentence(report: RankingReport) -> str:
+    """How well the distances of single marginals are known; empty where there are none."""
+    found = [figure for each in report.marginals for figure in each.estimates]
+    if not found:
+        return ""
+    # Some intervals are cut at 0 or at 100 %, so the longer half is what noise alone gives.
+    half = median(max(each.high - each.value, each.value - each.low) for each in found)
+    about = number_text(100 * half, 2)
+    level = level_text(report.alpha)
+    return f"Each column and pair is known to about {about} points with probability {level}."
 
 
 def subject(report: RankingReport) -> str:
