@@ -1,4 +1,4 @@
-# Two commands: `make demo` audits a sample pair, `make test` passes the tests.
+# Two commands: `make demo` profiles a sample pair, `make test` passes the tests.
 # Both set up what they need in .venv; only Python >= 3.11 and make must be there.
 PYTHON ?= python3
 VENV := .venv
@@ -8,8 +8,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test check pytest test-fast golden fuzz format lock samples tables architecture pictures benchmark clean
 
 demo: $(READY)
-	$(BIN)/pqd audit samples/census_private.parquet samples/census_synthetic.parquet \
-	  --queries samples/demo.sql --tau 10% --epsilon 0.25
+	$(BIN)/pqd profile samples/census_private.parquet samples/census_synthetic.parquet
 
 # Two jobs at a time, since mypy alone would leave all processors but one idle.
 test: $(READY)

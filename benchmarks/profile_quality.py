@@ -180,10 +180,12 @@ def show_time(private: Path, copy: Path, epsilon: str, scores: Mapping[str, Any]
         ledger = ["--ledger", f"{folder}/ledger.sqlite"]
         command = [sys.executable, "-m", "pqd", "profile", str(private), str(copy)]
         used = measured([*command, "--total-epsilon", epsilon, *ledger])
-    print("\n| tool | seconds | peak MB |\n| --- | ---: | ---: |")
-    print(f"| pqd profile, whole process | {used.seconds:.1f} | {used.peak_mb:.0f} |")
-    for tool, found in scores.items():
-        print(f"| {tool}, scores alone | {found['seconds']:.1f} | {found['peak_mb']:.0f} |")
+    print("\n| tool | seconds | CPU seconds | peak MB |\n| --- | ---: | ---: | ---: |")
+    rows = {"pqd profile, whole process": used._asdict()}
+    rows |= {f"{tool}, scores alone": found for tool, found in scores.items()}
+    for name, row in rows.items():
+        times = f"{row['seconds']:.1f} | {row['cpu_seconds']:.1f}"
+        print(f"| {name} | {times} | {row['peak_mb']:.0f} |")
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from pqd.cli import app
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/guide.md", "docs/audit-gate-compare.md"]
+PAGES = ["README.md", "docs/first-report.md", "docs/guide.md", "docs/audit-gate-compare.md"]
 CI = "docs/ci.md"
 GOLDEN = ROOT / "tests" / "reports" / "golden"
 FILE = r"\b((?:docs|tests|pqd|reports|deciders)/[\w/]+\.(?:md|py))"
@@ -85,7 +85,7 @@ def test_the_readme_names_both_commands_and_ci_calls_the_second() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "$ make demo\n$ make test\n" in readme
-    assert re.search(r"^demo:.*\n\t\$\(BIN\)/pqd audit", makefile, flags=re.MULTILINE)
+    assert re.search(r"^demo:.*\n\t\$\(BIN\)/pqd profile", makefile, flags=re.MULTILINE)
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert script.strip().endswith("make test")
 

@@ -1,0 +1,67 @@
+"""The reports that the first pages show are what their commands print, but for the noise."""
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = {"README.md": 1, "docs/first-report.md": 3}
+DEMO = "pqd profile samples/census_private.parquet samples/census_synthetic.parquet"
+SHOWN = re.compile(r"```console\n\$ (pqd profile [^\n]*)\n```\n+```text\n(.*?)```", re.DOTALL)
+Command = Callable[..., tuple[int, str, str]]
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Commands of a page that print a profile, each with the report that is shown below it."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    if page == "README.md":
+        # What `make demo` prints, some lines after its command.
+        block = re.search(r"```text\n(Overall.*?)```", text, flags=re.DOTALL)
+        assert block
+        assert f"`{DEMO}`" in text
+        return [(DEMO, block[1])]
+    return [(line, shown) for line, shown in SHOWN.findall(text)]
+
+
+def shape(text: str) -> str:
+    """``text`` as it is whatever the noise: no number, no verdict, no line ends."""
+    words = re.sub(r"\b(?:yes|NO)\b|\?", "V", " ".join(text.split()))
+    return re.sub(r"(?:< )?[-+]?\d[\d,.]*\d|(?:< )?[-+]?\d", "0", words)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_reports_on_the_first_pages_have_the_shape_of_real_ones(
+    page: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    found = blocks(page)
+    assert len(found) == PAGES[page]
+    for line, shown in found:
+        words = [word for word in shlex.split(line)[1:] if not word.endswith(".html")]
+        code, out, _ = command(*[word for word in words if word != "--html"])
+        assert code == 0
+        printed = shape(out)
+        for part in shown.split("...\n"):
+            rows = [row for row in re.split(r"\n(?=yes|NO|\?|verdict|     |\n)", part) if row]
+            missing = [row for row in rows if shape(row) not in printed]
+            assert not missing, printed
+
+
+def test_make_demo_is_the_command_of_the_first_page() -> None:
+    assert f"$(BIN)/{DEMO}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("yes  age  1.5 %  < 0.001", "NO   age 12.5 %  0.32", True),
+        ("about 19,950 rows\n(1 to 2)", "about 5 rows (0.5 to 0.7)", True),
+        ("yes  age  1.5 %", "yes  sex  1.5 %", False),
+        ("Of columns 1 %", "Of pairs 1 %", False),
+    ],
+)
+def test_shapes(first: str, second: str, same: bool) -> None:
+    assert (shape(first) == shape(second)) is same
