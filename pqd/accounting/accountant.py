@@ -94,6 +94,7 @@ class Accountant:
     def __init__(self, path: Path, budget: Budget = NO_LIMIT, *, fresh: bool = False) -> None:
         """Open no file yet: that happens when it is first needed."""
         self.path, self.budget, self.fresh = path, budget, fresh
+        self._recognised: dict[object, RecognisedTable] = {}
 
     def exists(self) -> bool:
         """Whether there is a ledger already; LedgerError for a place where none can be."""
@@ -120,9 +121,12 @@ class Accountant:
     def recognise(
         self, engine: DuckDBEngine, private: Table, progress: Progress = silent
     ) -> RecognisedTable:
-        """Private table as the ledger knows it; a file charged before is not read by rows."""
+        """Private table as the ledger knows it; a file charged before is not read by rows.
+
+        Nor is one that this accountant has recognised, and that was not written since.
+        """
         progress(stages.RECOGNISING)
-        ledger = self.ledger
+        ledger, version = self.ledger, private.version()
 
         def recognition() -> RecognisedTable:
             file = ledger.keyed_digest(private.digest())
@@ -132,7 +136,11 @@ class Accountant:
                 fingerprint = ledger.fingerprint(content)
             return RecognisedTable(private.label, fingerprint, file)
 
-        recognised = sealed(recognition)
+        seen = (private.relation, private.label, version) if version else None
+        recognised = self._recognised.get(seen) or sealed(recognition)
+        # Not of a file that was written meanwhile.
+        if seen and version == private.version():
+            self._recognised[seen] = recognised
         # What others have charged and recorded since the ledger was opened, so that a price is
         # not refused, or a part of a run paid for, that the whole has no budget for.
         self.ledger.refresh()

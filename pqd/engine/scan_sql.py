@@ -148,6 +148,15 @@ def content_sql(source: str, columns: Sequence[str], key: bytes, *, loosely: boo
     Clarke et al., ASIACRYPT 2003: the sum of keyed hashes of the rows, here two of 64 bits, with
     the number of rows.  The order of the rows does not matter.
     """
-    halves = ", ".join(f"sum(CAST('0x' || h[{a}:{a + 15}] AS UBIGINT))" for a in (1, 17))
+    halves = ", ".join(
+        f"sum(n * CAST(CAST('0x' || h[{a}:{a + 15}] AS UBIGINT) AS HUGEINT))" for a in (1, 17)
+    )
     hashed = content_hash(columns, key, loosely=loosely)
-    return f"SELECT count(*), {halves} FROM (SELECT {hashed} AS h FROM {source})"
+    rows, number = source, "1"
+    if len(columns) == 1:
+        # What rows share is hashed once: the same text, not the same value (0 and -0 are two).
+        name, number = quote_identifier(columns[0]), f"{mark_of(columns)}n"
+        text = f"CAST({name} AS VARCHAR)"
+        rows = f"(SELECT {text} AS {name}, count(*) AS {number} FROM {source} GROUP BY {text})"
+    hashes = f"SELECT {hashed} AS h, {number} AS n FROM {rows}"
+    return f"SELECT COALESCE(sum(n), 0), {halves} FROM ({hashes})"
