@@ -18,6 +18,7 @@ from pqd.progress import Progress, silent
 from pqd.results import added_costs, cost_of
 from reports.models.profile import ProfileReport
 from reports.text.notes import UNRECORDED_FIGURES
+from reports.text.numbers import epsilon_text
 from reports.text.remarks import stages
 
 if TYPE_CHECKING:
@@ -158,9 +159,10 @@ def _zoomed_outputs(
         if not before.quote.charge.epsilon:
             raise
         reason = str(error).replace(" Nothing was spent.", "")
+    replaying = epsilon_text(plan.distances.cost)
     raise RunError(
-        f"the distances were paid for, and then {reason}. The same profile without --zoom and with "
-        "what the distances cost replays them"
+        f"the distances were paid for, and then {reason}. Without --zoom and --target, and with "
+        f"--total-epsilon {replaying}, the same profile replays them at no cost"
     )
 
 

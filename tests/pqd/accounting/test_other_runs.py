@@ -13,13 +13,16 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
+from pqd.commands.profile import run_profile
 from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.distances.profile_parameters import ProfileParameters
 from pqd.errors import BudgetError, RunError
 from pqd.parameters import Parameters
 from pqd.progress import Progress, silent
 from pqd.sql.workload_files import as_queries
 from reports.models.audit import AuditReport
 from reports.models.compare import CompareReport
+from reports.models.profile import ProfileReport
 from reports.text.remarks import stages
 
 COPY = pd.DataFrame({"v": [n % 6 for n in range(490)]})
@@ -99,3 +102,29 @@ def test_a_refusal_after_the_references_says_that_they_were_paid_for(ledger: Pat
         comparison(ledger, overtaken)
     assert "Nothing was spent" not in str(refused.value)
     assert spent(ledger) == [2]
+
+
+def profile(path: Path, progress: Progress = silent) -> ProfileReport:
+    """Profile at epsilon 2 for the distances, and 1/2 for the cells of the worst marginal."""
+    stated = ProfileParameters.parse(total_epsilon="2.5", zoom=1)
+    noise, accountant = SimulatedNoise(1), Accountant(path)
+    return run_profile(SECRET, COPY, stated, noise, progress, accountant=accountant)
+
+
+def test_distances_are_not_paid_for_where_the_cells_cannot_be(ledger: Path) -> None:
+    for number in (1, 2):
+        with pytest.raises(BudgetError, match="Nothing was spent"):
+            profile(ledger, once(stages.RECOGNISING, lambda: audit(ledger, 1), number))
+        assert spent(ledger) == [1]
+
+
+def test_a_refusal_after_the_distances_says_that_they_were_paid_for(ledger: Path) -> None:
+    overtaken = once(stages.MEASURING, lambda: audit(ledger, 1))
+    with pytest.raises(RunError, match="the distances were paid for, and then") as refused:
+        profile(ledger, overtaken)
+    assert "Nothing was spent" not in str(refused.value)
+    assert spent(ledger) == [3]
+    # They are replayed, and what was refused is refused at no cost.
+    with pytest.raises(BudgetError, match="Nothing was spent"):
+        profile(ledger)
+    assert spent(ledger) == [3]
