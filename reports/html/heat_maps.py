@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reports.text.distances import digits_of, figure_text, names_text
 from reports.text.numbers import p_value_text, percent_text
 from reports.text.profile import SIGNS, copy_share, least_text, points, zoom_digits
+from reports.text.remarks.worst_cells import differs
 
 if TYPE_CHECKING:
     from reports.models.profile import CellFacts, DistanceFacts, ProfileReport, ZoomedMarginal
@@ -73,8 +74,11 @@ def level_of(each: DistanceFacts) -> str:
     return f"t{sum(share >= step for step in STEPS)}"
 
 
-def difference_map(marginal: ZoomedMarginal) -> HeatMap | None:
-    """Signed differences of the cells of a pair; None for other marginals."""
+def difference_map(marginal: ZoomedMarginal, bound: float) -> HeatMap | None:
+    """Signed differences of the cells of a pair; None for other marginals.
+
+    What does not exceed ``bound`` has no shade.
+    """
     if len(marginal.columns) != 2:
         return None
     cells = {cell.labels: cell for cell in marginal.cells}
@@ -82,7 +86,7 @@ def difference_map(marginal: ZoomedMarginal) -> HeatMap | None:
     largest = max((abs(cell.difference.value) for cell in marginal.cells), default=0.0)
     digits = zoom_digits(marginal)
     rows = [
-        (row, [_difference(cells.get((row, column)), largest, digits) for column in along])
+        (row, [_difference(cells.get((row, column)), (bound, largest), digits) for column in along])
         for row in down
     ]
     left = [
@@ -105,20 +109,20 @@ def _worst(marginal: ZoomedMarginal, place: int) -> list[str]:
     return [label for label in axis if label in set(worst)]
 
 
-def _difference(cell: CellFacts | None, largest: float, digits: int) -> HeatCell | None:
+def _difference(cell: CellFacts | None, ends: tuple[float, float], digits: int) -> HeatCell | None:
     if cell is None:
         return None
     told = (
         f"{names_text(cell.labels)}: copy {copy_share(cell, digits)}, private "
         f"{figure_text(cell.private, digits)}"
     )
-    return HeatCell(signed_level(cell, largest), "", points(cell, digits), told)
+    return HeatCell(signed_level(cell, *ends), "", points(cell, digits), told)
 
 
-def signed_level(cell: CellFacts, largest: float) -> str:
+def signed_level(cell: CellFacts, bound: float, largest: float) -> str:
     """Class of a difference's shade; none where noise may account for all of it."""
-    value, low, high = cell.difference
-    if not largest or low <= 0 <= high:
+    value = cell.difference.value
+    if not largest or not differs(cell, bound):
         return "z0"
     step = 1 + sum(abs(value) >= part * largest for part in _PARTS)
     return f"{'more' if value > 0 else 'less'}{step}"

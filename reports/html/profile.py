@@ -42,13 +42,18 @@ from reports.text.profile import (
     zoom_digits,
 )
 from reports.text.remarks.definitions import RELATIONS, profile_definitions
+from reports.text.remarks.worst_cells import (
+    different_cells,
+    differs,
+    noise_bound,
+    noise_sentence,
+)
 from reports.text.words import listed
 
 if TYPE_CHECKING:
     from reports.models.profile import (
         CellFacts,
         DistanceFacts,
-        Figure,
         ProfileReport,
         Score,
         ZoomedMarginal,
@@ -93,7 +98,7 @@ def _context(report: ProfileReport, command: str | None) -> dict[str, Any]:
         "matrix": matrix(report),
         "marginals": _marginals(report),
         "standings": [] if report.dry else STANDINGS,
-        "zoomed": [_zoomed(marginal, place) for place, marginal in enumerate(report.zoomed, 1)],
+        "zoomed": [_zoomed(report, marginal, at) for at, marginal in enumerate(report.zoomed, 1)],
         "target": None if report.target is None else target_view(report.target),
         "left_out": list(left_out_lines(report.left_out)),
         "split": _split(report),
@@ -236,13 +241,13 @@ def _beside(each: DistanceFacts | None) -> dict[str, str] | None:
     }
 
 
-def _zoomed(marginal: ZoomedMarginal, place: int) -> dict[str, Any]:
-    digits = zoom_digits(marginal)
+def _zoomed(report: ProfileReport, marginal: ZoomedMarginal, place: int) -> dict[str, Any]:
+    digits, bound = zoom_digits(marginal), noise_bound(report, marginal)
     single = len(marginal.columns) == 1 and len(marginal.cells) <= _BARS
-    shown = marginal.cells if single else marginal.cells[:_CELLS]
+    shown = marginal.cells if single else different_cells(report, marginal)[:_CELLS]
     if single:
         order = {label: at for at, label in enumerate(marginal.axes[0])}
-        shown = tuple(sorted(shown, key=lambda cell: order.get(cell.labels[0], len(order))))
+        shown = sorted(shown, key=lambda cell: order.get(cell.labels[0], len(order)))
     widest = max((max(cell.copy, cell.private.high) for cell in shown), default=1.0)
     scale = Scale(0.0, widest * 1.02 or 1.0)
     return {
@@ -250,14 +255,14 @@ def _zoomed(marginal: ZoomedMarginal, place: int) -> dict[str, Any]:
         "name": names_text(marginal.columns),
         "axes": [names_text([name]) for name in marginal.columns],
         "epsilon": epsilon_text(marginal.epsilon),
-        "map": difference_map(marginal),
+        "map": difference_map(marginal, bound),
         "single": single,
-        "rows": [_bars(cell, scale, digits) for cell in shown],
-        "more": len(marginal.cells) - len(shown),
+        "rows": [_bars(cell, scale, digits, bound) for cell in shown],
+        "noise": noise_sentence(report, marginal),
     }
 
 
-def _bars(cell: CellFacts, scale: Scale, digits: int) -> dict[str, Any]:
+def _bars(cell: CellFacts, scale: Scale, digits: int, bound: float) -> dict[str, Any]:
     """Bars of the copy's share and of the private one, with its interval."""
     value, low, high = cell.private
     return {
@@ -269,13 +274,8 @@ def _bars(cell: CellFacts, scale: Scale, digits: int) -> dict[str, Any]:
         "ends": interval_text(low, high, digits),
         "band": band(scale, low, high),
         "points": points(cell, digits),
-        "sure": _sure(cell.difference),
+        "sure": differs(cell, bound),
     }
-
-
-def _sure(difference: Figure) -> bool:
-    """Whether noise alone does not account for a difference."""
-    return not difference.low <= 0 <= difference.high
 
 
 def _split(report: ProfileReport) -> list[dict[str, Any]]:

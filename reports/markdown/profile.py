@@ -37,6 +37,7 @@ from reports.text.profile import (
     zoom_digits,
 )
 from reports.text.remarks.definitions import profile_definitions
+from reports.text.remarks.worst_cells import different_cells, noise_sentence
 
 if TYPE_CHECKING:
     from reports.models.profile import DistanceFacts, DistanceId, ProfileReport, ZoomedMarginal
@@ -131,14 +132,14 @@ def _zoomed(marginal: ZoomedMarginal, report: ProfileReport) -> Iterator[str]:
     digits = zoom_digits(marginal)
     titles = ("copy", "private", f"{level_text(report.alpha)} interval", "points")
     rows = []
-    for cell in marginal.cells[:_CELLS]:
+    for cell in different_cells(report, marginal)[:_CELLS]:
         value, low, high = cell.private
         figures = (percent_text(value, digits), interval_text(low, high, digits))
         texts = (copy_share(cell, digits), *figures, points(cell, digits))
         rows.append([_names(cell.labels), *map(markdown, texts)])
-    yield table([("cell", "---"), *((markdown(title), "---:") for title in titles)], rows)
-    if rest := len(marginal.cells) - len(rows):
-        yield f"and {rest:,} more, with smaller differences"
+    if rows:
+        yield table([("cell", "---"), *((markdown(title), "---:") for title in titles)], rows)
+    yield sentence(noise_sentence(report, marginal))
 
 
 def _reading(report: ProfileReport) -> Iterator[str]:

@@ -48,6 +48,7 @@ from reports.text.profile import (
     target_sentences,
     zoom_digits,
 )
+from reports.text.remarks.worst_cells import different_cells, noise_sentence
 from reports.text.words import counted
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def render(report: ProfileReport, screen: Screen, *, verbose: bool) -> RenderRes
         yield from screen.paragraphs(table_sentences(report))
     for marginal in report.zoomed:
         yield Text()
-        yield from _zoomed(marginal, screen, verbose=verbose)
+        yield from _zoomed(report, marginal, screen, verbose=verbose)
     yield from _target(report, screen)
     yield Text()
     yield from _notes(report, screen, verbose=verbose)
@@ -176,17 +177,18 @@ def _stacked(row: Row, screen: Screen) -> Iterator[Text]:
         yield from screen.wrapped(line)
 
 
-def _zoomed(marginal: ZoomedMarginal, screen: Screen, *, verbose: bool) -> RenderResult:
+def _zoomed(
+    report: ProfileReport, marginal: ZoomedMarginal, screen: Screen, *, verbose: bool
+) -> RenderResult:
     yield from screen.wrapped(f"{names_text(marginal.columns)}: worst cells", "bold")
-    digits = zoom_digits(marginal)
-    shown = marginal.cells if verbose else marginal.cells[:_CELLS]
+    digits, found = zoom_digits(marginal), different_cells(report, marginal)
+    shown = marginal.cells if verbose else found[:_CELLS]
     if screen.width < NARROW:
         for cell in shown:
             yield from screen.indented(f"{names_text(cell.labels)}: {cell_words(cell, digits)}")
-    else:
+    elif shown:
         yield _cells(shown, digits)
-    if rest := len(marginal.cells) - len(shown):
-        yield from screen.indented(f"and {counted(rest, 'cell')} with smaller differences", "dim")
+    yield from screen.indented(noise_sentence(report, marginal))
 
 
 def _cells(cells: Sequence[CellFacts], digits: int) -> Padding:

@@ -287,7 +287,7 @@ THREE_WAYS = replace(
     unseen=figure(0.0),
     zoomed=(zoomed(("a", ("NULL", "1", "2")), ("b", ("x", "y")), ("c", ("false", "true"))),),
     cost=replace(COST, unit="person", max_rows=3, delta=Fraction(1, 10**6)),
-    budget=tuple(replace(part, noise="gaussian") for part in BUDGET[:2]),
+    budget=(*(replace(part, noise="gaussian") for part in BUDGET[:2]), *BUDGET[2:]),
 )
 DRY_SMALL = replace(
     THREE_WAYS,

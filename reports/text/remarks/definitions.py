@@ -42,6 +42,10 @@ _INTERVAL = (
     "What is said of the private table is noisy. The interval holds the true figure with "
     "probability"
 )
+_CELLS = (
+    "Of many cells noise alone makes some look wrong. Those that are shaded, bold or listed differ "
+    "by more than noise makes any of them differ, with probability"
+)
 _PROMISE = (
     "Differential privacy: had any one person's data been missing or added, no outcome would have "
     "been"
@@ -81,6 +85,8 @@ def profile_definitions(report: ProfileReport) -> Iterator[Definition]:
     yield "yes, NO, ?", f"{_VERDICT} {tau}. ? is undecided: p is above {alpha} %."
     yield "p", f"{_P_VALUE} Small is sure."
     yield "Interval", f"{_INTERVAL} {level}, each by itself."
+    if report.zoomed:
+        yield "Worst cells", f"{_CELLS} {level} for each marginal. The JSON report has all cells."
     yield "At once", f"What holds together, with probability {level} for all of it (Holm)."
     yield "What is promised", promise(report.total_epsilon, report.cost.delta)
 

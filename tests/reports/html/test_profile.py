@@ -94,22 +94,28 @@ def test_shades_begin_at_stated_shares_of_the_tolerance() -> None:
 
 
 def test_differences_have_a_sign_and_noise_has_no_shade() -> None:
-    found = difference_map(ZOOMED[1])
+    found = difference_map(ZOOMED[1], 0.0)
     assert found is not None
     assert list(found.columns) == list(DEGREES)
     assert [name for name, _ in found.rows] == list(AGES)
     largest = max(abs(cell.difference.value) for cell in ZOOMED[1].cells)
     for cell in ZOOMED[1].cells:
-        level = signed_level(cell, largest)
+        level = signed_level(cell, 0.0, largest)
         if cell.difference.low <= 0 <= cell.difference.high:
             assert level == "z0"
         else:
             assert level.startswith("more" if cell.difference.value > 0 else "less")
-    assert difference_map(ZOOMED[0]) is None
+    assert difference_map(ZOOMED[0], 0.0) is None
+
+
+def test_what_noise_may_do_to_the_worst_cell_has_no_shade() -> None:
+    largest = max(abs(cell.difference.value) for cell in ZOOMED[1].cells)
+    shades = {signed_level(cell, largest, largest) for cell in ZOOMED[1].cells}
+    assert shades == {"z0"}
 
 
 def test_a_map_of_many_cells_shows_those_with_the_largest_differences() -> None:
-    found = difference_map(ZOOMED[2])
+    found = difference_map(ZOOMED[2], 0.0)
     assert found is not None
     assert len(found.rows) == 20
     assert list(found.columns) == list(NUMBERS)
