@@ -1,6 +1,7 @@
 """Target: the classifier is public, one row has one cell, and bad targets are refused."""
 
 import sys
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -72,28 +73,55 @@ def test_a_row_has_the_cell_of_its_true_and_named_class(planned: TargetPlan) -> 
     assert len(set(named)) == 3
 
 
-def test_the_cell_of_a_row_depends_on_that_row_alone(planned: TargetPlan) -> None:
-    """One by one, in parts, in another order, from several threads: always the same."""
-    codes = np.concatenate([every_kind_of_row(), drawn(ROWS, 2)])
-    whole = cells(planned.marginal, codes)
+class Centred(Predictions):
+    """The wrong map: codes are compared with the mean of the rows that are counted with them."""
+
+    def cells(self, codes: Mapping[Partition, Codes]) -> Codes:
+        """Cell of each row, which the other rows sway."""
+        moved = {one: np.maximum(own - int(own.mean()) + 5, 0) for one, own in codes.items()}
+        return super().cells({**moved, self.partitions[0]: codes[self.partitions[0]]})
+
+
+def same_by_itself(marginal: Predictions, codes: Codes) -> bool:
+    """Whether rows have the same cells one by one, in parts, and in another order."""
+    whole = cells(marginal, codes)
     order = np.random.default_rng(3).permutation(len(codes))
-    assert (cells(planned.marginal, codes[order]) == whole[order]).all()
+    same = [(cells(marginal, codes[order]) == whole[order]).all()]
     for length in (1, 7, 1000):
         some = range(0, 60 * length if length < 10 else len(codes), length)
-        parts = np.concatenate([cells(planned.marginal, codes[k : k + length]) for k in some])
-        assert (parts == whole[: len(parts)]).all()
+        parts = np.concatenate([cells(marginal, codes[k : k + length]) for k in some])
+        same.append((parts == whole[: len(parts)]).all())
+    return all(same)
+
+
+def largest_move(marginal: Predictions, codes: Codes) -> int:
+    """Rows that change their cell at most where one row is taken out, that row with them."""
+    whole = np.bincount(cells(marginal, codes), minlength=marginal.size)
+    moves = []
+    for row in range(len(codes)):
+        without = cells(marginal, np.delete(codes, row, axis=0))
+        moves.append(np.abs(whole - np.bincount(without, minlength=marginal.size)).sum())
+    return int(max(moves))
+
+
+def test_the_cell_of_a_row_depends_on_that_row_alone(planned: TargetPlan) -> None:
+    codes = np.concatenate([every_kind_of_row(), drawn(ROWS, 2)])
+    assert same_by_itself(planned.marginal, codes)
     assert cells(planned.marginal, codes[:0]).shape == (0,)
 
 
 def test_a_neighbour_moves_one_cell_by_one(planned: TargetPlan) -> None:
+    assert largest_move(planned.marginal, drawn(50, 4)) == 1
+
+
+def test_a_map_that_other_rows_sway_is_caught(planned: TargetPlan) -> None:
+    good = planned.marginal
+    broken = Centred(good.partitions, good.labels, good.classifier)
+    assert not same_by_itself(broken, np.concatenate([every_kind_of_row(), drawn(ROWS, 2)]))
+    # The first row alone keeps the mean of all from falling below 3.
     codes = drawn(50, 4)
-    count = planned.marginal.size
-    whole = np.bincount(cells(planned.marginal, codes), minlength=count)
-    for row in range(len(codes)):
-        without = np.bincount(
-            cells(planned.marginal, np.delete(codes, row, axis=0)), minlength=count
-        )
-        assert (whole - without).max() == np.abs(whole - without).sum() == 1
+    codes[:, 1:], codes[0, 1:], codes[1, 1:] = 3, 6, 2
+    assert largest_move(broken, codes) > 1
 
 
 def test_scores_of_the_rows_are_the_same_bit_for_bit(planned: TargetPlan) -> None:
