@@ -19,8 +19,16 @@ from reports.text.remarks import stages
 if TYPE_CHECKING:
     from deciders import Noise
     from pqd.accounting.accountant import Accountant
-    from pqd.comparison.ranking import RankingParameters
+    from pqd.comparison.ranking import RankingParameters, RankingPlan
     from pqd.engine.scan_plan import PrivacyUnit
+
+
+def bind_ranking(
+    candidates: Candidates, parameters: RankingParameters, unit: PrivacyUnit | None
+) -> RankingPlan:
+    """Ranking bound to the candidates and planned; of the private table the header is read."""
+    bound = bind_profile(candidates.tables, parameters.request, unit)
+    return plan_ranking(bound, candidates.names, parameters)
 
 
 def run_ranking(
@@ -36,8 +44,8 @@ def run_ranking(
     """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
     candidates = Candidates(private, synthetics, accountant)
     progress(stages.READING_COPIES)
-    bound = bind_profile(candidates.tables, parameters.request, unit)
-    plan = plan_ranking(bound, candidates.names, parameters)
+    plan = bind_ranking(candidates, parameters, unit)
+    bound = plan.bound
     notes = (*parameters.warnings, *bound.notes)
     for warning in parameters.warnings:
         progress(warning)

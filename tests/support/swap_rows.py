@@ -32,6 +32,7 @@ from tests.support.swaps import (
     compare,
     from_file,
     profile,
+    rank,
     release,
     twice,
 )
@@ -346,6 +347,28 @@ SWAPS |= {
     ),
     "comparison per person": Swap(
         compare(CANDIDATES, SHORT, options={"unit": PrivacyUnit("born", 2)}),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE),
+        {"near": EVERY},
+    ),
+}
+
+# Rankings -----------------------------------------------------------------------------------------
+
+SWAPS |= {
+    "ranking": Swap(
+        rank(CANDIDATES, marginals=True),
+        PAY_TABLES,
+        {"near": EVERY, "far above": SCREEN},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "ranking of files": Swap(from_file(rank(CANDIDATES)), PAY_FILES),
+    "ranking of people of three rows": Swap(
+        rank({"first": PERSONS, "second": PERSONS.assign(age=1)}, options={"unit": OF_THREE}),
+        PERSON_TABLES,
+        {"near": EVERY},
+    ),
+    "ranking with a ledger": Swap(
+        twice(lambda account: rank(CANDIDATES, options={"accountant": account})),
         named(PAY_TABLES, NEIGHBOUR, MANY, NONE),
         {"near": EVERY},
     ),

@@ -18,8 +18,10 @@ from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.commands.compare import run_compare
 from pqd.commands.profile import run_profile
+from pqd.commands.rank import run_ranking
 from pqd.commands.release import run_release
 from pqd.comparison.comparison_parameters import ComparisonParameters
+from pqd.comparison.ranking import RankingParameters
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.parameters import Detail, Parameters
 from pqd.spec import read_spec
@@ -29,6 +31,7 @@ from reports.junit import junit_text
 from reports.models.audit import AuditReport
 from reports.models.compare import CompareReport
 from reports.models.profile import ProfileReport
+from reports.models.ranking import RankingReport
 from reports.models.release import ReleaseReport
 from reports.terminal import terminal_text
 from tests.support.noises import Recorded
@@ -107,6 +110,16 @@ def profile(synthetic: object, *, options: Any = None, **parameters: Any) -> Run
     return profiled
 
 
+def rank(candidates: Mapping[str, object], *, options: Any = None, **parameters: Any) -> Run:
+    """Ranking of ``candidates`` by overall quality, with parameters as a user states them."""
+
+    def ranked(private: Any, noise: Any, progress: Progress) -> Any:
+        stated = RankingParameters.parse(**({"total_epsilon": 1} | parameters))
+        return run_ranking(private, candidates, stated, noise, progress, **(options or {}))
+
+    return ranked
+
+
 def check(synthetic: pd.DataFrame, text: str) -> Run:
     """Check of a spec that names ``private.parquet`` and ``copy.parquet``."""
 
@@ -153,7 +166,7 @@ def _verbose(report: Any) -> str:
     match report:
         case AuditReport():
             return terminal_text(report, 60, verbose=True)
-        case CompareReport() | ProfileReport():
+        case CompareReport() | ProfileReport() | RankingReport():
             return terminal_text(report, 60, verbose=True)
         case ReleaseReport():
             return terminal_text(report, 60)

@@ -1,0 +1,185 @@
+"""Ranking of copies: exact without noise, and right about who is better as often as it says."""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from deciders.noise import SimulatedNoise
+from pqd.commands.rank import run_ranking
+from pqd.comparison import ranking as module
+from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan
+from pqd.engine.scan_plan import PrivacyUnit
+from reports.models.ranking import RankingReport
+from tests.support.noises import Absent
+
+ROWS = 3_000
+
+
+def table(seed: int, share: float = 0.5, rows: int = ROWS) -> pd.DataFrame:
+    """Sexes, jobs that depend on them, and a person for every two rows."""
+    rng = np.random.default_rng(seed)
+    sex = np.where(rng.random(rows) < share, "f", "m")
+    job = np.where(rng.random(rows) < 0.7, np.where(sex == "f", "cook", "smith"), "nurse")
+    return pd.DataFrame({"sex": sex, "job": job, "person": np.arange(rows) // 2})
+
+
+PRIVATE = table(1)
+COPIES = {
+    name: table(seed, share).drop(columns="person")
+    for seed, (name, share) in enumerate({"good": 0.5, "worse": 0.4, "worst": 0.1}.items(), start=2)
+}
+
+
+def ranked(
+    noise: Any = None,
+    unit: PrivacyUnit | None = None,
+    copies: Mapping[str, Any] = COPIES,
+    **stated: Any,
+) -> RankingReport:
+    parameters = RankingParameters.parse(**{"total_epsilon": 1, **stated})
+    return run_ranking(PRIVATE, copies, parameters, noise or Absent(), unit=unit)
+
+
+def distance(copy: pd.DataFrame, columns: Sequence[str]) -> Fraction:
+    """Total variation of a marginal, by hand; cells that one of them lacks count too."""
+    mine, others = (t.groupby(list(columns)).size() for t in (PRIVATE, copy))
+    cells = set(mine.index) | set(others.index)
+    gaps = (
+        abs(
+            Fraction(int(mine.get(c, 0)), len(PRIVATE)) - Fraction(int(others.get(c, 0)), len(copy))
+        )
+        for c in cells
+    )
+    return sum(gaps, Fraction(0)) / 2
+
+
+@pytest.mark.parametrize("marginals", [False, True])
+@pytest.mark.parametrize("ways", [1, 2])
+def test_scores_are_the_mean_distances(ways: int, *, marginals: bool) -> None:
+    report = ranked(ways=ways, marginals=marginals)
+    assert report.ways == ways
+    for copy in report.copies:
+        own = COPIES[copy.candidate]
+        of_ways = [
+            [float(distance(own, names)) for names in combinations(["sex", "job"], size)]
+            for size in range(1, ways + 1)
+        ]
+        means = [sum(each) / len(each) for each in of_ways]
+        assert copy.overall.estimate is not None
+        # A whole row is the finest that is released.
+        assert copy.overall.estimate.value == pytest.approx(1 - np.mean(means), abs=0.51 / ROWS)
+        assert copy.overall.marginals == (2 if ways == 1 else 3)
+        assert 0.97 < copy.overall.reference < 1
+        assert len(copy.scores) == (ways if marginals else 0)
+        for score, mean in zip(copy.scores, means, strict=False):
+            assert score.estimate is not None
+            assert score.estimate.value == pytest.approx(1 - mean, abs=0.51 / ROWS)
+    assert [copy.candidate for copy in report.copies] == list(COPIES)
+    assert report.rows.value == ROWS
+
+
+def test_each_marginal_of_each_copy_is_there_if_asked_for() -> None:
+    assert ranked().marginals == ()
+    report = ranked(marginals=True)
+    worst = [max(figure.value for figure in each.estimates) for each in report.marginals]
+    assert worst == sorted(worst, reverse=True)
+    for each in report.marginals:
+        for copy, figure in zip(report.copies, each.estimates, strict=True):
+            exact = float(distance(COPIES[copy.candidate], each.columns))
+            assert figure.value == pytest.approx(exact, abs=0.51 / ROWS)
+
+
+def test_the_price_is_that_of_one_number_for_each_copy() -> None:
+    few, many = ranked(), ranked(marginals=True)
+    for report, numbers in ((few, 3), (many, 9)):
+        assert report.cost.epsilon == 1
+        assert sum(part.epsilon for part in report.budget) == 1
+        assert report.budget[0].numbers == numbers
+    assert 2.9 < many.budget[0].scale / few.budget[0].scale < 3.1
+
+
+def test_a_person_of_two_rows_is_paid_for_twice() -> None:
+    alone, together = ranked(), ranked(unit=PrivacyUnit("person", 2))
+    assert together.cost.epsilon == alone.cost.epsilon == 1
+    assert together.budget[0].scale == pytest.approx(2 * alone.budget[0].scale, rel=0.01)
+
+
+def test_ranks_are_those_that_are_established() -> None:
+    sure, unsure = ranked(total_epsilon=100), ranked(SimulatedNoise(5), total_epsilon="0.002")
+    names = list(COPIES)
+    assert set(sure.better) == set(combinations(names, 2))
+    assert [(copy.best_rank, copy.worst_rank) for copy in sure.copies] == [(1, 1), (2, 2), (3, 3)]
+    assert unsure.better == ()
+    assert {(copy.best_rank, copy.worst_rank) for copy in unsure.copies} == {(1, 3)}
+
+
+def test_one_copy_is_a_ranking_too() -> None:
+    report = ranked(copies={"good": COPIES["good"]})
+    assert report.better == ()
+    assert [(copy.best_rank, copy.worst_rank) for copy in report.copies] == [(1, 1)]
+
+
+# Claims over many draws --------------------------------------------------------------------------
+
+# Two copies that are equally good, one that is better by 40 rows, one that is far off.
+EXACT = [Fraction(300), Fraction(300), Fraction(260), Fraction(900)]
+
+
+def falsely_better(
+    better: Callable[[Ranking], Sequence[tuple[int, int]]], epsilon: str, runs: int = 400
+) -> float:
+    """Share of runs in which a copy is called better that is not."""
+    wrong = 0
+    for ranking in drawn(epsilon, runs):
+        wrong += any(EXACT[a] >= EXACT[b] for a, b in better(ranking))
+    return wrong / runs
+
+
+def drawn(epsilon: str, runs: int) -> list[Ranking]:
+    """Rankings of copies at the ``EXACT`` distances, each from its own draw."""
+    copies = {str(place): COPIES["good"] for place in range(len(EXACT))}
+    plan = planned(copies, epsilon)
+    release, budget = plan.measurement.mechanism.release, plan.measurement.budget
+    return [
+        Ranking(plan, release(EXACT, ROWS, budget, SimulatedNoise(seed)), Fraction(1, 20))
+        for seed in range(runs)
+    ]
+
+
+def planned(copies: Mapping[str, pd.DataFrame], epsilon: str) -> RankingPlan:
+    plans: list[RankingPlan] = []
+    make = module.plan_ranking
+
+    def kept(*stated: Any) -> RankingPlan:
+        plans.append(make(*stated))
+        return plans[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pqd.commands.rank.plan_ranking", kept)
+        ranked(copies=copies, total_epsilon=epsilon)
+    return plans[0]
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_who_is_better_is_false_no_more_often_than_stated(epsilon: str) -> None:
+    assert falsely_better(lambda ranking: ranking.better, epsilon) <= 0.05
+
+
+def test_a_ranking_by_estimates_alone_is_caught() -> None:
+    """Broken twin: the order of the noisy scores, taken for established."""
+
+    def by_order(ranking: Ranking) -> list[tuple[int, int]]:
+        return list(combinations(ranking.order, 2))
+
+    assert falsely_better(by_order, "1", 40) > 0.9
+
+
+def test_what_is_far_apart_is_told_apart() -> None:
+    found = [set(ranking.better) for ranking in drawn("1", 40)]
+    assert all({(0, 3), (1, 3), (2, 3)} <= better for better in found)
+    assert sum((2, 0) in better for better in found) > 30
