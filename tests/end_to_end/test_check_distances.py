@@ -163,7 +163,7 @@ def test_it_is_charged_replayed_and_shown_as_a_query_is(command: Command) -> Non
     assert pqd.check(spec(PAIR.replace("\nm", '\ntau = "4%"\nm'))).cost.epsilon == Fraction(1, 2)
     people(4_000, 3, 0.4).to_parquet("copy.parquet")
     assert pqd.check(spec(PAIR)).cost.epsilon == Fraction(1, 2)
-    # The same in another order and case is the same.
+    # The same in other letters is the same.
     assert pqd.check(spec(PAIR.replace("SEX", "Sex"))).cost.epsilon == 0
 
 
