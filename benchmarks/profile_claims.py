@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from deciders.distances.estimates import holm
+from deciders.distances.estimates import bonferroni
 from deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from deciders.distances.statistics import whole_rows
 from pqd.distances.bound_profile import bind_profile
@@ -88,7 +88,7 @@ class Simulation:
         yes, p_values = estimates.verdicts(parameters.tau)
         wrong = yes != np.array(self.within)
         false = wrong & (p_values <= float(parameters.alpha))
-        at_once = wrong & (holm(p_values) <= float(parameters.alpha))
+        at_once = wrong & (bonferroni(p_values) <= float(parameters.alpha))
         mean = estimates.mean(self._weights)
         rows = estimates.rows
         scored = self._ways > 0

@@ -142,10 +142,21 @@ def _one(law: VectorLaw) -> tuple[Term, ...]:
     return (Term(1.0, 1, law.distance),)
 
 
+def bonferroni(p_values: ArrayLike) -> Floats:
+    """Adjusted p-values of verdicts: those up to alpha are all true with probability 1 - alpha.
+
+    It holds however the p-values depend on each other.  A verdict's direction is chosen by what was
+    released, so one of its two claims is false whatever the others are, and Holm's rule would be
+    wrong more often than alpha (docs/theory.md, Theorem D9).
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    return np.minimum(values.size * values, 1.0)
+
+
 def holm(p_values: ArrayLike) -> Floats:
     """Adjusted p-values (Holm 1979): those up to alpha are all valid with probability 1 - alpha.
 
-    It holds however the p-values depend on each other.
+    It holds however the p-values depend on each other, for claims that were fixed before.
     """
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, kind="stable")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from deciders.distances.cells import cell_shares
-from deciders.distances.estimates import half_width, holm, mean_half_width, vector_tau_min
+from deciders.distances.estimates import bonferroni, half_width, mean_half_width, vector_tau_min
 from deciders.distances.fresh_sample import fresh_sample_distance
 from deciders.distances.noise_laws import LaplaceLaw
 from deciders.distances.vector import ROWS_SHARE
@@ -84,7 +84,7 @@ class ProfileFigures:
             yes, p = self._estimates.verdicts(parameters.tau)
             yes, p = yes[:numbers], p[:numbers]
             outcomes, p_values = yes.tolist(), p.tolist()
-            at_once = (holm(p) <= self._alpha).tolist()
+            at_once = (bonferroni(p) <= self._alpha).tolist()
         facts = []
         for place, (distance, marginal) in enumerate(plan.terms):
             outcome, p_value = outcomes[place], p_values[place]

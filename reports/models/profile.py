@@ -61,7 +61,7 @@ class DistanceFacts(Estimated):
     on average; None where none is known.  ``tau_min`` is the least tolerance that can be told at
     this epsilon, ``half_width`` about half the width of the interval.  Only ``estimate``,
     ``outcome``, ``p_value``, ``conclusive`` and ``at_once`` depend on the private table; None in a
-    plan.  ``at_once``: conclusive also among all distances of the report together (Holm).
+    plan.  ``at_once``: conclusive also among all distances of the report together (Bonferroni).
     """
 
     columns: tuple[str, ...]

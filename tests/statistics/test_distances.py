@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deciders.distances.cells import cell_shares
 from deciders.distances.confusion import confusion_figures
 from deciders.distances.decider import DistanceDecider
-from deciders.distances.estimates import DistanceEstimates, holm, vector_tau_min
+from deciders.distances.estimates import DistanceEstimates, bonferroni, holm, vector_tau_min
 from deciders.distances.noise_laws import LaplaceLaw, NoiseLaw, VectorLaw
 from deciders.distances.statistics import whole_rows
 from deciders.distances.vector import GaussianVector, LaplaceVector
@@ -206,16 +206,31 @@ def test_a_decider_is_wrong_with_a_small_p_value_at_most_that_often(within: bool
     assert 0.08 < wrong <= ALPHA
 
 
-def test_holm_keeps_false_claims_together_below_alpha() -> None:
+def test_verdicts_at_once_are_false_together_at_most_alpha() -> None:
     """All distances on the edge of the tolerance: that any is told is rarer than alpha."""
     case, any_told, single = CASES[3], 0, 0
     for released in case.released():
         p = DistanceEstimates(released, case.law, ALPHA).verdicts(case.rows / case.n)[1]
-        any_told += bool(holm(p).min() <= ALPHA)
+        any_told += bool(bonferroni(p).min() <= ALPHA)
         single += bool(p.min() <= ALPHA)
     # A verdict has two sides here: either can be told.
     assert excess(any_told, case.runs, 2 * ALPHA) < LIMIT
     assert single == case.runs
+
+
+def test_on_either_side_of_the_tolerance_too_where_holm_is_not_enough() -> None:
+    """Two distances, one on the edge (a no), one just within; the rows' noise moves both alike."""
+    law, n, tau = VectorLaw(LaplaceLaw(Fraction(400)), LaplaceLaw(Fraction(60))), 10**6, "0.3"
+    rng, runs = np.random.default_rng(17), 12_000
+    rows = n + drawn(law.rows, runs, rng)
+    near = np.array([300_000, 299_999]) + drawn(law.distance, (runs, 2), rng)
+    false = np.zeros(2)
+    for whole, (edge, within) in zip(rows.tolist(), near.tolist(), strict=True):
+        outcomes, p = DistanceEstimates((whole, edge, within), law, ALPHA).verdicts(tau)
+        wrong = outcomes != [False, True]
+        false += [(wrong & (rule(p) <= ALPHA)).any() for rule in (bonferroni, holm)]
+    assert excess(false[0], runs) < LIMIT < excess(false[1], runs)
+    assert false[0] / runs > 0.08
 
 
 @pytest.mark.parametrize("vector", [LaplaceVector(5), GaussianVector(5)])

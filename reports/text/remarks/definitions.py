@@ -87,7 +87,7 @@ def profile_definitions(report: ProfileReport) -> Iterator[Definition]:
     yield "Interval", f"{_INTERVAL} {level}, each by itself."
     if report.zoomed:
         yield "Worst cells", f"{_CELLS} {level} for each marginal. The JSON report has all cells."
-    yield "At once", f"What holds together, with probability {level} for all of it (Holm)."
+    yield "At once", f"What holds together, with probability {level} for all of it (Bonferroni)."
     yield "What is promised", promise(report.total_epsilon, report.cost.delta)
 
 

@@ -11,6 +11,7 @@ from deciders import ParameterError
 from deciders.distances.cells import cell_shares, release_cells
 from deciders.distances.estimates import (
     DistanceEstimates,
+    bonferroni,
     half_width,
     holm,
     mean_half_width,
@@ -108,6 +109,12 @@ def test_a_difference_and_its_p_value() -> None:
     assert tied.low < 0 < tied.high
     assert tied.p_value > 0.4
     assert estimates.difference(THIRDS, THIRDS) == (0, 0, 0, 1)
+
+
+def test_verdicts_at_once_have_their_number_times_the_p_value() -> None:
+    assert bonferroni([0.01, 0.04, 0.3]).tolist() == pytest.approx([0.03, 0.12, 0.9])
+    assert bonferroni([0.5, 0.9]).tolist() == [1, 1]
+    assert bonferroni([]).size == 0
 
 
 def test_holm_is_the_step_down_by_hand() -> None:
