@@ -178,7 +178,11 @@ def test_the_copy_is_counted_as_it_was_loaded() -> None:
     assert counts[UNSEEN].tolist() == [5, 0]
 
 
-def test_codes_are_in_the_order_of_the_rows() -> None:
+@pytest.mark.parametrize("order", ["", " ORDER BY c0"])
+def test_codes_are_in_the_order_of_the_rows(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the engine's join has put them into another one."""
+    plain = pqd.engine.duckdb.cells_sql
+    monkeypatch.setattr(pqd.engine.duckdb, "cells_sql", lambda *given: plain(*given) + order)
     rng = np.random.default_rng(5)
     place = rng.integers(0, 5, 20_000)
     copy = COPY.take(place)
