@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from deciders.distances.cells import LAPLACE_CELLS, release_cells
 from deciders.distances.decider import DistanceDecider
 from deciders.estimators import EstimatorOutput
+from deciders.exact import budget_of
+from deciders.noise import check_scale
 from deciders.single.base import Decision
 from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.accounting.disjoint_groups import Cost
@@ -61,6 +63,10 @@ class MarginalMeasurement(Measurement[Output]):
     """
 
     name: str
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for a budget that no noise is drawn at, before it is spent."""
+        budget_of(self.epsilon, "epsilon of each measurement, per row of a person,")
 
     @property
     def id(self) -> str:
@@ -128,6 +134,11 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
     distances: tuple[tuple[RowMap | tuple[RowMap, ...], Distance], ...]
     mechanism: LaplaceVector | GaussianVector
     delta: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError, or UnanswerableError for noise beyond the sampler, likewise."""
+        super().__post_init__()
+        check_scale(self.mechanism.largest_scale(self.budget))
 
     @property
     def marginals(self) -> tuple[RowMap, ...]:

@@ -6,6 +6,7 @@ All of it is public: the private table has no part in it.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -136,6 +137,8 @@ def steps_partition(
     ends = [float(finite.min()), float(finite.max())] if finite.size else [0.0, 1.0]
     lower, upper = [as_float(bound) for bound in bounds] if bounds else ends
     if not lower < upper:
+        # An end that is infinite would make a number of no step.
+        lower = min(lower, math.nextafter(sys.float_info.max, 0.0))
         upper = max(lower + 1.0, math.nextafter(lower, math.inf))
     whole = all(float(end).is_integer() for end in (lower, upper))
     if whole and upper - lower <= MOST_STEPS and bool(np.all(finite == np.rint(finite))):

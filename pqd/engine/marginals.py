@@ -108,8 +108,8 @@ class Unseen(RowMap):
         return any_unseen.astype(np.int64)
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
-        """Columns and their cells."""
-        return ["unseen", [partition.facts() for partition in self.partitions]]
+        """Columns and their cells, and which of these is unseen: none where edges are stated."""
+        return ["unseen", [[one.facts(), one.unseen] for one in self.partitions]]
 
 
 @dataclass(frozen=True)

@@ -303,7 +303,10 @@ class Steps(Partition):
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Cell of each row."""
         inside = np.clip(np.where(np.isnan(values), self.lower, values), self.lower, self.upper)
-        share = (inside - self.lower) / (self.upper - self.lower)
+        # Of the largest numbers halves, since their range is beyond every double.
+        scale = 1.0 if math.isfinite(self.upper - self.lower) else 0.5
+        lower, upper = scale * self.lower, scale * self.upper
+        share = (scale * inside - lower) / (upper - lower)
         return np.rint(share * (self.points - 1)).astype(np.int64)
 
     def facts(self) -> list[Any]:

@@ -371,6 +371,15 @@ def test_another_profile_has_another_key() -> None:
     assert len({profiled()["distances"].cache_key, *keys}) == len(PROFILED) + 1
 
 
+def test_stated_edges_have_a_key_of_their_own() -> None:
+    """Also where they are those that the copy has: a value beyond them is then not unseen."""
+    copy = pd.DataFrame({"pay": np.arange(100.0)})
+    ends = [0, *range(9, 90, 10), 99]
+    chosen, stated = profiled(copy=copy), profiled(copy=copy, cells={"pay": ends})
+    assert chosen["one distance"].cache_key == stated["one distance"].cache_key
+    assert chosen["distances"].cache_key != stated["distances"].cache_key
+
+
 @pytest.mark.parametrize(
     "how",
     [

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from deciders import ParameterError
 from pqd.accounting.accountant import quote_of
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.composition import price
@@ -205,3 +206,21 @@ def test_kinds_of_measurements_have_keys_of_their_own() -> None:
     assert digest(plan.distances.parameters()) != digest(confusable.parameters())
     assert "repr" not in str(plan.distances.ledger_facts())
     assert plan.distances.ledger_facts()["decider"] == "laplace_vector"
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        (10**6, {}),
+        (10**5, {"zoom": 3}),
+        (10**9, {"delta": "1e-300"}),
+    ],
+)
+def test_what_no_noise_can_be_drawn_at_is_refused_before_it_is_paid_for(
+    rows: int, options: dict[str, Any]
+) -> None:
+    (private,) = private_tables(12, 1)
+    with pytest.raises(ParameterError):
+        _ = planned(
+            private, PrivacyUnit("who", rows), total_epsilon="1e-12", **options
+        ).unchosen_cells

@@ -1,6 +1,7 @@
 """Cells of columns, from the copies and what is stated: numbers, times, texts, and odd columns."""
 
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -27,6 +28,7 @@ from pqd.sql.schema import Kind
 from tests.support.drawing import examples
 
 DAY = 86_400_000_000.0
+MOST = sys.float_info.max
 
 
 def summary(values: Sequence[Any], nulls: int = 0) -> ValueCounts:
@@ -314,6 +316,19 @@ def test_steps_of_the_earth_movers_distance(
     assert isinstance(found, Steps)
     assert (found.lower, found.upper, found.points) == steps
     assert len(found.labels) == found.size
+
+
+@pytest.mark.parametrize(
+    "copy", [[0, 1.7e308], [-1.7e308, 1.7e308], [MOST], [-MOST], [5e-324], [0]]
+)
+def test_every_number_has_a_step(copy: list[float]) -> None:
+    """Also one that the copy never has, and where the range is beyond every double."""
+    found = steps_partition("x", Kind.NUMBER, [summary(copy)])
+    values = np.array([-math.inf, -MOST, 0.0, 5e-324, MOST, math.inf, math.nan, *copy])
+    codes = found.codes(values)
+    assert codes.min() >= 0
+    assert codes.max() < found.size
+    assert (codes[0], codes[5], codes[6]) == (0, found.size - 1, 0)
 
 
 def test_facts_tell_partitions_apart() -> None:
