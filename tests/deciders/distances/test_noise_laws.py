@@ -140,7 +140,7 @@ def test_weights_are_grouped_whatever_their_signs() -> None:
 def test_gaussian_noise_is_drawn_from_its_law(sigma: Fraction, secure: bool) -> None:
     """Standard errors of the share of small values; a deviation that is 30 % off is rejected."""
     noise = SecureNoise() if secure else SimulatedNoise(3)
-    draws, statistic, most = 1500, 2**70 + 7, math.floor(sigma / 2)
+    draws, statistic, most = 6000, 2**70 + 7, math.floor(sigma / 2)
     z = [noise.gaussian(statistic, sigma) - statistic for _ in range(draws)]
 
     def errors(law: GaussianLaw) -> float:
