@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 import pqd.engine.duckdb
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen, joint_tables
+from pqd.engine.marginals import (
+    Marginal,
+    MarginalPlan,
+    RowMap,
+    Unseen,
+    cells_sql,
+    joint_tables,
+)
 from pqd.engine.partitions import Categories, Partition, Points
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -181,8 +188,7 @@ def test_the_copy_is_counted_as_it_was_loaded() -> None:
 @pytest.mark.parametrize("order", ["", " ORDER BY c0"])
 def test_codes_are_in_the_order_of_the_rows(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the engine's join has put them into another one."""
-    plain = pqd.engine.duckdb.cells_sql
-    monkeypatch.setattr(pqd.engine.duckdb, "cells_sql", lambda *given: plain(*given) + order)
+    monkeypatch.setattr("pqd.engine.duckdb.cells_sql", lambda *given: cells_sql(*given) + order)
     rng = np.random.default_rng(5)
     place = rng.integers(0, 5, 20_000)
     copy = COPY.take(place)
