@@ -39,7 +39,8 @@ Verbose = Annotated[
     typer.Option(
         "--verbose",
         "-v",
-        help="Show every query in full, with Pr[yes] against the true gap per decider.",
+        help="Show all that is known: every query in full, with Pr[yes] against the true gap per "
+        "decider; of a profile every distance and cell.",
     ),
 ]
 

@@ -231,6 +231,9 @@ class _Binding:
             for each in selected:
                 if len(set(each)) < len(each) or not each:
                     raise ParameterError(f"a marginal names columns, each once: {', '.join(each)}")
+            # One marginal, and one cache key, whatever the order in which its columns are named.
+            ordered = (tuple(sorted(each, key=names.index)) for each in selected)
+            selected = tuple(dict.fromkeys(ordered))
         rows = min(engine.rows() for engine in self._tables.engines)
         for columns in selected:
             reason = check_cells(self._marginal(columns), rows)

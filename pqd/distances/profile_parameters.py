@@ -79,7 +79,7 @@ class ProfileParameters:
     ) -> ProfileParameters:
         """Parameters as a caller states them; ParameterError says what is wrong and allowed."""
         stated = parse_columns(facts)
-        share, tolerance = _share(tau)
+        tolerance = Tolerance.parse(tau)
         return cls(
             request=ProfileRequest(
                 columns=_names(columns),
@@ -90,8 +90,8 @@ class ProfileParameters:
             ),
             total_epsilon=total_budget(total_epsilon),
             delta=None if delta is None else probability(delta, "delta"),
-            tau=share,
-            tolerance=tolerance,
+            tau=tolerance.share,
+            tolerance=tolerance.text,
             alpha=probability(alpha, "alpha"),
             zoom=check_zoom(zoom),
             target=target,
@@ -104,17 +104,6 @@ class ProfileParameters:
             yield WARNING + wide_alpha(self.alpha)
         if self.delta is not None and self.delta > LARGE_DELTA:
             yield WARNING + large_delta(self.delta)
-
-
-def _share(tau: Number) -> tuple[Fraction, str]:
-    """Tolerance as a share of the rows, and its text; ``5%`` and ``0.05`` are the same."""
-    tolerance = Tolerance.parse(tau)
-    if tolerance.amount >= 1:
-        raise ParameterError(
-            f"tau is {tolerance.text}; a distance is a share of the rows, so tau must be below 1, "
-            "such as 5% or 0.05"
-        )
-    return tolerance.amount, tolerance.text
 
 
 def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -70,6 +70,13 @@ def test_marginals_take_one_reading_and_each_mean_one_more() -> None:
     ]
 
 
+def test_a_marginal_is_one_whatever_the_order_of_its_columns() -> None:
+    first, second = bound(request("one", "age", "sex"), request("other", "SEX", "age"))
+    keys = [each.at(Fraction(1)).measurement.cache_key for each in (first, second)]
+    assert keys[0] == keys[1]
+    assert first.attribute == second.attribute == "age, sex"
+
+
 def test_one_that_is_wrong_leaves_the_others() -> None:
     requests = [
         request("good", "SEX"),
