@@ -19,9 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from deciders import SimulatedNoise
+from deciders.distances.cube_law import CubeLaw
 from deciders.distances.estimates import bonferroni
 from deciders.distances.noise_laws import LaplaceLaw, NoiseLaw
 from deciders.distances.statistics import whole_rows
+from deciders.distances.vector_law import VectorLaw
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.distances.profile_plan import ProfilePlan, plan_profile
@@ -82,7 +85,7 @@ class Simulation:
         """Errors of one release, and which verdicts were false."""
         law, parameters = self.plan.law, self.plan.parameters
         n = self.n + drawn(law.rows, 1, rng)[0]
-        distances = self.rows + drawn(law.distance, self.rows.size, rng)
+        distances = self.rows + drawn_together(law, self.rows.size, rng)
         estimates = self.plan.estimates((int(n), *map(int, distances)))
         value, low, high = estimates.distances.T
         yes, p_values = estimates.verdicts(parameters.tau)
@@ -102,6 +105,13 @@ class Simulation:
             false=float(false.mean()),
             false_at_once=float(at_once.any()),
         ), false
+
+
+def drawn_together(law: VectorLaw, size: int, rng: np.random.Generator) -> Whole:
+    """Draws of the noise of all distances of one release."""
+    if isinstance(law.distance, CubeLaw):
+        return np.array(SimulatedNoise(rng).cube([0] * size, law.distance.scale))
+    return drawn(law.distance, size, rng)
 
 
 def drawn(law: NoiseLaw, size: int, rng: np.random.Generator) -> Whole:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks.audit_time import measured
-from benchmarks.profile_claims import SEED, Simulation, drawn
+from benchmarks.profile_claims import SEED, Simulation, drawn, drawn_together
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.distances.profile_plan import plan_profile
@@ -55,7 +55,7 @@ def distances(simulation: Simulation, kind: str, values: Sequence[float]) -> Val
 def released(simulation: Simulation, seed: int) -> tuple[int, ...]:
     """Numbers of one simulated release: rows, then distances."""
     rng, law = np.random.default_rng(seed), simulation.plan.law
-    noise = drawn(law.distance, simulation.rows.size, rng)
+    noise = drawn_together(law, simulation.rows.size, rng)
     return tuple(map(int, (simulation.n + drawn(law.rows, 1, rng)[0], *(simulation.rows + noise))))
 
 

@@ -1,8 +1,9 @@
 """The two doors to randomness: the secure one for verdicts, a seeded one for simulation.
 
 Both draw whole numbers, from the two-sided geometric distribution (discrete Laplace)
-``Pr[Z = z] proportional to exp(-|z| / scale)``, or from the discrete Gaussian one (Canonne, Kamath
-and Steinke 2020) ``Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2))``.
+``Pr[Z = z] proportional to exp(-|z| / scale)``, from the discrete Gaussian one (Canonne, Kamath and
+Steinke 2020) ``Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2))``, or many at once by their
+largest (cube_noise.py).
 
 The real Laplace noise of the papers is drawn on a grid so fine that 2^40 grid points fit into one
 noise scale: the statistic is a whole number of grid points, the noise is a whole number of grid
@@ -13,6 +14,8 @@ and Sundararajan, STOC 2009).
 
 import importlib
 import math
+import secrets
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cached_property
@@ -20,6 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from deciders.cube_noise import cube_radius
 from deciders.errors import UnanswerableError
 
 _GRID_BITS = 40
@@ -40,6 +44,10 @@ class Noise(Protocol):
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
         """``statistic + Z``, ``Z`` discrete Gaussian of parameter ``sigma`` (> 0)."""
+        ...
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        """``statistics + Z``, ``Pr[Z = z]`` proportional to ``exp(-max|z_j| / scale)``."""
         ...
 
     def choose(self, logit: float) -> bool:
@@ -121,6 +129,20 @@ class SecureNoise:
         )
         return (statistic - low) + int(measurement(low))
 
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        """``statistics + Z``; UnanswerableError beyond the largest scale.
+
+        The radius is proposed by ``laplace`` and accepted, and the place in the cube drawn, by the
+        operating system's generator of evenly distributed whole numbers.
+        """
+        check_scale(scale)
+        law = cube_radius(len(statistics), scale)
+        while True:
+            radius = self.laplace(law.mode, law.spread)
+            if law.accepts(radius, secrets.randbelow):
+                break
+        return tuple(x + secrets.randbelow(2 * radius + 1) - radius for x in statistics)
+
     def _draw(self, statistic: int, scale: Fraction) -> int:
         """One draw of OpenDP's 64-bit discrete Laplace mechanism."""
         opendp = self._opendp
@@ -159,6 +181,16 @@ class SimulatedNoise:
     def laplace(self, statistic: int, scale: Fraction) -> int:
         """``statistic + Z``; the difference of two geometric draws."""
         return statistic + self._two_sided(float(scale))
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        """``statistics + Z``, by the same rejection."""
+        law = cube_radius(len(statistics), scale)
+        while True:
+            radius = law.mode + self._two_sided(float(law.spread))
+            if self._rng.random() < law.chance(radius):
+                break
+        moves = self._rng.integers(-radius, radius, len(statistics), endpoint=True).tolist()
+        return tuple(x + z for x, z in zip(statistics, moves, strict=True))
 
     def _two_sided(self, scale: float) -> int:
         first, second = self._rng.geometric(-math.expm1(-1 / scale), 2)

@@ -6,6 +6,7 @@ from deciders.distances.combinations import Term
 from deciders.distances.estimates import DistanceEstimates
 from deciders.distances.noise_laws import LaplaceLaw
 from deciders.distances.ratio_intervals import critical_values, share_estimates
+from deciders.distances.vector_law import IndependentNoise
 from deciders.distributions import Floats
 from deciders.exact import Number, budget_of, probability
 from deciders.noise import Noise
@@ -33,7 +34,7 @@ def cell_shares(
     noise of its own: each interval takes both noises together, and holds its share with
     probability at least 1 - alpha (docs/theory.md, Theorem D7).
     """
-    noise = (Term(1.0, 1, LaplaceLaw(1 / budget_of(epsilon))),)
+    noise = IndependentNoise((Term(1.0, 1, LaplaceLaw(1 / budget_of(epsilon))),))
     level = float(probability(alpha, "alpha"))
     critical = critical_values(noise, estimates.law.rows, level)
     return share_estimates(noisy, float(estimates.released[0]), critical, slack=0.0)

@@ -7,7 +7,6 @@ that their tails grow with every weight (docs/theory.md, Theorem D7).
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -62,6 +61,11 @@ class Combination:
     def deviation(self) -> float:
         """Standard deviation of the sum, without what is added."""
         return math.sqrt(sum(t.draws * (t.weight * t.law.deviation) ** 2 for t in self.terms))
+
+    @property
+    def lost(self) -> float:
+        """Most that a tail exceeds that of the kernel's blurred sum."""
+        return _LOST
 
     @property
     def added(self) -> float:
@@ -148,12 +152,3 @@ class Combination:
 def combination(terms: tuple[Term, ...], *, smoothed: bool = False) -> Combination:
     """Weighted sum of ``terms``, computed once."""
     return Combination(terms, smoothed)
-
-
-def grouped(weights: Iterable[float], law: NoiseLaw) -> tuple[Term, ...]:
-    """Terms of one noise for each weight, equal weights together; signs do not matter."""
-    counts: dict[float, int] = {}
-    for weight in weights:
-        if weight:
-            counts[abs(float(weight))] = counts.get(abs(float(weight)), 0) + 1
-    return tuple(Term(weight, count, law) for weight, count in sorted(counts.items()))

@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deciders.distances.combinations import Term
+from deciders.distances.combinations import Combination, Term
 from deciders.distances.noise_laws import LaplaceLaw
 from deciders.distances.ratio_intervals import (
     CriticalValues,
     ShareEstimate,
-    critical_on,
     share_estimates,
 )
 from deciders.distributions import Floats
@@ -70,7 +69,7 @@ def _critical(part: int, whole: int, law: LaplaceLaw, alpha: float) -> CriticalV
     """Critical values for ``part`` cells of ``whole`` cells: weights 1 - theta and theta."""
     pairs = zip(_EDGES[:-1].tolist(), _EDGES[1:].tolist(), strict=True)
     noises = [_terms([(1 - low, part), (high, whole - part)], law) for low, high in pairs]
-    return CriticalValues(_EDGES, critical_on(noises, alpha))
+    return CriticalValues(_EDGES, np.array([_reach(noise, alpha) for noise in noises]))
 
 
 def _terms(weights: list[tuple[float, int]], law: LaplaceLaw) -> tuple[Term, ...]:
@@ -110,4 +109,5 @@ def _balanced(matrix: Floats, law: LaplaceLaw, alpha: float) -> ShareEstimate | 
 
 def _reach(terms: tuple[Term, ...], alpha: float) -> float:
     """Distance that the noise exceeds with a probability of at most alpha, two-sided."""
-    return float(critical_on([terms], alpha)[0])
+    noise = Combination(terms, smoothed=True)
+    return noise.quantile(alpha / 2) + noise.added

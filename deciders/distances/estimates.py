@@ -15,8 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deciders.distances.combinations import Combination, Term, combination, grouped
-from deciders.distances.noise_laws import VectorLaw
 from deciders.distances.ratio_intervals import (
     ShareEstimate,
     critical_values,
@@ -24,6 +22,7 @@ from deciders.distances.ratio_intervals import (
     signed_interval,
 )
 from deciders.distances.statistics import check_weights
+from deciders.distances.vector_law import VectorLaw, WeightedNoise
 from deciders.distributions import Floats
 from deciders.errors import ParameterError
 from deciders.exact import Number, probability
@@ -101,14 +100,13 @@ class DistanceEstimates:
         gaps = [share * n - rows for rows in distances]
         outcomes = np.array([gap > 0 for gap in gaps])
         away = np.array([abs(float(gap)) for gap in gaps]) - _ROUNDING
-        noise = combination((*_one(self.law), Term(float(share), 1, self.law.rows)))
-        return outcomes, noise.at_least(away)
+        return outcomes, _one(self.law).at_least(away, float(share), self.law.rows)
 
     def mean(self, weights: Sequence[Fraction]) -> ShareEstimate:
         """Weighted mean of the distances as a share of the rows, with its interval."""
         check_weights(self._checked(weights))
-        terms = grouped(map(float, weights), self.law.distance)
-        critical = critical_values(terms, self.law.rows, self.alpha)
+        noise = self.law.weighted(map(float, weights))
+        critical = critical_values(noise, self.law.rows, self.alpha)
         whole, part = float(self.released[0]), self._weighted(weights)
         return ShareEstimate(*share_estimates([part], whole, critical, _ROUNDING)[0].tolist())
 
@@ -117,14 +115,15 @@ class DistanceEstimates:
         check_weights(self._checked(first))
         check_weights(self._checked(second))
         weights = [a - b for a, b in zip(first, second, strict=True)]
-        terms = grouped(map(float, weights), self.law.distance)
-        if not terms:
+        if not any(weights):
             return Difference(0.0, 0.0, 0.0, 1.0)
-        critical = critical_values(terms, self.law.rows, self.alpha)
+        noise = self.law.weighted(map(float, weights))
+        critical = critical_values(noise, self.law.rows, self.alpha)
         part, slack = self._weighted(weights), _ROUNDING * float(sum(map(abs, weights)))
         interval = signed_interval(part, float(self.released[0]), critical, slack)
         # At a difference of 0 the number of rows takes no part.
-        return Difference(*interval, float(combination(terms).at_least(-part - slack)))
+        p_value = float(noise.at_least(-part - slack, 0.0, self.law.rows))
+        return Difference(*interval, p_value)
 
     def _weighted(self, weights: Sequence[Fraction]) -> float:
         """Weighted sum of the noisy distances, in rows."""
@@ -137,9 +136,9 @@ class DistanceEstimates:
         return weights
 
 
-def _one(law: VectorLaw) -> tuple[Term, ...]:
+def _one(law: VectorLaw) -> WeightedNoise:
     """Noise of one distance."""
-    return (Term(1.0, 1, law.distance),)
+    return law.weighted([1.0])
 
 
 def bonferroni(p_values: ArrayLike) -> Floats:
@@ -174,11 +173,11 @@ def half_width(law: VectorLaw, n: int, alpha: float) -> float:
 def mean_half_width(law: VectorLaw, weights: Sequence[Fraction], n: int, alpha: float) -> float:
     """Half the width of the interval of a weighted mean of a tenth, among ``n`` rows; at most 1."""
     check_weights(weights)
-    return _foretold(grouped(map(float, weights), law.distance), law, n, alpha)
+    return _foretold(law.weighted(map(float, weights)), law, n, alpha)
 
 
-def _foretold(terms: tuple[Term, ...], law: VectorLaw, n: int, alpha: float) -> float:
-    critical = critical_values(terms, law.rows, float(alpha))
+def _foretold(noise: WeightedNoise, law: VectorLaw, n: int, alpha: float) -> float:
+    critical = critical_values(noise, law.rows, float(alpha))
     return min(1.0, (critical.at(_TYPICAL) + _ROUNDING) / max(n, 1))
 
 
@@ -189,10 +188,10 @@ def vector_tau_min(law: VectorLaw, n: int, alpha: float) -> float:
     at most alpha.  The noise grows more slowly than the tolerance, so from 1 on down every step of
     the search is one that suffices.
     """
-    tau = 1.0
+    tau, noise = 1.0, _one(law)
     for _ in range(40):
-        terms = (*_one(law), Term(tau, 1, law.rows))
-        least = (Combination(terms).quantile(float(alpha)) + _ROUNDING) / max(n, 1)
+        # Two-sided at twice the level is one-sided at the level.
+        least = (noise.critical(tau, law.rows, 2 * float(alpha)) + _ROUNDING) / max(n, 1)
         if least >= tau:
             return math.inf if tau >= 1 else tau
         if least > tau * (1 - 1e-6):

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -158,8 +157,31 @@ def _gaussian_sum(first: int | None, sigma: Fraction) -> float:
     return float(np.exp(-((z / deviation) ** 2) / 2).sum())
 
 
-class VectorLaw(NamedTuple):
-    """Law of the noise of a vector: of its number of rows, and of each of its distances."""
+@dataclass(frozen=True, slots=True)
+class UniformLaw(NoiseLaw):
+    """Uniform law on -1 .. 1, which is no noise of its own: cube noise is made of it."""
 
-    rows: NoiseLaw
-    distance: NoiseLaw
+    @property
+    def deviation(self) -> float:
+        """Square root of a third."""
+        return math.sqrt(1 / 3)
+
+    @property
+    def largest_tilt(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def tail(self, steps: int) -> float:
+        """``Pr[Z >= steps]``."""
+        return min(max((1 - steps) / 2, 0.0), 1.0)
+
+    def transform(self, angles: Floats) -> Floats:
+        """``sin(t) / t``."""
+        values: Floats = np.sinc(angles / np.pi)
+        return values
+
+    def log_moment(self, tilts: Floats) -> Floats:
+        """``ln(sinh(t) / t)``, at most ``t^2 / 6``."""
+        near = np.maximum(tilts, 1e-6)
+        values: Floats = near + np.log(-np.expm1(-2 * near) / (2 * near))
+        return np.minimum(values, tilts**2 / 6)

@@ -6,15 +6,14 @@ noises (docs/theory.md, Theorem D7), so on a segment of thetas it is taken where
 """
 
 import math
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deciders.distances.combinations import Combination, Term
 from deciders.distances.noise_laws import NoiseLaw
+from deciders.distances.vector_law import WeightedNoise
 from deciders.distributions import Floats
 
 # Segments on which the deviation grows by this factor; at most so many.
@@ -82,22 +81,16 @@ def _hull(parts: Floats, whole: float, allowed: Floats, edges: Floats) -> tuple[
 
 
 @lru_cache(maxsize=256)
-def critical_values(noise: tuple[Term, ...], rows: NoiseLaw, alpha: float) -> CriticalValues:
+def critical_values(noise: WeightedNoise, rows: NoiseLaw, alpha: float) -> CriticalValues:
     """Critical values of ``theta n^ - T^``, two-sided, where T^ has ``noise`` and n^ has ``rows``.
 
     The segments are those on which the deviation grows by a few per cent.
     """
-    still, moving = Combination(noise).deviation, rows.deviation
+    still, moving = noise.deviation, rows.deviation
     ratio = math.hypot(1.0, moving / still) if still > moving / 1e6 else 1e6
     segments = min(_MOST_SEGMENTS, max(1, math.ceil(math.log(ratio) / math.log(_GROWTH))))
     growths = ratio ** (2 * np.arange(1, segments) / segments) - 1
     inner = np.sqrt(growths / (ratio**2 - 1)) if segments > 1 else growths
     edges: Floats = np.concatenate(([0.0], inner, [1.0]))
-    noises = [(*noise, Term(share, 1, rows)) for share in edges[1:].tolist()]
-    return CriticalValues(edges, critical_on(noises, alpha))
-
-
-def critical_on(noises: Iterable[tuple[Term, ...]], alpha: float) -> Floats:
-    """Critical value of each of ``noises``, two-sided."""
-    sums = [Combination(terms, smoothed=True) for terms in noises]
-    return np.array([each.quantile(alpha / 2) + each.added for each in sums])
+    values = [noise.critical(share, rows, alpha) for share in edges[1:].tolist()]
+    return CriticalValues(edges, np.array(values))

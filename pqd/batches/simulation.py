@@ -21,7 +21,7 @@ from pqd.batches.workload_laplace import exact_answers
 from reports.text.remarks.reasons import least_simulated_error, named_mechanism
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from deciders.distributions import Floats
     from pqd.batches.batch_plan import BatchPlan
@@ -54,6 +54,10 @@ class QuasiRandomNoise:
         """``statistic`` plus a quantile of the normal law, rounded; refused as by other noises."""
         check_scale(sigma)
         return statistic + round(NormalDist(sigma=float(sigma)).inv_cdf(self._point()))
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        """NotImplementedError: no batch draws it."""
+        raise NotImplementedError
 
     def choose(self, logit: float) -> bool:
         """Boolean that is True for the share ``1 / (1 + exp(-logit))`` of the points."""

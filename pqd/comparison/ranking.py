@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
 from deciders.distances.fresh_sample import fresh_sample_distance
 from deciders.distances.statistics import Distance, MeanDistance, TotalVariation
-from deciders.distances.vector import LaplaceVector
+from deciders.distances.vector import CubeVector
 from pqd.distances.decisions import mean_weights
 from pqd.distances.measurements import DistancesMeasurement
 from pqd.distances.profile_parameters import ProfileParameters
@@ -139,7 +139,7 @@ def plan_ranking(
         epsilon=parameters.total_epsilon / rows,
         name=f"ranking of {len(names)} {'copy' if len(names) == 1 else 'copies'}",
         distances=distances,
-        mechanism=LaplaceVector(len(distances)),
+        mechanism=CubeVector(len(distances)),
     )
     return RankingPlan(
         bound=bound, names=tuple(names), measurement=measurement, each=parameters.marginals

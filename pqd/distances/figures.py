@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -209,20 +209,20 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
 def vector_parts(distances: DistancesMeasurement) -> tuple[BudgetPart, BudgetPart]:
     """Parts of the budget of a vector: its distances, and the number of rows."""
     charged, law = distances.cost, distances.law
-    noise: Literal["laplace", "gaussian"] = "laplace" if distances.delta is None else "gaussian"
+    pure = distances.delta is None
     return (
         BudgetPart(
             part="distances",
             epsilon=charged * (1 - ROWS_SHARE),
             numbers=len(distances.distances),
             scale=law.distance.deviation,
-            noise=noise,
+            noise="cube" if pure else "gaussian",
         ),
         BudgetPart(
             part="rows",
             epsilon=charged * ROWS_SHARE,
             numbers=1,
             scale=law.rows.deviation,
-            noise=noise,
+            noise="laplace" if pure else "gaussian",
         ),
     )

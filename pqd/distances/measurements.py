@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deciders import Noise
-    from deciders.distances.noise_laws import VectorLaw
     from deciders.distances.statistics import Distance
-    from deciders.distances.vector import GaussianVector, LaplaceVector
+    from deciders.distances.vector import CubeVector, GaussianVector
+    from deciders.distances.vector_law import VectorLaw
     from pqd.engine.marginals import MarginalCounts, RowMap
 
 
@@ -116,7 +116,7 @@ class MarginalMeasurement(Measurement[Output]):
 class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
     """Measurement of many distances and of the number of rows in one release.
 
-    Guarantee: each distance and the number of rows have sensitivity 1 in rows.  With Laplace noise
+    Guarantee: each distance and the number of rows have sensitivity 1 in rows.  With cube noise
     the release is ``epsilon``-DP in each row, and ``rows`` times that in a person.  With Gaussian
     noise it is (``epsilon``, ``delta``)-DP in a person: the mechanism knows how many rows that is.
     Proofs: deciders/distances/vector.py, docs/theory.md.
@@ -128,11 +128,11 @@ class DistancesMeasurement(MarginalMeasurement[EstimatorOutput]):
     mechanism
         The mechanism of the vector.
     delta
-        The delta of Gaussian noise, None with Laplace noise.
+        The delta of Gaussian noise, None with cube noise.
     """
 
     distances: tuple[tuple[RowMap | tuple[RowMap, ...], Distance], ...]
-    mechanism: LaplaceVector | GaussianVector
+    mechanism: CubeVector | GaussianVector
     delta: Fraction | None = None
 
     def __post_init__(self) -> None:

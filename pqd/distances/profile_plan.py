@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deciders.distances.estimates import DistanceEstimates
 from deciders.distances.statistics import EarthMovers, KolmogorovSmirnov, TotalVariation
-from deciders.distances.vector import GaussianVector, LaplaceVector
+from deciders.distances.vector import CubeVector, GaussianVector
 from pqd.distances.budget import ProfileBudget, split_budget
 from pqd.distances.measurements import (
     CellsMeasurement,
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deciders.distances.noise_laws import VectorLaw
     from deciders.distances.statistics import Distance
+    from deciders.distances.vector_law import VectorLaw
     from pqd.distances.bound_profile import BoundMarginal, BoundProfile
     from pqd.distances.profile_parameters import ProfileParameters
     from pqd.distances.target import TargetPlan
@@ -224,5 +224,5 @@ def distances_measurement(
         delta=delta,
         name=f"profile of {len(bound.columns)} columns",
         distances=distances,
-        mechanism=GaussianVector(numbers, rows) if gaussian else LaplaceVector(numbers),
+        mechanism=GaussianVector(numbers, rows) if gaussian else CubeVector(numbers),
     )

@@ -180,7 +180,7 @@ class BudgetPart:
     epsilon: Fraction
     numbers: int
     scale: float
-    noise: Literal["laplace", "gaussian"] = "laplace"
+    noise: Literal["laplace", "gaussian", "cube"] = "laplace"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

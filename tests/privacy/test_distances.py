@@ -1,8 +1,9 @@
 """Releases of distances are private on neighbouring tables, exactly and without sampling.
 
 A recording noise keeps each statistic and scale that a release asks for, so the loss between two
-tables is known as a fraction: for Laplace noise the sum of ``|shift| / scale``, for Gaussian noise
-the sum of ``shift^2 / (2 sigma^2)``.  Broken twins must be caught by the same checks.
+tables is known as a fraction: for Laplace noise the sum of ``|shift| / scale``, for cube noise the
+largest, for Gaussian noise the sum of ``shift^2 / (2 sigma^2)``.  Broken twins must be caught by
+the same checks.
 """
 
 import itertools
@@ -28,7 +29,7 @@ from deciders.distances.statistics import (
     TotalVariation,
     whole_rows,
 )
-from deciders.distances.vector import GaussianVector, LaplaceVector
+from deciders.distances.vector import CubeVector, GaussianVector
 from deciders.noise import Noise
 from tests.support.drawing import examples
 from tests.support.neighbours import loss
@@ -101,15 +102,19 @@ class Recorder:
     simulated = True
 
     def __init__(self) -> None:
-        self.calls: list[tuple[str, int, Fraction]] = []
+        self.calls: list[tuple[str, tuple[int, ...], Fraction]] = []
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
-        self.calls.append(("laplace", statistic, scale))
+        self.calls.append(("laplace", (statistic,), scale))
         return 0
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
-        self.calls.append(("gaussian", statistic, sigma))
+        self.calls.append(("gaussian", (statistic,), sigma))
         return 0
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        self.calls.append(("cube", tuple(statistics), scale))
+        return (0,) * len(statistics)
 
     def choose(self, logit: float) -> bool:
         raise AssertionError(logit)
@@ -126,8 +131,8 @@ def lost(release: Release, rows: Rows, other: Rows) -> Fraction | float:
     total = Fraction(0)
     for (kind, a, scale), (same, b, equal) in zip(first.calls, second.calls, strict=True):
         assert (kind, scale) == (same, equal)
-        shift = abs(a - b)
-        total += shift / scale if kind == "laplace" else shift**2 / (2 * scale**2)
+        shift = max(abs(x - y) for x, y in zip(a, b, strict=True))
+        total += shift / scale if kind != "gaussian" else shift**2 / (2 * scale**2)
     return total
 
 
@@ -135,8 +140,8 @@ def worst(release: Release, tables: Iterable[Rows]) -> Fraction | float:
     return max(lost(release, rows, other) for rows in tables for other in neighbours(rows))
 
 
-def laplace(rows: Rows, noise: Noise) -> Sequence[int]:
-    return LaplaceVector(NUMBERS).release(distances(rows), len(rows), EPSILON, noise)
+def cube(rows: Rows, noise: Noise) -> Sequence[int]:
+    return CubeVector(NUMBERS).release(distances(rows), len(rows), EPSILON, noise)
 
 
 def gaussian(rows: Rows, noise: Noise) -> Sequence[int]:
@@ -155,8 +160,8 @@ def confusion(rows: Rows, noise: Noise) -> Sequence[int]:
     return release_cells(matrix.ravel(), EPSILON, noise)
 
 
-RELEASES = {"laplace": laplace, "gaussian": gaussian, "cells": cells, "confusion": confusion}
-PRICES = {"laplace": EPSILON, "gaussian": RHO, "cells": EPSILON, "confusion": EPSILON}
+RELEASES = {"cube": cube, "gaussian": gaussian, "cells": cells, "confusion": confusion}
+PRICES = {"cube": EPSILON, "gaussian": RHO, "cells": EPSILON, "confusion": EPSILON}
 
 
 @pytest.mark.parametrize("name", RELEASES)
@@ -171,7 +176,7 @@ def test_a_release_costs_what_it_says_on_drawn_tables(name: str, rows: Rows) -> 
     assert worst(RELEASES[name], [rows]) <= PRICES[name]
 
 
-@pytest.mark.parametrize("name", ["laplace", "cells"])
+@pytest.mark.parametrize("name", ["cube", "cells"])
 def test_and_no_less_than_nearly_all_of_it(name: str) -> None:
     """A row of a value that the copy never has moves nearly every number by one."""
     assert worst(RELEASES[name], SMALL) >= PRICES[name] * Fraction(8, 10)
@@ -189,7 +194,7 @@ def test_a_person_of_three_rows_costs_as_many(rows: Rows, others: Rows) -> None:
     def grouped(table: Rows, noise: Noise) -> Sequence[int]:
         return GaussianVector(NUMBERS, rows=3).release(distances(table), len(table), RHO, noise)
 
-    assert lost(laplace, rows, [*rows, *others]) <= 3 * EPSILON
+    assert lost(cube, rows, [*rows, *others]) <= 3 * EPSILON
     assert lost(grouped, rows, [*rows, *others]) <= RHO
 
 
@@ -237,7 +242,7 @@ class Mutant:
 
 
 def _vector(of: Callable[[Rows], list[Fraction]], n: Callable[[Rows], int] = len) -> Release:
-    return lambda rows, noise: LaplaceVector(NUMBERS).release(of(rows), n(rows), EPSILON, noise)
+    return lambda rows, noise: CubeVector(NUMBERS).release(of(rows), n(rows), EPSILON, noise)
 
 
 def _sensitivity_half(rows: Rows, noise: Noise) -> Sequence[int]:
@@ -245,13 +250,23 @@ def _sensitivity_half(rows: Rows, noise: Noise) -> Sequence[int]:
 
     class Louder(Recorder):
         def laplace(self, statistic: int, scale: Fraction) -> int:
-            return noise.laplace(statistic, scale / 2)
+            return noise.laplace(statistic, scale)
 
-    return laplace(rows, Louder())
+        def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+            return noise.cube(statistics, scale / 2)
+
+    return cube(rows, Louder())
+
+
+def _radii_of_their_own(rows: Rows, noise: Noise) -> Sequence[int]:
+    """Each distance at the budget of all."""
+    of_rows, of_all = CubeVector(NUMBERS).shares(EPSILON)
+    each = (noise.cube([whole_rows(distance)], 1 / of_all)[0] for distance in distances(rows))
+    return noise.laplace(len(rows), 1 / of_rows), *each
 
 
 def _rows_without_noise(rows: Rows, noise: Noise) -> Sequence[int]:
-    return (len(rows), *laplace(rows, noise)[1:])
+    return (len(rows), *cube(rows, noise)[1:])
 
 
 def _private_edges(rows: Rows) -> list[Fraction]:
@@ -267,7 +282,7 @@ def _private_edges(rows: Rows) -> list[Fraction]:
 def _way(rows: Rows, noise: Noise) -> Sequence[int]:
     """One earth mover's distance: from a copy that has the first value alone it is in half rows."""
     distance = EarthMovers(np.array([1, 0, 0])).rows(counts(rows).sum(axis=1))
-    return LaplaceVector(1).release([distance], len(rows), EPSILON, noise)
+    return CubeVector(1).release([distance], len(rows), EPSILON, noise)
 
 
 def _bankers(rows: Rows, noise: Noise) -> Sequence[int]:
@@ -299,6 +314,7 @@ def _doubled_cells(rows: Rows, noise: Noise) -> Sequence[int]:
 
 MUTANTS = [
     Mutant("distances with a sensitivity of 1/2", _sensitivity_half, EPSILON),
+    Mutant("distances with a radius for each", _radii_of_their_own, EPSILON),
     Mutant("distances with n without noise", _rows_without_noise, EPSILON),
     Mutant("distances with private bin edges", _vector(_private_edges), EPSILON),
     Mutant("distances rounded to even numbers", _bankers, EPSILON),

@@ -13,6 +13,9 @@ class LaplaceAlone:
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
         raise AssertionError(f"no Gaussian noise was expected: {statistic}, {sigma}")
 
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        raise AssertionError(f"no cube noise was expected: {statistics}, {scale}")
+
 
 class Recorded:
     """Noise that gives what was recorded, again and again, whatever the statistic."""
@@ -27,6 +30,9 @@ class Recorded:
         return self._values[next(self._place) % len(self._values)]
 
     gaussian = laplace
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        return tuple(self.laplace(statistic, scale) for statistic in statistics)
 
     def choose(self, logit: float) -> bool:
         del logit
@@ -44,6 +50,9 @@ class Absent:
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
         return self.laplace(statistic, sigma)
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        return tuple(self.laplace(statistic, scale) for statistic in statistics)
 
     def choose(self, logit: float) -> bool:
         return logit > 0
@@ -74,6 +83,9 @@ class Scaled(SimulatedNoise):
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
         return super().gaussian(statistic, sigma * self._factor)
+
+    def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
+        return super().cube(statistics, scale * self._factor)
 
     def choose(self, logit: float) -> bool:
         return super().choose(logit / float(self._factor))

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from deciders import SecureNoise, SimulatedNoise
-from deciders.distances.combinations import Combination, Term, grouped
+from deciders.distances.combinations import Combination, Term
 from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw, NoiseLaw
+from deciders.distances.vector_law import IndependentNoise, VectorLaw
 from deciders.distributions import Floats
 
 LAWS: list[NoiseLaw] = [
@@ -130,7 +131,8 @@ def test_quantiles_of_smoothed_sums_grow_with_a_weight(law: NoiseLaw) -> None:
 
 def test_weights_are_grouped_whatever_their_signs() -> None:
     law = LAWS[2]
-    assert grouped([0.5, -0.5, 0.0, 0.25], law) == (Term(0.25, 1, law), Term(0.5, 2, law))
+    noise = VectorLaw(law, law).weighted([0.5, -0.5, 0.0, 0.25])
+    assert noise == IndependentNoise((Term(0.25, 1, law), Term(0.5, 2, law)))
     assert Combination(()).at_least([0.0, 1e-9]).tolist() == [1, 0]
     assert Combination(()).quantile(0.05) == 0
 

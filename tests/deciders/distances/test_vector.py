@@ -5,27 +5,28 @@ from fractions import Fraction
 import pytest
 
 from deciders import ParameterError, SecureNoise
+from deciders.distances.cube_law import CubeLaw
 from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
-from deciders.distances.vector import GaussianVector, LaplaceVector
+from deciders.distances.vector import CubeVector, GaussianVector
+from deciders.distances.vector_law import VectorLaw
 from tests.support.noises import Silent
 
 ROWS = (Fraction(7, 2), Fraction(10, 3), Fraction(0))
 
 
 def test_the_parts_of_the_budget_add_up() -> None:
-    vector = LaplaceVector(3)
-    rows, each = vector.shares("0.7")
-    assert rows + 3 * each == Fraction(7, 10)
+    rows, distances = CubeVector(3).shares("0.7")
+    assert rows + distances == Fraction(7, 10)
     assert rows == Fraction(7, 200)
 
 
 def test_numbers_stand_in_order_and_in_whole_rows() -> None:
     noise = Silent()
-    assert LaplaceVector(3).release(ROWS, 50, 1, noise) == (50, 4, 3, 0)
-    assert sorted(noise.scales) == sorted([Fraction(20)] + [Fraction(60, 19)] * 3)
-    assert LaplaceVector(3).law(1) == (LaplaceLaw(Fraction(20)), LaplaceLaw(Fraction(60, 19)))
-    assert LaplaceVector(3).largest_scale(1) == 20
-    assert LaplaceVector(100).largest_scale(1) == Fraction(2000, 19)
+    assert CubeVector(3).release(ROWS, 50, 1, noise) == (50, 4, 3, 0)
+    assert sorted(noise.scales) == [Fraction(20, 19)] * 3 + [Fraction(20)]
+    law = VectorLaw(LaplaceLaw(Fraction(20)), CubeLaw(3, Fraction(20, 19)))
+    assert CubeVector(3).law(1) == law
+    assert CubeVector(3).largest_scale(1) == 20
 
 
 def test_gaussian_deviations_spend_rho() -> None:
@@ -36,22 +37,23 @@ def test_gaussian_deviations_spend_rho() -> None:
     noise = Silent()
     assert GaussianVector(3).release(ROWS, 50, 1, noise) == (50, 4, 3, 0)
     law = GaussianVector(3).law(1)
-    assert sorted(noise.scales) == sorted([law.rows.sigma, *[law.distance.sigma] * 3])  # type: ignore[attr-defined]
-    assert law == tuple(map(GaussianLaw, GaussianVector(3).sigmas(1)))
+    of_rows, of_each = GaussianVector(3).sigmas(1)
+    assert sorted(noise.scales) == sorted([of_rows, *[of_each] * 3])
+    assert law == (GaussianLaw(of_rows), GaussianLaw(of_each))
     assert GaussianVector(3).largest_scale(1) == max(GaussianVector(3).sigmas(1))
 
 
 def test_the_secure_noise_draws_both() -> None:
     fine = Fraction(10**9)
-    assert LaplaceVector(3).release(ROWS, 50, fine, SecureNoise()) == (50, 4, 3, 0)
+    assert CubeVector(3).release(ROWS, 50, fine, SecureNoise()) == (50, 4, 3, 0)
     assert GaussianVector(3).release(ROWS, 50, fine, SecureNoise()) == (50, 4, 3, 0)
 
 
 def test_vectors_of_nothing_are_refused() -> None:
-    for wrong in (lambda: LaplaceVector(0), lambda: GaussianVector(0)):
+    for wrong in (lambda: CubeVector(0), lambda: GaussianVector(0)):
         with pytest.raises(ParameterError, match="at least 1"):
             wrong()
     with pytest.raises(ParameterError, match="0 rows"):
         GaussianVector(2, rows=0)
     with pytest.raises(ParameterError, match="3 distances for a vector of 2"):
-        LaplaceVector(2).release(ROWS, 50, 1, Silent())
+        CubeVector(2).release(ROWS, 50, 1, Silent())

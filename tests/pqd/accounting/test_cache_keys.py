@@ -24,7 +24,7 @@ from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.range_sums import select as ranking
 from deciders.batch.range_sums.workload import Buckets, RangeSums
 from deciders.distances.decider import DistanceDecider
-from deciders.distances.vector import GaussianVector, LaplaceVector
+from deciders.distances.vector import CubeVector, GaussianVector
 from deciders.estimators import Estimator
 from deciders.estimators.exponential import ExponentialQuantile
 from deciders.estimators.laplace import LaplaceEstimate
@@ -216,7 +216,7 @@ def kinds_of_mechanisms() -> Iterator[Any]:
     yield from ranking.MECHANISMS.values()
     yield MultiplicativeWeights
     yield from truncations()
-    yield from (LaplaceVector, GaussianVector, DistanceDecider)
+    yield from (CubeVector, GaussianVector, DistanceDecider)
 
 
 def truncations() -> list[Any]:

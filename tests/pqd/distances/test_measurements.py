@@ -205,7 +205,7 @@ def test_kinds_of_measurements_have_keys_of_their_own() -> None:
     assert confusable.cache_key != plan.distances.cache_key
     assert digest(plan.distances.parameters()) != digest(confusable.parameters())
     assert "repr" not in str(plan.distances.ledger_facts())
-    assert plan.distances.ledger_facts()["decider"] == "laplace_vector"
+    assert plan.distances.ledger_facts()["decider"] == "cube_vector"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,103 @@
+"""Radius of cube noise: whole numbers Z with ``Pr[Z = z] proportional to exp(-max|z_j| / scale)``.
+
+This is the K-norm mechanism (Hardt and Talwar, STOC 2010) of the largest coordinate, on whole
+numbers.  It is a mixture of uniform laws on cubes: with a radius R,
+``Pr[R = r] proportional to exp(-r / scale) (2 r + 1)^K``, and Z uniform on the ``(2 R + 1)^K``
+points with coordinates in ``-R .. R``, the sum over ``r >= max|z_j|`` is geometric
+(docs/theory.md, Lemma D5a).
+
+The radius is drawn exactly, by rejection from a discrete Laplace law around its mode.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+# Digits of a chance that are compared at a time, and digits that its computation may lose.
+_DIGITS, _SPARE = 60, 80
+# The envelope is higher than it need be by this part, far more than its computation loses.
+_MARGIN = Decimal("1e-50")
+
+
+# Without slots, so that its numbers are computed once.
+@dataclass(frozen=True)
+class CubeRadius:
+    """Law of the radius for K = ``numbers`` coordinates, as a rejection sampler."""
+
+    numbers: int
+    scale: Fraction
+
+    @cached_property
+    def mode(self) -> int:
+        """Radius around which is proposed: about the most likely one."""
+        return math.floor(self.numbers * self.scale)
+
+    @cached_property
+    def spread(self) -> Fraction:
+        """Scale of the discrete Laplace proposal, a whole number; its tails are heavier."""
+        width = math.isqrt((self.mode + 1) ** 2 // self.numbers)
+        return Fraction(width + 1 + math.ceil(2 * self.scale))
+
+    def accepts(self, radius: int, draw: Callable[[int], int]) -> bool:
+        """Whether a proposed radius is accepted; ``draw(n)`` is even on ``0 .. n - 1``.
+
+        A number drawn evenly between 0 and 1 is compared with the chance, a block of digits after
+        the other, until they differ: the chance is met exactly.
+        """
+        if radius < 0:
+            return False
+        drawn, digits = 0, 0
+        while True:
+            drawn, digits = drawn * 10**_DIGITS + draw(10**_DIGITS), digits + _DIGITS
+            low, high = self._bounds(radius, digits)
+            if drawn < low:
+                return True
+            if drawn >= high:
+                return False
+
+    @lru_cache(maxsize=4096)  # noqa: B019 - of a few laws, which are kept anyway
+    def _bounds(self, radius: int, digits: int) -> tuple[int, int]:
+        """Whole numbers between which the chance lies, times 10 to the power of ``digits``."""
+        with localcontext() as context:
+            context.prec = digits + _SPARE
+            log = self._log_ratio(Decimal(radius)) - self._envelope
+            scaled = log.exp().scaleb(digits)
+            return math.floor(scaled - _MARGIN), math.ceil(scaled + _MARGIN)
+
+    def chance(self, radius: int) -> float:
+        """Chance that a proposed radius is accepted, as a double."""
+        return 0.0 if radius < 0 else self._bounds(radius, _DIGITS)[1] / 10**_DIGITS
+
+    @cached_property
+    def _envelope(self) -> Decimal:
+        """Largest logarithm of the ratio of target and proposal, or somewhat more.
+
+        On either side of the mode it is concave, with its top where its slope is 0.
+        """
+        rate, tops = 1 / self.scale, [Decimal(0)]
+        with localcontext() as context:
+            context.prec = _DIGITS + _SPARE
+            for side in (1, -1):
+                top = (2 * self.numbers / (rate - side / self.spread) - 1) / 2
+                if (top - self.mode) * side > 0 and top > 0:
+                    tops.append(self._log_ratio(_decimal(top)))
+            return max(tops) + _MARGIN
+
+    def _log_ratio(self, radius: Decimal) -> Decimal:
+        """Logarithm of the ratio of target and proposal, both as 1 at the mode."""
+        steps = radius - self.mode
+        volume = self.numbers * ((2 * radius + 1) / (2 * self.mode + 1)).ln()
+        return volume - steps / _decimal(self.scale) + abs(steps) / _decimal(self.spread)
+
+
+@lru_cache(maxsize=16)
+def cube_radius(numbers: int, scale: Fraction) -> CubeRadius:
+    """Law of the radius; that of the same vector again is the same object."""
+    return CubeRadius(numbers, scale)
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return Decimal(number.numerator) / Decimal(number.denominator)

@@ -1,0 +1,169 @@
+"""Law of weighted sums of cube noise, by its radius.
+
+Given the radius R, a coordinate with a uniform of one step added is uniform on ``-(R + 1/2) .. R +
+1/2``.  So a weighted sum of K coordinates is a radius times a sum of uniforms on -1 .. 1, which is
+bounded and does not depend on the budget (docs/theory.md, Lemma D5a).  Every table is rounded to
+the side of larger tails: radii and places of the other noise outwards.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deciders.distances.combinations import Combination, Term
+from deciders.distances.noise_laws import NoiseLaw, UniformLaw
+from deciders.distributions import Floats
+from deciders.exact import as_float
+
+# Radii that are told apart, places of a tail's table and of a uniform sum's, values of the rows.
+_RADII, _PLACES, _FINE, _VALUES = 600, 1500, 4096, 1200
+# Radii less likely than the likeliest by this exponent are left out; what that and sums may lose.
+_NEGLIGIBLE, _LOST = 45.0, 1e-12
+# A tail's table ends at as many deviations, where it is below 1e-9.
+_REACH = 16.0
+
+
+@dataclass(frozen=True, slots=True)
+class CubeLaw:
+    """Law of one coordinate of cube noise of K = ``numbers`` coordinates."""
+
+    numbers: int
+    scale: Fraction
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation, of which the third of ``E R (R + 1)`` is the square."""
+        radii, masses = _radii(self.numbers, self.scale)
+        return math.sqrt(float((radii**2 - 0.25) @ masses) / 3)
+
+
+@dataclass(frozen=True, slots=True)
+class CubeNoise:
+    """Weighted sum of coordinates; ``weights`` holds each weight > 0 with its number."""
+
+    law: CubeLaw
+    weights: tuple[tuple[float, int], ...]
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation."""
+        squares = sum(count * weight**2 for weight, count in self.weights)
+        return self.law.deviation * math.sqrt(squares)
+
+    def critical(self, share: float, rows: NoiseLaw, alpha: float) -> float:
+        """Value that ``share Z_n`` minus this noise is beyond with probability alpha at most."""
+        low, high = 0.0, self.deviation + share * rows.deviation + 1
+        while self._tail(np.array([high]), share, rows)[0] > alpha / 2:
+            low, high = high, 2 * high
+        while high - low > 1e-4 * high:
+            middle = (low + high) / 2
+            above = self._tail(np.array([middle]), share, rows)[0] > alpha / 2
+            low, high = (middle, high) if above else (low, middle)
+        return high + self._added
+
+    def at_least(self, x: ArrayLike, share: float, rows: NoiseLaw) -> Floats:
+        """Upper bounds on the chance that ``share Z_n`` minus this noise is x or more."""
+        points = np.asarray(x, dtype=np.float64) - self._added
+        return np.where(points < 0, 1.0, self._tail(np.abs(points), share, rows))
+
+    @property
+    def _added(self) -> float:
+        """Most that the uniforms of one step move the sum."""
+        return sum(weight * count for weight, count in self.weights) / 2
+
+    def _tail(self, x: Floats, share: float, rows: NoiseLaw) -> Floats:
+        """Tail of the sum with its uniforms, and of the rows, at places ``x >= 0``."""
+        if not share:
+            return self._own(x)
+        values, chances = _values(rows)
+        moved = np.multiply.outer(share * values, np.ones_like(x))
+        both = self._own(x - moved) + self._own(x + moved)
+        tails: Floats = np.minimum(chances @ both + _LOST, 1.0)
+        return tails
+
+    def _own(self, x: Floats) -> Floats:
+        """Tail of the sum with its uniforms alone."""
+        step, above, below = _tables(self)
+        places = np.minimum(np.abs(x) / step, _PLACES - 1.0)
+        near = above[np.floor(places).astype(np.int64)]
+        far = 1 - below[np.ceil(places).astype(np.int64)]
+        return np.where(x >= 0, near, far)
+
+
+@lru_cache(maxsize=64)
+def _tables(noise: CubeNoise) -> tuple[float, Floats, Floats]:
+    """Step of places from 0 on, and upper and lower bounds on the tail of ``noise`` there.
+
+    ``noise`` is the sum with its uniforms of one step.
+    """
+    radii, masses = _radii(noise.law.numbers, noise.law.scale)
+    most = sum(weight * count for weight, count in noise.weights)
+    last = min(_REACH * noise.deviation + most / 2, most * float(radii[-1]))
+    places, (upper, lower) = np.linspace(0, last, _PLACES), _uniform_tails(noise.weights)
+    # Each radius stands for those down to the one before.
+    inner = np.concatenate(([0.5], radii[:-1]))
+    above = _mixed(upper, np.floor(np.divide.outer(places, radii) * ((_FINE - 1) / most)), masses)
+    below = _mixed(lower, np.ceil(np.divide.outer(places, inner) * ((_FINE - 1) / most)), masses)
+    # The last place stands for all beyond.
+    below[-1] = 0.0
+    return float(places[1]), above + _LOST, np.maximum(below - _LOST, 0.0)
+
+
+def _mixed(tails: Floats, places: Floats, masses: Floats) -> Floats:
+    """Mean over the radii of a uniform sum's tails at its places."""
+    mean: Floats = tails[np.minimum(places, _FINE).astype(np.int64)] @ masses
+    return mean
+
+
+@lru_cache(maxsize=64)
+def _uniform_tails(weights: tuple[tuple[float, int], ...]) -> tuple[Floats, Floats]:
+    """Bounds on the tail of a weighted sum of uniforms, at even places up to its end and beyond."""
+    most = sum(weight * count for weight, count in weights)
+    places = np.linspace(0, most, _FINE)
+    if sum(count for _, count in weights) == 1:
+        exact = np.append((1 - places / most) / 2, 0.0)
+        return exact, exact
+    noise = Combination(tuple(Term(weight, count, UniformLaw()) for weight, count in weights))
+    upper, lower = noise.at_least(places), noise.at_least(places + 2.01 * noise.width)
+    lower = np.maximum(lower - noise.lost, 0.0)
+    return np.append(np.minimum(upper, 0.5), 0.0), np.append(np.minimum(lower, 0.5), 0.0)
+
+
+@lru_cache(maxsize=64)
+def _radii(numbers: int, scale: Fraction) -> tuple[Floats, Floats]:
+    """Radii plus 1/2, rounded up to one of some hundreds, and the chance of each."""
+    rate = as_float(1 / scale)
+    peak = max(0.0, numbers / rate - 0.5)
+
+    def log(radius: Floats) -> Floats:
+        values: Floats = numbers * np.log(2 * radius + 1) - rate * radius
+        return values
+
+    top, width = float(log(np.array([peak]))[0]), (peak + 1) / math.sqrt(numbers) + 1 / rate
+    steps = width * np.geomspace(1e-3, 1e4, 2000)
+    up, down = peak + steps, np.maximum(peak - steps, 0.0)
+    last = math.ceil(float(up[log(up) >= top - _NEGLIGIBLE].max(initial=peak))) + 1
+    first = math.floor(float(down[log(down) >= top - _NEGLIGIBLE].min(initial=peak)))
+    every = np.unique(np.round(np.linspace(first, last, min(last - first + 1, 50 * _RADII))))
+    weights = np.exp(log(every) - top)
+    # Between places that are not neighbours the law is smooth: each stands for those around it.
+    weights *= np.gradient(every) if every.size > 1 else 1.0
+    groups = -(-np.arange(1, every.size + 1) * min(_RADII, every.size) // every.size) - 1
+    masses = np.bincount(groups, weights=weights / weights.sum()).astype(np.float64)
+    ends = np.flatnonzero(np.append(np.diff(groups), 1))
+    return np.asarray(every[ends] + 0.5, dtype=np.float64), masses
+
+
+@lru_cache(maxsize=64)
+def _values(rows: NoiseLaw) -> tuple[Floats, Floats]:
+    """Values of the rows' noise from 0 on, rounded outwards, and the chance of each sign."""
+    last = rows.quantile(1e-13) + 1
+    step = -(-last // _VALUES)
+    ends = np.arange(0, last + step, step)
+    tails = np.array([rows.tail(int(end) + 1) for end in ends])
+    chances = np.concatenate(([0.5 - tails[0]], tails[:-1] - tails[1:]))
+    return ends.astype(np.float64), chances
