@@ -247,7 +247,7 @@ def test_on_either_side_of_the_tolerance_too_where_holm_is_not_enough() -> None:
     law, n, tau = VectorLaw(LaplaceLaw(Fraction(400)), LaplaceLaw(Fraction(60))), 10**6, "0.3"
     rng, runs = np.random.default_rng(17), 12_000
     rows = n + drawn(law.rows, runs, rng)
-    near = np.array([300_000, 299_999]) + drawn(law.distance, (runs, 2), rng)
+    near = np.array([300_000, 299_999]) + many_drawn(law, 2, runs, rng)
     false = np.zeros(2)
     for whole, (edge, within) in zip(rows.tolist(), near.tolist(), strict=True):
         outcomes, p = DistanceEstimates((whole, edge, within), law, ALPHA).verdicts(tau)
