@@ -20,11 +20,18 @@ from deciders.errors import ParameterError
 from deciders.exact import Number, budget_of, positive
 from deciders.noise import Noise
 
-# Part of the budget that pays for the number of rows: every figure is divided by it, and a
-# distance of 5 % of the rows depends on it a twentieth as much as on its own noise.
-ROWS_SHARE = Fraction(1, 20)
 # A square root is rounded up at this many binary digits.
 _DIGITS = 64
+
+
+def rows_share(numbers: int) -> Fraction:
+    """Part of the budget that pays for the number of rows, beside so many distances.
+
+    Every figure is divided by it: a distance of a fifth of the rows depends on its noise a fifth as
+    much as on its own.  That of a distance grows with their number, that of the rows does not, so
+    beside few distances the rows need more: a fifth beside one, a twentieth from sixteen on.
+    """
+    return max(Fraction(1, 20), Fraction(1, numbers + 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,8 @@ class CubeVector:
     def shares(self, epsilon: Number) -> tuple[Fraction, Fraction]:
         """Epsilon of the number of rows, and of all distances together."""
         budget = budget_of(epsilon)
-        return ROWS_SHARE * budget, (1 - ROWS_SHARE) * budget
+        share = rows_share(self.numbers)
+        return share * budget, (1 - share) * budget
 
     def release(
         self, rows: Sequence[Fraction], n: int, epsilon: Number, noise: Noise
@@ -98,8 +106,9 @@ class GaussianVector:
     def sigmas(self, rho: Number) -> tuple[Fraction, Fraction]:
         """Deviation of the number of rows, and of each distance, rounded up."""
         budget, squared = positive(rho, "rho"), Fraction(self.rows) ** 2
-        of_rows = squared / (2 * ROWS_SHARE * budget)
-        of_each = self.numbers * squared / (2 * (1 - ROWS_SHARE) * budget)
+        share = rows_share(self.numbers)
+        of_rows = squared / (2 * share * budget)
+        of_each = self.numbers * squared / (2 * (1 - share) * budget)
         return _root_above(of_rows), _root_above(of_each)
 
     def release(

@@ -14,7 +14,7 @@ from deciders.distances.cells import cell_shares
 from deciders.distances.estimates import bonferroni, half_width, mean_half_width, vector_tau_min
 from deciders.distances.fresh_sample import fresh_sample_distance
 from deciders.distances.noise_laws import LaplaceLaw
-from deciders.distances.vector import ROWS_SHARE
+from deciders.distances.vector import rows_share
 from reports.models.profile import (
     BudgetPart,
     CellFacts,
@@ -209,18 +209,18 @@ def budget_parts(plan: ProfilePlan) -> tuple[BudgetPart, ...]:
 def vector_parts(distances: DistancesMeasurement) -> tuple[BudgetPart, BudgetPart]:
     """Parts of the budget of a vector: its distances, and the number of rows."""
     charged, law = distances.cost, distances.law
-    pure = distances.delta is None
+    pure, share = distances.delta is None, rows_share(len(distances.distances))
     return (
         BudgetPart(
             part="distances",
-            epsilon=charged * (1 - ROWS_SHARE),
+            epsilon=charged * (1 - share),
             numbers=len(distances.distances),
             scale=law.distance.deviation,
             noise="cube" if pure else "gaussian",
         ),
         BudgetPart(
             part="rows",
-            epsilon=charged * ROWS_SHARE,
+            epsilon=charged * share,
             numbers=1,
             scale=law.rows.deviation,
             noise="laplace" if pure else "gaussian",

@@ -257,7 +257,7 @@ def test_on_either_side_of_the_tolerance_too_where_holm_is_not_enough() -> None:
     assert false[0] / runs > 0.08
 
 
-@pytest.mark.parametrize("vector", [CubeVector(5), GaussianVector(5)])
+@pytest.mark.parametrize("vector", [CubeVector(16), GaussianVector(16)])
 def test_shares_of_cells_hold(vector: CubeVector | GaussianVector) -> None:
     rng, law, n, epsilon = np.random.default_rng(9), vector.law("0.3"), 3000, Fraction(1, 4)
     cells = np.array([0, 3, 40, 900, 2057])

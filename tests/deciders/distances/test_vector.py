@@ -1,5 +1,6 @@
 """Release of K distances: what is drawn at which scale, and in which order."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from deciders import ParameterError, SecureNoise
 from deciders.distances.cube_law import CubeLaw
 from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
-from deciders.distances.vector import CubeVector, GaussianVector
+from deciders.distances.vector import CubeVector, GaussianVector, rows_share
 from deciders.distances.vector_law import VectorLaw
 from tests.support.noises import Silent
 
@@ -17,16 +18,32 @@ ROWS = (Fraction(7, 2), Fraction(10, 3), Fraction(0))
 def test_the_parts_of_the_budget_add_up() -> None:
     rows, distances = CubeVector(3).shares("0.7")
     assert rows + distances == Fraction(7, 10)
-    assert rows == Fraction(7, 200)
+    assert rows == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("numbers", [1, 2, 3, 5, 10, 16, 57, 127, 1000])
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.25])
+def test_the_rows_have_about_the_best_part(numbers: int, share: float) -> None:
+    """By the deviation of ``share n^ - T^``; a twentieth whatever the number is not."""
+
+    def deviation(part: float) -> float:
+        own = math.sqrt((numbers + 1) * (numbers + 2) / 3) / (1 - part)
+        return math.hypot(own, math.sqrt(2) * share / part)
+
+    parts = [k / 1000 for k in range(1, 600)]
+    assert deviation(float(rows_share(numbers))) < 1.1 * min(map(deviation, parts))
+    law = CubeVector(numbers).law("0.01")
+    stated = math.hypot(law.distance.deviation, share * law.rows.deviation) / 100
+    assert stated == pytest.approx(deviation(float(rows_share(numbers))), rel=0.02)
 
 
 def test_numbers_stand_in_order_and_in_whole_rows() -> None:
     noise = Silent()
     assert CubeVector(3).release(ROWS, 50, 1, noise) == (50, 4, 3, 0)
-    assert sorted(noise.scales) == [Fraction(20, 19)] * 3 + [Fraction(20)]
-    law = VectorLaw(LaplaceLaw(Fraction(20)), CubeLaw(3, Fraction(20, 19)))
+    assert sorted(noise.scales) == [Fraction(7, 6)] * 3 + [Fraction(7)]
+    law = VectorLaw(LaplaceLaw(Fraction(7)), CubeLaw(3, Fraction(7, 6)))
     assert CubeVector(3).law(1) == law
-    assert CubeVector(3).largest_scale(1) == 20
+    assert CubeVector(3).largest_scale(1) == 7
 
 
 def test_gaussian_deviations_spend_rho() -> None:
