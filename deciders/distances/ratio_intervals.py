@@ -17,7 +17,7 @@ from deciders.distances.vector_law import WeightedNoise
 from deciders.distributions import Floats
 
 # Segments on which the deviation grows by this factor; at most so many.
-_GROWTH, _MOST_SEGMENTS = 1.03, 32
+_GROWTH, _MOST_SEGMENTS = 1.01, 48
 
 
 class ShareEstimate(NamedTuple):
@@ -84,7 +84,7 @@ def _hull(parts: Floats, whole: float, allowed: Floats, edges: Floats) -> tuple[
 def critical_values(noise: WeightedNoise, rows: NoiseLaw, alpha: float) -> CriticalValues:
     """Critical values of ``theta n^ - T^``, two-sided, where T^ has ``noise`` and n^ has ``rows``.
 
-    The segments are those on which the deviation grows by a few per cent.
+    The segments are those on which the deviation grows by a per cent, if they are not too many.
     """
     still, moving = noise.deviation, rows.deviation
     ratio = math.hypot(1.0, moving / still) if still > moving / 1e6 else 1e6
