@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # Kinds whose values are ordered.
 ORDERED = (Kind.NUMBER, Kind.TIME)
+# Columns whose reason a message gives where none is left.
+_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,6 +276,9 @@ class _Binding:
 
 
 def _without_columns(left_out: Sequence[LeftOut]) -> str:
-    """Message that no column is left to profile, with the reason of the first."""
-    first = f" ({', '.join(left_out[0].columns)}: {left_out[0].reason})" if left_out else ""
-    return f"there is no column to profile{first}; name columns by --columns"
+    """Message that no column is left to profile, with the reasons of the first few."""
+    reasons = [f"{', '.join(each.columns)}: {each.reason}" for each in left_out[:_REASONS]]
+    if more := len(left_out) - len(reasons):
+        reasons.append(f"and {more} more")
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return f"there is no column to profile{why}; name columns of both tables by --columns"

@@ -215,6 +215,13 @@ class ProfileReport(Report):
     replayed: bool = False
     simulated: bool = False
 
+    def __repr__(self) -> str:
+        """Tables and their score; all fields would fill screens, and ``print`` shows the report."""
+        return (
+            f"ProfileReport(private={self.private!r}, synthetic={self.synthetic!r}, "
+            f"overall={self.overall!r}, ...)"
+        )
+
     @property
     def spent(self) -> Fraction:
         """Total epsilon that this run spent, exactly; what is replayed costs nothing."""

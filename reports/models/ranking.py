@@ -65,6 +65,11 @@ class RankingReport(Report):
     replayed: bool = False
     simulated: bool = False
 
+    def __repr__(self) -> str:
+        """Private table and ranks; all fields would fill screens, ``print`` shows the report."""
+        ranks = {copy.candidate: (copy.best_rank, copy.worst_rank) for copy in self.copies}
+        return f"RankingReport(private={self.private!r}, ranks={ranks!r}, ...)"
+
     @property
     def spent(self) -> Fraction:
         """Total epsilon that this run spent, exactly; what is replayed costs nothing."""

@@ -31,6 +31,9 @@ class TerminalReport:
 def terminal_text(report: Report, width: int = 80, *, verbose: bool = False) -> str:
     """Terminal report as plain text, which may be printed where a build's runner reads."""
     stream = io.StringIO()
-    console = Console(file=stream, width=width, color_system=None, force_terminal=False)
+    # In a notebook rich would show the text at once, and leave the stream empty.
+    console = Console(
+        file=stream, width=width, color_system=None, force_terminal=False, force_jupyter=False
+    )
     console.print(TerminalReport(report, verbose=verbose))
     return inert(stream.getvalue())

@@ -100,7 +100,9 @@ def _marginals(report: ProfileReport, ways: int, screen: Screen, *, verbose: boo
     rows = marginal_rows(report, ways)
     shown = rows if verbose or ways == 1 else rows[:_WORST]
     number = counted(len(rows), ways_text(ways, 1), ways_text(ways))
-    title = number if len(shown) == len(rows) else f"{len(shown)} worst of {number}"
+    # What is only planned has no worst.
+    some = f"first {len(shown)}" if report.dry else f"{len(shown)} worst"
+    title = number if len(shown) == len(rows) else f"{some} of {number}"
     yield Text(f"{title}, tolerance {report_tolerance(report)}", style="bold")
     if screen.width < NARROW:
         for row in shown:

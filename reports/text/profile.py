@@ -231,7 +231,7 @@ def target_sentences(target: TargetFacts) -> Iterator[str]:
             f"copy's held-back part {reference_text(target.copy_balanced, digits)}."
         )
     rows = counted(max(0, target.unclassified), "private row")
-    yield f"About {rows} of no class: NULL, or a value that the copy never has."
+    yield f"About {rows} of no class (the target is NULL, or a value that the copy never has)."
 
 
 def class_words(each: ClassFacts) -> str:

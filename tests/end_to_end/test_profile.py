@@ -511,6 +511,16 @@ def test_nothing_to_profile_has_an_exit_code_of_its_own(tmp_path: Path, command:
     assert "--columns" in err
 
 
+def test_tables_that_share_no_column_are_told_why(tmp_path: Path, command: Command) -> None:
+    pd.DataFrame({"age": range(9)}).to_csv(tmp_path / "private.csv", index=False)
+    pd.DataFrame({name: range(9) for name in "abcde"}).to_csv(tmp_path / "copy.csv", index=False)
+    code, _, err = command("profile", str(tmp_path / "private.csv"), str(tmp_path / "copy.csv"))
+    assert code == 5
+    reason = "the private table has no such column"
+    assert f"(a: {reason}; b: {reason}; c: {reason}; and 2 more)" in err
+    assert "age" not in err
+
+
 def test_the_command_shows_and_writes_what_the_function_returns(
     folder: Path, command: Command, account: Path
 ) -> None:

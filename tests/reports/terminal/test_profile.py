@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 from rich.cells import cell_len
@@ -33,6 +34,10 @@ from tests.support.profile_reports import (
 )
 from tests.support.ranking_reports import DETAILED, RANKING
 from tests.support.ranking_reports import REPORTS as RANKINGS
+
+if TYPE_CHECKING:
+    from reports.models.profile import ProfileReport
+    from reports.models.ranking import RankingReport
 
 WHOLE = (replace(BUDGET[0], epsilon=Fraction(1)),)
 LINES = terminal_text(PLAIN).splitlines()
@@ -171,3 +176,19 @@ def test_copies_that_are_alike_share_a_sentence() -> None:
     assert "1-2" not in text
     assert "and 5 more, with smaller distances" in terminal_text(DETAILED)
     assert "and 5 more" not in terminal_text(DETAILED, verbose=True)
+
+
+def test_a_plan_has_no_worst_pairs() -> None:
+    assert "first 10 of 105 pairs" in terminal_text(DRY)
+    assert "10 worst of" not in terminal_text(DRY)
+
+
+def test_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert str(PLAIN).splitlines() == LINES
+
+
+@pytest.mark.parametrize("report", [ADULT_PROFILE, DETAILED])
+def test_a_report_at_a_prompt_fits_a_screen(report: ProfileReport | RankingReport) -> None:
+    assert report.private in repr(report)
+    assert len(repr(report)) < 1000
