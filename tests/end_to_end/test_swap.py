@@ -27,14 +27,24 @@ from tests.support.private_tables import (
     WORKER_TABLES,
 )
 from tests.support.swap_rows import CANDIDATES, GROUPS, PEOPLE, STATED, SWAPS
-from tests.support.swaps import BUILD, EVERY, PAGES, RECORDS, RENDERINGS, SCREEN, audit, compare
+from tests.support.swaps import (
+    BUILD,
+    EVERY,
+    PAGES,
+    RECORDS,
+    RENDERINGS,
+    SCREEN,
+    audit,
+    compare,
+    profile,
+)
 
 # Their one bit is the same for both records.
 DEAF = ("audit by svt_sum", "audit by svt_sum_plain", "audit by r2t_sum")
 
 
 @pytest.mark.parametrize("name", SWAPS)
-def test_no_byte_depends_on_the_private_table(name: str) -> None:
+def test_no_byte_depends_on_the_private_table(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     swap = SWAPS[name]
     assert len(swap.tables) > 1
     reports = set()
@@ -52,6 +62,8 @@ def test_no_byte_depends_on_the_private_table(name: str) -> None:
         reports.add(str(sorted(said.items())))
     # Each record reaches the report.
     assert len(reports) == (1 if name in DEAF else len(swap.records))
+    # Nothing is said but by reports and progress.
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("name", [name for name, swap in SWAPS.items() if swap.differing])
@@ -110,6 +122,9 @@ REFUSED = {
     "no answer, compared": _compared("SELECT MEDIAN(age) FROM D WHERE age > 99"),
     "a share of 0, compared": _compared("SELECT COUNT(*) FROM D WHERE age > 99"),
     "too small an epsilon, compared": _compared("SELECT SUM(pay) FROM D", epsilon="1e-300"),
+    "column that is not private, profiled": (profile(PAY_EXTRA, columns=["extra"]), PAY_TABLES),
+    "no such target": (profile(PAY_EXTRA, target="extra"), PAY_TABLES),
+    "cells of another kind": (profile(PAY, cells={"pay": ["cook"]}), PAY_TABLES),
 }
 
 
