@@ -29,7 +29,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from reports.models.profile import Score
 
-RUNS = 20
+RUNS = 200
 WORST = 5
 Columns = frozenset[str]
 Values = Mapping[Columns, float]
