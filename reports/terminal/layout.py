@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,6 +17,11 @@ INDENT = " " * 5
 NARROW = 72
 # By the role of a line.
 STYLES = {"plain": "", "warning": "yellow", "detail": "dim"}
+
+# Blanks of "5 %" and "p < 0.001".  While a line is wrapped, half a character, which no text here
+# holds (it would be escaped), stands for them: rich takes every blank for a place to break.
+_BOUND = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d)")
+_BOND = "\ud800"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +47,11 @@ class Screen:
         return replace(self, width=max(20, self.width - indent))
 
     def wrapped(self, line: Text | str, style: str = "") -> Iterator[Text]:
-        """Pieces of a line that fit, without trailing blanks."""
-        text = Text(line, style=style) if isinstance(line, str) else line
+        """Pieces of a line that fit, without trailing blanks; a number stays with its sign."""
+        text = Text(line, style=style) if isinstance(line, str) else line.copy()
+        text.plain = _BOUND.sub(_BOND, text.plain)
         for piece in text.wrap(self.console, self.width):
+            piece.plain = piece.plain.replace(_BOND, " ")
             piece.rstrip()
             yield piece
 

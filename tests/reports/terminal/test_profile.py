@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -192,3 +193,11 @@ def test_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_report_at_a_prompt_fits_a_screen(report: ProfileReport | RankingReport) -> None:
     assert report.private in repr(report)
     assert len(repr(report)) < 1000
+
+
+@pytest.mark.parametrize("width", range(56, 81, 3))
+def test_a_number_stays_with_its_sign(width: int) -> None:
+    for report in (*REPORTS, *RANKINGS):
+        text = terminal_text(report, width)
+        assert "\ud800" not in text
+        assert not re.search(r"\d\n *%|\bp\n *[<>=] \d|\bp [<>=]\n *\d", text)
