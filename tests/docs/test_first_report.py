@@ -29,6 +29,8 @@ def blocks(page: str) -> list[tuple[str, str]]:
 def shape(text: str) -> str:
     """``text`` as it is whatever the noise: no number, no verdict, no line ends."""
     words = re.sub(r"\b(?:yes|NO)\b|\?", "V", " ".join(text.split()))
+    # What there are none of is not counted.
+    words = re.sub(r", \d+ (?:beyond|undecided)", "", words)
     return re.sub(r"(?:< )?[-+]?\d[\d,.]*\d|(?:< )?[-+]?\d", "0", words)
 
 
