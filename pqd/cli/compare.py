@@ -152,7 +152,7 @@ class RankingOptions:
     def read(self, alpha: str, facts: ColumnOptions) -> RankingParameters:
         """Parameters of the ranking."""
         from pqd.comparison.ranking import RankingParameters
-        from pqd.distances.stated_cells import parse_cells
+        from pqd.distances.stated_cells import parse_all_cells
 
         columns = [name.strip() for text in self.columns or [] for name in text.split(",")]
         return RankingParameters.parse(
@@ -160,7 +160,7 @@ class RankingOptions:
             alpha=alpha,
             ways=2 if self.ways is None else self.ways,
             columns=columns or None,
-            cells=dict(map(parse_cells, self.cells or [])),
+            cells=parse_all_cells(self.cells or []),
             marginals=self.marginals,
             facts=facts.read(),
         )

@@ -94,7 +94,7 @@ class ProfileOptions:
     def read(self, marginals: MarginalOptions, facts: ColumnOptions) -> ProfileParameters:
         """Parameters of the profile."""
         from pqd.distances.profile_parameters import ProfileParameters
-        from pqd.distances.stated_cells import parse_cells
+        from pqd.distances.stated_cells import parse_all_cells
 
         columns = [name for text in marginals.columns or [] for name in text.split(",")]
         return ProfileParameters.parse(
@@ -102,7 +102,7 @@ class ProfileOptions:
             tau=self.tau,
             ways=marginals.ways,
             columns=[name.strip() for name in columns] or None,
-            cells=dict(map(parse_cells, marginals.cells or [])),
+            cells=parse_all_cells(marginals.cells or []),
             distances=marginals.distance or ("tv", "ks"),
             zoom=self.zoom,
             target=self.target,

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from deciders.exact import as_float, exact
 from pqd.column_facts import StatedCells, read_cells
 from pqd.errors import ParameterError
-from pqd.sql.schema import Kind
+from pqd.sql.schema import Kind, fold_case
 from reports.text.remarks.cells import many_cells_reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pqd.engine.marginals import Marginal
 
 MOST_CELLS = 100_000
@@ -44,6 +46,25 @@ def parse_cells(text: str) -> tuple[str, StatedCells]:
     if len(edges) > 1:
         return name, StatedCells(edges=tuple(edges))
     return name, read_cells(_whole(stated, text), name)
+
+
+def parse_all_cells(texts: Iterable[str]) -> dict[str, StatedCells]:
+    """Cells by column, of several texts as ``parse_cells`` reads them.
+
+    Raises
+    ------
+    ParameterError
+        If a text is not understood, or two are about one column.
+    """
+    cells: dict[str, StatedCells] = {}
+    for name, stated in map(parse_cells, texts):
+        if fold_case(name) in map(fold_case, cells):
+            raise ParameterError(
+                f'the cells of "{name}" are given twice; leave one of the two out, or write them as '
+                "one list"
+            )
+        cells[name] = stated
+    return cells
 
 
 def _parted(text: str) -> tuple[str, str]:

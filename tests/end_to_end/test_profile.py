@@ -460,6 +460,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "column of the private table alone": (("--columns", "hidden"), 2, "hidden"),
     "column of the copy alone": (("--columns", "public"), 2, "not in the private one"),
     "cells of an unknown column": (("--cells", "levl=3"), 2, "level"),
+    "cells given twice": (("--cells", "level=3", "--cells", "LEVEL=4"), 2, "given twice"),
     "cells that are no cells": (("--cells", "level"), 2, "cells"),
     "more cells than rows": (("--cells", f"pay={MANY_EDGES}"), 2, "1,101 cells"),
     "type of an unknown column": (("--type", "levl=text"), 2, "level"),
