@@ -112,7 +112,13 @@ def budget_lines(
             noise += f" ({number_text(100 * part.scale / rows, 2)} % of them)"
         each = " each" if part.numbers > 1 else ""
         gaussian = ", Gaussian" if part.noise == "gaussian" else ""
-        yield f"epsilon {epsilon_text(part.epsilon)} for {words}: {noise}{each}{gaussian}"
+        yield f"epsilon {_part_text(part)} for {words}: {noise}{each}{gaussian}"
+
+
+def _part_text(part: BudgetPart) -> str:
+    """Epsilon of a part: as it is, or about so much; the whole is told exactly beside it."""
+    exact = epsilon_text(part.epsilon)
+    return f"about {number_text(float(part.epsilon), 3)}" if "/" in exact else exact
 
 
 def _paid_for(part: BudgetPart) -> str:

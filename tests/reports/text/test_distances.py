@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.models.profile import Figure
-from reports.text.distances import digits_of, figure_text, left_out_lines, ways_text
+from reports.models.profile import BudgetPart, Figure
+from reports.text.distances import budget_lines, digits_of, figure_text, left_out_lines, ways_text
 from reports.text.numbers import interval_text, percent_text, points_text, share_digits
 from reports.text.remarks.definitions import promise
 from tests.support.profile_reports import ODD
@@ -69,3 +69,12 @@ def test_words_for_marginals() -> None:
 def test_a_promise_says_what_delta_is() -> None:
     assert "been more than exp(1) times" in promise(Fraction(1), Fraction(0))
     assert "been, but for a chance of 1e-06, more than" in promise(Fraction(1), Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"), [("5/24", "epsilon about 0.208 for"), ("0.2375", "epsilon 0.2375 for")]
+)
+def test_a_part_of_a_budget_is_no_fraction(epsilon: str, text: str) -> None:
+    part = BudgetPart(part="distances", epsilon=Fraction(epsilon), numbers=2, scale=9.6)
+    (line,) = budget_lines([part], 20_000)
+    assert line.startswith(text)
