@@ -59,10 +59,7 @@ def parse_all_cells(texts: Iterable[str]) -> dict[str, StatedCells]:
     cells: dict[str, StatedCells] = {}
     for name, stated in map(parse_cells, texts):
         if fold_case(name) in map(fold_case, cells):
-            raise ParameterError(
-                f'the cells of "{name}" are given twice; leave one of the two out, or write them as '
-                "one list"
-            )
+            raise ParameterError(f'the cells of "{name}" are given twice; leave one of the two out')
         cells[name] = stated
     return cells
 
