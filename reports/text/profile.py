@@ -142,7 +142,7 @@ def table_sentences(report: ProfileReport) -> Iterator[str]:
     """Sentences on the private rows: how many, and how many of them the copy cannot have."""
     if report.unseen is not None:
         share = figure_text(report.unseen)
-        yield f"About {share} of the private rows hold a value that the copy never has."
+        yield f"Private rows with a value that the copy never has: {share}."
     if report.rows is not None:
         value, low, high = (number_text(round(each)) for each in report.rows)
         copy = number_text(report.copy_rows)

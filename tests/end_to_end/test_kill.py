@@ -182,7 +182,14 @@ class Bench:
         self.trials += 1
         path = self.folder / ledger
         tables = [str(self.folder / name) for name in ("private.csv", "copy.csv")]
-        terms = ["--total-epsilon", "1/3", "--cells", f"age=0,{self.trials}.5,100000", "--columns", "age"]
+        terms = [
+            "--total-epsilon",
+            "1/3",
+            "--cells",
+            f"age=0,{self.trials}.5,100000",
+            "--columns",
+            "age",
+        ]
         command = ["profile", *tables, *terms, "--ledger", str(path), "--json", "-"]
         return path, self.run(Trial(command, **how))
 
