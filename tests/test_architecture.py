@@ -24,7 +24,7 @@ FLOORS = (
         "pqd.measurement",
     ),
     *("pqd.parameters", "pqd.column_facts", "pqd.stated_budgets", "pqd.stated_queries"),
-    *("pqd.accounting", "pqd.engine", "pqd.sql"),
+    *("pqd.accounting", "pqd.engine", "pqd.engine.reading", "pqd.sql"),
     *("pqd.exception_barrier", "pqd.interrupts", "pqd.paths", "pqd.progress", "pqd.errors"),
     *("reports.__init__", "reports.github", "reports.junit", "reports.json"),
     *("reports.notebook", "reports.html", "reports.markdown", "reports.terminal"),

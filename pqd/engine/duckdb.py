@@ -19,7 +19,6 @@ from deciders import Histogram, Lattice
 from pqd.engine.bitmaps import WORD, Words, matching
 from pqd.engine.column_types import TESTS, kind_of
 from pqd.engine.contingency import ContingencyTable, contingency_sql, joined, keys_of, listed
-from pqd.engine.frames import loosely_typed, numbered, readable
 from pqd.engine.histograms import Chunk, builder_of
 from pqd.engine.marginals import (
     MarginalCounts,
@@ -32,6 +31,7 @@ from pqd.engine.marginals import (
     value_counts_of,
 )
 from pqd.engine.partitions import Partition, number_sql
+from pqd.engine.reading.frames import loosely_typed, numbered, readable
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
 from pqd.engine.scan_sql import (
     KEPT,

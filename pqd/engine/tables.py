@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from pqd.engine.csv_files import buffer_for, header_of, is_packed
+from pqd.engine.reading.csv_files import buffer_for, header_of, is_packed
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case, quote_identifier, quote_literal
 

@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from pqd.engine import csv_files as delimited
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.reading import csv_files as delimited
 from pqd.engine.tables import Role, Table, open_table
 from pqd.errors import TableError
 
