@@ -102,13 +102,13 @@ class SecureNoise:
     def __init__(self) -> None:
         """Begin to import OpenDP in the background: it takes longer than reading a small table."""
         loader = ThreadPoolExecutor(1)
-        self._loading = loader.submit(importlib.import_module, "opendp.prelude")
+        self._loading = loader.submit(_import_opendp)
         loader.shutdown(wait=False)
 
     @cached_property
-    def _opendp(self) -> Any:  # noqa: ANN401 - OpenDP's prelude is generated and untyped
+    def _opendp(self) -> Any:  # noqa: ANN401 - OpenDP is generated and untyped
         opendp = self._loading.result()
-        opendp.enable_features("contrib")
+        opendp.mod.enable_features("contrib")
         return opendp
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
@@ -124,8 +124,8 @@ class SecureNoise:
         """
         check_scale(sigma)
         opendp, low = self._opendp, statistic % _LOW
-        measurement = opendp.m.make_gaussian(
-            opendp.atom_domain(T="i64"), opendp.absolute_distance(T="i64"), scale=rounded_up(sigma)
+        measurement = opendp.measurements.make_gaussian(
+            *_whole_numbers(opendp), scale=rounded_up(sigma)
         )
         return (statistic - low) + int(measurement(low))
 
@@ -146,8 +146,8 @@ class SecureNoise:
     def _draw(self, statistic: int, scale: Fraction) -> int:
         """One draw of OpenDP's 64-bit discrete Laplace mechanism."""
         opendp = self._opendp
-        measurement = opendp.m.make_laplace(
-            opendp.atom_domain(T="i64"), opendp.absolute_distance(T="i64"), scale=rounded_up(scale)
+        measurement = opendp.measurements.make_laplace(
+            *_whole_numbers(opendp), scale=rounded_up(scale)
         )
         return int(measurement(statistic))
 
@@ -209,6 +209,21 @@ class SimulatedNoise:
     def choose(self, logit: float) -> bool:
         """True with probability ``1 / (1 + exp(-logit))``."""
         return bool(self._rng.logistic() < logit)
+
+
+def _import_opendp() -> Any:  # noqa: ANN401 - OpenDP is untyped
+    """OpenDP with its samplers alone.
+
+    Its prelude would import scikit-learn, scipy and polars as well, wherever they are installed.
+    """
+    for name in ("mod", "domains", "metrics", "measurements"):
+        importlib.import_module(f"opendp.{name}")
+    return importlib.import_module("opendp")
+
+
+def _whole_numbers(opendp: Any) -> tuple[Any, Any]:  # noqa: ANN401 - the same
+    """Domain and metric of a statistic."""
+    return opendp.domains.atom_domain(T="i64"), opendp.metrics.absolute_distance(T="i64")
 
 
 def rounded_up(number: Fraction) -> float:

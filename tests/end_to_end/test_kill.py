@@ -34,7 +34,14 @@ from reports.text.notes import UNRECORDED_VERDICTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
-    *("pqd.cli.progress", "reports.terminal.audit", "opendp.prelude", "pandas"),
+    *(
+        "pqd.cli.progress",
+        "reports.terminal.audit",
+        "opendp.measurements",
+        "opendp.domains",
+        "opendp.metrics",
+        "pandas",
+    ),
     *("sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"),
 )
 KILLS = 200

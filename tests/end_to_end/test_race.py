@@ -23,8 +23,8 @@ PRICE = Fraction("0.7")
 FORKING = """
 import contextlib, gc, importlib, json, os, sys
 for name in ("pqd.commands.audit", "pqd.cli.progress", "reports.terminal.audit",
-             "opendp.prelude", "pandas", "sqlglot.dialects.duckdb",
-             "pyarrow.pandas_compat", "typer._adapters"):
+             "opendp.measurements", "opendp.domains", "opendp.metrics", "pandas",
+             "sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 import pqd.cli

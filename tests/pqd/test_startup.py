@@ -3,14 +3,21 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import deciders
 import pqd
 
 Process = Callable[..., tuple[int, str, str]]
 SAMPLES = Path(__file__).parents[2] / "samples"
-HEAVY = {"pandas", "scipy", "duckdb", "opendp", "sqlglot", "pyarrow", "matplotlib", "jinja2"}
+HEAVY = {
+    *("numpy", "pandas", "scipy", "sklearn", "polars", "pyarrow"),
+    *("duckdb", "opendp", "sqlglot", "matplotlib", "jinja2", "dp_accounting"),
+}
+# What an audit has no use for, even where it is installed.
+UNUSED = {"scipy", "sklearn", "polars", "matplotlib", "jinja2", "dp_accounting"}
 
 LOADED = """
 import json, sys
@@ -66,13 +73,19 @@ def test_an_audit_without_a_batch_loads_none_of_their_mechanisms(
         code, modules, out = loaded(process, "audit", *tables, *asked, *given, *sharing)
         assert code == 0, out
         assert any(name.startswith("deciders.batch.") for name in modules) == batched
+        assert "opendp" in modules
+        assert not modules & UNUSED
 
 
-def test_the_package_has_a_version_and_lists_its_names(process: Process) -> None:
-    assert set(pqd.__all__) == set(dir(pqd))
-    assert all(getattr(pqd, name) is not None for name in pqd.__all__)
+@pytest.mark.parametrize("package", [pqd, deciders], ids=["pqd", "deciders"])
+def test_a_package_lists_its_names(package: ModuleType) -> None:
+    assert set(package.__all__) == set(dir(package))
+    assert all(getattr(package, name) is not None for name in package.__all__)
     with pytest.raises(AttributeError, match="no_such_name"):
-        pqd.no_such_name  # noqa: B018 - the access is what is tested
+        package.no_such_name  # noqa: B018 - the access is what is tested
+
+
+def test_the_package_has_a_version(process: Process) -> None:
     code, out, err = process("-m", "pqd", "--version")
     assert (code, out, err) == (0, f"pqd {pqd.__version__}\n", "")
 
