@@ -13,7 +13,7 @@ from reports.html.pictures import EstimatePicture, band, estimate_picture
 from reports.html.pictures import Scale as Share
 from reports.html.query import WORDS
 from reports.text.audit import SIMULATED
-from reports.text.compare import KINDS, headline, rank_text, reliable_text
+from reports.text.compare import KINDS, headline, reliable_text
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.notes import refused_lines
@@ -27,7 +27,7 @@ from reports.text.numbers import (
     threshold_text,
 )
 from reports.text.query import query_text
-from reports.text.words import STANDINGS, between_text, counted, gap_text, listed
+from reports.text.words import STANDINGS, between_text, counted, gap_text, listed, rank_text
 
 if TYPE_CHECKING:
     from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow

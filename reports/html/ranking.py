@@ -25,9 +25,9 @@ from reports.text.ranking import (
     headline,
     noise_sentence,
     paid_lines,
-    rank_text,
 )
 from reports.text.remarks.definitions import RELATIONS, ranking_definitions
+from reports.text.words import rank_text
 
 if TYPE_CHECKING:
     from reports.models.ranking import RankedCopy, RankedMarginal, RankingReport

@@ -16,13 +16,13 @@ from reports.text.compare import (
     how_to_read,
     named_sentence,
     query_sentences,
-    rank_text,
     tie_sentences,
 )
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import percent, percent_range
 from reports.text.query import query_text
+from reports.text.words import rank_text
 
 if TYPE_CHECKING:
     from reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow

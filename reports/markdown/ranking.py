@@ -22,11 +22,10 @@ from reports.text.ranking import (
     headline,
     noise_sentence,
     paid_lines,
-    rank_text,
     scores_text,
 )
 from reports.text.remarks.definitions import ranking_definitions
-from reports.text.words import counted
+from reports.text.words import counted, rank_text
 
 if TYPE_CHECKING:
     from reports.models.ranking import RankedCopy, RankedMarginal, RankingReport

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from reports.html.query import WORDS
 from reports.notebook.summary import Summary, Table, numbers
 from reports.text.audit import SIMULATED
-from reports.text.compare import SYMBOLS, cell_sign, headline, rank_text, tie_sentences
+from reports.text.compare import SYMBOLS, cell_sign, headline, tie_sentences
 from reports.text.notes import refused_lines
 from reports.text.numbers import percent, percent_range
+from reports.text.words import rank_text
 
 if TYPE_CHECKING:
     from reports.models.compare import CompareReport

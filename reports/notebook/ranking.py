@@ -13,7 +13,8 @@ from reports.text.distances import (
     ways_text,
 )
 from reports.text.numbers import interval_text, percent_text
-from reports.text.ranking import better_sentences, fresh_text, headline, noise_sentence, rank_text
+from reports.text.ranking import better_sentences, fresh_text, headline, noise_sentence
+from reports.text.words import rank_text
 
 if TYPE_CHECKING:
     from reports.models.ranking import RankingReport

@@ -21,13 +21,13 @@ from reports.text.compare import (
     how_to_read,
     named_sentence,
     query_sentences,
-    rank_text,
     share_words,
     tie_sentences,
 )
 from reports.text.escape import visible
 from reports.text.numbers import percent, percent_range
 from reports.text.query import query_text
+from reports.text.words import rank_text
 
 if TYPE_CHECKING:
     from rich.console import RenderResult

@@ -28,11 +28,10 @@ from reports.text.ranking import (
     headline,
     noise_sentence,
     paid_lines,
-    rank_text,
     scores_text,
     subject,
 )
-from reports.text.words import counted
+from reports.text.words import counted, rank_text
 
 if TYPE_CHECKING:
     from rich.console import RenderResult

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 KINDS = {"marginals": "reference: independent marginals", "bootstrap": "reference: resampled rows"}
 # By whether the terminal shows Unicode: the signs of within and outside.
 SYMBOLS = {True: {"yes": "\u2713", "no": "\u2717"}, False: {"yes": "+", "no": "x"}}
-_DASH = {True: "\u2013", False: "-"}
 _WIDEST = 9
 
 
@@ -71,13 +70,6 @@ def share_words(row: LeaderboardRow) -> str:
     text = f"{percent(row.share)} ({percent_range(row.low, row.high)})"
     counts = f"{row.trusted} yes, {row.not_trusted} no, {row.undecided} undecided"
     return f"within tolerance on {text}; {counts}"
-
-
-def rank_text(row: LeaderboardRow, *, unicode: bool = True) -> str:
-    """Rank, or the ranks that a candidate may have, such as ``1-3``."""
-    if row.best_rank == row.worst_rank:
-        return str(row.best_rank)
-    return f"{row.best_rank}{_DASH[unicode]}{row.worst_rank}"
 
 
 def tie_sentences(report: CompareReport) -> Iterator[str]:

@@ -23,8 +23,6 @@ from reports.text.words import counted, listed
 if TYPE_CHECKING:
     from reports.models.ranking import RankedCopy, RankingReport
 
-_DASH = {True: "\u2013", False: "-"}
-
 
 def headline(report: RankingReport) -> tuple[str, str]:
     """Title and lead: which copy is the best, and how sure that is."""
@@ -58,13 +56,6 @@ def copy_sentence(copy: RankedCopy) -> str:
 def fresh_text(copy: RankedCopy) -> str:
     """What a fresh sample of a copy's distribution would score."""
     return reference_text(copy.overall.reference, digits_of(copy.overall.estimate))
-
-
-def rank_text(copy: RankedCopy, *, unicode: bool = True) -> str:
-    """Rank, or the ranks that a copy may have, such as ``1-3``."""
-    if copy.best_rank == copy.worst_rank:
-        return str(copy.best_rank)
-    return f"{copy.best_rank}{_DASH[unicode]}{copy.worst_rank}"
 
 
 def better_sentences(report: RankingReport) -> Iterator[str]:

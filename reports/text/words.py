@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from reports.text.numbers import number_text
 
+if TYPE_CHECKING:
+    from reports.models.compare import LeaderboardRow
+    from reports.models.ranking import RankedCopy
+
 STANDINGS = ("trusted", "not trusted", "undecided")
+# By whether the terminal shows Unicode.
+_DASH = {True: "\u2013", False: "-"}
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
@@ -32,6 +39,13 @@ def worst_first(standings: Sequence[str]) -> str:
     """Standing that a reader must see first."""
     order = ("not trusted", "undecided", "trusted")
     return next((name for name in order if name in standings), "undecided")
+
+
+def rank_text(row: LeaderboardRow | RankedCopy, *, unicode: bool = True) -> str:
+    """Rank, or the ranks that a candidate may have, such as ``1-3``."""
+    if row.best_rank == row.worst_rank:
+        return str(row.best_rank)
+    return f"{row.best_rank}{_DASH[unicode]}{row.worst_rank}"
 
 
 def gap_text(gap: float | None) -> str:

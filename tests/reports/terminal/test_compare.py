@@ -23,12 +23,11 @@ from reports.terminal import TerminalReport, terminal_text
 from reports.text.compare import (
     cell_sentence,
     column_names,
-    rank_text,
     share_words,
     tie_sentences,
 )
 from reports.text.numbers import percent
-from reports.text.words import listed
+from reports.text.words import listed, rank_text
 
 ALPHA = Fraction(1, 20)
 NAMES = ("tree", "copula", "gan")
