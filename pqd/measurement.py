@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from deciders.exact import positive
 from pqd.accounting.cache_keys import digest
 from pqd.accounting.disjoint_groups import Cost
+from pqd.engine.scan_plan import rows_per_person
 from pqd.sql.predicate import canonical
 from pqd.sql.regions import Region, region
 from pqd.sql.schema import fold_case
@@ -33,7 +34,7 @@ Kinds = tuple[tuple[str, str], ...]
 
 def rows_changed(statistic: Statistic, unit: PrivacyUnit | None) -> int:
     """Rows of a statistic's histogram that one person may change."""
-    return unit.max_rows if unit and not statistic.collapsed else 1
+    return 1 if statistic.collapsed else rows_per_person(unit)
 
 
 def counted_noun(statistic: Statistic, unit: PrivacyUnit | None) -> str:

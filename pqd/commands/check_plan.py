@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.batches.shared_budget import SharedBudget, share_with
+from pqd.engine.scan_plan import rows_per_person
 from pqd.errors import PqdError
 from pqd.parameters import Parameters
 
@@ -95,7 +96,7 @@ def _planned(
     epsilon = criteria.epsilon if isinstance(criteria, Parameters) else None
     if epsilon is None and share is not None:
         # What a person costs is so many times the epsilon of a row.
-        epsilon = share / (unit.max_rows if unit else 1)
+        epsilon = share / rows_per_person(unit)
     try:
         if epsilon is None:
             epsilon = criteria.at(None).epsilon

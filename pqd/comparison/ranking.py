@@ -16,6 +16,7 @@ from deciders.distances.vector import CubeVector
 from pqd.distances.decisions import mean_weights
 from pqd.distances.measurements import DistancesMeasurement
 from pqd.distances.profile_parameters import ProfileParameters
+from pqd.engine.scan_plan import rows_per_person
 from reports.models.profile import Figure, Score
 from reports.models.ranking import RankedCopy, RankedMarginal
 
@@ -128,7 +129,7 @@ def plan_ranking(
 
     A person of several rows changes each number by as many: the budget of a row is that part.
     """
-    copies, rows = range(len(names)), bound.unit.max_rows if bound.unit else 1
+    copies = range(len(names))
     if parameters.marginals:
         distances = tuple(pair for copy in copies for pair in _each(bound.marginals, copy))
     else:
@@ -136,7 +137,7 @@ def plan_ranking(
     measurement = DistancesMeasurement(
         kinds=bound.kinds,
         unit=bound.unit,
-        epsilon=parameters.total_epsilon / rows,
+        epsilon=parameters.total_epsilon / rows_per_person(bound.unit),
         name=f"ranking of {len(names)} {'copy' if len(names) == 1 else 'copies'}",
         distances=distances,
         mechanism=CubeVector(len(distances)),

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from deciders.exact import exact
+from pqd.engine.scan_plan import rows_per_person
 from pqd.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def split_budget(
     The ``zoom`` marginals share their fifth equally.  Where a person has up to ``max_rows`` rows
     every measurement runs at that part of its share, since a person costs so many times that.
     """
-    per_row = total / (unit.max_rows if unit else 1)
+    per_row = total / rows_per_person(unit)
     cells, confusion = ZOOM_SHARE if zoom else Fraction(0), TARGET_SHARE if target else Fraction(0)
     return ProfileBudget(
         per_row * (1 - cells - confusion),

@@ -17,6 +17,7 @@ from deciders.single.base import Decision
 from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.accounting.disjoint_groups import Cost
 from pqd.accounting.zcdp import rho_of
+from pqd.engine.scan_plan import rows_per_person
 from pqd.measurement import Measurement, Output
 from pqd.sql.schema import fold_case
 
@@ -76,7 +77,7 @@ class MarginalMeasurement(Measurement[Output]):
     @property
     def rows(self) -> int:
         """Rows of what is counted that one person may change."""
-        return self.unit.max_rows if self.unit else 1
+        return rows_per_person(self.unit)
 
     def ledger_facts(self) -> dict[str, Any]:
         """Public facts that the ledger keeps of the charge."""

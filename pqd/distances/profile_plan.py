@@ -20,6 +20,7 @@ from pqd.distances.measurements import (
     UnseenRows,
 )
 from pqd.distances.target import plan_target
+from pqd.engine.scan_plan import rows_per_person
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +105,7 @@ class ProfilePlan:
 
     def charged(self, epsilon: Fraction) -> Fraction:
         """What a measurement of ``epsilon`` per row of a person is charged."""
-        return epsilon * (self.bound.unit.max_rows if self.bound.unit else 1)
+        return epsilon * rows_per_person(self.bound.unit)
 
     def worst(self, released: Sequence[int]) -> tuple[BoundMarginal, ...]:
         """Marginals whose cells are measured, chosen by their released distances alone.
@@ -215,7 +216,7 @@ def distances_measurement(
         *((each.marginal, _statistic(kind, each.copies[0])) for kind, each in terms),
         (bound.unseen, UnseenRows()),
     )
-    numbers, rows = len(terms) + 1, bound.unit.max_rows if bound.unit else 1
+    numbers, rows = len(terms) + 1, rows_per_person(bound.unit)
     gaussian = delta is not None
     return DistancesMeasurement(
         kinds=bound.kinds,

@@ -23,6 +23,11 @@ class PrivacyUnit:
     max_rows: int = 1
 
 
+def rows_per_person(unit: PrivacyUnit | None) -> int:
+    """Most rows of one person that count; without a unit one row is one person."""
+    return unit.max_rows if unit else 1
+
+
 class TablePlan(Protocol):
     """Plan of what is read of one table: ScanPlan, MarginalPlan (pqd/engine/marginals.py).
 
