@@ -54,6 +54,8 @@ class ProfilePlan:
         The marginals with the copy's counts.
     parameters
         What the caller states.
+    zoom
+        Number of marginals whose cells are measured.
     budget
         The share of each measurement.
     terms
@@ -66,6 +68,7 @@ class ProfilePlan:
 
     bound: BoundProfile
     parameters: ProfileParameters
+    zoom: int
     budget: ProfileBudget
     terms: tuple[Term, ...]
     distances: DistancesMeasurement
@@ -97,11 +100,6 @@ class ProfilePlan:
     def estimates(self, released: Sequence[int]) -> DistanceEstimates:
         """All that follows from the released vector."""
         return DistanceEstimates(tuple(released), self.law, float(self.parameters.alpha))
-
-    @property
-    def zoom(self) -> int:
-        """Number of marginals whose cells are measured."""
-        return min(self.parameters.zoom, len(self.bound.marginals))
 
     def charged(self, epsilon: Fraction) -> Fraction:
         """What a measurement of ``epsilon`` per row of a person is charged."""
@@ -187,6 +185,7 @@ def plan_profile(bound: BoundProfile, parameters: ProfileParameters) -> ProfileP
     return ProfilePlan(
         bound=bound,
         parameters=parameters,
+        zoom=zoom,
         budget=budget,
         terms=terms,
         distances=distances_measurement(bound, terms, budget.distances, parameters.delta),
