@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from deciders.distances.estimates import DistanceEstimates, holm, mean_half_width
 from deciders.distances.fresh_sample import fresh_sample_distance
-from deciders.distances.statistics import Distance, MeanDistance, TotalVariation
+from deciders.distances.statistics import Distance, TotalVariation
 from deciders.distances.vector import CubeVector
-from pqd.distances.decisions import mean_weights
+from pqd.distances.bound_profile import mean_weights
+from pqd.distances.decisions import mean_distance
 from pqd.distances.measurements import DistancesMeasurement
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.engine.scan_plan import rows_per_person
@@ -114,10 +115,7 @@ class RankingPlan:
         nothing = Fraction(0)
         if not self.each:
             return tuple(Fraction(other == copy) for other in range(len(self.names)))
-        own = mean_weights(self.bound.marginals)
-        if ways is not None:
-            of_ways = [each.ways == ways for each in self.bound.marginals]
-            own = tuple(Fraction(of, sum(of_ways)) for of in of_ways)
+        own = mean_weights(self.bound.marginals, ways)
         before, after = copy * len(own), (len(self.names) - copy - 1) * len(own)
         return (*[nothing] * before, *own, *[nothing] * after)
 
@@ -133,7 +131,7 @@ def plan_ranking(
     if parameters.marginals:
         distances = tuple(pair for copy in copies for pair in _each(bound.marginals, copy))
     else:
-        distances = tuple(_mean(bound.marginals, copy) for copy in copies)
+        distances = tuple(mean_distance(bound.marginals, copy) for copy in copies)
     measurement = DistancesMeasurement(
         kinds=bound.kinds,
         unit=bound.unit,
@@ -149,13 +147,6 @@ def plan_ranking(
 
 def _each(marginals: Sequence[BoundMarginal], copy: int) -> Distances:
     return tuple((each.marginal, TotalVariation(each.copies[copy])) for each in marginals)
-
-
-def _mean(marginals: Sequence[BoundMarginal], copy: int) -> tuple[tuple[RowMap, ...], MeanDistance]:
-    """Mean distance of one copy: it moves by at most 1 in a row, as each distance does."""
-    pairs = zip(mean_weights(marginals), marginals, strict=True)
-    mean = MeanDistance(tuple((w, TotalVariation(each.copies[copy])) for w, each in pairs))
-    return tuple(each.marginal for each in marginals), mean
 
 
 class Ranking:
@@ -230,18 +221,18 @@ class Ranking:
     def _score(self, copy: int, ways: int | None = None) -> Score:
         """Quality of a copy, of all its marginals or of those of so many columns."""
         plan, weights = self._plan, self._plan.weights(copy, ways)
-        chosen = [each for each in self._bound.marginals if ways is None or each.ways == ways]
-        own = mean_weights(chosen)
+        own = mean_weights(self._bound.marginals, ways)
         rows = max(1, round(self.rows.value))
         reference = sum(
             float(weight) * fresh_sample_distance(each.copies[copy], rows)
-            for weight, each in zip(own, chosen, strict=True)
+            for weight, each in zip(own, self._bound.marginals, strict=True)
+            if weight
         )
         law, copy_rows = plan.measurement.law, self._bound.copy_rows[copy]
         value, low, high = map(float, self._estimates.mean(weights))
         return Score(
             ways=ways,
-            marginals=len(chosen),
+            marginals=sum(weight > 0 for weight in own),
             reference=1 - reference,
             half_width=float(mean_half_width(law, weights, copy_rows, self._alpha)),
             estimate=Figure(1 - value, 1 - high, 1 - low),

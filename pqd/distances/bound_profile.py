@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -58,6 +60,18 @@ class BoundMarginal:
     def ways(self) -> int:
         """Number of its columns."""
         return len(self.marginal.partitions)
+
+
+def mean_weights(
+    marginals: Sequence[BoundMarginal], ways: int | None = None
+) -> tuple[Fraction, ...]:
+    """Weight of each marginal in the overall quality, or in that of ``ways`` columns alone.
+
+    All numbers of columns weigh the same, and so do all marginals of one number.
+    """
+    sizes = Counter(each.ways for each in marginals if ways in {None, each.ways})
+    weights = {size: Fraction(1, len(sizes) * number) for size, number in sizes.items()}
+    return tuple(weights.get(each.ways, Fraction(0)) for each in marginals)
 
 
 # Without slots, so that kinds are looked up once.

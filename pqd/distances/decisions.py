@@ -19,6 +19,7 @@ from deciders.distances.statistics import (
 )
 from deciders.noise import check_scale
 from deciders.single.base import Estimate
+from pqd.distances.bound_profile import mean_weights
 from pqd.distances.measurements import DistanceMeasurement
 from pqd.sql.schema import fold_case
 from reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE, CandidateFacts
@@ -216,10 +217,7 @@ def bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDist
         If the profile lacks the marginal, or the distance is not one of its column.
     """
     if request.columns is None:
-        weights = mean_weights(profile.marginals)
-        of = tuple(each.marginal for each in profile.marginals)
-        pairs = zip(weights, profile.marginals, strict=True)
-        mean = MeanDistance(tuple((w, TotalVariation(each.copies[0])) for w, each in pairs))
+        of, mean = mean_distance(profile.marginals, 0)
         aggregate, attribute = MEAN_DISTANCE, f"{len(profile.columns)} columns"
         return BoundDistance(
             request=request,
@@ -240,12 +238,16 @@ def bound_distance(request: DistanceRequest, profile: BoundProfile) -> BoundDist
     )
 
 
-def mean_weights(marginals: Sequence[BoundMarginal]) -> tuple[Fraction, ...]:
-    """Weight of each marginal in the overall quality: all numbers of columns weigh the same."""
-    sizes: dict[int, int] = {}
-    for each in marginals:
-        sizes[each.ways] = sizes.get(each.ways, 0) + 1
-    return tuple(Fraction(1, len(sizes) * sizes[each.ways]) for each in marginals)
+def mean_distance(
+    marginals: Sequence[BoundMarginal], copy: int
+) -> tuple[tuple[RowMap, ...], MeanDistance]:
+    """Mean distance of one copy, and what it is taken of.
+
+    Guarantee: one row moves it by at most 1, as it does each distance.
+    """
+    pairs = zip(mean_weights(marginals), marginals, strict=True)
+    mean = MeanDistance(tuple((w, TotalVariation(each.copies[copy])) for w, each in pairs))
+    return tuple(each.marginal for each in marginals), mean
 
 
 def _marginal_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -15,6 +14,7 @@ from deciders.distances.estimates import bonferroni, half_width, mean_half_width
 from deciders.distances.fresh_sample import fresh_sample_distance
 from deciders.distances.noise_laws import LaplaceLaw
 from deciders.distances.vector import rows_share
+from pqd.distances.bound_profile import mean_weights
 from reports.models.profile import (
     BudgetPart,
     CellFacts,
@@ -110,20 +110,17 @@ class ProfileFigures:
     @cached_property
     def scores(self) -> tuple[Score, ...]:
         """Quality of all columns, of all pairs, of the triples."""
-        sizes = Counter(each.ways for each in self._bound.marginals)
-        return tuple(self._score(ways, {ways: Fraction(1, sizes[ways])}) for ways in sorted(sizes))
+        sizes = {each.ways for each in self._bound.marginals}
+        return tuple(self._score(ways) for ways in sorted(sizes))
 
     @property
     def overall(self) -> Score:
         """Quality of all marginals: the mean over the ways."""
-        sizes = Counter(each.ways for each in self._bound.marginals)
-        return self._score(
-            None, {ways: Fraction(1, len(sizes) * size) for ways, size in sizes.items()}
-        )
+        return self._score(None)
 
-    def _score(self, ways: int | None, weight: dict[int, Fraction]) -> Score:
-        """Quality where a marginal of so many columns weighs ``weight``."""
-        marginals = [weight.get(each.ways, Fraction(0)) for each in self._bound.marginals]
+    def _score(self, ways: int | None) -> Score:
+        """Quality of all marginals, or of those of so many columns."""
+        marginals = mean_weights(self._bound.marginals, ways)
         others = len(self._plan.terms) + 1 - len(marginals)
         weights = [*marginals, *[Fraction(0)] * others]
         pairs = zip(marginals, self.references, strict=True)

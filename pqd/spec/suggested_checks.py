@@ -18,7 +18,7 @@ import numpy as np
 from deciders.distances.decider import DistanceDecider
 from deciders.distances.fresh_sample import fresh_sample_distance
 from deciders.errors import PqdError
-from pqd.distances.decisions import mean_weights
+from pqd.distances.bound_profile import mean_weights
 from pqd.parameters import Criteria
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import planned_verdict

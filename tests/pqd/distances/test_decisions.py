@@ -10,7 +10,8 @@ import pytest
 from deciders.distances.decider import DistanceDecider
 from pqd.column_facts import parse_columns
 from pqd.distances.binding import bind_distances
-from pqd.distances.decisions import BoundDistance, DistanceRequest, mean_weights
+from pqd.distances.bound_profile import mean_weights
+from pqd.distances.decisions import BoundDistance, DistanceRequest
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
@@ -112,6 +113,9 @@ def test_every_number_of_columns_weighs_the_same(ways: int) -> None:
         own = [w for w, each in zip(weights, marginals, strict=True) if each.ways == size]
         assert sum(own) == Fraction(1, ways)
         assert len(set(own)) == 1
+        alone = mean_weights(marginals, size)
+        assert [w > 0 for w in alone] == [each.ways == size for each in marginals]
+        assert sum(alone) == 1
 
 
 @pytest.mark.parametrize("tau", ["5%", "20%", "0.9"])
