@@ -16,6 +16,7 @@ __all__ = [
     "RunError",
     "TableError",
     "UnanswerableError",
+    "overtaken",
 ]
 
 
@@ -70,6 +71,12 @@ class BudgetError(PqdError, ValueError):
     """The budget does not reach for the whole run; nothing was spent."""
 
     exit_code = 4
+
+
+def overtaken(paid: str, error: BudgetError, advice: str = "") -> RunError:
+    """Error of a run that has paid for ``paid``, where another run then took the rest it needed."""
+    reason = str(error).replace(" Nothing was spent.", "")
+    return RunError(f"{paid} were paid for, and then {reason}{advice}")
 
 
 def _marked(sql: str, start: int | None, stop: int | None) -> str:

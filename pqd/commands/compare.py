@@ -10,7 +10,7 @@ from pqd.comparison.candidates import Candidates
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import leaderboard
 from pqd.comparison.reference_measurement import add_references
-from pqd.errors import BudgetError, RunError
+from pqd.errors import BudgetError, overtaken
 from pqd.execution import measure
 from pqd.progress import Progress, silent
 from pqd.results import added_costs, cost_of
@@ -68,8 +68,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         if not any(cost.epsilon for cost in costs):
             raise
         # Not a refusal at no cost: another run has spent meanwhile what this one had counted on.
-        reason = str(error).replace(" Nothing was spent.", "")
-        raise RunError(f"the references were paid for, and then {reason}") from None
+        raise overtaken("the references", error) from None
     compared, evidence = _outcomes(plan, outputs, candidates.names, parameters, noise)
     alpha = parameters.parameters.alpha
     board, pairs = leaderboard(compared, evidence, candidates.kinds, alpha)

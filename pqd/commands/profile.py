@@ -11,7 +11,7 @@ from pqd.accounting.accountant import quote_of
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.figures import ProfileFigures, budget_parts
 from pqd.distances.profile_plan import plan_profile
-from pqd.errors import BudgetError, RunError
+from pqd.errors import BudgetError, overtaken
 from pqd.execution import measure, quote_sets
 from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, silent
@@ -158,12 +158,11 @@ def _zoomed_outputs(
     except BudgetError as error:
         if not before.quote.charge.epsilon:
             raise
-        reason = str(error).replace(" Nothing was spent.", "")
-    replaying = epsilon_text(plan.distances.cost)
-    raise RunError(
-        f"the distances were paid for, and then {reason}. Without --zoom and --target, and with "
-        f"--total-epsilon {replaying}, the same profile replays them at no cost"
-    )
+        advice = (
+            ". Without --zoom and --target, and with --total-epsilon "
+            f"{epsilon_text(plan.distances.cost)}, the same profile replays them at no cost"
+        )
+        raise overtaken("the distances", error, advice) from None
 
 
 def _report(
