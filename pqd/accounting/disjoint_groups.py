@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from deciders import ParameterError
 from pqd.accounting.zcdp import rho_of
+from pqd.sql.overlaps import Overlaps
 from pqd.sql.regions import Region, describe, separating
 from pqd.sql.value_sets import ValueSet, disjoint, union
 
-# Groups up to this size are also compared pair by pair, which takes time with the square of it.
+# Groups up to this size may be proved pair by pair, in words whose number is the square of it.
 _MOST_PAIRED = 32
 
 
@@ -114,11 +117,11 @@ Singles = dict[str, object]
 
 
 class _GrowingGroup:
-    """Composition group that grows by queries that it can prove disjoint from all it has.
+    """Composition group that grows by queries that are disjoint from all it has.
 
-    Three proofs, the quick ones first: a column on which the new query is disjoint from the union
-    of all others; columns on which each query admits one value, and the new one's are a new
-    combination; a column per pair.
+    Three proofs can be shown, the short ones first: a column on which the new query is disjoint
+    from the union of all others; columns on which each query admits one value, and the new one's
+    are a new combination; a column per pair.
     """
 
     def __init__(self, cost: Cost) -> None:
@@ -131,10 +134,8 @@ class _GrowingGroup:
         self._combinations = {_combination(region, self._singles)}
 
     def add(self, cost: Cost) -> bool:
-        """Add ``cost`` if it is disjoint from all others; False if it is not."""
+        """Add ``cost``, which overlaps with none here; False if that proof cannot be shown."""
         region, first = cost.region, self.costs[0]
-        if cost.composition_group != first.composition_group:
-            return False
         if region is None or first.region is None or cost.rho or first.rho:
             return False
         unions = {
@@ -143,7 +144,7 @@ class _GrowingGroup:
             if column in region and disjoint(admitted, region[column])
         }
         singles, combinations = self._combined(region)
-        if not (unions or combinations or self._paired(region)):
+        if not (unions or combinations or len(self.costs) < _MOST_PAIRED):
             return False
         self._unions, self._singles, self._combinations = unions, singles, combinations
         self.costs.append(cost)
@@ -167,11 +168,6 @@ class _GrowingGroup:
             return {}, set()
         return singles, combinations
 
-    def _paired(self, region: Region) -> bool:
-        if len(self.costs) >= _MOST_PAIRED:
-            return False
-        return all(separating(region, cost.region or {}) for cost in self.costs)
-
     def group(self, order: Mapping[str, int]) -> Group:
         """The group, its costs in the order of the queries."""
         costs = tuple(sorted(self.costs, key=lambda cost: order[cost.name]))
@@ -192,13 +188,27 @@ def composition_groups(costs: Sequence[Cost]) -> tuple[Group, ...]:
     and m others of one cost make at most n + m.  The fewest groups are a colouring
     problem.  The order is one of the rows that are read: not of names, keys, budgets or queries.
     """
-    growing: list[_GrowingGroup] = []
+    together: dict[str, list[Cost]] = {}
     for cost in _ordered(costs):
-        if not any(group.add(cost) for group in growing):
-            growing.append(_GrowingGroup(cost))
+        together.setdefault(cost.composition_group, []).append(cost)
     order = {cost.name: number for number, cost in enumerate(costs)}
-    groups = (group.group(order) for group in growing)
+    groups = (group.group(order) for some in together.values() for group in _first_fit(some))
     return tuple(sorted(groups, key=lambda group: order[group.names[0]]))
+
+
+def _first_fit(costs: Sequence[Cost]) -> list[_GrowingGroup]:
+    """Groups of costs, each in the first group of which none overlaps with it."""
+    overlaps = Overlaps([cost.region or {} for cost in costs])
+    groups: list[_GrowingGroup] = []
+    joined = np.zeros(len(costs), np.intp)
+    for place, cost in enumerate(costs):
+        closed = np.zeros(len(groups), np.bool_)
+        closed[joined[:place][overlaps.before(place)]] = True
+        opened = (number for number in np.flatnonzero(~closed) if groups[number].add(cost))
+        joined[place] = next(opened, len(groups))
+        if joined[place] == len(groups):
+            groups.append(_GrowingGroup(cost))
+    return groups
 
 
 def _ordered(costs: Iterable[Cost]) -> list[Cost]:

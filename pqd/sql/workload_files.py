@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import stat
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -50,8 +51,8 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
     names = {query.id for query in stated if isinstance(query, Query) and query.id}
     free = (name for name in (f"q{number}" for number in count(1)) if name not in names)
     parsed = [_named(number, query, free) for number, query in enumerate(stated, start=1)]
-    ids = [query.id for query in parsed]
-    twice = sorted({str(name) for name in ids if ids.count(name) > 1})
+    ids = Counter(query.id for query in parsed)
+    twice = sorted(str(name) for name, number in ids.items() if number > 1)
     if twice:
         raise QueryError(f"two queries have the id {', '.join(twice)}; ids must differ")
     return tuple(parsed)

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,10 @@ from pqd.accounting.composition import (
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.commands.audit import run_audit
 from pqd.parameters import Parameters
+from pqd.sql.overlaps import Overlaps
+from pqd.sql.predicate import Atom
 from pqd.sql.query import Query
-from pqd.sql.regions import region, separating
+from pqd.sql.regions import Region, region, separating
 from pqd.sql.schema import Kind
 from pqd.sql.value_sets import disjoint
 from pqd.sql.workload_files import as_queries
@@ -164,32 +166,58 @@ def test_the_columns_of_a_group_tell_every_two_of_it_apart() -> None:
             assert any(disjoint(*(r[c] for r in regions)) for c in columns if c), group.names
 
 
-Rule = Callable[[Any, Any], object]
-# Wrong rules for one column, and for two regions.
-TWINS: dict[str, tuple[Rule, Rule]] = {
-    "other conditions": (lambda a, b: a != b, lambda a, b: "age" if a != b else None),
-    "other columns": (disjoint, lambda a, b: None if set(a) & set(b) else "age"),
-    "everything": (lambda _a, _b: True, lambda _a, _b: "age"),
+@settings(max_examples=100, deadline=None)
+@given(st.lists(predicates, min_size=2, max_size=8))
+def test_overlaps_are_those_of_every_pair(workload: list[str]) -> None:
+    regions = [
+        c.region or {} for c in costs_of([(predicate, Fraction(1)) for predicate in workload])
+    ]
+    overlaps = Overlaps(regions)
+    for place, region_ in enumerate(regions):
+        expected = [separating(earlier, region_) is None for earlier in regions[:place]]
+        assert overlaps.before(place).tolist() == expected
+
+
+def test_values_of_two_types_separate_nothing() -> None:
+    number, text = (region(Atom(f'"age" = {value}')) for value in ("1.0e0", "'a'"))
+    assert number["age"] != text["age"]
+    assert separating(number, text) is None
+    assert Overlaps([number, text]).before(1).tolist() == [True]
+
+
+# Wrong rules for whether two regions overlap, by their place and that of the later one.
+TWINS: dict[str, Callable[[Region, Region, int], bool]] = {
+    "other conditions": lambda a, b, _: a == b,
+    "other columns": lambda a, b, _: bool(set(a) & set(b)) and separating(a, b) is None,
+    "everything": lambda _a, _b, _place: False,
+    "all but the first": lambda a, b, place: not place and separating(a, b) is None,
 }
+
+
+class Twin:
+    """Overlaps by a wrong rule."""
+
+    def __init__(self, rule: Callable[[Region, Region, int], bool], regions: list[Region]) -> None:
+        self._rule, self._regions = rule, regions
+
+    def before(self, place: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        mine, earlier = self._regions[place], self._regions[:place]
+        found = [self._rule(region_, mine, number) for number, region_ in enumerate(earlier)]
+        return np.array(found, np.bool_)
+
+
+def check_pairs_and_a_triple() -> None:
+    test_no_two_conditions_are_charged_below_their_worst_row()
+    check([("age = 0", Fraction(1)), ("age > 1", Fraction(1)), ("age > 2", Fraction(1))])
 
 
 @pytest.mark.parametrize("name", TWINS)
 def test_a_twin_that_groups_what_overlaps_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for function, twin in zip(("disjoint", "separating"), TWINS[name], strict=True):
-        monkeypatch.setattr(disjoint_groups, function, twin)
+    monkeypatch.setattr(disjoint_groups, "Overlaps", partial(Twin, TWINS[name]))
     with pytest.raises(AssertionError):
-        test_no_two_conditions_are_charged_below_their_worst_row()
-
-
-def test_a_twin_that_forgets_all_members_but_the_first_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(disjoint_groups, "union", lambda first, _: first)
-    overlapping = [("age = 0", Fraction(1)), ("age > 1", Fraction(1)), ("age > 2", Fraction(1))]
-    with pytest.raises(AssertionError):
-        check(overlapping)
+        check_pairs_and_a_triple()
 
 
 def test_a_twin_that_charges_the_first_and_not_the_dearest_is_caught(

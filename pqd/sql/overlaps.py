@@ -1,0 +1,92 @@
+"""Overlaps: which of many regions may hold a row in common, by a few array operations for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pqd.sql.value_sets import _ANYTHING, _NOTHING, ValueSet, _one_type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pqd.sql.regions import Region
+
+    Flags = NDArray[np.bool_]
+
+
+class Overlaps:
+    """Overlaps of regions with those before them, as ``separating`` finds them pair by pair.
+
+    Time and memory for one region grow with the number of regions, not with its square.
+    """
+
+    def __init__(self, regions: Sequence[Region]) -> None:
+        """Cut every column that a region names into pieces."""
+        self._regions = regions
+        names = {name: None for region in regions for name in region}
+        self._columns = {
+            name: _Pieces([region.get(name, _ANYTHING) for region in regions]) for name in names
+        }
+        self._filled = np.array([_NOTHING not in region.values() for region in regions], np.bool_)
+
+    def before(self, place: int) -> Flags:
+        """Whether each region before ``place`` may hold a row of the one at ``place``.
+
+        False proves that no row lies in both, whatever the table.
+        """
+        common: Flags = self._filled[:place] & self._filled[place]
+        for name in self._regions[place]:
+            common &= self._columns[name].met_before(place)
+        return common
+
+
+class _Pieces:
+    """Value sets of one column as runs of pieces.
+
+    The cuts of all sets part the values into pieces, NULL is the last one; a set is a union of
+    pieces, so two sets are disjoint if and only if they have no piece in common.
+    """
+
+    def __init__(self, sets: Sequence[ValueSet]) -> None:
+        codes: dict[ValueSet, int] = {}
+        self._codes = np.array([codes.setdefault(one, len(codes)) for one in sets], np.intp)
+        self._number = len(codes)
+        # Values of two types have no order in common, and nothing is proved.
+        self._comparable = _one_type(codes)
+        if not self._comparable:
+            return
+        cuts = sorted({cut for one in codes for cut in one.cuts})
+        places = {cut: place for place, cut in enumerate(cuts, start=1)}
+        self._pieces = len(cuts) + 2
+        runs = [
+            (*run, owner)
+            for owner, one in enumerate(codes)
+            for run in _runs(one, [places[cut] for cut in one.cuts], len(cuts) + 1)
+        ]
+        self._low, self._high, self._owner = np.array(runs, np.intp).reshape(-1, 3).T.copy()
+
+    def met_before(self, place: int) -> Flags:
+        """Whether each set before ``place`` has a piece of the one at ``place``."""
+        if not self._comparable:
+            return np.ones(place, np.bool_)
+        code = self._codes[place]
+        own = slice(*np.searchsorted(self._owner, (code, code + 1)))
+        turns = np.zeros(self._pieces + 1, np.intp)
+        np.add.at(turns, self._low[own], 1)
+        np.add.at(turns, self._high[own], -1)
+        held = np.concatenate(([0], np.cumsum(np.cumsum(turns[:-1]))))
+        met = np.zeros(self._number, np.bool_)
+        met[self._owner[held[self._high] > held[self._low]]] = True
+        return met[self._codes[:place]]
+
+
+def _runs(one: ValueSet, places: list[int], null: int) -> Iterator[tuple[int, int]]:
+    """Runs of pieces of a set, each from its first to before its end."""
+    ends = [0, *places] if one.start else [*places]
+    ends += [null] * (len(ends) % 2)
+    yield from zip(ends[::2], ends[1::2], strict=True)
+    if one.null:
+        yield null, null + 1
