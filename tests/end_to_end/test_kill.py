@@ -34,17 +34,13 @@ from reports.text.notes import UNRECORDED_VERDICTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
-    *(
-        "pqd.cli.progress",
-        "reports.terminal.audit",
-        "opendp.measurements",
-        "opendp.domains",
-        "opendp.metrics",
-        "pandas",
-    ),
+    *("pqd.cli.progress", "pqd.commands.audit", "pqd.commands.profile", "pqd.stated_queries"),
+    *("reports.json", "reports.terminal.audit", "reports.text.remarks.reasons"),
+    *("opendp._data", "opendp.measurements", "opendp.domains", "opendp.metrics", "pandas"),
     *("sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"),
 )
-KILLS = 200
+# All of them fall where a run can go wrong: what comes before, its imports, is loaded already.
+KILLS = 100
 AT_SIGHT = 15
 # Seconds by which the wrong program charges too late: longer than a kill takes under any load.
 LATE = 300
@@ -307,7 +303,7 @@ def test_no_verdict_is_shown_unpaid_wherever_the_run_is_killed(bench: Bench) -> 
     number = 0
     # Other work on the machine may make runs far faster or slower than those measured: then more
     # are killed, until kills fell before the charge, between it and the verdict, and after that.
-    while number < KILLS or (number < 3 * KILLS and len(stages) < 3):
+    while number < KILLS or (number < 6 * KILLS and len(stages) < 3):
         if not number % 20:
             # Measured again and again, since other work on the machine comes and goes.
             seconds = seconds_of(bench)

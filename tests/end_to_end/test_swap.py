@@ -49,10 +49,14 @@ def test_no_byte_depends_on_the_private_table(name: str, capfd: pytest.CaptureFi
     assert len(swap.tables) > 1
     reports = set()
     for record, renderings in swap.records.items():
-        first, *others = swap.tables
-        said = swap.said(first, RECORDS[record](), renderings)
-        for other in others:
-            assert swap.said(other, RECORDS[record](), renderings) == said, (record, other)
+        outcomes = {table: swap.ran(table, RECORDS[record]()) for table in swap.tables}
+        (_, first), (_, second), *others = outcomes.items()
+        said = first.said(renderings)
+        assert second.said(renderings) == said, record
+        for table, other in others:
+            # Renderings are functions of the report: of the same bytes they need not be made again.
+            same = other.content == first.content
+            assert same or other.said(renderings) == said, (record, table)
         assert all(said.values())
         for text in said.values():
             assert not any(secret in text for secret in swap.secrets)

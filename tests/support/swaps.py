@@ -5,6 +5,7 @@ through it.  ``tests/support/swap_rows.py`` holds the rows: a command, a workloa
 rendering more is one row more.
 """
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -207,18 +208,34 @@ class Swap:
     secrets: Sequence[str] = (CANARY,)
     words: str = ""
 
-    def said(self, table: str, noise: Any, renderings: Sequence[str]) -> dict[str, str]:
-        """Texts of a run by rendering, and the steps that it tells of."""
+    def ran(self, table: str, noise: Any) -> "Outcome":
+        """Outcome of a run on one of the tables."""
         steps: list[str] = []
 
         def progress(stage: str, done: int = 0, total: int = 0) -> None:
             steps.append(f"{stage} {done} {total}")
 
         found = self.run(self.tables[table], noise, progress)
-        reports = found if isinstance(found, list) else [found]
+        return Outcome(found if isinstance(found, list) else [found], steps)
+
+    def said(self, table: str, noise: Any, renderings: Sequence[str]) -> dict[str, str]:
+        """Texts of a run on one of the tables."""
+        return self.ran(table, noise).said(renderings)
+
+
+class Outcome:
+    """Reports of a run, and the steps that it tells of."""
+
+    def __init__(self, reports: Sequence[Any], steps: Sequence[str]) -> None:
+        """Keep the reports as they are before they are rendered."""
+        self._reports, self._steps = reports, steps
+        self.content = pickle.dumps((reports, steps))
+
+    def said(self, renderings: Sequence[str]) -> dict[str, str]:
+        """Texts by rendering, and the steps."""
         told = {
             f"{name} {number}": RENDERINGS[name](report)
-            for number, report in enumerate(reports)
+            for number, report in enumerate(self._reports)
             for name in renderings
         }
-        return told | {"progress": "\n".join(steps)}
+        return told | {"progress": "\n".join(self._steps)}
