@@ -11,11 +11,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from pqd.parameters import Parameters
+from pqd.sql.literals import condition_tree
 from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_literal
@@ -96,8 +96,8 @@ def _texts(predicate: Predicate | None) -> Iterator[tuple[str, str]]:
 def _pairs(condition: str) -> tuple[tuple[str, str], ...]:
     """Columns and texts of one condition."""
     try:
-        tree = sqlglot.parse_one(condition, read="duckdb")
-    except (SqlglotError, RecursionError):
+        tree = condition_tree(condition)
+    except (ValueError, SqlglotError, RecursionError):
         # Nested too deeply to be read again.
         return ()
     pairs: list[tuple[str, str]] = []

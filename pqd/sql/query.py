@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
 
-from deciders.errors import ParameterError
-from deciders.exact import probability
 from pqd.errors import QueryError
-from pqd.sql.expressions import SQL_LIMIT, ExpressionChecker, place
-from pqd.sql.parser import TOO_DEEP, quiet, statements
+from pqd.sql.conjunctions import Conjunction, conjunction
+from pqd.sql.expressions import ExpressionChecker
+from pqd.sql.parser import TOO_DEEP, quiet
 from pqd.sql.predicate import Atom, Predicate, combined, normal_form
-from pqd.sql.schema import Schema, fold_case
+from pqd.sql.select import aggregate_of, aggregates, grouping, is_whole, parsed, refuse
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from pqd.sql.schema import Schema
 
-AGGREGATES = (
-    "COUNT(*), COUNT(column), COUNT(DISTINCT column), SUM(expression), AVG(expression), "
-    "MEDIAN(expression) and QUANTILE(expression, p)"
-)
-_FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate] [GROUP BY columns]"
 # The values of the grouping columns that make one group; None is NULL.
 Cell = str | int | float | bool | Decimal | datetime | None
 Key = tuple[Cell, ...]
 
-_KNOWN = {
-    exp.Count: "COUNT",
-    exp.Sum: "SUM",
-    exp.Avg: "AVG",
-    exp.Median: "MEDIAN",
-    exp.Quantile: "QUANTILE",
-}
+# Fields of a query that are read from its SQL.
+_Parts = tuple[str, str | None, Fraction | None, str | None, tuple[str, ...]]
+_READ = ("aggregate", "attribute", "p", "where", "group_by", "_head", "_conjunction")
 
 
 @dataclass(frozen=True)
@@ -69,8 +61,8 @@ class Query:
     p: Fraction | None = field(init=False)
     where: str | None = field(init=False)
     group_by: tuple[str, ...] = field(init=False)
-    _select: exp.Select = field(init=False, repr=False, compare=False)
-    _operand: exp.Expr | None = field(init=False, repr=False, compare=False)
+    _head: Head | None = field(init=False, repr=False, compare=False)
+    _conjunction: Conjunction | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Parse and check the shape."""
@@ -78,30 +70,41 @@ class Query:
         try:
             self._read()
         except RecursionError:
-            _refuse(TOO_DEEP, self.sql)
+            refuse(TOO_DEEP, self.sql)
 
     def _check_names(self) -> None:
         """Hold the names to what every report can print: found later, they would cost budget."""
         for name in (self.id, self.block, self.group):
-            if name is not None and not (isinstance(name, str) and _whole(name)):
+            if name is not None and not (isinstance(name, str) and is_whole(name)):
                 raise QueryError(f"the id {name!r} of a query is not text; write a word or a few")
 
-    @quiet()
     def _read(self) -> None:
-        select = _parsed(self.sql)
-        aggregate, value, p = _aggregate(self.sql, select)
-        where = select.args.get("where")
-        for name, part in (
-            ("aggregate", aggregate),
-            ("attribute", value.sql(dialect="duckdb") if value is not None else None),
-            ("p", p),
-            ("_operand", value),
-            ("where", where.this.sql(dialect="duckdb") if where else None),
-            ("group_by", _grouping(self.sql, select)),
-            ("_select", select),
-        ):
+        joined = conjunction(self.sql) if isinstance(self.sql, str) else None
+        head = _head(joined.head) if joined else None
+        parts: _Parts
+        if joined and head:
+            query = head.query
+            parts = query.aggregate, query.attribute, query.p, joined.where, ()
+        else:
+            head, joined, parts = None, None, self._parts()
+        for name, part in zip(_READ, (*parts, head, joined), strict=True):
             object.__setattr__(self, name, part)
         self._check_keys()
+
+    @quiet()
+    def _parts(self) -> _Parts:
+        """Aggregate, attribute, p, where and grouping, read from the whole text."""
+        aggregate, value, p = aggregate_of(self.sql, self._select)
+        attribute = value.sql(dialect="duckdb") if value is not None else None
+        where = self._select.args.get("where")
+        printed = where.this.sql(dialect="duckdb") if where else None
+        return aggregate, attribute, p, printed, grouping(self.sql, self._select)
+
+    @cached_property
+    @quiet()
+    def _select(self) -> exp.Select:
+        """Tree of the whole."""
+        return parsed(self.sql)
 
     def _check_keys(self) -> None:
         """Hold stated keys to the columns that they are values of."""
@@ -109,16 +112,16 @@ class Query:
             return
         columns = len(self.group_by)
         if not columns:
-            _refuse("keys are given, but there is no GROUP BY", self.sql)
+            refuse("keys are given, but there is no GROUP BY", self.sql)
         for key in self.keys if isinstance(self.keys, tuple) else (self.keys,):
             if not isinstance(key, tuple) or len(key) != columns:
-                _refuse(
+                refuse(
                     f"the key {key!r} has not one value for each of {columns} columns of GROUP BY",
                     self.sql,
                 )
             strange = [cell for cell in key if not _is_cell(cell)]
             if strange:
-                _refuse(
+                refuse(
                     f"the key {key!r} holds {strange[0]!r} ({type(strange[0]).__name__}); "
                     "write text, a number, True, False, a datetime or None",
                     self.sql,
@@ -127,6 +130,8 @@ class Query:
     @property
     def mentioned(self) -> frozenset[str]:
         """Names of the columns in the query, as written."""
+        if self._head and self._conjunction:
+            return self._head.query.mentioned | self._conjunction.mentioned
         return frozenset(column.name for column in self._select.find_all(exp.Column))
 
     @quiet()
@@ -137,7 +142,7 @@ class Query:
         """
         select = self._select.copy()
         select.set("group", None)
-        select.set("expressions", [next(filter(_aggregates, select.expressions))])
+        select.set("expressions", [next(filter(aggregates, select.expressions))])
         both: exp.Condition = exp.paren(sqlglot.parse_one(condition, read="duckdb"))
         if where := select.args.get("where"):
             both = exp.and_(exp.paren(where.this), both, copy=False)
@@ -155,25 +160,37 @@ class Query:
             ("where", both.sql(dialect="duckdb")),
             ("group_by", ()),
             ("_select", select),
+            ("_head", None),
+            ("_conjunction", None),
         ):
             object.__setattr__(restricted, name, value)
         return restricted
 
     def resolve(self, schema: Schema) -> BoundExpression:
         """Check names and kinds against ``schema`` (public) and return what the engine needs."""
-        table = self._select.args["from_"].this
-        names = frozenset(name.lower() for name in (table.name, table.alias) if name)
-        checker = ExpressionChecker(self.sql, schema, names)
+        if self._head and self._conjunction:
+            head = self._head.resolved(schema)
+            matching = head and self._conjunction.resolved(schema, self.tables)
+            if head and matching:
+                return head.on_rows(*matching)
         try:
-            return self._resolved(checker)
+            return self._resolved(ExpressionChecker(self.sql, schema, self.tables))
         except RecursionError:
-            _refuse(TOO_DEEP, self.sql)
+            refuse(TOO_DEEP, self.sql)
+
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """Names that may qualify a column, in small letters."""
+        if self._head:
+            return self._head.query.tables
+        table = self._select.args["from_"].this
+        return frozenset(name.lower() for name in (table.name, table.alias) if name)
 
     @quiet()
     def _resolved(self, checker: ExpressionChecker) -> BoundExpression:
         where = self._select.args.get("where")
         matching = predicate = normal_form(checker.predicate(where.this)) if where else None
-        value = self._operand
+        value = aggregate_of(self.sql, self._select)[1]
         if value is None:
             return BoundExpression(predicate, None, frozenset(checker.columns), matching)
         if self.aggregate == "COUNT":
@@ -201,115 +218,46 @@ class BoundExpression:
     columns: frozenset[str]
     where: Predicate | None
 
-
-def _parsed(sql: str) -> exp.Select:
-    if not isinstance(sql, str) or not sql.strip():
-        raise QueryError("the query is empty; " + _FORM)
-    if len(sql) > SQL_LIMIT:
-        raise QueryError(f"the query has {len(sql):,} characters; at most {SQL_LIMIT:,} are read")
-    if not _whole(sql):
-        raise QueryError("the query holds half a character (a lone surrogate); save it as UTF-8")
-    nodes = statements(sql)
-    if len(nodes) != 1:
-        _refuse(f"{len(nodes)} statements were found; write one SELECT a query", sql)
-    (node,) = nodes
-    for part in node.walk():
-        # A comment says nothing that is asked.
-        part.comments = None
-    if not isinstance(node, exp.Select):
-        _refuse(f"{type(node).__name__.upper()} is not a SELECT; {_FORM}", sql, node)
-    _check_clauses(sql, node)
-    return node
+    def on_rows(self, matching: Predicate, columns: frozenset[str]) -> BoundExpression:
+        """The same of the rows that match; this has no predicate but that of COUNT(column)."""
+        both = combined("and", (matching, self.predicate)) if self.predicate else matching
+        return BoundExpression(both, self.value, self.columns | columns, matching)
 
 
-def _whole(text: str) -> bool:
-    """Whether a text has no half character (a lone surrogate), which no file can hold."""
-    return text.isprintable() or not any("\ud800" <= sign <= "\udfff" for sign in text)
+class Head:
+    """Query without WHERE, as thousands of others begin, resolved once in a run."""
+
+    def __init__(self, query: Query) -> None:
+        """Take an ungrouped query."""
+        self.query = query
+        self._last: tuple[Schema, BoundExpression | None] | None = None
+
+    def resolved(self, schema: Schema) -> BoundExpression | None:
+        """See ``Query.resolve``; None where it refuses."""
+        last = self._last
+        if last is None or last[0] != schema:
+            self._last = last = dict(schema), self._read(schema)
+        return last[1]
+
+    def _read(self, schema: Schema) -> BoundExpression | None:
+        with suppress(QueryError):
+            return self.query.resolve(schema)
+        return None
+
+
+@lru_cache(1024)
+def _head(sql: str) -> Head | None:
+    try:
+        query = Query(sql)
+    except QueryError:
+        return None
+    return None if query.where or query.group_by else Head(query)
 
 
 def _is_cell(cell: object) -> bool:
     """Whether SQL can be written for a stated value, and every report print it."""
     if isinstance(cell, str):
-        return _whole(cell)
+        return is_whole(cell)
     if isinstance(cell, Decimal):
         return not cell.is_nan()
     return cell is None or isinstance(cell, (bool, int, float, datetime))
-
-
-def _check_clauses(sql: str, select: exp.Select) -> None:
-    if not select.expressions:
-        _refuse("nothing stands between SELECT and FROM; " + _FORM, sql)
-    admitted = {"expressions", "from_", "where", "group", "kind"}
-    for name, value in select.args.items():
-        if value and name not in admitted:
-            clause = name.strip("_").upper().replace("JOINS", "JOIN")
-            clause = f"{clause} BY" if clause in {"GROUP", "ORDER"} else clause
-            node = value[0] if isinstance(value, list) else value
-            _refuse(f"{clause} is not understood; {_FORM}", sql, node)
-    table = select.args["from_"].this if select.args.get("from_") else None
-    if table is None:
-        _refuse("there is no FROM; " + _FORM, sql)
-    extra = [k for k, v in table.args.items() if v and k not in {"this", "alias"}]
-    named = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
-    start = place(table)[0]
-    # A name in single quotes would be a file to DuckDB.
-    if not named or extra or table.alias_column_names or sql[start : (start or 0) + 1] == "'":
-        _refuse("FROM takes the name of one table, such as D", sql, table)
-
-
-def _grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
-    """Columns of GROUP BY; beside the aggregate nothing else may be selected."""
-    group = select.args.get("group")
-    columns = group.expressions if group else []
-    extra = [k for k, v in group.args.items() if v and k != "expressions"] if group else []
-    if group and (extra or not columns or not all(isinstance(x, exp.Column) for x in columns)):
-        _refuse("GROUP BY takes names of columns, such as GROUP BY sex, race", sql, group)
-    names = tuple(column.name for column in columns)
-    lowered = [fold_case(name) for name in names]
-    if len(set(lowered)) < len(lowered):
-        _refuse("GROUP BY names a column twice", sql, group)
-    beside = [node.unalias() for node in select.expressions if not _aggregates(node)]
-    strange = next((x for x in beside if fold_case(x.name) not in lowered), None)
-    if len(select.expressions) - len(beside) != 1 or strange is not None:
-        count = len(select.expressions)
-        _refuse(
-            f"one aggregate a query, {count} expression{'s' * (count != 1)} found; beside it only "
-            "columns of GROUP BY may stand",
-            sql,
-            strange or select,
-        )
-    return names
-
-
-def _aggregates(node: exp.Expr) -> bool:
-    return not isinstance(node.unalias(), exp.Column)
-
-
-def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Fraction | None]:
-    """Aggregate, its operand (None for ``COUNT(*)``) and the quantile's p."""
-    node = next(filter(_aggregates, select.expressions), select.expressions[0]).unalias()
-    name = _KNOWN.get(type(node))
-    extra = [k for k, v in node.args.items() if v and k not in {"this", "big_int", "quantile"}]
-    operand = node.this if name else None
-    if name == "COUNT" and isinstance(operand, exp.Star) and not extra:
-        return name, None, None
-    if name == "COUNT" and isinstance(operand, exp.Distinct) and not extra:
-        name, columns = "COUNT DISTINCT", operand.expressions
-        extra = [k for k, v in operand.args.items() if v and k != "expressions"]
-        operand = columns[0] if len(columns) == 1 else None
-    if name is None or extra or not isinstance(operand, exp.Expr) or isinstance(operand, exp.Star):
-        _refuse(f"{node.sql(dialect='duckdb')} is not understood; use {AGGREGATES}", sql, node)
-    return name, operand, _quantile(sql, node) if name == "QUANTILE" else None
-
-
-def _quantile(sql: str, node: exp.Expr) -> Fraction:
-    p = node.args.get("quantile")
-    text = p.this if isinstance(p, exp.Literal) and not p.is_string else ""
-    try:
-        return probability(text, "the p of QUANTILE")
-    except ParameterError:
-        _refuse("QUANTILE takes a p strictly between 0 and 1, such as 0.9", sql, p or node)
-
-
-def _refuse(message: str, sql: str, node: exp.Expr | None = None) -> NoReturn:
-    raise QueryError(message, sql, *(place(node) if node is not None else (None, None)))

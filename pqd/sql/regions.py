@@ -11,10 +11,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from pqd.sql.literals import condition_tree
 from pqd.sql.predicate import Atom, Predicate
 from pqd.sql.schema import quote_identifier, quote_literal
 from pqd.sql.value_sets import (
@@ -115,7 +115,7 @@ def _constraints(sql: str) -> tuple[tuple[str, ValueSet], ...]:
 @lru_cache(maxsize=4096)
 def _read(sql: str) -> _Truth | None:
     try:
-        return _truth(sqlglot.condition(sql, dialect="duckdb"))
+        return _truth(condition_tree(sql))
     except (ValueError, RecursionError, SqlglotError):
         # Not recognised, or nested too deeply to be read again.
         return None
