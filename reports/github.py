@@ -12,12 +12,16 @@ from reports.text.check import (
     message_text,
     result,
     stamped,
+    worst_first,
 )
 from reports.text.escape import inert, visible
+from reports.text.words import first_of
 
 if TYPE_CHECKING:
     from reports.models.check import CheckReport, CheckResult
 
+# The runner shows ten errors and ten warnings of a step; the rest would only fill its log.
+_MOST = 50
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = _DATA | {":": "%3A", ",": "%2C"}
 
@@ -25,20 +29,27 @@ _PROPERTY = _DATA | {":": "%3A", ",": "%2C"}
 def github_text(report: "CheckReport", path: str) -> str:
     """Workflow commands, a line each: one per check that is not fine, then the summary.
 
-    ``path`` is where the spec lies in the repository.  What passed as decided has no line.
+    ``path`` is where the spec lies in the repository.  What passed as decided has no line.  Of very
+    many checks the worst alone have one, and the summary says how many there are beyond.
     """
-    lines = []
-    for entry in report.checks:
-        level = _level(entry)
-        if level:
-            text = stamped(entry, "\n".join([message_text(entry.message), *advice(entry)]))
-            title = f"{badge(entry)} {visible(entry.id)}"
-            lines.append(_command(level, path, entry.line, title, text))
-    summary = [f"{result(report)}: {counts_sentence(report)}", *cost_lines(report)]
+    told = [entry for entry in report.checks if _level(entry)]
+    left = len(told) - _MOST
+    if left > 0:
+        told = [entry for entry in worst_first(report) if _level(entry)][:_MOST]
+    lines = [_remark(entry, path) for entry in told]
+    summary = [f"{result(report)}: {counts_sentence(report)}", *first_of(cost_lines(report))]
+    if left > 0:
+        summary.insert(1, f"{left:,} more have no line here; the page and the JSON report have.")
     if report.simulated:
         summary.insert(0, SIMULATED)
     lines.append(_command("notice", path, 1, "pqd check", "\n".join(summary)))
     return "\n".join(lines) + "\n"
+
+
+def _remark(entry: "CheckResult", path: str) -> str:
+    text = stamped(entry, "\n".join([message_text(entry.message), *advice(entry)]))
+    title = f"{badge(entry)} {visible(entry.id)}"
+    return _command(_level(entry) or "notice", path, entry.line, title, text)
 
 
 def _level(entry: "CheckResult") -> str | None:

@@ -89,6 +89,7 @@ def release(
             "released: a new .parquet or .csv file.",
         ),
     ] = None,
+    verbose: options.Verbose = False,
 ) -> None:
     """Answer COUNT and SUM queries on the private table, as many as you like, under ONE budget.
 
@@ -117,7 +118,7 @@ def release(
         terms = stated.read(columns)
         asked = queries.read(private, synthetic)
         report = _of_tables(private, synthetic, asked, terms, ledger, new_file)
-    targets.finish(report)
+    targets.finish(report, verbose=verbose)
 
 
 def _of_tables(

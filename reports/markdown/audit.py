@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
+from reports.markdown.markup import (
+    code,
+    fitting,
+    fitting_items,
+    folded,
+    items,
+    left_out,
+    markdown,
+    more,
+    sentence,
+    table,
+)
 from reports.markdown.queries import query_lines
-from reports.text.audit import SIMULATED, audit_costs, headline, remarks
+from reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
 from reports.text.numbers import number_text, p_cell, threshold_text
 from reports.text.query import estimate_text, marks, verdict_words
-from reports.text.words import tally
+from reports.text.words import first_of, tally
 
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport, Verdict
@@ -27,12 +39,30 @@ _COLUMNS = (
 
 
 def render(report: AuditReport) -> Iterator[str]:
-    """Parts of an audit."""
+    """Parts of an audit; where its verdicts do not fit, the worst of them."""
     title, lead = headline(report)
     yield f"## pqd audit: {markdown(title)}"
     if report.simulated:
         yield f"**{SIMULATED}**"
     yield sentence(lead)
+    verdicts = report.verdicts
+    if len(fitting(map(_verdict, verdicts))) == len(verdicts):
+        yield from _tables(report)
+        shown = verdicts
+    else:
+        worst = worst_verdicts(verdicts)
+        rows = fitting(_verdict(replace(verdict, group=None)) for verdict in worst)
+        yield table(_COLUMNS, rows)
+        yield from more(len(verdicts) - len(rows))
+        shown = tuple(worst[: len(rows)])
+    yield from left_out(report.refused)
+    yield folded("Queries", fitting_items(list(query_lines(shown))))
+    yield folded("Cost", [items(audit_costs(report))])
+    yield folded("How to read this", [items(first_of(remarks(report.verdicts, report.notes)))])
+
+
+def _tables(report: AuditReport) -> Iterator[str]:
+    """All verdicts, those of a grouped query folded."""
     if single := [verdict for verdict in report.verdicts if verdict.block is None]:
         yield table(_COLUMNS, map(_verdict, single))
     blocks = (verdict for verdict in report.verdicts if verdict.block is not None)
@@ -41,10 +71,6 @@ def render(report: AuditReport) -> Iterator[str]:
         counts = tally(verdict.standing for verdict in groups)
         told = ", ".join(f"{number} {standing}" for standing, number in counts if number)
         yield folded(f"{code(name or '')}: {told}", [table(_COLUMNS, map(_verdict, groups))])
-    yield from left_out(report.refused)
-    yield folded("Queries", [items(query_lines(report.verdicts))])
-    yield folded("Cost", [items(audit_costs(report))])
-    yield folded("How to read this", [items(remarks(report.verdicts, report.notes))])
 
 
 def _verdict(verdict: Verdict) -> list[str]:

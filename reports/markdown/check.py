@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import code, folded, items, markdown, table, verbatim
+from reports.markdown.markup import (
+    ROOM,
+    code,
+    fitting,
+    folded,
+    items,
+    markdown,
+    more,
+    table,
+    verbatim,
+)
 from reports.text.audit import SIMULATED
 from reports.text.check import (
     HOW_TO_READ,
@@ -20,10 +30,13 @@ from reports.text.check import (
     worst_first,
 )
 from reports.text.escape import visible
+from reports.text.words import first_of
 
 if TYPE_CHECKING:
     from reports.models.check import CheckReport, CheckResult
 
+# What passed takes less room than what did not.
+_PASSED = 12_000
 _COLUMNS = (
     ("check", "---"),
     ("result", "---"),
@@ -46,17 +59,22 @@ def render(report: CheckReport) -> Iterator[str]:
     tables = f"{code(report.spec)} on {code(report.private or 'the private table')}"
     yield f"{counts_sentence(report)} {tables}"
     if others:
-        yield _table(others)
-        for check in others:
-            yield folded(f"{badge(check)} {code(check.id)}", _details(check))
+        yield from _table(others)
+        details = (
+            [folded(f"{badge(check)} {code(check.id)}", _details(check))] for check in others
+        )
+        yield from (part for (part,) in fitting(details))
     if fine:
-        yield folded(f"{len(fine)} passed", [_table(fine)])
-    yield folded("Cost", [items(cost_lines(report))])
-    yield folded("How to read this", [items([*HOW_TO_READ, *remark_lines(report)])])
+        yield folded(f"{len(fine)} passed", _table(fine, _PASSED))
+    yield folded("Cost", [items(first_of(cost_lines(report)))])
+    yield folded("How to read this", [items([*HOW_TO_READ, *first_of(remark_lines(report))])])
 
 
-def _table(checks: Sequence[CheckResult]) -> str:
-    return table(_COLUMNS, map(_row, checks))
+def _table(checks: Sequence[CheckResult], room: int = ROOM) -> Iterator[str]:
+    """First checks, as many as fit, and how many more there are."""
+    rows = fitting(map(_row, checks), room)
+    yield table(_COLUMNS, rows)
+    yield from more(len(checks) - len(rows))
 
 
 def _row(check: CheckResult) -> list[str]:

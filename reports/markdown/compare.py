@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
+from reports.markdown.markup import (
+    code,
+    fitting,
+    fitting_items,
+    folded,
+    items,
+    left_out,
+    markdown,
+    more,
+    sentence,
+    table,
+)
 from reports.text.audit import SIMULATED
 from reports.text.compare import (
     KINDS,
@@ -17,12 +29,13 @@ from reports.text.compare import (
     named_sentence,
     query_sentences,
     tie_sentences,
+    worst_compared,
 )
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import percent, percent_range
 from reports.text.query import query_text
-from reports.text.words import rank_text
+from reports.text.words import first_of, rank_text
 
 if TYPE_CHECKING:
     from reports.models.compare import ComparedQuery, CompareReport, LeaderboardRow
@@ -52,12 +65,12 @@ def render(report: CompareReport) -> Iterator[str]:
     yield from left_out(report.refused)
     if report.queries:
         yield folded("Every query on every candidate", _heat(report))
-        yield folded("Queries", [items(_query_lines(report.queries))])
+        yield folded("Queries", fitting_items(list(_query_lines(report.queries))))
     if told := list(named_sentence(report)):
         yield folded("Where each is closest, and where it is farthest off", [items(told)])
     tables = f"{visible(report.private)}, compared with {len(report.candidates)} synthetic tables"
     yield folded("Cost", [items(cost_sentences(report.cost, tables))])
-    yield folded("How to read this", [items([*how_to_read(report), *report.notes])])
+    yield folded("How to read this", [items([*how_to_read(report), *first_of(report.notes)])])
 
 
 def _row(row: LeaderboardRow) -> list[str]:
@@ -74,8 +87,16 @@ def _row(row: LeaderboardRow) -> list[str]:
 
 
 def _heat(report: CompareReport) -> Iterator[str]:
+    """Every query on every candidate; where they do not fit, the worst of them."""
     names = [row.candidate for row in report.leaderboard]
     columns = [("query", "---"), *((code(name), ":---:") for name in names)]
+    rows = fitting(_signs(query, names) for query in report.queries)
+    if len(rows) < len(report.queries):
+        worst = worst_compared(report.queries)
+        rows = fitting(_signs(replace(query, group=None), names) for query in worst)
+        yield table(columns, rows)
+        yield from more(len(report.queries) - len(rows))
+        return
     single = [query for query in report.queries if query.block is None]
     if single:
         yield table(columns, (_signs(query, names) for query in single))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
 from reports.text.notes import refused_lines, refused_sentence
+from reports.text.words import first_of
 
 if TYPE_CHECKING:
     from reports.models.refusals import QueryRefusal
@@ -24,6 +25,8 @@ _START = re.compile(r"^(\d*)([-+=.):])")
 # Mentions, references and addresses are looked for in finished text: these signs stand apart.
 _APART = frozenset("@#:-")
 _APART_BY = "<!-- -->"
+# A comment holds 65,536 characters: so many of them for a table, and for a list of queries.
+ROOM = 22_000
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
@@ -32,6 +35,30 @@ def table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> 
     rule = " | ".join(sides for _, sides in columns)
     lines = (f"| {' | '.join(cells)} |" for cells in rows)
     return "\n".join([f"| {head} |", f"| {rule} |", *lines])
+
+
+def fitting(rows: Iterable[Sequence[str]], room: int = ROOM) -> list[Sequence[str]]:
+    """First rows of a table or list, as many as there is room for."""
+    fit: list[Sequence[str]] = []
+    for cells in rows:
+        room -= sum(len(cell) + 3 for cell in cells)
+        if room < 0:
+            break
+        fit.append(cells)
+    return fit
+
+
+def more(left: int) -> Iterator[str]:
+    """How many rows there was no room for, and where they are."""
+    if left > 0:
+        yield f"and {left:,} more: the page and the JSON report have all of them"
+
+
+def fitting_items(lines: Sequence[str]) -> Iterator[str]:
+    """Lines of text as a list, as many as there is room for."""
+    rows = fitting([markdown(line)] for line in lines)
+    yield items(lines[: len(rows)])
+    yield from more(len(lines) - len(rows))
 
 
 def folded(title: str, parts: Iterable[str]) -> str:
@@ -48,7 +75,7 @@ def items(lines: Iterable[str]) -> str:
 def left_out(refused: Sequence[QueryRefusal]) -> Iterator[str]:
     """Queries that were not asked, under their number."""
     if refused:
-        yield folded(refused_sentence(refused), [items(refused_lines(refused))])
+        yield folded(refused_sentence(refused), [items(first_of(refused_lines(refused)))])
 
 
 def sentence(text: str) -> str:

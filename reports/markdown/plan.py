@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
+from reports.markdown.markup import (
+    code,
+    fitting,
+    fitting_items,
+    folded,
+    items,
+    left_out,
+    markdown,
+    more,
+    sentence,
+    table,
+)
 from reports.markdown.queries import query_lines
 from reports.text.escape import visible
 from reports.text.numbers import budget_text, number_text, share_text, threshold_text
-from reports.text.plan import headline
+from reports.text.plan import headline, worst_planned
+from reports.text.words import first_of
 
 if TYPE_CHECKING:
     from reports.models.plan import PlannedQuery, PlanReport
@@ -26,12 +39,31 @@ _NEEDED = (("epsilon needed, about", "---:"),)
 
 
 def render(plan: PlanReport) -> Iterator[str]:
-    """Parts of a plan."""
+    """Parts of a plan; where its queries do not fit, the worst of them."""
     title, lead = headline(plan)
     yield f"## pqd plan: {markdown(title)}"
     yield sentence(lead)
     budgeted = plan.epsilon is not None
     columns = (*_COLUMNS, *(_BUDGETED if budgeted else ()), *_NEEDED)
+    rows = fitting(_row(query, budgeted=budgeted) for query in plan.queries)
+    if len(rows) == len(plan.queries):
+        yield from _tables(plan, columns)
+        shown = plan.queries
+    else:
+        worst = worst_planned(plan)
+        rows = fitting(_row(replace(query, group=None), budgeted=budgeted) for query in worst)
+        yield table(columns, rows)
+        yield from more(len(plan.queries) - len(rows))
+        shown = tuple(worst[: len(rows)])
+    yield from left_out(plan.refused)
+    yield folded("Queries", fitting_items(list(query_lines(shown))))
+    public = f"Planned on {visible(plan.synthetic)} alone: no private table was read."
+    yield folded("How to read this", [items(first_of([public, *plan.notes]))])
+
+
+def _tables(plan: PlanReport, columns: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """All queries, those of a grouped query folded."""
+    budgeted = plan.epsilon is not None
     if single := [query for query in plan.queries if query.block is None]:
         yield table(columns, (_row(query, budgeted=budgeted) for query in single))
     blocks = (query for query in plan.queries if query.block is not None)
@@ -41,10 +73,6 @@ def render(plan: PlanReport) -> Iterator[str]:
         told = f"{enough} of {len(groups)} decidable" if budgeted else f"{len(groups)} groups"
         rows = (_row(query, budgeted=budgeted) for query in groups)
         yield folded(f"{code(name or '')}: {told}", [table(columns, rows)])
-    yield from left_out(plan.refused)
-    yield folded("Queries", [items(query_lines(plan.queries))])
-    public = f"Planned on {visible(plan.synthetic)} alone: no private table was read."
-    yield folded("How to read this", [items([public, *plan.notes])])
 
 
 def _row(query: PlannedQuery, *, budgeted: bool) -> list[str]:

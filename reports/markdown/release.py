@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from reports.markdown.markup import code, folded, items, left_out, markdown, sentence, table
+from reports.markdown.markup import (
+    code,
+    fitting,
+    fitting_items,
+    folded,
+    items,
+    left_out,
+    markdown,
+    more,
+    sentence,
+    table,
+)
 from reports.text.cost import cost_sentences
 from reports.text.numbers import epsilon_text, number_text
 from reports.text.release import (
@@ -23,16 +34,13 @@ from reports.text.release import (
     tables_text,
     truncation_text,
 )
-from reports.text.words import counted, gap_text
+from reports.text.words import counted, first_of, gap_text
 
 if TYPE_CHECKING:
     from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
 
-_Row = TypeVar("_Row")
 # As many answers are seen at once.
 _SHOWN = 20
-# A comment holds 65,536 characters: so much of them for all answers, and for their queries.
-_ROOM = 22_000
 _BATCHES = (
     ("batch", "---"),
     ("queries", "---:"),
@@ -50,10 +58,9 @@ def render(report: ReleaseReport) -> Iterator[str]:
         yield f"**{SIMULATED}**"
     yield sentence(lead)
     cut = _is_cut(report)
-    rows = _fitting((query, _row(query, cut=cut)) for query in report.queries)
-    yield from _answers(rows, report)
-    if left := len(report.queries) - len(rows):
-        yield _more(left)
+    rows = fitting(_row(query, cut=cut) for query in report.queries)
+    yield from _answers(list(zip(report.queries, rows, strict=False)), report)
+    yield from more(len(report.queries) - len(rows))
     if report.batches:
         reasons = (f"{batch.name}: {batch_sentence(batch)}" for batch in report.batches)
         yield folded(
@@ -62,14 +69,15 @@ def render(report: ReleaseReport) -> Iterator[str]:
         )
     yield from left_out(report.refused)
     if report.queries:
-        yield folded("Queries", _queries(report.queries))
+        lines = dict.fromkeys(_query_line(query) for query in report.queries)
+        yield folded("Queries", fitting_items(list(lines)))
     yield folded("Cost", [items(cost_sentences(report.cost, tables_text(report)))])
     reading = (f"{name}: {text}" for name, text in how_to_read(report))
-    yield folded("How to read this", [items([*reading, *report.notes])])
+    yield folded("How to read this", [items([*reading, *first_of(report.notes)])])
 
 
 def _answers(
-    rows: Sequence[tuple[ReleasedQuery, list[str]]], report: ReleaseReport
+    rows: Sequence[tuple[ReleasedQuery, Sequence[str]]], report: ReleaseReport
 ) -> Iterator[str]:
     """First answers, the others folded, and each grouped query folded."""
     columns = _columns(report)
@@ -124,29 +132,5 @@ def _batch(batch: ReleasedBatch) -> list[str]:
     ]
 
 
-def _queries(queries: Sequence[ReleasedQuery]) -> Iterator[str]:
-    """Lines with the queries, the groups of one in a line."""
-    lines = dict.fromkeys(_query_line(query) for query in queries)
-    rows = _fitting((line, [markdown(line)]) for line in lines)
-    yield items(line for line, _ in rows)
-    if left := len(lines) - len(rows):
-        yield _more(left)
-
-
 def _query_line(query: ReleasedQuery) -> str:
     return f"{query.id if query.block is None else query.block}: {query_words(query)}"
-
-
-def _fitting(rows: Iterable[tuple[_Row, list[str]]]) -> list[tuple[_Row, list[str]]]:
-    """First rows, as many as there is room for."""
-    fitting, room = [], _ROOM
-    for entry, cells in rows:
-        room -= sum(len(cell) + 3 for cell in cells)
-        if room < 0:
-            break
-        fitting.append((entry, cells))
-    return fitting
-
-
-def _more(left: int) -> str:
-    return f"and {left:,} more: the page and the JSON report have all of them"

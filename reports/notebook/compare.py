@@ -10,7 +10,7 @@ from reports.text.audit import SIMULATED
 from reports.text.compare import SYMBOLS, cell_sign, headline, tie_sentences
 from reports.text.notes import refused_lines
 from reports.text.numbers import percent, percent_range
-from reports.text.words import rank_text
+from reports.text.words import first_of, rank_text
 
 if TYPE_CHECKING:
     from reports.models.compare import CompareReport
@@ -20,7 +20,7 @@ def render(report: CompareReport) -> Summary:
     """Title, who cannot be told apart, the leaderboard, and a row per query."""
     title, lead = headline(report)
     stamp = SIMULATED if report.simulated else ""
-    lines = [*tie_sentences(report), *refused_lines(report.refused)]
+    lines = [*tie_sentences(report), *first_of(refused_lines(report.refused))]
     return Summary(title, lead, [_board(report), _queries(report)], stamp, lines)
 
 

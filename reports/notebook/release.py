@@ -16,7 +16,7 @@ from reports.text.release import (
     level_text,
     noise_text,
 )
-from reports.text.words import gap_text
+from reports.text.words import first_of, gap_text
 
 if TYPE_CHECKING:
     from reports.models.release import ReleaseReport
@@ -27,7 +27,7 @@ def render(report: ReleaseReport) -> Summary:
     title, lead = headline(report)
     stamp = SIMULATED if report.simulated else ""
     tables = [_answers(report), _batches(report)]
-    return Summary(title, lead, tables, stamp, [*refused_lines(report.refused)])
+    return Summary(title, lead, tables, stamp, [*first_of(refused_lines(report.refused))])
 
 
 def _answers(report: ReleaseReport) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 # A notebook is no place for hundreds of rows; to_html and to_frame have them all.
-_MOST = 60
+MOST = 60
 # A text, and how it is marked: yes, no, open, name, number or nothing.
 CellText = tuple[str, str]
 
@@ -21,12 +21,12 @@ class Table:
     @property
     def shown(self) -> Sequence[Sequence[CellText]]:
         """The rows that there is room for."""
-        return self.rows[:_MOST]
+        return self.rows[:MOST]
 
     @property
     def more(self) -> int:
         """Number of rows beyond them."""
-        return max(0, len(self.rows) - _MOST)
+        return max(0, len(self.rows) - MOST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import BADGES, chart, grouped, left_out
+from reports.terminal.blocks import (
+    BADGES,
+    chart,
+    entry_lines,
+    excerpt,
+    grouped,
+    left_out,
+    where_all_are,
+)
 from reports.terminal.layout import STYLES
-from reports.text.audit import SIMULATED, audit_costs, remarks
+from reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
 from reports.text.escape import visible
 from reports.text.numbers import p_value_text
 from reports.text.query import marks, sentences, verdict_words
+from reports.text.words import MOST_IN_FULL, first_of
 
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport, Verdict
@@ -21,10 +30,25 @@ if TYPE_CHECKING:
 
 
 def render(report: AuditReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:
-    """Lines of an audit; ``verbose`` adds the charts that were computed."""
+    """Lines of an audit; ``verbose`` adds the charts that were computed.
+
+    Of many verdicts the worst alone are told, without ``verbose``.
+    """
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
+    if len(report.verdicts) > MOST_IN_FULL and not verbose:
+        yield from screen.wrapped(headline(report)[0], "bold")
+        yield Text()
+        worst = worst_verdicts(report.verdicts)
+        yield from excerpt(worst, lambda one: entry_lines(_head(one), one, screen), screen)
+        yield from where_all_are(screen)
+    else:
+        yield from _verdicts(report, screen, verbose=verbose)
+    yield from screen.paragraphs(_summary(report, verbose=verbose))
+
+
+def _verdicts(report: AuditReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:
     for block, members in groupby(report.verdicts, key=lambda verdict: verdict.block):
         if block is None or verbose:
             for verdict in members:
@@ -32,7 +56,6 @@ def render(report: AuditReport, screen: Screen, *, verbose: bool) -> Iterator[Te
         else:
             yield from grouped(list(members), screen)
             yield Text()
-    yield from screen.paragraphs(_summary(report))
 
 
 def _verdict(verdict: Verdict, tolerance: str, screen: Screen, *, verbose: bool) -> Iterator[Text]:
@@ -55,11 +78,12 @@ def _head(verdict: Verdict) -> Text:
     return head
 
 
-def _summary(report: AuditReport) -> Iterator[Text | str]:
+def _summary(report: AuditReport, *, verbose: bool) -> Iterator[Text | str]:
     yield Text(_counts([verdict.standing for verdict in report.verdicts]), style="bold")
-    yield from left_out(report.refused)
+    yield from left_out(report.refused, verbose=verbose)
     yield from audit_costs(report)
-    yield from remarks(report.verdicts, report.notes)
+    told = remarks(report.verdicts, report.notes)
+    yield from told if verbose else first_of(told)
 
 
 def _counts(standings: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.text import Text
 
@@ -12,6 +12,7 @@ from reports.text.escape import visible
 from reports.text.notes import refused_lines, refused_sentence
 from reports.text.numbers import threshold_text
 from reports.text.query import group_parts, query_text, verdict_words
+from reports.text.words import LISTED, first_of
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from reports.models.refusals import QueryRefusal
     from reports.terminal.layout import Screen
 
+Entry = TypeVar("Entry")
+_ALL = "--verbose shows every query in full; --html FILE, --json FILE and to_frame() have all."
 BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
 
 
@@ -51,9 +54,39 @@ def chart(facts: QueryFacts, screen: Screen) -> Iterator[Text]:
         yield Text(line, no_wrap=True)
 
 
-def left_out(refused: Sequence[QueryRefusal]) -> Iterator[Text]:
-    """Queries that were not asked, by name, each with the reason."""
+def left_out(refused: Sequence[QueryRefusal], *, verbose: bool) -> Iterator[Text]:
+    """Queries that were not asked, by name, each with the reason; of many the first."""
     if refused:
         yield Text(f"{refused_sentence(refused)}:", style="bold yellow")
-    for line in refused_lines(refused):
+    every = refused_lines(refused)
+    for line in every if verbose else first_of(every):
         yield Text(visible(line))
+
+
+def excerpt(
+    entries: Sequence[Entry], lines: Callable[[Entry], Iterator[Text]], screen: Screen
+) -> Iterator[Text]:
+    """Lines of the first of many entries, and how many more there are."""
+    for entry in entries[:LISTED]:
+        yield from lines(entry)
+    yield from more(len(entries) - LISTED, screen)
+
+
+def more(left: int, screen: Screen) -> Iterator[Text]:
+    """How many entries there are beyond those listed."""
+    if left > 0:
+        yield from screen.wrapped(f"and {left:,} more like these")
+    yield Text()
+
+
+def where_all_are(screen: Screen) -> Iterator[Text]:
+    """Where to find what an excerpt leaves out."""
+    yield from screen.wrapped(_ALL, "dim")
+    yield Text()
+
+
+def entry_lines(head: Text, facts: QueryFacts, screen: Screen) -> Iterator[Text]:
+    """Head of an entry, and its query."""
+    yield from screen.wrapped(head)
+    text = query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
+    yield from screen.indented(text)

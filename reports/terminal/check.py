@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import chart, group_lines
+from reports.terminal.blocks import chart, excerpt, group_lines, where_all_are
 from reports.terminal.layout import STYLES
 from reports.text.audit import SIMULATED
 from reports.text.check import (
@@ -18,13 +18,16 @@ from reports.text.check import (
     cost_lines,
     counts_sentence,
     group_line,
+    message_head,
     message_parts,
+    not_passed,
     remark_lines,
     result,
 )
 from reports.text.escape import visible
 from reports.text.numbers import p_value_text
 from reports.text.query import asked_sentence, marks, query_text, sentences
+from reports.text.words import MOST_IN_FULL, first_of
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -37,18 +40,38 @@ _RESULTS = {"PASSED": "bold green", "PLANNED": "bold"}
 
 
 def render(report: CheckReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:
-    """Lines of a check report; ``verbose`` tells as much of what passed."""
+    """Lines of a check report; ``verbose`` tells as much of what passed.
+
+    Of many verdicts those that did not pass are told, and the first of them alone, without
+    ``verbose``.
+    """
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
-    for check in report.checks:
-        yield from _block(check, screen.inner(len(_INDENT)), verbose=verbose)
-        yield Text()
-    for line in _summary(report):
+    if sum(max(1, len(check.verdicts)) for check in report.checks) > MOST_IN_FULL and not verbose:
+        yield from excerpt(not_passed(report), lambda check: _brief(check, screen), screen)
+        yield from where_all_are(screen)
+    else:
+        for check in report.checks:
+            yield from _block(check, screen.inner(len(_INDENT)), verbose=verbose)
+            yield Text()
+    for line in _summary(report, verbose=verbose):
         plain = line.plain
         indent = plain[: len(plain) - len(plain.lstrip(" "))]
         for piece in screen.inner(len(indent)).wrapped(line[len(indent) :]):
             yield Text.assemble(indent, piece)
+
+
+def _brief(check: CheckResult, screen: Screen) -> Iterator[Text]:
+    """Badge, message and marks of a check, and its query below."""
+    word = badge(check)
+    head = Text.assemble((f"{word:<6}", _BADGES.get(word, "bold yellow")))
+    head.append(visible(check.id), style="bold")
+    for part in (message_head(check.message)[0], *_marks(check)):
+        head.append(f"   {part}")
+    yield from screen.wrapped(head)
+    for line in screen.inner(len(_INDENT)).wrapped(visible(" ".join(check.sql.split()))):
+        yield Text.assemble(_INDENT, line)
 
 
 def _block(check: CheckResult, screen: Screen, *, verbose: bool) -> Iterator[Text]:
@@ -121,10 +144,11 @@ def _verdict(
         yield from chart(verdict, screen)
 
 
-def _summary(report: CheckReport) -> Iterator[Text]:
+def _summary(report: CheckReport, *, verbose: bool) -> Iterator[Text]:
     word = result(report)
     yield Text.assemble(
         (f"{word}: ", _RESULTS.get(word, "bold red")), (counts_sentence(report), "bold")
     )
-    for line in (*cost_lines(report), *remark_lines(report)):
+    told = (*cost_lines(report), *remark_lines(report))
+    for line in told if verbose else first_of(told):
         yield Text(line)

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.blocks import left_out
+from reports.terminal.blocks import left_out, more, where_all_are
 from reports.terminal.layout import NARROW
 from reports.text.audit import SIMULATED
 from reports.text.compare import (
@@ -23,13 +23,16 @@ from reports.text.compare import (
     query_sentences,
     share_words,
     tie_sentences,
+    worst_compared,
 )
 from reports.text.escape import visible
 from reports.text.numbers import percent, percent_range
 from reports.text.query import query_text
-from reports.text.words import rank_text
+from reports.text.words import LISTED, MOST_IN_FULL, first_of, rank_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderResult
 
     from reports.models.compare import ComparedQuery, CompareReport
@@ -41,7 +44,10 @@ _BAR = 16
 
 
 def render(report: CompareReport, screen: Screen, *, verbose: bool) -> RenderResult:
-    """Lines of a comparison; ``verbose`` tells every query in full."""
+    """Lines of a comparison; ``verbose`` tells every query in full.
+
+    Of many queries the worst alone have a line, without ``verbose``.
+    """
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
@@ -50,13 +56,21 @@ def render(report: CompareReport, screen: Screen, *, verbose: bool) -> RenderRes
     if verbose:
         for query in report.queries:
             yield from _full(query, screen)
+        yield Text()
+    elif len(report.queries) > MOST_IN_FULL:
+        yield from screen.wrapped(f"Worst of {len(report.queries):,} queries", "bold")
+        worst = worst_compared(report.queries)
+        yield from _lines(worst[:LISTED], report, screen)
+        yield from more(len(worst) - LISTED, screen)
+        yield from where_all_are(screen)
     else:
-        yield from _lines(report, screen)
-    yield Text()
-    yield from screen.paragraphs(left_out(report.refused))
+        yield from _lines(report.queries, report, screen)
+        yield Text()
+    yield from screen.paragraphs(left_out(report.refused, verbose=verbose))
     tables = f"{visible(report.private)}, whatever the number of candidates"
     told = (*compare_costs(report, tables), *how_to_read(report, unicode=screen.unicode))
-    yield from screen.paragraphs(map(visible, (*told, *report.notes)))
+    every = (*told, *report.notes)
+    yield from screen.paragraphs(map(visible, every if verbose else first_of(every)))
 
 
 def _board(report: CompareReport, screen: Screen) -> RenderResult:
@@ -100,19 +114,21 @@ def _bar(low: float, share: float, high: float, *, unicode: bool) -> str:
     return "".join(signs)
 
 
-def _lines(report: CompareReport, screen: Screen) -> Iterator[Text]:
+def _lines(
+    queries: Sequence[ComparedQuery], report: CompareReport, screen: Screen
+) -> Iterator[Text]:
     """Each query with a sign per candidate: on one line where there is room."""
     columns, symbols = column_names(report), SYMBOLS[screen.unicode]
     for legend in columns.legend:
         yield from screen.wrapped(legend, "dim")
     signs = columns.width * len(columns.candidates)
-    longest = max((len(visible(query.id)) for query in report.queries), default=0)
+    longest = max((len(visible(query.id)) for query in queries), default=0)
     if signs + longest > screen.width:
-        for query in report.queries:
+        for query in queries:
             yield from _stacked(query, columns, screen)
         return
     yield Text("".join(f"{title:<{columns.width}}" for title in columns.titles), style="dim")
-    for query in report.queries:
+    for query in queries:
         line = Text(no_wrap=True)
         for name in columns.candidates:
             cell = query.cell(name)

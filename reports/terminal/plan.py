@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.blocks import chart, left_out
+from reports.terminal.blocks import chart, entry_lines, excerpt, left_out, where_all_are
 from reports.terminal.layout import NARROW
 from reports.text.escape import visible
 from reports.text.numbers import (
@@ -18,8 +18,9 @@ from reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from reports.text.plan import reading
+from reports.text.plan import headline, reading, worst_planned
 from reports.text.query import proof_sentence, query_text, tolerance
+from reports.text.words import MOST_IN_FULL, first_of
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
@@ -30,14 +31,28 @@ if TYPE_CHECKING:
 
 
 def render(plan: PlanReport, screen: Screen, *, verbose: bool) -> RenderResult:
-    """Lines of a plan; ``verbose`` adds the charts where they were computed."""
+    """Lines of a plan; ``verbose`` adds the charts where they were computed.
+
+    Of many queries the worst alone are told, without ``verbose``.
+    """
+    if len(plan.queries) > MOST_IN_FULL and not verbose:
+        yield from screen.wrapped(headline(plan)[0], "bold")
+        yield Text()
+        worst = worst_planned(plan)
+        yield from excerpt(worst, lambda one: entry_lines(_brief(one), one, screen), screen)
+        yield from where_all_are(screen)
+    else:
+        yield from _queries(plan, screen, verbose=verbose)
+    yield from screen.paragraphs(_summary(plan, verbose=verbose))
+
+
+def _queries(plan: PlanReport, screen: Screen, *, verbose: bool) -> RenderResult:
     for query in plan.queries:
         yield from _query(query, plan, screen)
         if verbose:
             for line in chart(query, screen):
                 yield from screen.indented(line)
         yield Text()
-    yield from screen.paragraphs(_summary(plan))
 
 
 def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResult:
@@ -63,6 +78,14 @@ def _head(query: PlannedQuery) -> Text:
     remedy = "no epsilon would do" if needed == "none" else f"about epsilon {needed} would do"
     told = proof_sentence(query.chosen) or f"tolerance below the threshold; {remedy}"
     return Text.assemble(("LOW  ", "bold yellow"), name, (f"   {told}", "yellow"))
+
+
+def _brief(query: PlannedQuery) -> Text:
+    """Head of a query in an excerpt."""
+    head = _head(query)
+    if query.decidable is None:
+        head.append(f"   needs about epsilon {budget_text(query.chosen.epsilon_needed)}")
+    return head
 
 
 def _line(query: PlannedQuery, candidate: CandidateFacts) -> Text:
@@ -93,7 +116,7 @@ def _table(query: PlannedQuery, *, with_budget: bool) -> Table:
     return table
 
 
-def _summary(plan: PlanReport) -> Iterator[Text | str]:
+def _summary(plan: PlanReport, *, verbose: bool) -> Iterator[Text | str]:
     count = len(plan.queries)
     if plan.epsilon is not None:
         enough = sum(query.decidable is True for query in plan.queries)
@@ -103,5 +126,5 @@ def _summary(plan: PlanReport) -> Iterator[Text | str]:
             f"({total} in total).",
             style="bold",
         )
-    yield from left_out(plan.refused)
-    yield from reading(plan)
+    yield from left_out(plan.refused, verbose=verbose)
+    yield from reading(plan) if verbose else first_of(reading(plan))

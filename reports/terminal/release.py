@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import left_out
+from reports.terminal.blocks import excerpt, left_out, where_all_are
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import epsilon_text, number_text
@@ -15,32 +15,49 @@ from reports.text.query import query_text
 from reports.text.release import (
     SIMULATED,
     batch_sentence,
+    headline,
     interval_text,
     level_text,
     noise_text,
     tables_text,
     truncation_text,
 )
-from reports.text.words import counted
+from reports.text.words import MOST_IN_FULL, counted, first_of
 
 if TYPE_CHECKING:
     from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
     from reports.terminal.layout import Screen
 
 
-def render(report: ReleaseReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:  # noqa: ARG001 - all is told
-    """Lines of a release: the batches with their answers, then the summary."""
+def render(report: ReleaseReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:
+    """Lines of a release: the batches with their answers, then the summary.
+
+    Of many answers the first of each batch alone are told, without ``verbose``.
+    """
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
+    cut = len(report.queries) > MOST_IN_FULL and not verbose
+    if cut:
+        yield from screen.wrapped(headline(report)[0], "bold")
+        yield Text()
+    answers: dict[str, list[ReleasedQuery]] = {}
+    for query in report.queries:
+        answers.setdefault(query.batch, []).append(query)
     for batch in report.batches:
         yield from _batch(batch, screen)
-        for query in report.queries:
-            if query.batch == batch.name:
-                yield from _query(query, screen)
+        queries = answers.get(batch.name, [])
+        if cut:
+            yield from excerpt(queries, lambda query: _query(query, screen), screen)
+            continue
+        for query in queries:
+            yield from _query(query, screen)
         yield Text()
-    yield from screen.paragraphs(left_out(report.refused))
-    yield from screen.paragraphs(map(visible, (*_reading(report), *report.notes)))
+    if cut:
+        yield from where_all_are(screen)
+    yield from screen.paragraphs(left_out(report.refused, verbose=verbose))
+    told = (*_reading(report), *report.notes)
+    yield from screen.paragraphs(map(visible, told if verbose else first_of(told)))
 
 
 def _batch(batch: ReleasedBatch, screen: Screen) -> Iterator[Text]:

@@ -50,6 +50,17 @@ def _others(outside: int, undecided: int) -> str:
     return f" {'; '.join(parts)}." if parts else ""
 
 
+def worst_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Verdicts that are not trusted, then those that are undecided, the surest first."""
+    open_ones = [verdict for verdict in verdicts if verdict.standing != "trusted"]
+    return sorted(open_ones, key=_badness)
+
+
+def _badness(verdict: Verdict) -> tuple[bool, float]:
+    unsure = 1.0 if verdict.p_value is None else verdict.p_value
+    return verdict.standing == "undecided", unsure
+
+
 def audit_costs(report: AuditReport) -> Iterator[str]:
     """Sentences on what an audit cost."""
     tables = f"{visible(report.private)}, compared with {visible(report.synthetic)}"

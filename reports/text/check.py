@@ -22,6 +22,7 @@ from reports.text.query import (
     tolerance,
     verdict_words,
 )
+from reports.text.words import first_of
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -62,6 +63,11 @@ def badge(check: CheckResult) -> str:
 def worst_first(report: CheckReport) -> list[CheckResult]:
     """Checks, errors and failures first, else in the order of the spec."""
     return sorted(report.checks, key=lambda check: _WORST_FIRST.index(badge(check)))
+
+
+def not_passed(report: CheckReport) -> list[CheckResult]:
+    """Checks that did not pass, errors and failures first."""
+    return [check for check in worst_first(report) if badge(check) != BADGES["pass"]]
 
 
 def result(report: CheckReport) -> str:
@@ -234,7 +240,7 @@ def cost_lines(report: CheckReport) -> Iterator[str]:
 def _shared_lines(report: CheckReport) -> Iterator[str]:
     for group in report.cost.groups:
         if len(group.ids) > 1:
-            names = ", ".join(map(visible, group.ids))
+            names = ", ".join(first_of(map(visible, group.ids)))
             once = f"charged once (epsilon {epsilon_text(group.epsilon)})"
             yield f"{once}, as no row can match two of: {names}"
             for line in group.proof:

@@ -116,6 +116,16 @@ def query_sentences(query: ComparedQuery) -> Iterator[str]:
         yield "replayed: it was paid for before"
 
 
+def worst_compared(queries: Sequence[ComparedQuery]) -> list[ComparedQuery]:
+    """Queries that some candidate is not trusted on, those of the most such candidates first."""
+
+    def badness(query: ComparedQuery) -> tuple[int, int]:
+        standings = [cell.standing for cell in query.cells]
+        return -standings.count("not trusted"), standings.count("trusted")
+
+    return sorted((q for q in queries if badness(q)[1] < len(q.cells)), key=badness)
+
+
 def reliable_text(threshold: float) -> str:
     """Tolerances at which an estimator is reliable."""
     if math.isinf(threshold):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from reports.text.numbers import epsilon_text, number_text
 from reports.text.words import counted
 
 if TYPE_CHECKING:
-    from reports.models.plan import PlanReport
+    from reports.models.plan import PlannedQuery, PlanReport
 
 
 def headline(plan: PlanReport) -> tuple[str, str]:
@@ -30,6 +31,17 @@ def headline(plan: PlanReport) -> tuple[str, str]:
     title = f"{some} {counted(total, 'query', 'queries')} can be decided at epsilon {each} each"
     lead = f"An audit of all of them would cost epsilon {price} in total."
     return title, lead + refused_lead(plan.refused)
+
+
+def worst_planned(plan: PlanReport) -> list[PlannedQuery]:
+    """Queries that cannot be decided, without a budget all; those that need most of it first."""
+    poor = [query for query in plan.queries if not query.decidable]
+    return sorted(poor, key=_needed, reverse=True)
+
+
+def _needed(query: PlannedQuery) -> float:
+    needed = query.chosen.epsilon_needed
+    return math.inf if needed is None else needed
 
 
 def reading(plan: PlanReport) -> Iterator[str]:

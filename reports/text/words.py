@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reports.text.numbers import number_text
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from reports.models.ranking import RankedCopy
 
 STANDINGS = ("trusted", "not trusted", "undecided")
+# A report of more verdicts is a summary with the worst of them, in the terminal and in Markdown.
+MOST_IN_FULL = 50
+LISTED = 20
 # By whether the terminal shows Unicode.
 _DASH = {True: "\u2013", False: "-"}
 
@@ -20,6 +23,17 @@ _DASH = {True: "\u2013", False: "-"}
 def counted(number: int, one: str, several: str | None = None) -> str:
     """Number with its noun: ``1 query`` or ``2 queries``."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def first_of(lines: Iterable[str]) -> Iterator[str]:
+    """First of many lines, how many more there are, and the last, which may be a warning."""
+    every = list(lines)
+    if len(every) <= LISTED:
+        yield from every
+        return
+    yield from every[: LISTED - 1]
+    yield f"... {len(every) - LISTED:,} more ..."
+    yield every[-1]
 
 
 def listed(names: tuple[str, ...] | list[str]) -> str:

@@ -111,10 +111,16 @@ MAIN = {name: ALL[name] for name in ("80.txt", "md", "page.txt")}
 CHECKED = {"junit.xml": junit, "github.txt": github}
 REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "audit": (replace(audit_reports.AUDIT, refused=REFUSED), ALL),
+    "audit-large": (
+        audit_reports.audit_of(*audit_reports.many_queries(400)),
+        {name: ALL[name] for name in ("60.txt", "80.txt", "120.txt", "80-ascii.txt")},
+    ),
     "audit-of-nothing": (audit_reports.audit_of(), MAIN),
     "audit-simulated": (audit_reports.SIMULATED, MAIN),
     "check": (check_reports.BASED, {**ALL, **CHECKED}),
     "check-dry": (check_reports.DRY, {**MAIN, **CHECKED}),
+    "check-large": (check_reports.many_checks(120), {"80.txt": ALL["80.txt"]}),
+    "compare-large": (compare_reports.LARGE, {"80.txt": ALL["80.txt"]}),
     "compare": (replace(compare_reports.SMALL, refused=REFUSED), ALL),
     "compare-grouped": (compare_reports.grouped(4), MAIN),
     "compare-at-limits": (
@@ -125,6 +131,10 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "ledger": (LEDGER, {**TERMINAL, "json": ALL["json"]}),
     "ledger-of-nothing": (EMPTY, TERMINAL),
     "plan": (replace(audit_reports.PLAN, refused=REFUSED), ALL),
+    "plan-large": (
+        audit_reports.plan_of(*audit_reports.many_queries(400)),
+        {"80.txt": ALL["80.txt"]},
+    ),
     "plan-without-budget": (audit_reports.PLANS[-1], MAIN),
     "profile": (profile_reports.ADULT_PROFILE, {**TERMINAL, "md": ALL["md"]}),
     "profile-plain": (profile_reports.PLAIN, {"80.txt": ALL["80.txt"]}),
@@ -141,6 +151,7 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "ranking-certain": (ranking_reports.CERTAIN, MAIN),
     "ranking-of-one": (ranking_reports.SINGLE, MAIN),
     "release": (replace(release_reports.RELEASE, refused=REFUSED), ALL),
+    "release-large": (release_reports.MANY, {"80.txt": ALL["80.txt"]}),
     "release-replayed": (release_reports.REPLAYED, MAIN),
 }
 FILES = {f"{name}.{form}": (name, form) for name, (_, forms) in REPORTS.items() for form in forms}

@@ -69,6 +69,21 @@ def many_groups(number: int) -> AuditReport:
     )
 
 
+def many_queries(number: int) -> tuple[Verdict, ...]:
+    """As many verdicts, of every standing, each with a condition of its own."""
+    given = (YES, YES, NO, OPEN)
+    return tuple(
+        replace(
+            given[n % 4],
+            id=f"query-{n}",
+            where=f"age > {n}",
+            sql=f"SELECT COUNT(*) FROM D WHERE age > {n}",
+            p_value=None if n % 8 == 7 else n / 50_000 if n % 4 < 3 else 0.3,
+        )
+        for n in range(number)
+    )
+
+
 AUDIT = audit_of(*VERDICTS)
 SIMULATED = audit_of(*(replace(verdict, simulated=True) for verdict in VERDICTS))
 AUDITS = (

@@ -104,6 +104,13 @@ def report_of(*checks: CheckResult, cost: Cost = COST) -> CheckReport:
     return CheckReport(spec="audit.toml", private="private.csv", checks=checks, cost=cost)
 
 
+def many_checks(number: int) -> CheckReport:
+    """Report of as many checks, of every gate."""
+    return report_of(
+        *(replace(ALL[n % len(ALL)], id=f"check-{n}", line=10 + 6 * n) for n in range(number))
+    )
+
+
 BASED = replace(report_of(*ALL), baseline="old.json", notes=("Bounds of x from there.",))
 DRY = replace(report_of(PLAN, BROKEN), dry=True)
 SIMULATED = report_of(

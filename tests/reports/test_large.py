@@ -1,0 +1,137 @@
+"""Reports of thousands of verdicts: what is cut says so, what matters is kept, nothing is slow."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reports.github import github_text
+from reports.models.refusals import QueryRefusal
+from reports.terminal import terminal_text
+from reports.text.words import LISTED, MOST_IN_FULL, first_of
+from tests.support import compare_reports, release_reports
+from tests.support.audit_reports import audit_of, many_groups, many_queries, plan_of
+from tests.support.check_reports import FAIL, PASS, many_checks, report_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reports.models.report import Report
+
+LARGE: dict[str, Callable[[int], Report]] = {
+    "audit": lambda number: audit_of(*many_queries(number)),
+    "audit-groups": many_groups,
+    "plan": lambda number: plan_of(*many_queries(number)),
+    "plan-without-budget": lambda number: plan_of(*many_queries(number), epsilon=None),
+    "check": many_checks,
+    "compare": lambda number: compare_reports.report_of(
+        tuple(map(compare_reports.query, range(number)))
+    ),
+    "release": lambda number: release_reports.report_of(*map(release_reports.count, range(number))),
+}
+HINT = "--verbose shows every query in full"
+MORE = re.compile(r"and ([\d,]+) more like these")
+
+
+@pytest.mark.parametrize("kind", LARGE)
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_terminal_lists_the_worst_of_many_and_says_where_all_are(kind: str, width: int) -> None:
+    text = terminal_text(LARGE[kind](1000), width)
+    assert len(text.splitlines()) < 130
+    assert max(map(len, text.splitlines())) <= width
+    assert HINT in " ".join(text.split())
+    assert MORE.search(text)
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_up_to_a_limit_a_report_is_told_in_full(kind: str) -> None:
+    # A check may have several verdicts.
+    number = MOST_IN_FULL if kind != "check" else MOST_IN_FULL - 5
+    assert HINT not in terminal_text(LARGE[kind](number))
+    assert HINT in terminal_text(LARGE[kind](MOST_IN_FULL + 1))
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_verbose_leaves_nothing_out(kind: str) -> None:
+    report = LARGE[kind](70)
+    text = terminal_text(report, 200, verbose=True)
+    assert HINT not in text
+    assert not MORE.search(text)
+    assert len(text.splitlines()) >= 2 * 70
+
+
+def test_what_is_not_trusted_comes_first_the_surest_before_others() -> None:
+    text = terminal_text(audit_of(*many_queries(400)), 120)
+    listed = re.findall(r"^(NO|\?|YES) .* query-(\d+)$", text, re.MULTILINE)
+    assert listed == [("NO", str(4 * place + 2)) for place in range(LISTED)]
+    assert "and 180 more like these" in text
+    assert "200 trusted, 100 not, 100 undecided." in text
+    assert "200 of 400 answers can be trusted" in text
+
+
+def test_where_all_is_fine_nothing_is_listed() -> None:
+    text = terminal_text(report_of(*(replace(PASS, id=f"c{n}") for n in range(60))))
+    assert "c59" not in text
+    assert "60 passed" in text
+
+
+def test_a_simulation_is_stamped_at_any_size() -> None:
+    verdicts = [replace(verdict, simulated=True) for verdict in many_queries(100)]
+    text = terminal_text(audit_of(*verdicts))
+    assert text.startswith("SIMULATED: ")
+    assert text.count("SIMULATED") == 1 + LISTED
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_markdown_fits_in_a_comment_and_says_what_it_leaves_out(kind: str) -> None:
+    text = LARGE[kind](3000).to_markdown()
+    assert len(text) < 65_536
+    assert "more: the page and the JSON report have all of them" in text
+
+
+def test_markdown_of_many_verdicts_has_the_worst() -> None:
+    text = audit_of(*many_queries(3000)).to_markdown()
+    table = text.partition("\nand ")[0]
+    assert "**NO**" in table
+    assert "**YES**" not in table
+    # Where groups of several queries stand together, each has its whole name.
+    assert "<code>by-x&#91;x = 1&#93;</code>" in many_groups(3000).to_markdown()
+
+
+def test_an_output_for_github_names_the_worst_alone() -> None:
+    broken = many_checks(1200)
+    lines = github_text(broken, "audit.toml").splitlines()
+    assert len(lines) == 50 + 1
+    assert all(line.startswith("::error ") and "ERROR" in line for line in lines[:-1])
+    assert "%0A950 more have no line here" in lines[-1]
+    few = github_text(report_of(*(replace(FAIL, id=str(n)) for n in range(50))), "audit.toml")
+    assert len(few.splitlines()) == 50 + 1
+    assert "no line here" not in few
+
+
+def test_of_many_refusals_the_first_are_named_and_the_last() -> None:
+    refused = tuple(QueryRefusal(id=f"q{n}", sql="x", reason=f"because {n}") for n in range(500))
+    report = replace(audit_of(), refused=refused)
+    for text in (str(report), report.to_markdown(), report._repr_html_()):
+        assert "because 3" in text
+        assert "because 499" in text
+        assert "because 300" not in text
+        assert "480 more" in text
+    assert "because 300" in terminal_text(report, verbose=True)
+
+
+def test_a_cut_keeps_the_last_line_which_may_be_a_warning() -> None:
+    assert [*first_of(map(str, range(LISTED)))] == [*map(str, range(LISTED))]
+    assert [*first_of(map(str, range(1000)))][-2:] == ["... 980 more ...", "999"]
+
+
+def test_a_notebook_begins_with_the_worst() -> None:
+    for report in (audit_of(*many_queries(200)), plan_of(*many_queries(200))):
+        text = report._repr_html_()
+        assert "and 140 more" in text
+    audit = audit_of(*many_queries(200))._repr_html_()
+    assert audit.index(">query-2<") < audit.index(">query-198<") < audit.index(">query-3<")
+    assert ">query-0<" not in audit
