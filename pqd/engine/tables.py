@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from pqd.engine.reading.csv_files import buffer_for, header_of, is_packed
+import pyarrow as pa
+
+from pqd.engine.reading.csv_files import Dialect, buffer_for, header_of, is_packed
+from pqd.engine.reading.parquet_files import parquet_names
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case, quote_identifier, quote_literal
 
@@ -26,21 +30,27 @@ _NO_CELL = "\ufffe\uffff"
 class Table:
     """A table that is not read yet.
 
-    ``label`` is what messages and reports call it; ``columns`` are its names as stored (public;
-    the engine fills them in for Parquet);
+    ``label`` is what messages and reports call it; ``columns`` are its names as stored
+    (public);
     ``relation`` is the DuckDB SQL that reads it, ``path`` the only file that it touches and
     ``frame`` the object that it is registered from, whichever applies; ``source`` is what it was
-    opened from.  A ``textual`` table (CSV) is read as text; an empty field is NULL.
+    opened from.  A ``textual`` table (CSV) is read as text in its ``dialect``; an empty field is
+    NULL.
     """
 
     role: Role
     label: str
     columns: tuple[str, ...] = field(repr=False)
     relation: str = field(repr=False)
-    textual: bool = False
+    dialect: Dialect | None = None
     path: Path | None = None
     frame: object | None = field(default=None, repr=False)
     source: object = field(default=None, repr=False)
+
+    @property
+    def textual(self) -> bool:
+        """Whether its cells are stored as text, from which their kinds are told."""
+        return self.dialect is not None
 
     def version(self) -> tuple[int, ...] | None:
         """Marks that change when the file is written; None for a frame, empty if it is gone."""
@@ -119,16 +129,26 @@ def _file(path: Path, role: Role) -> Table:
             f"read_parquet({quote_literal(literal_path(path.resolve()))}, "
             "hive_partitioning = false)"
         )
-        return Table(role, path.name, (), relation, path=path.resolve())
+        return Table(role, path.name, _stored_names(path, role), relation, path=path.resolve())
     raise TableError(f"the {role} table {path} ends in none of the known formats: {FORMATS}")
+
+
+def _stored_names(path: Path, role: Role) -> tuple[str, ...]:
+    """Column names of a Parquet file."""
+    with suppress(pa.ArrowException, OSError):
+        names = parquet_names(path)
+        _check_names(f"the {role} table {path}", names)
+        return names
+    # Raised outside the handler, since the reader's own error may quote the file.
+    raise TableError(f"the {role} table {path.name} is not Parquet, or broken; write it anew")
 
 
 def _delimited(path: Path, role: Role, delimiter: str | None) -> Table:
     what = f"the {role} table {path}"
-    names, delimiter = header_of(path, what, delimiter)
+    names, dialect = header_of(path, what, delimiter)
     _check_names(what, names)
-    relation = _row_by_row(path.resolve(), role, names, delimiter)
-    return Table(role, path.name, tuple(names), relation, textual=True, path=path.resolve())
+    relation = _row_by_row(path.resolve(), role, names, dialect.delimiter)
+    return Table(role, path.name, tuple(names), relation, dialect, path.resolve())
 
 
 def _row_by_row(path: Path, role: Role, names: Sequence[str], delimiter: str) -> str:

@@ -1,4 +1,9 @@
-"""Delimited text (CSV, TSV) before it is read: its header, and how much there is of it."""
+"""Delimited text (CSV, TSV): its header, and its rows in blocks.
+
+Rows are read one after the other by one lexer, which knows where a block's last row ends since it
+has read it: nothing is cut, and nothing is guessed from rows.  LF, CRLF and CR end rows, in any
+mixture; an empty line is no row, even of one column; an empty cell, quoted or not, is NULL.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,36 @@ import csv
 import gzip
 import re
 import zlib
+from dataclasses import dataclass
 from io import BufferedReader, StringIO
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+
+from pqd.engine.reading.utf8 import NO_TEXT, Utf8Stream
 from pqd.errors import TableError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
 DELIMITERS = ",;\t|"
+# Bytes of a block.  A row that is longer takes the next size; the last is the most of the parser.
+BLOCK_SIZES = (1 << 20, 1 << 23, 1 << 26, 1 << 29, (1 << 31) - 1)
 _BLOCK = 1 << 24
 _LONGEST_HEADER = 1 << 20
 _LINE_END = re.compile(rb"[\r\n]")
+_TEXTS = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Dialect of a file: its delimiter, and how many bytes its header has without the line end."""
+
+    delimiter: str
+    header_size: int
 
 
 def is_packed(path: Path) -> bool:
@@ -22,8 +48,8 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], str]:
-    """Column names and delimiter: without a given one, the sign that splits them most.
+def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], Dialect]:
+    """Column names and dialect: without a given delimiter, the sign that splits them most.
 
     Nothing is decoded or guessed but the header: what follows must not decide what is found.
 
@@ -32,15 +58,79 @@ def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], 
     TableError
         If there is no readable header; it names the table as ``what``.
     """
-    header = _header_text(path, what)
+    line, header = _header_line(path, what)
     try:
         if delimiter is None:
             delimiter = max(DELIMITERS, key=lambda mark: _width(header, mark))
-        return _fields(header, delimiter), delimiter
+        return _fields(header, delimiter), Dialect(delimiter, len(line))
     except csv.Error:
         raise TableError(
             f"the first line of {what} is not a CSV header; check its quotes"
         ) from None
+
+
+def csv_blocks(
+    path: Path,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    dialect: Dialect,
+    *,
+    public: bool,
+    block_size: int = BLOCK_SIZES[0],
+) -> Iterator[Mapping[str, pa.DictionaryArray]]:
+    """Rows in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
+
+    A private row that is longer or shorter than the header is left out, and a private cell that
+    is not UTF-8 is NULL, since an error would tell of it.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        If a row is longer than ``block_size``; for a ``public`` table, whatever is odd.
+    OSError, EOFError, zlib.error
+        If the file breaks.
+    """
+    with _opened(path) as file:
+        file.read(dialect.header_size)
+        # A line end first: without it a first row could begin with what is taken for a mark of
+        # the byte order, and a file without rows would be an error.
+        with pcsv.open_csv(
+            pa.PythonFile(Utf8Stream(file, b"\n"), "r"),
+            read_options=pcsv.ReadOptions(
+                use_threads=False, block_size=block_size, column_names=list(names)
+            ),
+            parse_options=pcsv.ParseOptions(
+                delimiter=dialect.delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=None if public else _left_out,
+            ),
+            convert_options=pcsv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, _TEXTS),
+                include_columns=list(wanted),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+                check_utf8=False,
+            ),
+        ) as reader:
+            for batch in reader:
+                yield {name: _checked(batch.column(name), public=public) for name in wanted}
+
+
+def _left_out(_row: object) -> str:
+    """Handle a row of a wrong length."""
+    return "skip"
+
+
+def _checked(cells: pa.DictionaryArray, *, public: bool) -> pa.DictionaryArray:
+    """Cells, those that are not UTF-8 without a value."""
+    texts = cells.dictionary.cast(pa.large_string())
+    odd = pc.match_substring(texts, NO_TEXT)
+    if pc.any(odd).as_py():
+        if public:
+            raise pa.ArrowInvalid("a cell is not UTF-8")
+        texts = pc.if_else(odd, None, texts)
+    return pa.DictionaryArray.from_arrays(cells.indices, texts)
 
 
 def buffer_for(path: Path) -> int:
@@ -59,7 +149,8 @@ def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
     return gzip.open(path, "rb") if is_packed(path) else path.open("rb")
 
 
-def _header_text(path: Path, what: str) -> str:
+def _header_line(path: Path, what: str) -> tuple[bytes, str]:
+    """First line without its end, as bytes and as text."""
     try:
         with _opened(path) as file:
             line = _LINE_END.split(file.read(_LONGEST_HEADER), 1)[0]
@@ -74,7 +165,7 @@ def _header_text(path: Path, what: str) -> str:
         raise TableError(f"{what} is empty; its first line must name the columns")
     if "\0" in text or len(line) == _LONGEST_HEADER:
         raise TableError(f"{what} does not begin with a line of column names; is it a CSV?")
-    return text
+    return line, text
 
 
 def _width(header: str, delimiter: str) -> int:

@@ -5,8 +5,14 @@ one that differs: an error that would speak of private rows.  Such columns becom
 cell, and are cast to their public kind like those of a CSV.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pqd.engine.reading.object_texts import text_of
+from pqd.engine.reading.values import encoded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,11 +27,9 @@ _LOOSE = (
     "interval[",
     "complex",
 )
+# Rows of a block.
+_ROWS = 1 << 17
 _COARSE = ("timestamp[s", "timestamp[ms", "time32", "time64", "duration[")
-# Where types come from whose values read the same in every process.
-_LASTING = {"datetime", "decimal", "fractions", "numpy", "pandas", "uuid"}
-_PLAIN = (str, int, float, complex, bytes)
-_MISSING = ("None", "NaN", "nan", "NaT", "<NA>")
 
 
 def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
@@ -57,7 +61,7 @@ def readable(
     chosen = frame.rename(columns=str)
     chosen = chosen[list(names)] if names else chosen.iloc[:, :1]
     loose = loosely_typed(chosen, [str(name) for name in chosen.columns])
-    return chosen.assign(**{name: chosen[name].map(_text).astype("str") for name in loose})
+    return chosen.assign(**{name: chosen[name].map(text_of).astype("str") for name in loose})
 
 
 def _arrow(table: Any, used: Sequence[str]) -> object:  # noqa: ANN401 - a pyarrow Table
@@ -72,27 +76,6 @@ def _arrow(table: Any, used: Sequence[str]) -> object:  # noqa: ANN401 - a pyarr
     return table
 
 
-def _text(cell: object) -> str | None:
-    """Cell as text, None for a missing one or one whose text is not its value's alone."""
-    try:
-        text = str(cell) if _lasting(cell) else "None"
-    except Exception:  # noqa: BLE001 - no cell may end the run, whatever object it is
-        return None
-    if text in _MISSING and not isinstance(cell, str):
-        return None
-    return text.encode("utf-8", "replace").decode()
-
-
-def _lasting(cell: object) -> bool:
-    """Whether a cell reads the same in every process: no address, no order of a set."""
-    if isinstance(cell, (list, tuple)):
-        return all(map(_lasting, cell))
-    if isinstance(cell, dict):
-        return all(_lasting(part) for pair in cell.items() for part in pair)
-    home = type(cell).__module__.partition(".")[0]
-    return cell is None or isinstance(cell, _PLAIN) or home in _LASTING
-
-
 def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Public frame of texts, with columns that are numbers throughout read as numbers."""
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
@@ -104,3 +87,35 @@ def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":
         except (ValueError, TypeError):
             columns[name] = frame[name]
     return pd.DataFrame(columns)
+
+
+def frame_blocks(
+    frame: Any,  # noqa: ANN401 - pandas or pyarrow
+    wanted: Sequence[str],
+) -> Iterator[Mapping[str, pa.DictionaryArray]]:
+    """Rows of a frame in blocks: the cells of the ``wanted`` columns.
+
+    A pandas column of loose type is read as text, cell by cell; so is one with a cell that Arrow
+    cannot hold, where text says the same.
+    """
+    if hasattr(frame, "dtypes"):
+        places = {str(name): place for place, name in enumerate(frame.columns)}
+        loose = set(loosely_typed(frame, wanted))
+        columns = [_arrow_cells(frame.iloc[:, places[n]], loose=n in loose) for n in wanted]
+        table = pa.Table.from_arrays(columns, names=list(wanted))
+    else:
+        table = frame.select(list(wanted))
+    for batch in table.to_batches(max_chunksize=_ROWS):
+        yield {name: encoded(batch.column(name)) for name in wanted}
+
+
+def _arrow_cells(
+    cells: Any,  # noqa: ANN401 - a pandas Series
+    *,
+    loose: bool,
+) -> pa.Array | pa.ChunkedArray:
+    """Cells of a pandas column."""
+    if not loose:
+        with suppress(pa.ArrowException, ValueError, TypeError, OverflowError):
+            return pa.array(cells, from_pandas=True)
+    return pa.array(map(text_of, cells), pa.large_string())

@@ -1,0 +1,96 @@
+"""Dictionaries of a column's blocks, folded into one as they come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from pqd.engine.reading.columns import Column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Distinct values that wait at least before they are folded.
+_FEW = 1 << 16
+
+
+class ColumnBuilder:
+    """Column of which blocks are added: one dictionary for all, codes of 1, 2 or 4 bytes a row.
+
+    Dictionaries wait until they hold as many values as are known, so each value is looked at a
+    fixed number of times on average, however many there are.
+    """
+
+    def __init__(self) -> None:
+        """Column without rows."""
+        self._values: pa.Array | None = None
+        self._waiting: list[pa.DictionaryArray] = []
+        self._entries = 0
+        self._codes: list[NDArray[np.unsignedinteger]] = []
+
+    def add(self, block: pa.DictionaryArray) -> None:
+        """Add the rows of a block; its dictionary may be any, with codes in 32 bits."""
+        self._waiting.append(block)
+        self._entries += len(block.dictionary) + 1
+        if self._entries > max(_FEW, 0 if self._values is None else len(self._values)):
+            self._fold()
+
+    def _fold(self) -> None:
+        """Bring the dictionaries that wait into the one of the column."""
+        if not self._waiting:
+            return
+        known = [] if self._values is None else [self._values]
+        parts = [_with_null(block) for block in self._waiting]
+        every = pa.concat_arrays([*known, *parts]).dictionary_encode(null_encoding="encode")
+        self._values = every.dictionary
+        places = every.indices.to_numpy()
+        first = sum(map(len, known))
+        for block, part in zip(self._waiting, parts, strict=True):
+            place = narrowed(places[first : first + len(part)], len(self._values))
+            self._codes.append(place[codes_of(block)])
+            first += len(part)
+        self._waiting, self._entries = [], 0
+
+    def column(self) -> Column:
+        """Column of all rows that were added."""
+        self._fold()
+        if self._values is None:
+            return Column(np.empty(0, np.uint8), pa.array([], pa.large_string()))
+        dtype = narrowed(np.empty(0), len(self._values)).dtype
+        codes = np.concatenate([part.astype(dtype, copy=False) for part in self._codes])
+        self._codes = [codes]
+        return _without_unused(codes, self._values)
+
+
+def _without_unused(codes: NDArray[np.unsignedinteger], values: pa.Array) -> Column:
+    """Column of these cells, with the values that a row has and no others."""
+    used = np.zeros(len(values), dtype=bool)
+    used[codes] = True
+    if used.all():
+        return Column(codes, values)
+    places = narrowed(np.cumsum(used) - 1, int(used.sum()))
+    return Column(places[codes], values.filter(pa.array(used)))
+
+
+def codes_of(block: pa.DictionaryArray) -> NDArray[np.integer]:
+    """Place in ``_with_null(block)`` of each cell of a block."""
+    indices = block.indices
+    if indices.null_count:
+        indices = indices.fill_null(len(block.dictionary))
+    codes: NDArray[np.integer] = indices.to_numpy()
+    return codes
+
+
+def _with_null(block: pa.DictionaryArray) -> pa.Array:
+    """Dictionary of a block, with a null at its end if a cell is null."""
+    if not block.indices.null_count:
+        return block.dictionary
+    return pa.concat_arrays([block.dictionary, pa.nulls(1, block.dictionary.type)])
+
+
+def narrowed(codes: NDArray[np.generic], values: int) -> NDArray[np.unsignedinteger]:
+    """Codes in the least unsigned type that numbers ``values`` values."""
+    narrow: NDArray[np.unsignedinteger] = codes.astype(np.min_scalar_type(max(values - 1, 0)))
+    return narrow

@@ -1,0 +1,89 @@
+"""Cells of any Arrow type as codes and values that the engine can hold, whatever a cell is."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from pqd.engine.reading.object_texts import text_of
+
+# Most whole units of a time that fit into microseconds of 64 bits.
+_MOST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
+
+
+def encoded(cells: pa.Array) -> pa.DictionaryArray:
+    """Cells of a block by their distinct values, which are of a type of the engine's.
+
+    A value that this type cannot hold is NULL: text that is not UTF-8, a time beyond its range.
+    Values without an order, such as lists, become text.
+    """
+    if isinstance(cells, pa.ExtensionArray):
+        cells = _texts(cells) if "uuid" in str(cells.type) else cells.storage
+    if pt.is_dictionary(cells.type):
+        held = cells
+    elif pt.is_null(cells.type):
+        held = cells.cast(pa.large_string()).dictionary_encode()
+    else:
+        try:
+            held = _plain_storage(cells).dictionary_encode()
+        except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            held = _texts(cells).dictionary_encode()
+    values = _plain(held.dictionary)
+    return pa.DictionaryArray.from_arrays(held.indices.cast(pa.int32()), values)
+
+
+def _plain_storage(cells: pa.Array) -> pa.Array:
+    """Cells in a layout that can be encoded."""
+    kind = cells.type
+    if pt.is_string_view(kind):
+        return cells.cast(pa.binary_view()).cast(pa.large_binary()).view(pa.large_string())
+    if pt.is_binary_view(kind) or pt.is_fixed_size_binary(kind):
+        return cells.cast(pa.large_binary())
+    if pt.is_float16(kind):
+        return cells.cast(pa.float32())
+    return cells
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Distinct values as the engine can hold them, those that it cannot as NULL."""
+    kind = values.type
+    if pt.is_string(kind) or pt.is_large_string(kind):
+        return _valid(values)
+    if pt.is_timestamp(kind) and kind.unit in _MOST:
+        return _in_microseconds(values, pa.timestamp("us", kind.tz))
+    if pt.is_duration(kind) and kind.unit in _MOST:
+        return _in_microseconds(values, pa.duration("us"))
+    if pt.is_decimal256(kind):
+        return _texts(values)
+    return values
+
+
+def _valid(texts: pa.Array) -> pa.Array:
+    """Texts, those that are not UTF-8 as NULL."""
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        sized = pa.large_binary() if pt.is_large_string(texts.type) else pa.binary()
+        held: list[bytes | None] = texts.view(sized).to_pylist()
+        texts = pa.array([_decoded(cell) for cell in held], pa.large_string())
+    return texts.cast(pa.large_string())
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _in_microseconds(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Times in microseconds, those beyond their range as NULL."""
+    ticks = values.view(pa.int64())
+    most = _MOST[values.type.unit]
+    within = pc.and_(pc.less_equal(ticks, most), pc.greater_equal(ticks, -most))
+    return pc.if_else(within, values, None).cast(kind)
+
+
+def _texts(cells: pa.Array) -> pa.Array:
+    return pa.array(map(text_of, cells.to_pylist()), pa.large_string())
