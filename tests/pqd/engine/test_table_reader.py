@@ -35,7 +35,7 @@ ENDS = ("\n", "\r\n", "\r")
 def rows_of(columns: Columns) -> list[Cells]:
     """Rows of the columns, in their order."""
     cells = [
-        [column.values[int(code)].as_py() for code in column.codes]
+        [column.values[int(code)].as_py() for code in column.codes]  # noqa: PD011 - no pandas
         for column in columns.by_name.values()
     ]
     return list(zip(*cells, strict=True))
@@ -268,7 +268,7 @@ def test_cells_of_a_frame_are_what_they_are(form: str, tmp_path: Path) -> None:
     assert rows_of(columns) == ROWS
     for column in columns.by_name.values():
         assert set(column.codes) == set(range(len(column.values))), "no value is without a row"
-        assert column.values.null_count <= 1
+        assert column.values.null_count <= 1  # noqa: PD011 - no pandas
 
 
 ODD_CELLS: dict[str, tuple[pa.Array, list[object]]] = {
@@ -322,7 +322,7 @@ def test_codes_are_as_narrow_as_the_values_are_few(distinct: int) -> None:
     every = np.concatenate(cells)
     assert len(column.values) == len(np.unique(every))
     assert column.codes.dtype == np.min_scalar_type(distinct - 1)
-    assert np.array_equal(column.values.to_numpy()[column.codes], every)
+    assert np.array_equal(column.values.to_numpy()[column.codes], every)  # noqa: PD011 - no pandas
 
 
 def test_values_are_looked_at_a_few_times_however_many_there_are(
