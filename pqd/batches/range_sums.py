@@ -205,7 +205,7 @@ def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) ->
         return np.arange(lattice.points)
     cuts = np.array([x - 1 for pair in ranges for x in pair if x > 0], np.int64)
     ends = [np.array([0, lattice.points - 1]), cuts, _ladder(lattice)]
-    values, rows = public.values, public.counts.astype(float)
+    values, rows = public.values, public.counts.astype(float)  # noqa: PD011 - no frame
     places = (values - lattice.lower_units) // lattice.step_units
     for weights in (rows, rows * values):
         running = np.cumsum(weights)

@@ -233,18 +233,20 @@ def test_a_file_that_breaks_tells_nothing_of_its_content(
 
 # Frames and Parquet ------------------------------------------------------------------------------
 
+JOBS = pd.CategoricalDtype(["cook", "smith", "unused"])
 FRAME = pd.DataFrame(
     {
         "age": pd.array([3, None, 40, 3], dtype="Int64"),
         "pay": [1.5, np.nan, 2.25, -0.0],
         "name": pd.Series(["a", None, "Zoë", 5], dtype=object),
-        "job": pd.Categorical.from_codes([0, 1, -1, 0], ["cook", "smith", "unused"]),
+        "job": pd.Series(["cook", "smith", None, "cook"], dtype=JOBS),
         "flag": pd.array([True, None, False, True], dtype="boolean"),
         "born": np.array(
             ["2020-02-29", "NaT", "1999-12-31T23:59:59", "2021-01-01"], dtype="datetime64[us]"
         ),
     }
 )
+NAMES = pd.Series(["a", None, "Zoë", "5"], dtype=object)
 ROWS: list[Cells] = [
     (3, 1.5, "a", "cook", True, datetime.fromisoformat("2020-02-29")),
     (None, None, None, "smith", None, None),
@@ -255,7 +257,7 @@ ROWS: list[Cells] = [
 
 @pytest.mark.parametrize("form", ["pandas", "pyarrow", "chunks", "parquet", "row groups"])
 def test_cells_of_a_frame_are_what_they_are(form: str, tmp_path: Path) -> None:
-    table = pa.Table.from_pandas(FRAME.assign(name=["a", None, "Zoë", "5"]))
+    table = pa.Table.from_pandas(FRAME.assign(name=NAMES))
     path = tmp_path / "t.parquet"
     pq.write_table(table, path, row_group_size=3 if form == "row groups" else 100)
     sources: dict[str, object] = {
