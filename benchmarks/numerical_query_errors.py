@@ -133,9 +133,8 @@ def speed(data: Path) -> None:
     for rounds in (1, 11):
         weights = MultiplicativeWeights(rounds=rounds)
         start = time.process_time()
-        weights.fit(
-            linear_queries, counts, int(counts.sum()), PrivacyBudget.of(1), SimulatedNoise(0)
-        )
+        tails, size = linear_queries.tails(counts), int(counts.sum())
+        weights.fit(linear_queries, tails, size, PrivacyBudget.of(1), SimulatedNoise(0))
         seconds[rounds] = time.process_time() - start
     print(f"\n{linear_queries.size:,} linear queries on {counts.size:,} cells")
     print(

@@ -22,12 +22,13 @@ from deciders.batch.linear import normalization, numerical
 from deciders.batch.linear.clipped_composition import ClippedComposition
 from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
 from deciders.batch.linear.dyadic import DyadicMechanism
+from deciders.batch.linear.grouped_weights import GroupedWeights
 from deciders.batch.linear.mechanism import DistributionFit, DistributionMechanism, LinearMechanism
 from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.linear.private_bound import private_radius
-from deciders.batch.linear.queries import NumericalQueries
+from deciders.batch.linear.queries import NumericalQueries, Tails
 from deciders.batch.linear.signed import SignedMechanism
 from deciders.batch.linear.unit_queries import LinearQueries
 from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe, level_sets
@@ -116,7 +117,10 @@ def everything(
 
 def same(first: BatchOutput | DistributionFit, second: BatchOutput | DistributionFit) -> bool:
     parts = [[getattr(one, field.name) for field in fields(one)] for one in (first, second)]
-    pairs = zip(*parts, strict=True)
+    pairs = (
+        [part.cells if isinstance(part, GroupedWeights) else part for part in pair]
+        for pair in zip(*parts, strict=True)
+    )
     return all(np.array_equal(np.asarray(one), np.asarray(other)) for one, other in pairs)
 
 
@@ -338,13 +342,13 @@ class RoundsNotHalved(MultiplicativeWeights):
     def fit(
         self,
         queries: LinearQueries,
-        counts: Integers,
+        tails: Tails,
         size: int,
         budget: PrivacyBudget,
         noise: Noise,
-    ) -> Floats:
+    ) -> GroupedWeights:
         return MultiplicativeWeights.fit(
-            self, queries, counts, size, PrivacyBudget(2 * budget.epsilon, budget.delta), noise
+            self, queries, tails, size, PrivacyBudget(2 * budget.epsilon, budget.delta), noise
         )
 
 
@@ -354,13 +358,13 @@ class AlphaForNothing(MultiplicativeWeights):
     def fit(
         self,
         queries: LinearQueries,
-        counts: Integers,
+        tails: Tails,
         size: int,
         budget: PrivacyBudget,
         noise: Noise,
-    ) -> Floats:
+    ) -> GroupedWeights:
         whole = PrivacyBudget(budget.epsilon * Fraction(95, 85), budget.delta)
-        return MultiplicativeWeights.fit(self, queries, counts, size, whole, noise)
+        return MultiplicativeWeights.fit(self, queries, tails, size, whole, noise)
 
 
 class NoGroup(DigitUniverse):
@@ -457,8 +461,8 @@ def test_what_hangs_on_the_table_without_noise_is_caught(
     def public_size(counts: Integers, *_: Any) -> int:
         return max(1, int(counts.sum()))
 
-    def true_error(queries: LinearQueries, counts: Integers, weights: Floats, *_: Any) -> float:
-        return float(np.abs(queries.answers(counts) - queries.answers(weights)).max())
+    def true_error(queries: LinearQueries, tails: Tails, weights: GroupedWeights, *_: Any) -> float:
+        return float(np.abs(queries.answers(tails) - weights.answers).max())
 
     twin = {"noisy_size": public_size, "noisy_error": true_error}[part]
     mechanism = Numerical(queries=TIGHT, weights=WEIGHTS)

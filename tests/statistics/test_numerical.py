@@ -14,6 +14,7 @@ from deciders import SimulatedNoise
 from deciders.batch.linear.clipped_composition import ClippedComposition, bar
 from deciders.batch.linear.conditions import Intervals, Ranges, Subsets
 from deciders.batch.linear.dyadic import DyadicMechanism
+from deciders.batch.linear.grouped_weights import GroupedWeights
 from deciders.batch.linear.multiplicative_weights import (
     MultiplicativeWeights,
     noisy_error,
@@ -60,7 +61,8 @@ def test_theorem_3_2_holds_whenever_alpha_covers_the_errors() -> None:
         released = mechanism.fit(TABLE, 40, SimulatedNoise(seed))
         assert released.alpha is not None
         family = ThresholdQueries(QUERIES, THRESHOLDS)
-        errors = family.answers(QUERIES.counts(TABLE)) - family.answers(released.distribution)
+        tails = family.tails(QUERIES.counts(TABLE))
+        errors = family.answers(tails) - released.distribution.answers
         if released.alpha < np.abs(errors).max():
             continue
         covered += 1
@@ -98,7 +100,7 @@ def test_errors_of_multiplicative_weights_keep_the_bound_of_mwem() -> None:
         bound += 10 * rounds * math.log(queries.size) / 0.95
         for seed in range(10):
             released = mechanism.fit(rows, 1, SimulatedNoise(seed))
-            errors = family.answers(counts) - family.answers(released.distribution)
+            errors = family.answers(family.tails(counts)) - released.distribution.answers
             assert np.abs(errors).max() <= bound
 
 
@@ -138,8 +140,8 @@ def test_scales(factor: float) -> None:
     noise, queries = SimulatedNoise(9), NumericalQueries(LINE, DigitUniverse(8, 1023))
     family = ThresholdQueries(queries, doubling(1, queries.peak))
     counts = queries.counts(TABLE)
-    nothing = np.zeros(counts.size)
-    alpha = float(np.abs(family.answers(counts)).max())
+    tails, nothing = family.tails(counts), GroupedWeights(family, 0)
+    alpha = float(np.abs(family.answers(tails)).max())
     leaf = DyadicMechanism(
         queries=NumericalQueries(Ranges((Intervals.up_to(1, 1),)), LevelUniverse.up_to(1, 1))
     )
@@ -149,7 +151,7 @@ def test_scales(factor: float) -> None:
     )
     draws: list[tuple[Callable[[], float], float]] = [
         (lambda: noisy_size(counts, 10, Fraction(1), noise) - counts.sum(), 10),
-        (lambda: noisy_error(family, counts, nothing, Fraction(1), noise) - alpha, 10),
+        (lambda: noisy_error(family, tails, nothing, Fraction(1), noise) - alpha, 10),
         (lambda: clipped.release(full, 1, noise).answers[0] - 5000, 2),
         (lambda: leaf.release(full, 1, noise).answers[0] - 5000, 2),
     ]

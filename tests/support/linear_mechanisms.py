@@ -13,6 +13,7 @@ from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.linear.normalization import GlobalTruncation, Normalization
 from deciders.batch.linear.numerical import Numerical, NumericalInTwoSteps
 from deciders.batch.linear.queries import NumericalQueries, doubling
+from deciders.batch.linear.unit_queries import LinearQueries
 from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows
 from tests.support.noises import LaplaceAlone
 
@@ -26,6 +27,20 @@ REDUCED = NumericalQueries(LINE, DigitUniverse(6, 20))
 
 
 TABLE = Rows(RNG.integers(0, 6, 300), np.minimum(RNG.geometric(0.3, 300), 12))
+
+
+def dense_queries(queries: NumericalQueries) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Worth of every cell, by query."""
+    levels = queries.universe.weights.shape[1]
+    weights = np.broadcast_to(queries.universe.weights, (queries.universe.classes, levels))
+    rows = [queries.conditions.row(place)[:, None] * weights for place in range(queries.size)]
+    return np.stack(rows).reshape(queries.size, -1)
+
+
+def dense_unit_queries(linear: LinearQueries) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Worth of every cell in [0, 1], by query."""
+    dense, queries = dense_queries(linear.queries), map(linear.query, range(linear.size))
+    return np.stack([query.worths(dense[query.condition]) for query in queries])
 
 
 class Silent(LaplaceAlone):

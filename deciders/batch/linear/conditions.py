@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,8 @@ from deciders.histogram import Integers
 Booleans = NDArray[np.bool_]
 # Whole numbers or doubles: what is said of one holds for the other, and whole numbers stay exact.
 Numbers = NDArray[Any]
+# Numbers that are added up at a time.
+_MOST_SUMMANDS = 2**21
 
 
 class Conditions(Protocol):
@@ -156,11 +158,16 @@ def _product(sides: list[Booleans]) -> Booleans:
     return reduce(np.logical_and.outer, sides).reshape(-1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Subsets:
-    """Any conditions, as one row of yes and no for each: a dense matrix (size, classes)."""
+    """Any conditions, as one row of yes and no for each: a dense matrix (size, classes).
+
+    ``order`` is an order of the classes, by default their own, in which a condition's classes lie
+    in few runs: sums take time with the runs.
+    """
 
     matrix: Booleans
+    order: Integers | None = None
 
     @property
     def size(self) -> int:
@@ -172,9 +179,31 @@ class Subsets:
         """Number of classes."""
         return int(self.matrix.shape[1])
 
+    @cached_property
+    def _runs(self) -> tuple[Integers, Integers, Integers]:
+        """First place of each run and the one after its last, in order; runs of each condition."""
+        ordered = np.zeros((self.size, self.classes + 1), np.bool_)
+        ordered[:, :-1] = self.matrix if self.order is None else self.matrix[:, self.order]
+        turns = ordered.copy()
+        turns[:, 1:] ^= ordered[:, :-1]
+        # Turns come in pairs within a condition: on, and off again.
+        places = np.flatnonzero(turns)
+        which, ends = np.divmod(places, self.classes + 1)
+        return ends[0::2], ends[1::2], np.bincount(which[0::2], minlength=self.size)
+
     def sums(self, columns: Numbers) -> Numbers:
-        """Sums over each condition, by one matrix product."""
-        totals: Numbers = self.matrix.astype(columns.dtype) @ columns
+        """Sums over each condition, as differences of running sums at the ends of its runs."""
+        starts, stops, runs = self._runs
+        totals = np.zeros((self.size, columns.shape[1]), columns.dtype)
+        some = runs > 0
+        firsts = (np.cumsum(runs) - runs)[some]
+        ordered = columns if self.order is None else columns[self.order]
+        width = max(1, _MOST_SUMMANDS // max(1, starts.size))
+        for left in range(0, columns.shape[1] if starts.size else 0, width):
+            block = slice(left, left + width)
+            running = np.zeros((self.classes + 1, ordered[:, block].shape[1]), columns.dtype)
+            np.cumsum(ordered[:, block], axis=0, out=running[1:])
+            totals[some, block] = np.add.reduceat(running[stops] - running[starts], firsts, axis=0)
         return totals
 
     def largest(self, values: Integers) -> Integers:

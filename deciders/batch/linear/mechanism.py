@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from deciders.batch.base import BatchMechanism, BatchOutput
+from deciders.batch.linear.grouped_weights import GroupedWeights
 from deciders.batch.linear.universe import Rows
 from deciders.distributions import Floats
 from deciders.exact import Number
@@ -30,13 +31,13 @@ class LinearMechanism(BatchMechanism[Rows], Protocol):
 class DistributionFit:
     """Private distribution on the universe and the answers on it.
 
-    ``answers`` and ``thresholds`` are (queries,), ``distribution`` the weight of each cell;
+    ``answers`` and ``thresholds`` are (queries,), ``distribution`` has the weight of each cell;
     ``alpha`` is the error of the linear queries, None where it is not measured.
     """
 
     answers: Floats
     thresholds: Integers
-    distribution: Floats
+    distribution: GroupedWeights
     alpha: float | None = None
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from deciders.batch.budget import PrivacyBudget
 from deciders.batch.exponential_mechanism import exponential_choice
+from deciders.batch.linear.grouped_weights import GroupedWeights
+from deciders.batch.linear.queries import Tails
 from deciders.batch.linear.unit_queries import LinearQueries
 from deciders.distributions import Floats
 from deciders.exact import as_float
@@ -31,16 +33,17 @@ def noisy_size(counts: Integers, group: int, epsilon: Fraction, noise: Noise) ->
 
 
 def noisy_error(
-    queries: LinearQueries, counts: Integers, weights: Floats, epsilon: Fraction, noise: Noise
+    queries: LinearQueries, tails: Tails, weights: GroupedWeights, epsilon: Fraction, noise: Noise
 ) -> float:
     """Largest error of ``weights`` over all queries, at least 0: epsilon-DP.
 
-    With ``weights`` fixed each error moves by at most the sensitivity s when a row is added or
-    removed, and so does their maximum: section 6 states 1 for a replaced row, and s = 1 holds here
-    too, but for universes in which a row is several cells (ours).  Released are whole multiples of
-    1/1024, in which the maximum of doubles has sensitivity ``1024 s + 1``.
+    ``tails`` are those of the table.  With ``weights`` fixed each error moves by at most the
+    sensitivity s when a row is added or removed, and so does their maximum: section 6 states 1 for
+    a replaced row, and s = 1 holds here too, but for universes in which a row is several cells
+    (ours).  Released are whole multiples of 1/1024, in which the maximum of doubles has sensitivity
+    ``1024 s + 1``.
     """
-    error = float(np.abs(queries.answers(counts) - queries.answers(weights)).max())
+    error = float(np.abs(queries.answers(tails) - weights.answers).max())
     scale = error_scale(queries.sensitivity, epsilon)
     return max(0, noise.laplace(math.floor(error * _STEPS), scale)) / _STEPS
 
@@ -48,15 +51,6 @@ def noisy_error(
 def error_scale(sensitivity: int, epsilon: Fraction) -> Fraction:
     """Noise scale of ``noisy_error``, in steps of 1/1024."""
     return (_STEPS * sensitivity + 1) / epsilon
-
-
-@dataclass(frozen=True, slots=True)
-class _NoisyAnswer:
-    """Query where it is not 0, and its noisy answer."""
-
-    cells: Integers
-    values: Floats
-    answer: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,22 +84,23 @@ class MultiplicativeWeights:
     def fit(
         self,
         queries: LinearQueries,
-        counts: Integers,
+        tails: Tails,
         size: int,
         budget: PrivacyBudget,
         noise: Noise,
-    ) -> Floats:
-        """Weights of all cells, of total ``size``."""
+    ) -> GroupedWeights:
+        """Weights of all cells, of total ``size``, for a table of which ``tails`` are known."""
         share = budget.share(2 * self.rounds)
-        sensitivity, truth = queries.sensitivity, queries.answers(counts)
-        weights = np.full(counts.size, size / counts.size)
-        measured: list[_NoisyAnswer] = []
+        sensitivity, truth = queries.sensitivity, queries.answers(tails)
+        weights, measured = GroupedWeights(queries, size), list[float]()
         for _ in range(self.rounds):
-            errors = np.abs(truth - queries.answers(weights))
-            place = _select(errors, sensitivity, share, noise)
-            measured.append(_measure(queries.row(place), counts, size, sensitivity / share, noise))
-            for one in [measured[-1], *(self.replays * measured)]:
-                _pull(weights, one, size)
+            errors = np.abs(truth - weights.answers)
+            query = queries.query(_select(errors, sensitivity, share, noise))
+            noisy = as_float(noisy_value(query.exact(tails), sensitivity / share, noise))
+            # No answer lies outside 0 .. n, and an update cannot overflow then.
+            measured.append(min(max(noisy, 0.0), float(size)))
+            weights.divide(query)
+            weights.pull(measured, self.replays)
         return weights
 
 
@@ -113,23 +108,3 @@ def _select(errors: Floats, sensitivity: int, share: Fraction, noise: Noise) -> 
     """Query by the exponential mechanism, ``exp(share error / (2 s))``."""
     rate = as_float(share / (2 * (sensitivity + SLACK)))
     return exponential_choice(errors * rate, noise)
-
-
-def _measure(
-    row: tuple[Integers, int], counts: Integers, size: int, scale: Fraction, noise: Noise
-) -> _NoisyAnswer:
-    """Query and its exact answer with Laplace noise of ``scale``."""
-    numerators, denominator = row
-    exact = Fraction(int(counts @ numerators), denominator)
-    noisy = as_float(noisy_value(exact, scale, noise))
-    cells = np.flatnonzero(numerators)
-    # No answer lies outside 0 .. n, and an update cannot overflow then.
-    return _NoisyAnswer(cells, numerators[cells] / denominator, min(max(noisy, 0.0), float(size)))
-
-
-def _pull(weights: Floats, measured: _NoisyAnswer, size: int) -> None:
-    """Move the weights towards one measurement, in place, and restore their total."""
-    before = weights[measured.cells]
-    gap = measured.answer - float(measured.values @ before)
-    weights[measured.cells] = before * np.exp(measured.values * (gap / (2 * size)))
-    weights *= size / weights.sum()

@@ -55,8 +55,8 @@ class Normalization(DistributionMechanism):
         for_size = budget.epsilon * self.size_share
         size = noisy_size(counts, queries.group, for_size, noise)
         rest = PrivacyBudget(budget.epsilon - for_size, budget.delta)
-        weights = self.weights.fit(linear, counts, size, rest, noise)
-        return DistributionFit(linear.answers(weights) * divisors, divisors, weights)
+        weights = self.weights.fit(linear, linear.tails(counts), size, rest, noise)
+        return DistributionFit(weights.answers * divisors, divisors, weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,11 +67,10 @@ class Numerical(DistributionMechanism):
         linear_queries = ThresholdQueries(self.queries, thresholds)
         for_alpha = budget.epsilon * self.alpha_share
         left = budget.epsilon * (1 - self.size_share) - for_alpha
-        weights = self.weights.fit(
-            linear_queries, counts, size, PrivacyBudget(left, budget.delta), noise
-        )
-        alpha = noisy_error(linear_queries, counts, weights, for_alpha, noise)
-        above, capped = self.queries.tails(weights, thresholds)
+        tails, rest = linear_queries.tails(counts), PrivacyBudget(left, budget.delta)
+        weights = self.weights.fit(linear_queries, tails, size, rest, noise)
+        alpha = noisy_error(linear_queries, tails, weights, for_alpha, noise)
+        above, capped = weights.tails(thresholds)
         places = first_few(above, alpha)
         answers = capped[np.arange(places.size), places]
         used = np.minimum(thresholds[places], self.queries.limits)
@@ -117,14 +116,15 @@ class NumericalInTwoSteps(Numerical):
         tests = ThresholdQueries(self.queries, thresholds, linear=False)
         for_alpha = half.epsilon * self.alpha_share
         first = PrivacyBudget(half.epsilon - for_alpha, half.delta)
-        weights = self.weights.fit(tests, counts, size, first, noise)
-        alpha = noisy_error(tests, counts, weights, for_alpha, noise)
-        places = first_few(self.queries.tails(weights, thresholds)[0], alpha)
+        tails = tests.tails(counts)
+        weights = self.weights.fit(tests, tails, size, first, noise)
+        alpha = noisy_error(tests, tails, weights, for_alpha, noise)
+        places = first_few(weights.tails(thresholds).above, alpha)
         cuts = thresholds[places]
         # A query truncated at 0 is answered by 0; its divisor only has to be positive.
         linear = CappedQueries(self.queries, np.maximum(cuts, 1))
-        second = self.weights.fit(linear, counts, size, half, noise)
-        answers = linear.answers(second) * cuts
+        second = self.weights.fit(linear, linear.tails(counts), size, half, noise)
+        answers = second.answers * cuts
         return DistributionFit(answers, np.minimum(cuts, self.queries.limits), second, alpha)
 
     def largest_scale(self, epsilon: Number) -> Fraction:

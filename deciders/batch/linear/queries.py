@@ -1,6 +1,8 @@
 """Batches of numerical queries ``w``: what a row contributes, in whole units, summed over rows."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +22,15 @@ def doubling(base: int, peak: int) -> Integers:
     return np.array(thresholds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Tails(NamedTuple):
+    """Mass above each threshold, and sums of worths capped there: both (conditions, thresholds)."""
+
+    above: Numbers
+    capped: Numbers
+
+
+# Without slots, so that the limits are found once.
+@dataclass(frozen=True, eq=False)
 class NumericalQueries:
     """``w(t) = f_w(class of t) g(t)`` with conditions ``f_w`` (definition 4.1, case b)."""
 
@@ -40,7 +50,7 @@ class NumericalQueries:
         """Number of queries."""
         return self.conditions.size
 
-    @property
+    @cached_property
     def limits(self) -> Integers:
         """``Delta_w``."""
         return self.conditions.largest(self.universe.tops)
@@ -64,39 +74,37 @@ class NumericalQueries:
         classes = np.clip(rows.classes, 0, self.universe.classes - 1)
         return np.where(self.conditions.covered[classes], self.universe.values(rows), 0)
 
-    def tails(self, vector: Numbers, thresholds: Integers) -> tuple[Numbers, Numbers]:
-        """Mass above and capped sums, by prefix sums along the levels."""
-        weights = self.universe.weights
+    def tails(self, vector: Numbers, thresholds: Integers) -> Tails:
+        """Tails of a vector over the universe, by prefix sums along the levels."""
         table = vector.reshape(self.universe.classes, -1)
-        ends = np.stack([np.searchsorted(line, thresholds, side="right") for line in weights])
-        ends = np.broadcast_to(ends, (table.shape[0], thresholds.size))
-        held, mass = _upto(table, ends)
-        above = mass - held
-        capped = _upto(table * weights, ends)[0] + above * thresholds
-        return self._both(above, capped)
+        return self._both(class_tails(table, self.universe.weights, thresholds))
 
-    def table_tails(self, rows: Rows, thresholds: Integers) -> tuple[Integers, Integers]:
-        """Mass above and capped sums, from the level sets."""
+    def table_tails(self, rows: Rows, thresholds: Integers) -> Tails:
+        """Tails of the rows themselves, from the level sets."""
         counts, totals = level_sets(rows, self.universe, thresholds)
         above = counts.sum(axis=1, keepdims=True) - np.cumsum(counts, axis=1)
-        return self._both(above, np.cumsum(totals, axis=1) + above * thresholds)
+        return self._both(Tails(above, np.cumsum(totals, axis=1) + above * thresholds))
 
-    def _both(self, above: Numbers, capped: Numbers) -> tuple[Numbers, Numbers]:
-        sums = self.conditions.sums(np.concatenate((above, capped), axis=1))
-        return sums[:, : above.shape[1]], sums[:, above.shape[1] :]
-
-    def row(self, place: int) -> Integers:
-        """``w`` of one query, of every cell."""
-        selected = self.conditions.row(place)[:, None]
-        return np.where(selected, self.universe.weights, 0).reshape(-1)
+    def _both(self, tails: Tails) -> Tails:
+        sums = self.conditions.sums(np.concatenate(tails, axis=1))
+        return Tails(*np.split(sums, 2, axis=1))
 
     def truncated(self, bound: int) -> "NumericalQueries":
         """Queries of ``min(g, bound)``."""
         return NumericalQueries(self.conditions, self.universe.truncated(bound))
 
 
+def class_tails(table: Numbers, weights: Integers, thresholds: Integers) -> Tails:
+    """Tails of each line of a table of cells, whose ``weights`` are one line, or one for each."""
+    ends = np.stack([np.searchsorted(line, thresholds, side="right") for line in weights])
+    held, mass = _upto(table, ends)
+    above = mass - held
+    return Tails(above, _upto(table * weights, ends)[0] + above * thresholds)
+
+
 def _upto(table: Numbers, ends: Integers) -> tuple[Numbers, Numbers]:
     """Sums of each line up to its ends, and of the whole line."""
     prefix = np.zeros((table.shape[0], table.shape[1] + 1), table.dtype)
     np.cumsum(table, axis=1, out=prefix[:, 1:])
-    return np.take_along_axis(prefix, ends, axis=1), prefix[:, -1:]
+    sums = prefix[:, ends[0]] if len(ends) == 1 else np.take_along_axis(prefix, ends, axis=1)
+    return sums, prefix[:, -1:]

@@ -1,40 +1,83 @@
 """Linear queries made of numerical ones: every cell counts for something in [0, 1]."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from deciders.batch.linear.conditions import Numbers
-from deciders.batch.linear.queries import NumericalQueries
+from deciders.batch.linear.queries import NumericalQueries, Tails
 from deciders.distributions import Floats
 from deciders.histogram import Integers
 
 
-class LinearQueries(Protocol):
-    """Batch of linear queries over a universe.  Conformers: ThresholdQueries, CappedQueries."""
+class UnitQuery(NamedTuple):
+    """One linear query: where ``condition`` holds, ``1[w > bound]`` or ``min(w / bound, 1)``.
+
+    ``column`` is the place of the bound among the thresholds.
+    """
+
+    condition: int
+    column: int
+    bound: int
+    test: bool
+
+    def worths(self, weights: Integers) -> Floats:
+        """Worth of cells of these weights, where the condition holds."""
+        if self.test:
+            return (weights > self.bound).astype(np.float64)
+        return np.minimum(weights, self.bound) / self.bound
+
+    def exact(self, tails: Tails) -> Fraction:
+        """Exact answer, from the tails of whole counts."""
+        if self.test:
+            return Fraction(int(tails.above[self.condition, self.column]))
+        return Fraction(int(tails.capped[self.condition, self.column]), self.bound)
+
+
+# Without slots, so that thresholds are found once.
+@dataclass(frozen=True, eq=False)
+class LinearQueries(ABC):
+    """Batch of linear queries over a universe.  Subclasses: ThresholdQueries, CappedQueries.
+
+    All answers on a vector of counts or weights follow from its tails at ``thresholds``.
+    """
+
+    queries: NumericalQueries
 
     @property
+    @abstractmethod
+    def thresholds(self) -> Integers:
+        """Thresholds that the queries ask about, ascending."""
+
+    @property
+    @abstractmethod
     def size(self) -> int:
         """Number of queries."""
-        ...
 
     @property
+    @abstractmethod
     def sensitivity(self) -> int:
         """Change of an answer by one row, added or removed, at most."""
-        ...
 
-    def answers(self, vector: Numbers) -> Floats:
-        """All answers on a vector of counts or weights over the universe."""
-        ...
+    @abstractmethod
+    def answers(self, tails: Tails) -> Floats:
+        """All answers, given the tails."""
 
-    def row(self, place: int) -> tuple[Integers, int]:
-        """One query exactly: a numerator for every cell, and their denominator."""
-        ...
+    @abstractmethod
+    def query(self, place: int) -> UnitQuery:
+        """One of the queries."""
+
+    def tails(self, vector: Numbers) -> Tails:
+        """Tails of a vector over the universe."""
+        return self.queries.tails(vector, self.thresholds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ThresholdQueries:
+@dataclass(frozen=True, eq=False)
+class ThresholdQueries(LinearQueries):
     """Query sets C and, with ``linear``, C and L of Algorithms 1 and 2.
 
     ``c_{w,tau} = 1[w > tau]`` for all thresholds but the last, ``l_{w,tau} = min(w / tau, 1)`` for
@@ -43,9 +86,13 @@ class ThresholdQueries:
     A row that is k cells moves an answer by at most k (group privacy, Lemma 2.4).
     """
 
-    queries: NumericalQueries
-    thresholds: Integers
+    ladder: Integers
     linear: bool = True
+
+    @property
+    def thresholds(self) -> Integers:
+        """Thresholds tau, as given."""
+        return self.ladder
 
     @property
     def _tests(self) -> int:
@@ -65,26 +112,23 @@ class ThresholdQueries:
         """Cells of one row."""
         return self.queries.group
 
-    def answers(self, vector: Numbers) -> Floats:
+    def answers(self, tails: Tails) -> Floats:
         """C, then L, of one query after the other."""
-        above, capped = self.queries.tails(vector, self.thresholds)
-        parts = [above[:, :-1].astype(np.float64)]
+        parts = [tails.above[:, :-1].astype(np.float64)]
         if self.linear:
-            parts.append(capped[:, 1:] / self.thresholds[1:])
+            parts.append(tails.capped[:, 1:] / self.thresholds[1:])
         return np.concatenate(parts, axis=1).reshape(-1)
 
-    def row(self, place: int) -> tuple[Integers, int]:
-        """One query exactly."""
-        query, test = divmod(place, self._width)
-        weights = self.queries.row(query)
-        if test < self._tests:
-            return (weights > self.thresholds[test]).astype(np.int64), 1
-        bound = int(self.thresholds[test - self._tests + 1])
-        return np.minimum(weights, bound), bound
+    def query(self, place: int) -> UnitQuery:
+        """One of C or of L."""
+        condition, number = divmod(place, self._width)
+        test = number < self._tests
+        column = number if test else number - self._tests + 1
+        return UnitQuery(condition, column, int(self.thresholds[column]), test)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CappedQueries:
+@dataclass(frozen=True, eq=False)
+class CappedQueries(LinearQueries):
     """``min(w / d_w, 1)`` with one divisor for each query.
 
     Where every divisor is at least ``Delta_w`` nothing is cut off, and a row moves an answer by
@@ -92,8 +136,17 @@ class CappedQueries:
     (ours); else by at most the cells of one row.
     """
 
-    queries: NumericalQueries
     divisors: Integers
+
+    @cached_property
+    def thresholds(self) -> Integers:
+        """Distinct divisors."""
+        return np.unique(self.divisors)
+
+    @cached_property
+    def _columns(self) -> Integers:
+        """Place of each divisor among them."""
+        return np.searchsorted(self.thresholds, self.divisors)
 
     @property
     def size(self) -> int:
@@ -105,14 +158,12 @@ class CappedQueries:
         """One, or the cells of one row."""
         return 1 if np.all(self.divisors >= self.queries.limits) else self.queries.group
 
-    def answers(self, vector: Numbers) -> Floats:
+    def answers(self, tails: Tails) -> Floats:
         """One answer for each query."""
-        distinct, places = np.unique(self.divisors, return_inverse=True)
-        capped = self.queries.tails(vector, distinct)[1]
-        answers: Floats = capped[np.arange(self.queries.size), places] / self.divisors
+        capped = tails.capped[np.arange(self.queries.size), self._columns]
+        answers: Floats = capped / self.divisors
         return answers
 
-    def row(self, place: int) -> tuple[Integers, int]:
-        """One query exactly."""
-        bound = int(self.divisors[place])
-        return np.minimum(self.queries.row(place), bound), bound
+    def query(self, place: int) -> UnitQuery:
+        """Query of one condition."""
+        return UnitQuery(place, int(self._columns[place]), int(self.divisors[place]), test=False)

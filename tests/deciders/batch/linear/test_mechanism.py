@@ -49,8 +49,8 @@ def test_no_rows_and_few_answers_are_finite(mechanism: Any) -> None:
         assert np.all(np.isfinite(released.answers))
         if isinstance(mechanism, DistributionMechanism):
             fit = mechanism.fit(rows, epsilon, SimulatedNoise(4))
-            assert np.all(fit.distribution >= 0)
-            assert fit.distribution.sum() > 0
+            assert np.all(fit.distribution.cells >= 0)
+            assert fit.distribution.cells.sum() > 0
             assert released == BatchOutput.of(fit.answers, fit.thresholds)
 
 

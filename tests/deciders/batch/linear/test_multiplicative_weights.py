@@ -12,18 +12,14 @@ from deciders.batch.linear.multiplicative_weights import MultiplicativeWeights
 from deciders.batch.linear.queries import NumericalQueries, doubling
 from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
 from deciders.batch.linear.universe import DigitUniverse, LevelUniverse
-from tests.support.linear_mechanisms import LINE, TABLE, Silent
+from tests.support.linear_mechanisms import LINE, TABLE, Silent, dense_unit_queries
 
 
 def literal_mwem(
     linear_queries: Any, counts: Any, size: int, rounds: int, replays: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """MWEM without noise on a dense matrix, from the algorithm of Hardt et al."""
-    dense = []
-    for place in range(linear_queries.size):
-        numerators, denominator = linear_queries.row(place)
-        dense.append(numerators / denominator)
-    matrix = np.array(dense)
+    matrix = dense_unit_queries(linear_queries)
     estimate = np.full(counts.size, size / counts.size)
     past: list[tuple[int, float]] = []
     for _ in range(rounds):
@@ -43,7 +39,8 @@ def test_multiplicative_weights_are_those_of_mwem(replays: int) -> None:
     counts = queries.counts(TABLE)
     size = int(counts.sum())
     weights = MultiplicativeWeights(rounds=6, replays=replays)
-    found = weights.fit(linear_queries, counts, size, PrivacyBudget(Fraction(10**9)), Silent())
+    tails, budget = linear_queries.tails(counts), PrivacyBudget(Fraction(10**9))
+    found = weights.fit(linear_queries, tails, size, budget, Silent()).cells
     assert found == pytest.approx(literal_mwem(linear_queries, counts, size, 6, replays))
     assert found.sum() == pytest.approx(size)
 
@@ -55,12 +52,10 @@ def test_with_rounds_and_budget_enough_every_answer_comes_out() -> None:
         ThresholdQueries(queries, doubling(1, 12)),
         CappedQueries(queries, queries.limits),
     ):
-        errors = []
+        errors, tails = [], linear_queries.tails(counts)
         for rounds in (5, 150):
             weights = MultiplicativeWeights(rounds=rounds).fit(
-                linear_queries, counts, 300, PrivacyBudget(Fraction(10**6)), SimulatedNoise(1)
+                linear_queries, tails, 300, PrivacyBudget(Fraction(10**6)), SimulatedNoise(1)
             )
-            errors.append(
-                np.abs(linear_queries.answers(weights) - linear_queries.answers(counts)).max()
-            )
+            errors.append(np.abs(weights.answers - linear_queries.answers(tails)).max())
         assert errors[1] < min(3, errors[0] / 3)

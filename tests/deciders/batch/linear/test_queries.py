@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +17,7 @@ from deciders.batch.linear.queries import (
 )
 from deciders.batch.linear.unit_queries import CappedQueries, ThresholdQueries
 from deciders.batch.linear.universe import DigitUniverse, LevelUniverse, Rows, Universe, level_sets
+from tests.support.linear_mechanisms import dense_queries, dense_unit_queries
 
 RNG = np.random.default_rng(7)
 
@@ -30,6 +30,7 @@ def conditions() -> Iterator[tuple[str, Conditions]]:
     few = Intervals(2, points, points)
     yield "box", Ranges((Intervals(3, np.array([1]), np.array([2])), few, Intervals.up_to(2, 2)))
     yield "subsets", Subsets(RNG.random((9, 12)) < 0.4)
+    yield "ordered subsets", Subsets(RNG.random((9, 12)) < 0.3, RNG.permutation(12))
 
 
 def universes() -> Iterator[tuple[str, Universe]]:
@@ -52,7 +53,7 @@ TABLE = Rows(RNG.integers(-1, 13, 400), RNG.integers(-2, 25, 400))
 
 @pytest.mark.parametrize("queries", BATCHES.values(), ids=BATCHES.keys())
 def test_a_batch_is_its_dense_matrix(queries: NumericalQueries) -> None:
-    dense = np.array([queries.row(place) for place in range(queries.size)])
+    dense = dense_queries(queries)
     counts = queries.counts(TABLE)
     weights = RNG.random(counts.size)
     thresholds = doubling(1, int(queries.limits.max()))
@@ -74,7 +75,7 @@ def test_the_rows_themselves_are_worth_as_much(queries: NumericalQueries) -> Non
     """``w^(D^) = w(D)``: also in a universe of digits, where a row is many cells."""
     thresholds = doubling(1, int(queries.limits.max()))
     above, capped = queries.table_tails(TABLE, thresholds)
-    dense = np.array([queries.row(place) for place in range(queries.size)])
+    dense = dense_queries(queries)
     assert capped[:, -1].tolist() == (dense @ queries.counts(TABLE)).tolist()
     if queries.group == 1:
         on_cells = queries.tails(queries.counts(TABLE), thresholds)
@@ -111,13 +112,13 @@ def test_linear_families_are_their_rows(queries: NumericalQueries) -> None:
         CappedQueries(queries, limits),
         CappedQueries(queries, uneven),
     ):
-        exact, smooth = family.answers(counts), family.answers(weights)
+        tails, dense = family.tails(counts), dense_unit_queries(family)
+        exact, smooth = family.answers(tails), family.answers(family.tails(weights))
         assert exact.size == smooth.size == family.size
-        for place, (answer, other) in enumerate(zip(exact, smooth, strict=True)):
-            numerators, denominator = family.row(place)
-            assert 0 <= numerators.min() <= numerators.max() <= denominator
-            assert answer == pytest.approx(float(Fraction(int(numerators @ counts), denominator)))
-            assert other == pytest.approx(numerators @ weights / denominator)
+        assert 0 <= dense.min() <= dense.max() <= 1
+        assert exact == pytest.approx(dense @ counts)
+        assert smooth == pytest.approx(dense @ weights)
+        assert [float(family.query(place).exact(tails)) for place in range(family.size)] == [*exact]
 
 
 @pytest.mark.parametrize("queries", BATCHES.values(), ids=BATCHES.keys())
@@ -133,7 +134,7 @@ def test_sensitivity_is_what_one_row_does(queries: NumericalQueries) -> None:
         for where in range(12):
             for level in range(22):
                 one = queries.counts(Rows(np.array([where]), np.array([level])))
-                moved = max(moved, float(family.answers(one).max()))
+                moved = max(moved, float(family.answers(family.tails(one)).max()))
         assert moved <= family.sensitivity + 1e-9
     assert families[1].sensitivity == 1
 
@@ -157,7 +158,8 @@ def test_numbers_of_the_paper() -> None:
     assert DigitUniverse(1600, 4396).counts(nobody).size == 20_800
     thresholds = doubling(1, 4096)
     adult = NumericalQueries(Ranges((age, Intervals.up_to(16, 2))), DigitUniverse(1600, 4396))
-    assert ThresholdQueries(adult, thresholds).answers(adult.counts(nobody)).size == 2 * 13 * 32_395
+    queries = ThresholdQueries(adult, thresholds)
+    assert queries.answers(queries.tails(adult.counts(nobody))).size == 2 * 13 * 32_395
     assert DigitUniverse(128, 2**32).weights.size == 33
 
 
