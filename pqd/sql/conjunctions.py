@@ -73,7 +73,7 @@ def conjunction(sql: str) -> Conjunction | None:
         return None
     conditions = []
     for first, last in spans:
-        start, end = found[first].start, found[last - 1].start + len(found[last - 1].text)
+        start, end = found[first].start, found[last - 1].end
         form = shaped(sql[start:end], found[first:last], start)
         condition = _condition(form.shape, len(form.literals)) if form else None
         if form is None or condition is None:
@@ -87,6 +87,8 @@ def _spans(found: Sequence[Token]) -> list[tuple[int, int]] | None:
     depth, start, between = 0, 0, False
     spans = []
     for place, (kind, text, _) in enumerate(found):
+        if kind in {"end", "comment"}:
+            return None
         depth += (kind == "open") - (kind == "close")
         word = text.upper() if kind == "word" and not depth else ""
         if word == "WHERE":

@@ -1,8 +1,8 @@
 """Literals: SQL apart from its constants.  A workload of thousands of queries has few such shapes.
 
 A literal is a text in single quotes or a number, as it is written.  A *shape* is SQL in which a
-stand-in has the place of each literal.  What is not plainly understood here has no shape: comments,
-prefixed or adjoining texts, parameters, letters beyond ASCII outside of quotes.
+stand-in has the place of each literal.  What is not plainly understood here has no tokens: prefixed
+or adjoining texts, comments in /* */, parameters, letters beyond ASCII outside of quotes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     | "(?:[^"\ud800-\udfff]|"")+" (?![\w'"])
     | (?P<text>'(?:[^'\ud800-\udfff]|'')*') (?![\w'"])
     | (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) (?![\w.'"])
-    | (?P<open>\() | (?P<close>\))
+    | (?P<open>\() | (?P<close>\)) | (?P<end>;) | (?P<comment>--[^\r\n]*)
     | [=<>!,+*] | - (?!-) | \. (?=[A-Za-z_"])
     """,
     re.VERBOSE,
@@ -37,11 +37,19 @@ _SHAPES = 1024
 
 
 class Token(NamedTuple):
-    """Token of SQL: its ``kind`` (word, text, number, open, close, or empty), text and place."""
+    """Token of SQL, its text and place.
+
+    ``kind`` is word, text, number, open, close, end (a semicolon), comment, or empty.
+    """
 
     kind: str
     text: str
     start: int
+
+    @property
+    def end(self) -> int:
+        """Place after its last character."""
+        return self.start + len(self.text)
 
 
 def tokens(sql: str) -> list[Token] | None:

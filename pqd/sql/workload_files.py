@@ -17,6 +17,7 @@ from sqlglot import TokenType, exp, tokenize
 from sqlglot.errors import SqlglotError
 
 from pqd.errors import NothingSelectedError, QueryError
+from pqd.sql.literals import tokens
 from pqd.sql.query import Query
 
 if TYPE_CHECKING:
@@ -147,25 +148,33 @@ def _from_sql(text: str, path: Path) -> list[tuple[str | None, str]]:
 
 def _statements(text: str, path: Path) -> Iterator[tuple[str | None, str]]:
     """Split at semicolons that are not inside a string or comment."""
-    # Raised outside the handler, whose error quotes the text.
-    tokens = None
-    with suppress(SqlglotError):
-        tokens = tokenize(text, read="duckdb")
-    if tokens is None:
-        raise QueryError(f"the query file {path} is not SQL; check its quotes")
     before = 0
     first = last = None
-    for token in tokens:
-        if token.token_type != TokenType.SEMICOLON:
-            first = token.start if first is None else first
-            last = token.end + 1
+    for start, end, is_end in _places(text, path):
+        if not is_end:
+            first = start if first is None else first
+            last = end
         elif first is not None:
             yield _name(text[before:first]), text[first:last]
             first = None
-        if token.token_type == TokenType.SEMICOLON:
-            before = token.end + 1
+        if is_end:
+            before = end
     if first is not None:
         yield _name(text[before:first]), text[first:last]
+
+
+def _places(text: str, path: Path) -> Iterable[tuple[int, int, bool]]:
+    """Start and end of each token but comments, and whether it is a semicolon."""
+    plain = tokens(text)
+    if plain is not None:
+        return [(t.start, t.end, t.kind == "end") for t in plain if t.kind != "comment"]
+    # Raised outside the handler, whose error quotes the text.
+    every = None
+    with suppress(SqlglotError):
+        every = tokenize(text, read="duckdb")
+    if every is None:
+        raise QueryError(f"the query file {path} is not SQL; check its quotes")
+    return [(t.start, t.end + 1, t.token_type == TokenType.SEMICOLON) for t in every]
 
 
 def _name(comments: str) -> str | None:

@@ -4,11 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pqd
 from pqd.engine.tables import open_table
 from pqd.errors import NothingSelectedError, QueryError
+from pqd.sql import workload_files
 from pqd.sql.workload_files import as_queries, read_queries
+from tests.support.drawing import examples
 
 COUNT = "SELECT COUNT(*) FROM D"
 
@@ -65,6 +69,26 @@ b,SUM,capital-gain,"name = 'x, y' AND ""capital-gain"" > 0"
 c,MEDIAN,age,
 ,count,,
 """
+
+
+PIECES = ["SELECT 1 FROM D", "a", "'b;'", "'it''s'", '"c;"', '"d""e"', ";", ";", " ", "\n", "\r"]
+PIECES += ["-- id: x\n", "--;\r", "-- end", "- -", "/* ; */", "/*", "E'\\'", "'", '"', "$$;$$", "é"]
+PIECES += ["{", "1.", ".5", "(", "::", "\xa0", "\0"]
+
+
+@examples(400)
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_statements_are_those_of_the_parser(text: str) -> None:
+    def found() -> list[tuple[str | None, str]] | str:
+        try:
+            return list(workload_files._statements(text, Path("queries.sql")))
+        except QueryError as error:
+            return str(error)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workload_files, "tokens", lambda _: None)
+        expected = found()
+    assert found() == expected
 
 
 def test_a_list_of_queries(tmp_path: Path) -> None:
