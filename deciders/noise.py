@@ -15,10 +15,10 @@ and Sundararajan, STOC 2009).
 import importlib
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +31,8 @@ _LARGEST_SCALE = 2**56
 # The bits of the statistic that OpenDP's 64-bit integers are given; the rest is exact anyway.
 _LOW = 2**32
 _FAIR = 2.0**400
+# Mechanisms that are kept, of as many scales; to make one takes as long as to draw from it.
+_MECHANISMS = 256
 
 
 class Noise(Protocol):
@@ -111,6 +113,18 @@ class SecureNoise:
         opendp.mod.enable_features("contrib")
         return opendp
 
+    @cached_property
+    def _mechanism(self) -> Callable[[str, float], Any]:
+        """OpenDP's mechanism on whole numbers by its name and scale; made once for many draws."""
+        opendp = self._opendp
+        kinds = opendp.domains.atom_domain(T="i64"), opendp.metrics.absolute_distance(T="i64")
+
+        @lru_cache(_MECHANISMS)
+        def mechanism(name: str, scale: float) -> Any:  # noqa: ANN401 - OpenDP is untyped
+            return getattr(opendp.measurements, name)(*kinds, scale=scale)
+
+        return mechanism
+
     def laplace(self, statistic: int, scale: Fraction) -> int:
         """``statistic + Z``; UnanswerableError beyond the largest scale."""
         check_scale(scale)
@@ -123,11 +137,8 @@ class SecureNoise:
         Z has tails below those of ``laplace`` at the same scale, so it saturates still less often.
         """
         check_scale(sigma)
-        opendp, low = self._opendp, statistic % _LOW
-        measurement = opendp.measurements.make_gaussian(
-            *_whole_numbers(opendp), scale=rounded_up(sigma)
-        )
-        return (statistic - low) + int(measurement(low))
+        low = statistic % _LOW
+        return (statistic - low) + int(self._mechanism("make_gaussian", rounded_up(sigma))(low))
 
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
         """``statistics + Z``; UnanswerableError beyond the largest scale.
@@ -145,11 +156,7 @@ class SecureNoise:
 
     def _draw(self, statistic: int, scale: Fraction) -> int:
         """One draw of OpenDP's 64-bit discrete Laplace mechanism."""
-        opendp = self._opendp
-        measurement = opendp.measurements.make_laplace(
-            *_whole_numbers(opendp), scale=rounded_up(scale)
-        )
-        return int(measurement(statistic))
+        return int(self._mechanism("make_laplace", rounded_up(scale))(statistic))
 
     def choose(self, logit: float) -> bool:
         """True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
@@ -219,11 +226,6 @@ def _import_opendp() -> Any:  # noqa: ANN401 - OpenDP is untyped
     for name in ("mod", "domains", "metrics", "measurements"):
         importlib.import_module(f"opendp.{name}")
     return importlib.import_module("opendp")
-
-
-def _whole_numbers(opendp: Any) -> tuple[Any, Any]:  # noqa: ANN401 - the same
-    """Domain and metric of a statistic."""
-    return opendp.domains.atom_domain(T="i64"), opendp.metrics.absolute_distance(T="i64")
 
 
 def rounded_up(number: Fraction) -> float:

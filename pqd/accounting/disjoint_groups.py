@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,13 @@ class Group:
             return ()
         if self.columns:
             return tuple(f"{c.name}: {_described(self.columns, c.region)}" for c in self.costs)
+        regions = [cost.region or {} for cost in self.costs]
+        shown = cache(lambda place, column: describe(column, regions[place]))
         return tuple(
-            f"{a.name}, {b.name}: {_described((column,), a.region)} against "
-            f"{_described((column,), b.region)}"
-            for number, b in enumerate(self.costs)
-            for a in self.costs[:number]
-            if (column := separating(a.region or {}, b.region or {}))
+            f"{a.name}, {b.name}: {shown(first, column)} against {shown(second, column)}"
+            for second, b in enumerate(self.costs)
+            for first, a in enumerate(self.costs[:second])
+            if (column := separating(regions[first], regions[second]))
         )
 
 

@@ -55,7 +55,7 @@ class _Pieces:
         self._codes = np.array([codes.setdefault(one, len(codes)) for one in sets], np.intp)
         self._number = len(codes)
         # Values of two types have no order in common, and nothing is proved.
-        self._comparable = _one_type(codes)
+        self._comparable = _one_type(sets)
         if not self._comparable:
             return
         cuts = sorted({cut for one in codes for cut in one.cuts})

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -72,6 +73,19 @@ def test_negative_statistics_keep_their_place() -> None:
     noise, tight = SecureNoise(), Fraction(1, 10_000)
     for statistic in (-1, -(2**32), -(2**90) - 7, 0, 2**32, 2**33 - 1):
         assert noise.laplace(statistic, tight) == statistic
+
+
+def test_a_mechanism_is_made_once_for_a_scale_and_run_for_each_draw() -> None:
+    opendp, noise = MagicMock(), SecureNoise()
+    make, run = opendp.measurements.make_laplace, opendp.measurements.make_laplace.return_value
+    run.side_effect = lambda statistic: statistic + 1
+    noise.__dict__["_opendp"] = opendp
+    draws = [(7, Fraction(2)), (8, Fraction(2)), (-1, Fraction(3))]
+    assert [noise.laplace(*draw) for draw in draws] == [8, 9, 0]
+    assert [call.kwargs for call in make.call_args_list] == [{"scale": 2.0}, {"scale": 3.0}]
+    assert [call.args for call in run.call_args_list] == [(7,), (8,), (2**32 - 1,)]
+    noise.gaussian(7, Fraction(2))
+    opendp.measurements.make_gaussian.assert_called_once()
 
 
 def test_the_scale_is_never_rounded_to_less_noise() -> None:

@@ -183,6 +183,9 @@ def test_values_of_two_types_separate_nothing() -> None:
     assert number["age"] != text["age"]
     assert separating(number, text) is None
     assert Overlaps([number, text]).before(1).tolist() == [True]
+    # TRUE and 1 are one value to Python.
+    flag = {"age": replace(region(Atom('"age" < 1.0e0'))["age"], cuts=((True, False),))}
+    assert Overlaps([number, flag, number]).before(2).tolist() == [True, True]
 
 
 # Wrong rules for whether two regions overlap, by their place and that of the later one.
