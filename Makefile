@@ -60,8 +60,11 @@ architecture: $(READY)
 pictures: $(READY)
 	$(BIN)/python docs/make_pictures.py
 
+# Beside programs in an environment of their own; what cannot be installed there is left out.
+OTHERS := $(VENV)/others
 benchmark: $(READY)
-	$(BIN)/python benchmarks/audit_time.py
+	-$(PYTHON) -m venv $(OTHERS) && $(OTHERS)/bin/python -m pip install --quiet -r benchmarks/others.txt
+	$(BIN)/python benchmarks/audit_time.py --others $(OTHERS)/bin/python $(BENCHMARK)
 
 clean:
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

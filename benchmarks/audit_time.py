@@ -1,202 +1,231 @@
-"""Time `pqd audit` on the census pair against plain pandas: `python benchmarks/audit_time.py`.
+"""Time `pqd` on the census pair beside other programs: `python benchmarks/audit_time.py`.
 
-Every run is a whole process: start, imports, both tables, 30 verdicts.  The programs take turns,
-the best of the repeats counts.  Both must agree on all synthetic answers.  Unix only (`os.wait4`).
+Every run is a whole process: start, imports, both tables, the report.  The programs take turns, the
+best of the repeats counts.  Unix only.
 """
 
 import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+
+from benchmarks.processes import Program, imports, in_turn, measured, table_text
 
 HERE = Path(__file__).resolve().parent
 SAMPLES = HERE.parent / "samples"
 ROWS = 1_340_703
 FORMATS = ("csv", "parquet")
-QUERY_OPTIONS = (
-    "--queries",
-    str(SAMPLES / "census.sql"),
-    "--tau",
-    "3.2%",
-    "--epsilon",
-    "0.25",
-)
-PANDAS = str(HERE / "pandas_pqd.py")
-PROGRAMS: dict[str, tuple[str, ...]] = {
-    "pqd audit": ("-m", "pqd", "audit"),
-    "pqd audit, replayed": ("-m", "pqd", "audit"),
-    "pandas": (PANDAS,),
-    "pandas, text as categories": (PANDAS, "--categories"),
-}
-# A ledger that knows the file after the first run: all is paid for again, or all is replayed.
-FRESH = {"pqd audit": ("--fresh",), "pqd audit, replayed": ()}
-EVERY_DECIDER = {"pandas, all deciders": (PANDAS, "--all")}
-
-
-class Usage(NamedTuple):
-    """Time and memory of one process."""
-
-    seconds: float
-    cpu_seconds: float
-    peak_mb: float
+PQD = (sys.executable, "-m", "pqd")
+CENSUS = ("--queries", str(SAMPLES / "census.sql"), "--tau", "3.2%", "--epsilon", "0.25")
+MIXED = ("--tau", "5%", "--epsilon", "0.25")
+PLANNED = 3000
+BOUND = "polars reads both files"
+FIRST, AGAIN = "pqd audit, first run", "pqd audit, repeated"
+PLAIN, CATEGORIES = "pandas script", "pandas script, categories"
+QUALITY = "SDMetrics quality report"
+READ = "import sys, polars; [polars.read_{0}(name) for name in sys.argv[1:]]"
+# A table's rows so many times over, in a file of the same format.
+REPEATED = """
+import sys, duckdb
+source, times, target = sys.argv[1:]
+kind = "FORMAT parquet, COMPRESSION zstd" if target.endswith("parquet") else "HEADER"
+duckdb.sql(f"COPY (SELECT t.* FROM '{source}' t, range({times})) TO '{target}' ({kind})")
+"""
 
 
 @dataclass(frozen=True)
-class Case:
-    """One program on one pair of files."""
+class Setting:
+    """Where tables and reports are, and the interpreter that the other programs have."""
 
-    program: str
-    extension: str
-    command: tuple[str, ...]
-    answers: Path
+    folder: Path
+    others: str
+
+    def tables(self, extension: str, times: int = 1) -> tuple[str, str]:
+        """The private and the synthetic file, with their rows so many times over."""
+        stem = "census" if times == 1 else f"{times}x"
+        private, synthetic = (
+            self.folder / f"{stem}_{kind}.{extension}" for kind in ("private", "synthetic")
+        )
+        return str(private), str(synthetic)
+
+    def answers(self, name: str, extension: str) -> Path:
+        """Where a program writes the answers on the synthetic table."""
+        return self.folder / f"{name}.{extension}.json"
+
+    def ledger(self, name: str) -> Path:
+        """Folder of a ledger of its own."""
+        return self.folder / f"ledger of {name}"
+
+    def mixed(self, number: int) -> str:
+        """File of so many mixed queries, which is written where there is none."""
+        path = self.folder / f"mixed-{number}.sql"
+        if not path.exists():
+            copy = self.tables("parquet")[1]
+            script = str(HERE / "mixed_queries.py")
+            measured((sys.executable, script, copy, str(number), str(path)))
+        return str(path)
+
+    def enlarge(self, extension: str, times: int) -> None:
+        """Write both tables with their rows so many times over."""
+        targets = self.tables(extension, times)
+        for source, target in zip(self.tables(extension), targets, strict=True):
+            measured((sys.executable, "-c", REPEATED, source, str(times), target))
 
 
-def measured(command: Sequence[str]) -> Usage:
-    """Run a command to its end; its output is only shown if it fails."""
-    with tempfile.TemporaryFile() as output:
-        begin = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=output)  # noqa: S603
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - begin
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            output.seek(0)
-            raise SystemExit(f"{' '.join(command)} failed:\n{output.read().decode()}")
-    # Linux counts kilobytes, macOS bytes.
-    peak = used.ru_maxrss * 1024 if sys.platform == "linux" else used.ru_maxrss
-    return Usage(seconds, used.ru_utime + used.ru_stime, peak / 1e6)
+def thirty_queries(setting: Setting, extension: str) -> list[Program]:
+    """Programs that read one format: pqd, the bound, and what people run."""
+    files = setting.tables(extension)
+
+    def answering(name: str, *command: str, fresh: Path | None = None) -> Program:
+        answers = str(setting.answers(name, extension))
+        return Program(name, (*command, *files, *CENSUS, "--json", answers), fresh)
+
+    ledger = setting.ledger(extension)
+    audit = (*PQD, "audit", "--ledger", str(ledger / "ledger.sqlite"))
+    script = (sys.executable, str(HERE / "pandas_pqd.py"))
+    found = [
+        answering(FIRST, *audit, fresh=ledger),
+        answering(AGAIN, *audit),
+        answering(PLAIN, *script),
+        answering(CATEGORIES, *script, "--categories"),
+    ]
+    if imports(setting.others, "polars"):
+        found.insert(0, Program(BOUND, (setting.others, "-c", READ.format(extension), *files)))
+    if imports(setting.others, "sdmetrics", "pyarrow"):
+        report = (setting.others, str(HERE / "sdmetrics_report.py"), *files)
+        found.append(Program(QUALITY, report, once=True))
+    return found
 
 
-def tables(folder: Path, extension: str) -> tuple[str, str]:
-    """The private and the synthetic file."""
-    private, synthetic = (
-        folder / f"census_{kind}.{extension}" for kind in ("private", "synthetic")
-    )
-    return str(private), str(synthetic)
+def audits_of(setting: Setting, name: str, files: Sequence[str], queries: str) -> Program:
+    """First audit of files: with a new ledger."""
+    ledger = setting.ledger(name)
+    where = ("--ledger", str(ledger / "ledger.sqlite"))
+    return Program(name, (*PQD, "audit", *files, "--queries", queries, *MIXED, *where), ledger)
 
 
-def cases(folder: Path, programs: Mapping[str, tuple[str, ...]]) -> list[Case]:
-    """Every program on every format."""
-    found: list[Case] = []
+def by_number(setting: Setting, extension: str, numbers: Sequence[int]) -> list[Program]:
+    """Audits of more and more queries."""
+    files = setting.tables(extension)
+    return [
+        audits_of(setting, f"{number:,} queries", files, setting.mixed(number))
+        for number in numbers
+    ]
+
+
+def by_rows(setting: Setting, extension: str, scales: Sequence[int]) -> list[Program]:
+    """Audits of 30 queries on more and more rows."""
+    queries = setting.mixed(30)
+    return [
+        audits_of(setting, f"rows x {times}", setting.tables(extension, times), queries)
+        for times in scales
+    ]
+
+
+def without_a_secret(setting: Setting, extension: str) -> list[Program]:
+    """What people wait for at a terminal: a plan, the demonstration, the help."""
+    ledger = setting.ledger("demo")
+    samples = [str(SAMPLES / f"census_{kind}.parquet") for kind in ("private", "synthetic")]
+    where = ("--ledger", str(ledger / "ledger.sqlite"))
+    plan = ("plan", setting.tables(extension)[1], "--queries", setting.mixed(PLANNED), *MIXED)
+    return [
+        Program(f"pqd plan, {PLANNED:,} queries", (*PQD, *plan)),
+        Program("make demo", (*PQD, "profile", *samples, *where), ledger),
+        Program("pqd --help", (*PQD, "--help")),
+    ]
+
+
+def agreed(setting: Setting) -> int:
+    """Number of queries on which pqd and pandas give one synthetic answer in all formats.
+
+    Raises
+    ------
+    SystemExit
+        If they differ: then they did not do the same.
+    """
+    first: dict[str, float] | None = None
     for extension in FORMATS:
-        for name, program in programs.items():
-            answers = folder / f"{len(found)}.json"
-            files = tables(folder, extension)
-            ledger = folder / f"{len(found)}.sqlite" if "pqd" in program else None
-            rest = ("--ledger", str(ledger), *FRESH[name]) if ledger else ()
-            command = (
-                sys.executable,
-                *program,
-                *files,
-                *QUERY_OPTIONS,
-                "--json",
-                str(answers),
-                *rest,
-            )
-            found.append(Case(name, extension, command, answers))
-    return found
-
-
-def synthetic_answers(path: Path) -> dict[str, float]:
-    """``q(Ds)`` per query from either program's JSON."""
-    report = json.loads(path.read_text(encoding="utf-8"))
-    return {verdict["id"]: float(verdict["q_synthetic"]) for verdict in report["verdicts"]}
-
-
-def check_agreement(every: Sequence[Case]) -> int:
-    """Number of queries on which all programs give one synthetic answer, or exit."""
-    first, *others = (synthetic_answers(case.answers) for case in every)
-    for case, answers in zip(every[1:], others, strict=True):
-        if answers != first:
-            differing = sorted(k for k in first | answers if first.get(k) != answers.get(k))
-            raise SystemExit(f"{case.program} ({case.extension}) differs on {', '.join(differing)}")
-    return len(first)
-
-
-def phases(folder: Path, extension: str) -> dict[str, float]:
-    """Seconds per phase of one audit."""
-    command = (
-        sys.executable,
-        str(HERE / "audit_phases.py"),
-        *tables(folder, extension),
-        *QUERY_OPTIONS,
-    )
-    found: dict[str, float] = json.loads(subprocess.check_output(command))  # noqa: S603
-    return found
-
-
-def best_runs(
-    every: Sequence[Case], folder: Path, repeat: int
-) -> tuple[dict[Case, Usage], dict[str, dict[str, float]]]:
-    """Run all in turns; return the fastest run of each case and, per format, its phases."""
-    runs: dict[Case, list[Usage]] = {case: [] for case in every}
-    splits: dict[str, list[dict[str, float]]] = {extension: [] for extension in FORMATS}
-    for _ in range(repeat):
-        for case in every:
-            runs[case].append(measured(case.command))
-        for extension in FORMATS:
-            splits[extension].append(phases(folder, extension))
-    fastest = {name: min(found, key=lambda s: sum(s.values())) for name, found in splits.items()}
-    return {case: min(usages) for case, usages in runs.items()}, fastest
-
-
-def show_runs(best: Mapping[Case, Usage]) -> None:
-    """Print the table of whole processes; the ratio is to pqd on the same files."""
-    print(f"\n{'format':8} {'program':28} {'seconds':>8} {'/ pqd':>6} {'CPU s':>6} {'peak MB':>8}")
-    base = {case.extension: usage for case, usage in best.items() if case.program == "pqd audit"}
-    for case, (seconds, cpu, peak) in best.items():
-        ratio = seconds / base[case.extension].seconds
-        label = f"{case.extension:8} {case.program:28}"
-        print(f"{label} {seconds:8.2f} {ratio:6.2f} {cpu:6.2f} {peak:8.0f}")
-
-
-def show_phases(found: Mapping[str, Mapping[str, float]]) -> None:
-    """Print seconds per phase, one column per format."""
-    print(f"\n{'pqd by phase, seconds':52}" + "".join(f"{name:>9}" for name in found))
-    for phase in next(iter(found.values())):
-        print(f"{phase:52}" + "".join(f"{column[phase]:9.2f}" for column in found.values()))
+        for name in (FIRST, AGAIN, PLAIN, CATEGORIES):
+            report = json.loads(setting.answers(name, extension).read_text(encoding="utf-8"))
+            found = {each["id"]: float(each["q_synthetic"]) for each in report["verdicts"]}
+            first = found if first is None else first
+            if found != first:
+                ids = sorted(k for k in first | found if first.get(k) != found.get(k))
+                raise SystemExit(f"{name} ({extension}) differs on {', '.join(ids)}")
+    return len(first or {})
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(description="Time pqd audit against plain pandas.")
+    parser = argparse.ArgumentParser(description="Time pqd beside other programs.")
     parser.add_argument("--rows", type=int, default=ROWS, help="rows per table (%(default)s)")
     parser.add_argument("--repeat", type=int, default=3, help="runs per program (%(default)s)")
-    parser.add_argument("--all", action="store_true", help="also time all the paper's deciders")
+    parser.add_argument(
+        "--queries", type=int, nargs="*", default=[30, 300, 3000, 30_000], help="%(default)s"
+    )
+    parser.add_argument("--scales", type=int, nargs="*", default=[1, 10], help="%(default)s")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="csv", help="of all but the first table (%(default)s)"
+    )
+    parser.add_argument(
+        "--others", default=sys.executable, help="interpreter with polars and SDMetrics"
+    )
     options = parser.parse_args(argv)
-    if options.rows < 1 or options.repeat < 1:
-        parser.error("--rows and --repeat must be positive")
+    if min(options.rows, options.repeat, *options.queries, *options.scales) < 1:
+        parser.error("numbers must be positive")
     return options
+
+
+def head(options: argparse.Namespace) -> str:
+    """What was measured, and on which machine."""
+    versions = (f"{name} {version(name)}" for name in ("pqd", "duckdb", "opendp", "pandas"))
+    return (
+        f"{options.rows:,} rows per table, best of {options.repeat}; {os.cpu_count()} cores, "
+        f"{platform.system()}, Python {platform.python_version()}, {', '.join(versions)}; "
+        f"load before the start {os.getloadavg()[0]:.2f}"
+    )
+
+
+def run(setting: Setting, options: argparse.Namespace) -> None:
+    """Run everything on tables that are there; print each part as soon as it is known."""
+    for module, what in (("polars", BOUND), ("sdmetrics", QUALITY)):
+        if not imports(setting.others, module):
+            print(f"Left out: {what} ({module} is not installed; see --others)")
+    slower, larger = (BOUND, CATEGORIES), (PLAIN, CATEGORIES)
+    for extension in FORMATS:
+        best = in_turn(thirty_queries(setting, extension), options.repeat)
+        title = f"30 queries, {extension}"
+        print(f"\n{table_text(title, best, slower, larger)}", flush=True)
+    print(f"\npqd and pandas agree on the {agreed(setting)} synthetic answers.")
+    if options.queries:
+        best = in_turn(by_number(setting, options.format, options.queries), options.repeat)
+        base = [next(iter(best))]
+        print(f"\n{table_text(options.format, best, base, base)}", flush=True)
+    best = in_turn(without_a_secret(setting, options.format), options.repeat)
+    print(f"\n{table_text('command', best, (), ())}", flush=True)
+    if options.scales:
+        for times in options.scales:
+            if times > 1:
+                setting.enlarge(options.format, times)
+        best = in_turn(by_rows(setting, options.format, options.scales), options.repeat)
+        base = [next(iter(best))]
+        print(f"\n{table_text(options.format, best, base, base)}", flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Make the tables, run everything, print."""
     options = arguments(argv)
-    names = ("pqd", "duckdb", "opendp", "pandas", "pyarrow", "numpy")
-    versions = ", ".join(f"{name} {version(name)}" for name in names)
-    print(f"{options.rows:,} rows per table, 30 queries, best of {options.repeat}")
-    print(f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}")
-    print(versions)
-    print(f"load before the start {os.getloadavg()[0]:.2f} (an idle machine is near 0)", flush=True)
+    print(head(options), flush=True)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
         sizes = ("census", "--rows", str(options.rows), "--format", "both", "--out", name)
         measured((sys.executable, str(SAMPLES / "make.py"), *sizes))
-        every = cases(folder, PROGRAMS | (EVERY_DECIDER if options.all else {}))
-        best, by_phase = best_runs(every, folder, options.repeat)
-        agreed = check_agreement(every)
-    show_runs(best)
-    show_phases(by_phase)
-    print(f"\nAll programs agree on the {agreed} synthetic answers.")
+        run(Setting(Path(name), options.others), options)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from benchmarks.audit_time import measured
+from benchmarks.processes import measured
 from benchmarks.profile_claims import SEED, Simulation, drawn, drawn_together
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.profile_parameters import ProfileParameters

@@ -16,8 +16,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.audit_time import FORMATS, ROWS, SAMPLES, Usage, measured, tables
+from benchmarks.audit_time import FORMATS, PQD, ROWS, SAMPLES, Setting
+from benchmarks.processes import Program, in_turn, measured, table_text
 
+READ_ALONE = "pandas reads both files"
 READ = "import sys, pandas; [pandas.read_{0}(name) for name in sys.argv[1:]]"
 
 
@@ -39,32 +41,18 @@ def widen(folder: Path) -> None:
         wide.to_csv(stem.with_suffix(".csv"), index=False)
 
 
-def commands(folder: Path, extension: str) -> dict[str, tuple[str, ...]]:
-    """Every program on the files of one format, by name."""
-    files = tables(folder, extension)
-    report, ledger = folder / "report.json", folder / f"{extension}.sqlite"
-    profile = (
-        *(sys.executable, "-m", "pqd", "profile", *files, "--json", str(report)),
-        *("--ledger", str(ledger)),
-    )
-    return {
-        "bare read, pandas": (sys.executable, "-c", READ.format(extension), *files),
-        "pqd profile": (*profile, "--fresh"),
-        "pqd profile, replayed": profile,
-        "pqd profile, dry": (*profile, "--dry-run"),
-    }
-
-
-def best_runs(folder: Path, extension: str, repeat: int) -> dict[str, Usage]:
-    """Fastest run of each program; the first of each, by which the ledger knows the file, is not.
-
-    A file that is new to its ledger costs the fingerprint once.
-    """
-    programs = commands(folder, extension)
-    first = measured(programs["pqd profile"])
-    runs = [{name: measured(program) for name, program in programs.items()} for _ in range(repeat)]
-    best = {name: min(run[name] for run in runs) for name in programs}
-    return {**best, "pqd profile, new file": first}
+def programs(setting: Setting, extension: str) -> list[Program]:
+    """Every program on the files of one format."""
+    files, ledger = setting.tables(extension), setting.ledger(extension)
+    report = ("--json", str(setting.folder / "report.json"))
+    profile = (*PQD, "profile", *files, *report, "--ledger", str(ledger / "ledger.sqlite"))
+    return [
+        Program(READ_ALONE, (sys.executable, "-c", READ.format(extension), *files)),
+        Program("pqd profile, first run", profile, ledger),
+        Program("pqd profile, known file", (*profile, "--fresh")),
+        Program("pqd profile, repeated", profile),
+        Program("pqd profile, dry run", (*profile, "--dry-run")),
+    ]
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -91,13 +79,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         measured((sys.executable, str(SAMPLES / "make.py"), *sizes))
         # In a process of its own: what this one held would count as its children's memory.
         measured((sys.executable, __file__, "--widen", name))
-        print(f"\n{'format':8} {'program':24} {'seconds':>8} {'CPU s':>6} {'MB':>6} {'/ read':>7}")
+        setting = Setting(folder, sys.executable)
         for extension in FORMATS:
-            best = best_runs(folder, extension, options.repeat)
-            for program, (seconds, cpu, peak) in best.items():
-                ratio = seconds / best["bare read, pandas"].seconds
-                figures = f"{seconds:8.2f} {cpu:6.2f} {peak:6.0f} {ratio:7.2f}"
-                print(f"{extension:8} {program:24} {figures}", flush=True)
+            best = in_turn(programs(setting, extension), options.repeat)
+            print(f"\n{table_text(extension, best, [READ_ALONE], [])}", flush=True)
 
 
 if __name__ == "__main__":

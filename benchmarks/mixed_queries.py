@@ -1,0 +1,60 @@
+"""Many different queries on the census: `python benchmarks/mixed_queries.py COPY.parquet 3000 OUT`.
+
+Half of them count; the others are SUM, AVG, MEDIAN and QUANTILE of an income or an age.  Each has a
+condition on the age and up to two on other columns.  The same queries come in every run, and the
+first of many are those of few.
+"""
+
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import pandas as pd
+
+SEED = 5
+COLUMNS = ("relate", "sex", "race", "marst", "citizen", "workly", "classwkr", "educ")
+VALUES = (
+    *["COUNT(*)"] * 10,
+    *["SUM(inctot)"] * 4,
+    *("SUM(age)", "AVG(age)", "AVG(inctot)"),
+    *("MEDIAN(inctot)", "MEDIAN(age)", "QUANTILE(inctot, 0.9)"),
+)
+CONDITIONS = (0, 1, 1, 2)
+AGES = range(16, 70)
+
+
+def queries(known: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Queries without end, each once, of columns with their values; there are ten million."""
+    chance, seen = random.Random(SEED), set[str]()
+    while True:
+        named = chance.sample(list(known), chance.choice(CONDITIONS))
+        where = [f"{name} = '{chance.choice(known[name])}'" for name in named]
+        low = chance.choice(AGES)
+        between = f"age BETWEEN {low} AND {low + chance.randrange(1, 20)}"
+        where.append(chance.choice([f"age >= {low}", f"age < {low}", between]))
+        sql = f"SELECT {chance.choice(VALUES)} FROM D WHERE {' AND '.join(where)}"
+        if sql not in seen:
+            seen.add(sql)
+            yield sql
+
+
+def workload(known: Mapping[str, Sequence[str]], number: int) -> str:
+    """Workload of so many queries, as a file of SQL."""
+    found = islice(queries(known), number)
+    return "\n".join(f"-- id: q{place}\n{sql};\n" for place, sql in enumerate(found, start=1))
+
+
+def values_of(copy: str) -> dict[str, list[str]]:
+    """Values of the columns of a copy, as text within quotes."""
+    frame = pd.read_parquet(copy, columns=list(COLUMNS))
+    return {
+        name: sorted(str(value).replace("'", "''") for value in frame[name].unique())
+        for name in COLUMNS
+    }
+
+
+if __name__ == "__main__":
+    source, size, out = sys.argv[1:]
+    Path(out).write_text(workload(values_of(source), int(size)), encoding="utf-8")

@@ -1,0 +1,148 @@
+"""What benchmarks are made of: queries, runs in turn, tables of ratios; nothing is timed here."""
+
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from benchmarks import audit_time, processes
+from benchmarks.audit_time import AGAIN, BOUND, CATEGORIES, FIRST, FORMATS, PLAIN, QUALITY, Setting
+from benchmarks.mixed_queries import queries, values_of, workload
+from benchmarks.processes import Program, Usage, imports, in_turn, measured, table_text
+from pqd.sql.schema import Kind
+from pqd.sql.workload_files import read_queries
+
+COPY = Path(__file__).parents[1] / "samples" / "census_synthetic.parquet"
+KNOWN = {"sex": ["Male", "Female"], "citizen": ["Born abroad, ''naturalized''"]}
+
+
+def test_mixed_queries_are_the_same_in_every_run_and_few_are_the_first_of_many() -> None:
+    many = list(islice(queries(KNOWN), 300))
+    assert len(set(many)) == 300
+    assert list(islice(queries(KNOWN), 30)) == many[:30]
+    for operand in ("COUNT(*)", "SUM(inctot)", "AVG(", "MEDIAN(", "QUANTILE(inctot, 0.9)"):
+        assert any(operand in sql for sql in many)
+
+
+def test_mixed_queries_are_answered(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.sql"
+    path.write_text(workload(values_of(str(COPY)), 100), encoding="utf-8")
+    known = pd.read_parquet(COPY)
+    schema = {
+        name: Kind.NUMBER if known[name].dtype.kind == "i" else Kind.TEXT for name in known.columns
+    }
+    read = read_queries(path)
+    assert [query.id for query in read] == [f"q{number}" for number in range(1, 101)]
+    assert all(query.resolve(schema) for query in read)
+
+
+def test_a_process_is_measured_and_a_failure_is_shown() -> None:
+    usage = measured((sys.executable, "-c", "b = bytearray(80_000_000)"))
+    assert min(usage) > 0
+    assert usage.peak_mb > 80
+    with pytest.raises(SystemExit, match="this went wrong"):
+        measured((sys.executable, "-c", "raise ValueError('this went wrong')"))
+    assert imports(sys.executable, "json", "sys")
+    assert not imports(sys.executable, "json", "no_such_module")
+
+
+def test_programs_take_turns_and_the_fastest_run_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seconds = iter([5.0, 9.0, 7.0, 4.0, 8.0, 6.0, 3.0])
+    ran, fresh = [], tmp_path / "ledger"
+
+    def stub(command: tuple[str, ...]) -> Usage:
+        ran.append((*command, list(fresh.iterdir())))
+        (fresh / "ledger.sqlite").touch()
+        return Usage(next(seconds), 1, 1)
+
+    monkeypatch.setattr(processes, "measured", stub)
+    several = [Program("a", ("a",), fresh), Program("b", ("b",)), Program("c", ("c",), once=True)]
+    best = in_turn(several, 3)
+    held = [fresh / "ledger.sqlite"]
+    assert ran == [("a", []), ("b", held), ("c", held), *[("a", []), ("b", held)] * 2]
+    assert {name: usage.seconds for name, usage in best.items()} == {"a": 4, "b": 3, "c": 7}
+
+
+def test_ratios_are_to_what_was_measured() -> None:
+    best = {"bound": Usage(2, 3, 100), "pqd": Usage(5, 6, 250)}
+    assert table_text("csv", best, ["bound", "absent"], ["bound"]).splitlines() == [
+        "| csv | seconds | / bound | CPU s | peak MB | MB / bound |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| bound | 2.00 | 1.00 | 3.00 | 100 | 1.00 |",
+        "| pqd | 5.00 | 2.50 | 6.00 | 250 | 2.50 |",
+    ]
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Commands of a benchmark, which are noted in place of being run; an audit answers 7."""
+    noted: list[tuple[str, ...]] = []
+
+    def stub(command: tuple[str, ...]) -> Usage:
+        noted.append(command)
+        if "--json" in command:
+            report = {"verdicts": [{"id": "q1", "q_synthetic": 7}]}
+            Path(command[command.index("--json") + 1]).write_text(json.dumps(report), "utf-8")
+        return Usage(1, 1, 1)
+
+    for module in (processes, audit_time):
+        monkeypatch.setattr(module, "measured", stub)
+    return noted
+
+
+def test_one_run_gives_every_table(
+    commands: list[tuple[str, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(audit_time, "imports", lambda *_: True)
+    audit_time.main(["--rows", "50", "--repeat", "1", "--queries", "30", "--scales", "1", "3"])
+    shown = capsys.readouterr().out
+    for name in (BOUND, FIRST, AGAIN, PLAIN, CATEGORIES, QUALITY):
+        assert shown.count(f"\n| {name} |") == len(FORMATS)
+    for name in ("30 queries", "pqd plan, 3,000 queries", "make demo", "pqd --help", "rows x 3"):
+        assert shown.count(f"\n| {name} |") == 1
+    assert "agree on the 1 synthetic answers" in shown
+    # The repeated run has the ledger of the first, and each first run one of its own.
+    ledgers = [c[c.index("--ledger") + 1] for c in commands if "--ledger" in c]
+    assert [ledgers.count(each) for each in dict.fromkeys(ledgers)] == [2, 2, 1, 1, 1, 1]
+
+
+def test_programs_that_are_missing_are_left_out_with_a_line(
+    commands: list[tuple[str, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(audit_time, "imports", lambda *_: False)
+    audit_time.main(["--rows", "50", "--repeat", "1", "--queries", "--scales"])
+    shown = capsys.readouterr().out
+    assert f"Left out: {BOUND} (polars is not installed" in shown
+    assert f"Left out: {QUALITY} (sdmetrics is not installed" in shown
+    assert f"| {BOUND} |" not in shown
+    assert not [command for command in commands if "sdmetrics_report.py" in " ".join(command)]
+
+
+def test_another_answer_is_an_error(tmp_path: Path) -> None:
+    setting = Setting(tmp_path, sys.executable)
+    answers: dict[str, Any] = {"verdicts": [{"id": "q1", "q_synthetic": 7}]}
+    for extension in FORMATS:
+        for name in (FIRST, AGAIN, PLAIN, CATEGORIES):
+            setting.answers(name, extension).write_text(json.dumps(answers), encoding="utf-8")
+    assert audit_time.agreed(setting) == 1
+    answers["verdicts"][0]["q_synthetic"] = 8
+    setting.answers(PLAIN, "parquet").write_text(json.dumps(answers), encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"pandas script \(parquet\) differs on q1"):
+        audit_time.agreed(setting)
+
+
+@pytest.mark.parametrize("stated", [["--rows", "0"], ["--queries", "-1"], ["--scales", "0"]])
+def test_numbers_are_positive(stated: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        audit_time.arguments(stated)
+    assert "must be positive" in capsys.readouterr().err
