@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,8 @@ class NoiseSum:
 
     count: int
     scale: Fraction
+
+    symmetric: ClassVar[bool] = True
 
     def at_least(self, x: int) -> float:
         """``Pr[sum >= x]``, by symmetry also ``Pr[sum <= -x]``; rounded up by 1e-8."""
@@ -59,7 +62,9 @@ class NoiseSum:
             return as_probability(self.at_least(first) - self.at_least(beyond))
         if beyond <= 0:
             return self.inside(1 - beyond, 1 - first)
-        return as_probability(1 - self.at_least(beyond) - self.at_least(1 - first))
+        above = self.at_least(beyond)
+        below = above if 1 - first == beyond else self.at_least(1 - first)
+        return as_probability(1 - above - below)
 
     @cached_property
     def _fewer(self) -> Floats:

@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from functools import lru_cache
+from typing import ClassVar, Protocol
 
 from deciders.distribution_sums import NoiseSum
 from deciders.estimators.base import two_sided, whole_span
@@ -24,8 +25,14 @@ _FARTHEST = 2**60
 class Errors(Protocol):
     """Distribution of ``released - exact``, in whole units.
 
-    Conformers: NoiseSum, SimulatedErrors.
+    ``symmetric``: an error is as likely as its opposite.  Conformers: NoiseSum, SimulatedErrors.
     """
+
+    symmetric: ClassVar[bool]
+
+    def __hash__(self) -> int:
+        """Hash: an immutable value."""
+        ...
 
     def inside(self, first: int, beyond: int) -> float:
         """``Pr[first <= error < beyond]``."""
@@ -41,6 +48,8 @@ class SimulatedErrors:
 
     draws: tuple[float, ...]
 
+    symmetric: ClassVar[bool] = False
+
     def inside(self, first: int, beyond: int) -> float:
         """Share of errors that lie there."""
         hits = sum(first <= round(draw) < beyond for draw in self.draws)
@@ -52,17 +61,30 @@ def accept(errors: Errors, gap: int, tau: Fraction) -> float:
     return errors.inside(math.floor(-tau) + 1 - gap, math.ceil(tau) - gap)
 
 
+def on_either_side(errors: Errors, gap: int, tau: Fraction) -> tuple[float, ...]:
+    """``Pr[yes]`` where the exact answer is ``gap`` above and below; once if they are the same."""
+    above = accept(errors, gap, tau)
+    return (above,) if errors.symmetric else (above, accept(errors, -gap, tau))
+
+
 def rates(errors: Errors, tau: Fraction) -> ErrorRates:
     """Chances of a no at a gap of 0, and of a yes at 2 tau (the worse side)."""
-    far = math.ceil(2 * tau)
-    false_yes = max(accept(errors, far, tau), accept(errors, -far, tau))
+    false_yes = max(on_either_side(errors, math.ceil(2 * tau), tau))
     return ErrorRates(1 - accept(errors, 0, tau), false_yes)
 
 
+# Of the law and public numbers alone; many queries of a batch have one law.
+@lru_cache(maxsize=4096)
 def threshold(errors: Errors, alpha: Number) -> Threshold:
     """Effectiveness threshold (Def. 3.4): about the least whole tau in units."""
     level = float(probability(alpha, "alpha"))
-    tau = least(lambda tau: rates(errors, Fraction(tau)).worst <= level, _FARTHEST)
+
+    def suffices(tau: int) -> bool:
+        # The cheaper rate first: most that do not suffice fail by it.
+        within = 1 - accept(errors, 0, Fraction(tau)) <= level
+        return within and max(on_either_side(errors, 2 * tau, Fraction(tau))) <= level
+
+    tau = least(suffices, _FARTHEST)
     return Threshold(math.inf if tau is None else float(tau), isinstance(errors, NoiseSum))
 
 
@@ -98,6 +120,7 @@ def proved_outcomes(errors: Iterable[Errors]) -> frozenset[bool]:
     return BOTH if all(isinstance(one, NoiseSum) for one in errors) else NEITHER
 
 
+@lru_cache(maxsize=4096)
 def reach(errors: NoiseSum, alpha: Number) -> int:
     """Distance within which the exact answer lies with probability ``1 - alpha``."""
     level = float(probability(alpha, "alpha"))

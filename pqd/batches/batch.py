@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from deciders.batch.base import BatchOutput
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload
-from pqd.batches.mechanisms import RANGES, TOGETHER, WORKLOAD
+from pqd.batches.mechanisms import LINEAR, RANGES, TOGETHER, WORKLOAD
 from pqd.batches.range_sums import range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.workload_laplace import WorkloadPlan
@@ -139,8 +139,8 @@ class BatchPlanner:
             return error
         return LinearWorkload(classes, measure.lattice if measure else None)
 
-    def plans(self, mechanism: str) -> dict[str, BatchPlan]:
-        """Plan of a mechanism, or for ``auto`` of all that fit and are quick enough, by id.
+    def plans(self, mechanism: str, among: Sequence[str] = TOGETHER) -> dict[str, BatchPlan]:
+        """Plan of a mechanism, or for ``auto`` of all ``among`` them that are quick enough, by id.
 
         Raises
         ------
@@ -149,12 +149,12 @@ class BatchPlanner:
         """
         if mechanism != AUTO:
             return {mechanism: self._plan(mechanism)}
-        names: Sequence[str] = TOGETHER
         if isinstance(self._linear, ParameterError):
-            names, self.linear_refusal = (WORKLOAD, RANGES), self._linear
+            among = [name for name in among if name not in LINEAR]
+            self.linear_refusal = self._linear
         plans: dict[str, BatchPlan] = {}
         refusal: PqdError | None = None
-        for name in names:
+        for name in among:
             try:
                 plan = self._plan(name)
             except PqdError as error:

@@ -21,8 +21,9 @@ LINEAR: Mapping[str, str] = {
     "numerical_two": "numerical:NumericalInTwoSteps",
     "dyadic": "dyadic:DyadicMechanism",
 }
-# Mechanisms of batches, and all ways to share a budget.
+# Mechanisms of batches, those of them whose noise is known, and all ways to share a budget.
 TOGETHER = (WORKLOAD, *LINEAR, RANGES)
+NOISE_KNOWN = (WORKLOAD, "identity")
 SHARINGS = (AUTO, ALONE, *TOGETHER)
 
 

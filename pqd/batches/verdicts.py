@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from deciders.batch.decision_rule import (
     Errors,
     SimulatedErrors,
-    accept,
     decided,
     estimate,
+    on_either_side,
     proved_outcomes,
     rates,
     threshold,
@@ -21,13 +21,13 @@ from deciders.batch.decision_rule import (
 from deciders.errors import ParameterError
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong
 from pqd.batches.batch import BatchMeasurement, BatchPlanner, selection
+from pqd.batches.mechanisms import NOISE_KNOWN
 from pqd.batches.simulation import ErrorSimulation
 from pqd.parameters import Detail
 from pqd.planning.choose_decider import GAPS, Candidate
 from pqd.planning.decisions import PlannedVerdict, plan_fields
 from pqd.sql.predicate import Atom
 from pqd.sql.regions import exactly
-from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
     from deciders import Decision, Interval
@@ -119,7 +119,7 @@ def _chances(errors: Errors, tau: Fraction, gaps: Sequence[Fraction]) -> tuple[f
     curve = []
     for gap in gaps:
         distance = math.ceil(gap * tau)
-        chances = accept(errors, distance, tau), accept(errors, -distance, tau)
+        chances = on_either_side(errors, distance, tau)
         worse = (min if gap < 1 else max)(chances)
         curve.append(math.nan if gap < 1 and distance >= tau else worse)
     return tuple(curve)
@@ -147,18 +147,15 @@ def batch_candidates(
     PqdError
         If none fits.
     """
-    simulation = ErrorSimulation(planner.workload, planner.contingency, planner.epsilon)
     candidates: list[BatchCandidate] = []
     refusal: OpenConditionsError | None = None
-    for plan in planner.plans(mechanism).values():
+    # Where it is not known a verdict has no p-value: auto takes no such mechanism.
+    for plan in planner.plans(mechanism, NOISE_KNOWN).values():
         if plan.classes and plan.classes.open_conditions:
             refusal = OpenConditionsError(plan.id, plan.classes.open_conditions)
             continue
-        noise = plan.noise(planner.epsilon)
-        # Where it is not known a verdict has no p-value.
-        if noise or mechanism != AUTO:
-            errors = noise or _simulated(plan, simulation)
-            candidates.append(_candidate(planner.measurement(name, plan), single, errors))
+        errors = plan.noise(planner.epsilon) or _simulated(plan, planner)
+        candidates.append(_candidate(planner.measurement(name, plan), single, errors))
     if refusal and not candidates:
         raise refusal
     if not candidates:
@@ -192,7 +189,8 @@ def _candidate(
     )
 
 
-def _simulated(plan: BatchPlan, simulation: ErrorSimulation) -> list[SimulatedErrors]:
+def _simulated(plan: BatchPlan, planner: BatchPlanner) -> list[SimulatedErrors]:
     """Simulated errors of each answer."""
+    simulation = ErrorSimulation(planner.workload, planner.contingency, planner.epsilon)
     drawn = simulation.errors(plan, _SIMULATION_RUNS)
     return [SimulatedErrors(tuple(column)) for column in drawn.T.tolist()]

@@ -12,6 +12,7 @@ from deciders.batch.decision_rule import (
     SimulatedErrors,
     accept,
     decided,
+    on_either_side,
     rates,
     reach,
     threshold,
@@ -201,3 +202,16 @@ def test_few_simulations_prove_little() -> None:
     assert not threshold(silent, 0.05).exact
     loud = SimulatedErrors((1000.0,) * 20)
     assert 1001 <= threshold(loud, 0.05).tau <= 1006
+
+
+@pytest.mark.parametrize("noise", NOISE, ids=named)
+def test_both_sides_of_known_noise_are_one(noise: NoiseSum) -> None:
+    """The sides are looked at once where they are the same, and only there."""
+    for gap in range(6):
+        for tau in (Fraction(1), Fraction(7, 3), Fraction(5)):
+            above, below = accept(noise, gap, tau), accept(noise, -gap, tau)
+            assert above == pytest.approx(below, rel=1e-12, abs=1e-300)
+            assert on_either_side(noise, gap, tau) == (above,)
+    skewed = SimulatedErrors((3.0, 3.0, 4.0))
+    assert on_either_side(skewed, 3, Fraction(1)) != on_either_side(skewed, -3, Fraction(1))
+    assert len(on_either_side(skewed, 3, Fraction(1))) == 2

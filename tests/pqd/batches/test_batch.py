@@ -13,11 +13,12 @@ from deciders.batch.linear.universe import DigitUniverse, LevelUniverse
 from deciders.estimators import EstimatorOutput
 from pqd.accounting.stored_answers import decode, encode
 from pqd.batches import row_classes as classes_module
-from pqd.batches.batch_plan import LinearPlan
+from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload
-from pqd.batches.mechanisms import LINEAR, linear_mechanism
+from pqd.batches.mechanisms import LINEAR, NOISE_KNOWN, linear_mechanism
 from pqd.batches.row_classes import RowClasses, pack, unpack
 from pqd.batches.simulation import QuasiRandomNoise, choose_mechanism
+from pqd.batches.workload_laplace import WorkloadPlan
 from pqd.engine.contingency import ContingencyTable
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
@@ -361,3 +362,11 @@ def test_answers_of_a_batch_survive_the_ledger() -> None:
 
 def test_the_names_of_the_mechanisms_are_theirs() -> None:
     assert [linear_mechanism(name).id for name in LINEAR] == list(LINEAR)
+
+
+def test_the_mechanisms_of_known_noise_are_those_that_tell_it() -> None:
+    frame = table(5)
+    scanned = Scanned(frame, frame, *counting("age > 30", "age > 40"))
+    plans: list[BatchPlan] = [WorkloadPlan.of(scanned.workload, Fraction(1))]
+    plans += [LinearPlan.of(name, scanned.problem(), Fraction(1)) for name in LINEAR]
+    assert tuple(plan.id for plan in plans if plan.noise(Fraction(1))) == NOISE_KNOWN
