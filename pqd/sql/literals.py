@@ -120,8 +120,11 @@ def as_double(literal: str) -> str | None:
     return (text if "e" in text else text + "e0") if math.isfinite(number) else None
 
 
+@lru_cache(4 * _SHAPES)
 def condition_tree(sql: str) -> exp.Expr:
-    """Tree of a condition, parsed once for a shape; places in the text are those of the shape.
+    """Tree of a condition, to be read alone: whoever asks again is given the same one.
+
+    One is parsed for a shape, so that places in the text are those of the shape.
 
     Raises
     ------

@@ -131,7 +131,7 @@ class Query:
     def mentioned(self) -> frozenset[str]:
         """Names of the columns in the query, as written."""
         if self._head and self._conjunction:
-            return self._head.query.mentioned | self._conjunction.mentioned
+            return self._head.mentioned | self._conjunction.mentioned
         return frozenset(column.name for column in self._select.find_all(exp.Column))
 
     @quiet()
@@ -229,7 +229,7 @@ class Head:
 
     def __init__(self, query: Query) -> None:
         """Take an ungrouped query."""
-        self.query = query
+        self.query, self.mentioned = query, query.mentioned
         self._last: tuple[Schema, BoundExpression | None] | None = None
 
     def resolved(self, schema: Schema) -> BoundExpression | None:

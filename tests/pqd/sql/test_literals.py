@@ -28,7 +28,7 @@ def test_a_tree_made_from_a_shape_is_that_of_the_text(sql: str) -> None:
     assert condition_tree(sql) == sqlglot.condition(sql, dialect="duckdb")
 
 
-def test_a_tree_is_the_callers_own() -> None:
+def test_trees_of_one_shape_are_several() -> None:
     first, second = condition_tree('("age" >= 1.0e0)'), condition_tree('("age" >= 2.0e0)')
     assert "1.0" in first.sql()
     assert "2.0" in second.sql()
