@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(
     r"""
-    [ \t\r\n]+
-    | (?P<word>[A-Za-z_][A-Za-z_0-9]*) (?![\w'"])
-    | "(?:[^"\ud800-\udfff]|"")+" (?![\w'"])
-    | (?P<text>'(?:[^'\ud800-\udfff]|'')*') (?![\w'"])
-    | (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) (?![\w.'"])
-    | (?P<open>\() | (?P<close>\)) | (?P<end>;) | (?P<comment>--[^\r\n]*)
-    | [=<>!,+*] | - (?!-) | \. (?=[A-Za-z_"])
+    [ \t\r\n]*
+    (?:
+        (?P<word>[A-Za-z_][A-Za-z_0-9]*) (?![\w'"])
+        | (?P<text>'(?:[^'\ud800-\udfff]|'')*') (?![\w'"])
+        | (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) (?![\w.'"])
+        | (?P<sign>[=<>!,+*] | - (?!-) | \. (?=[A-Za-z_"]))
+        | (?P<open>\() | (?P<close>\)) | (?P<end>;) | (?P<comment>--[^\r\n]*)
+        | (?P<name>"(?:[^"\ud800-\udfff]|"")+") (?![\w'"])
+    )
     """,
     re.VERBOSE,
 )
@@ -39,7 +41,7 @@ _SHAPES = 1024
 class Token(NamedTuple):
     """Token of SQL, its text and place.
 
-    ``kind`` is word, text, number, open, close, end (a semicolon), comment, or empty.
+    ``kind`` is word, name (in double quotes), text, number, sign, open, close, end or comment.
     """
 
     kind: str
@@ -57,13 +59,12 @@ def tokens(sql: str) -> list[Token] | None:
     found = []
     end = 0
     for match in _TOKEN.finditer(sql):
-        if match.start() != end:
+        kind = match.lastgroup
+        if kind is None or match.start() != end:
             return None
-        end = match.end()
-        text = match[0]
-        if not text.isspace():
-            found.append(Token(match.lastgroup or "", text, match.start()))
-    return found if end == len(sql) else None
+        start, end = match.span(kind)
+        found.append(Token(kind, match[kind], start))
+    return None if sql[end:].strip(" \t\r\n") else found
 
 
 class Shaped(NamedTuple):

@@ -61,23 +61,20 @@ class _Pieces:
         cuts = sorted({cut for one in codes for cut in one.cuts})
         places = {cut: place for place, cut in enumerate(cuts, start=1)}
         self._pieces = len(cuts) + 2
-        runs = [
-            (*run, owner)
-            for owner, one in enumerate(codes)
-            for run in _runs(one, [places[cut] for cut in one.cuts], len(cuts) + 1)
-        ]
-        self._low, self._high, self._owner = np.array(runs, np.intp).reshape(-1, 3).T.copy()
+        ends = [[places[cut] for cut in one.cuts] for one in codes]
+        self._runs = [tuple(_runs(*pair, len(cuts) + 1)) for pair in zip(codes, ends, strict=True)]
+        flat = [(*run, owner) for owner, runs in enumerate(self._runs) for run in runs]
+        self._low, self._high, self._owner = np.array(flat, np.intp).reshape(-1, 3).T.copy()
 
     def met_before(self, place: int) -> Flags:
         """Whether each set before ``place`` has a piece of the one at ``place``."""
         if not self._comparable:
             return np.ones(place, np.bool_)
-        code = self._codes[place]
-        own = slice(*np.searchsorted(self._owner, (code, code + 1)))
-        turns = np.zeros(self._pieces + 1, np.intp)
-        np.add.at(turns, self._low[own], 1)
-        np.add.at(turns, self._high[own], -1)
-        held = np.concatenate(([0], np.cumsum(np.cumsum(turns[:-1]))))
+        # How many of its pieces are before each.
+        held = np.zeros(self._pieces + 1, np.intp)
+        for low, high in self._runs[self._codes[place]]:
+            held[low + 1 : high + 1] = 1
+        held.cumsum(out=held)
         met = np.zeros(self._number, np.bool_)
         met[self._owner[held[self._high] > held[self._low]]] = True
         return met[self._codes[:place]]

@@ -68,6 +68,8 @@ def union(first: ValueSet, second: ValueSet) -> ValueSet:
 
 def _swept(how: Literal["and", "or"], parts: Sequence[ValueSet]) -> ValueSet:
     """Set that all (and) or any (or) of ``parts`` admit; anything if types of values mix."""
+    if len(parts) == 1:
+        return parts[0]
     if not _one_type(parts):
         return _ANYTHING
     least = len(parts) if how == "and" else 1
