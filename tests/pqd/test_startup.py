@@ -31,6 +31,14 @@ print(json.dumps([code or 0, sorted(sys.modules)]))
 """
 
 
+SEARCHES = """
+import gc, pqd.cli
+from pqd.__main__ import main
+pqd.cli.main = lambda: print(gc.get_threshold()[0])
+main()
+"""
+
+
 def loaded(process: Process, *arguments: str) -> tuple[int, set[str], str]:
     code, out, err = process("-c", LOADED.format(arguments=list(arguments)))
     assert code == 0, err
@@ -44,6 +52,12 @@ def test_help_loads_nothing_heavy(process: Process, arguments: list[str]) -> Non
     assert {"pqd", "typer"} <= modules
     assert not modules & HEAVY
     assert ("Usage" in out) or (f"pqd {pqd.__version__}" in out)
+
+
+def test_the_command_line_seldom_looks_for_circles_of_objects(process: Process) -> None:
+    code, out, _ = process("-c", SEARCHES)
+    assert code == 0
+    assert int(out) >= 100_000
 
 
 def test_a_refusal_of_the_command_line_loads_nothing_heavy(process: Process) -> None:
