@@ -76,12 +76,11 @@ def audit(
     from pqd.cli.progress import progress
     from pqd.commands.audit import run_audit
 
-    # A page has room for the curves.
-    detailed = verbose or targets.has_page
+    workload = queries.read(private, synthetic)
+    detailed = verbose or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
-    workload = queries.read(private, synthetic)
     accountant = ledger.accountant(private)
     with progress() as show:
         report = run_audit(

@@ -100,7 +100,7 @@ def check(
             ledger,
             baseline.known,
             dry_run=dry_run,
-            detailed=targets.has_page,
+            detailed=targets.has_curves(len(read.checks)),
         )
 
     if not targets.takes_stdout:

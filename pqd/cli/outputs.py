@@ -57,15 +57,17 @@ class Targets:
         """Whether a rendering goes to standard output, in place of the terminal report."""
         return any(target.place == _STANDARD for target in self.renderings)
 
-    @property
-    def has_page(self) -> bool:
-        """Whether a rendering has room for curves."""
-        return any(target.kind == "html" for target in self.renderings)
+    def has_curves(self, queries: int) -> bool:
+        """Whether a rendering of as many queries draws curves."""
+        from reports.html import MOST_ROWS
+
+        pages = any(target.kind == "html" for target in self.renderings)
+        return pages and queries <= MOST_ROWS
 
     @property
     def has_values(self) -> bool:
         """Whether a rendering holds every value."""
-        return any(target.kind in {"html", "json"} for target in self.renderings)
+        return any(target.kind == "json" for target in self.renderings)
 
     def check(self, *inputs: str | Path | None) -> None:
         """Refuse a place that cannot be written or is one of ``inputs``, before any charge."""

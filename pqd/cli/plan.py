@@ -68,14 +68,15 @@ def plan(
     from pqd.commands.plan import run_plan
     from pqd.stated_budgets import stated_budget
 
-    detailed = verbose or targets.has_values
+    workload = queries.read(synthetic)
+    detailed = verbose or targets.has_values or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed, planning=True)
     if epsilon is not None:
         terms = terms.at(stated_budget(epsilon))
     people = unit.read()
     with progress() as show:
         show(stages.PLANNING)
-        report = run_plan(synthetic, queries.read(synthetic), terms, people)
+        report = run_plan(synthetic, workload, terms, people)
     targets.finish(report, verbose=verbose)
 
 

@@ -9,6 +9,9 @@ from reports.models.report import renderer
 if TYPE_CHECKING:
     from reports.models.report import Report
 
+# A page of more verdicts shows them in pages, without pictures.
+MOST_ROWS = 300
+
 
 def html_text(report: Report, command: str | None = None) -> str:
     """Report of any kind as a page of HTML; whatever it quotes is text there, never a tag.

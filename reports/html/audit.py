@@ -5,17 +5,35 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from reports.html import MOST_ROWS
 from reports.html.budget import budget
 from reports.html.curves import Curves
+from reports.html.many import ManyRow, many
 from reports.html.page import page
-from reports.html.query import block, panel, query_words, tally_view, verdict_cells
-from reports.text.audit import SIMULATED, audit_costs, headline, remarks
+from reports.html.query import (
+    CANDIDATES,
+    block,
+    candidate_rows,
+    panel,
+    query_words,
+    tally_view,
+    told,
+    verdict_cells,
+)
+from reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
 from reports.text.notes import refused_lines
 from reports.text.numbers import epsilon_text
-from reports.text.words import tally
+from reports.text.words import STANDINGS, tally
 
 if TYPE_CHECKING:
-    from reports.models.audit import AuditReport
+    from reports.models.audit import AuditReport, Verdict
+
+_NUMBERS = ("p", "answer", "tau", "people")
+_COLUMNS = (
+    ("Verdict", "first"),
+    ("Query", ""),
+    *((title, "number") for title in ("p", "Synthetic answer", "Tolerance", "Margin")),
+)
 
 
 def render(report: AuditReport, command: str | None) -> str:
@@ -25,8 +43,8 @@ def render(report: AuditReport, command: str | None) -> str:
 
 def _context(report: AuditReport, command: str | None) -> dict[str, Any]:
     title, lead = headline(report)
-    curves = Curves()
-    rows = _rows(report, curves)
+    curves, large = Curves(), len(report.verdicts) > MOST_ROWS
+    rows = [] if large else _rows(report, curves)
     return {
         "kind": "audit",
         "title": title,
@@ -40,6 +58,7 @@ def _context(report: AuditReport, command: str | None) -> dict[str, Any]:
             ("Epsilon spent", epsilon_text(report.spent)),
         ],
         "rows": rows,
+        "many": _many(report) if large else None,
         "people": any(v.margin is not None and v.counted == "people" for v in report.verdicts),
         "drawings": curves.drawings(),
         "cost": list(audit_costs(report)),
@@ -49,6 +68,29 @@ def _context(report: AuditReport, command: str | None) -> dict[str, Any]:
         "refused": list(refused_lines(report.refused)),
         "remarks": list(remarks(report.verdicts, report.notes)),
     }
+
+
+def _many(report: AuditReport) -> dict[str, Any]:
+    trusted = [verdict for verdict in report.verdicts if verdict.standing == "trusted"]
+    rows = [_many_row(v, report.tolerance) for v in (*worst_verdicts(report.verdicts), *trusted)]
+    return many(rows, _COLUMNS, STANDINGS, CANDIDATES)
+
+
+def _many_row(verdict: Verdict, stated: str) -> ManyRow:
+    cells = verdict_cells(verdict)
+    numbers = ((cells[name], cells[f"{name}_sort"], "") for name in _NUMBERS)
+    return ManyRow(
+        id=verdict.id,
+        cells=((cells["badge"], cells["kind"], cells["kind"]), *numbers),
+        words=query_words(verdict),
+        kind=cells["kind"],
+        said=cells["words"],
+        marks=cells["marks"],
+        standings=(verdict.standing,),
+        lines=told(verdict, stated),
+        table=candidate_rows(verdict),
+        code=(("Query", verdict.sql),),
+    )
 
 
 def _rows(report: AuditReport, curves: Curves) -> list[dict[str, Any]]:

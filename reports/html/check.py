@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from reports.html import MOST_ROWS
 from reports.html.budget import budget
 from reports.html.curves import Curves
+from reports.html.many import ManyRow, many
 from reports.html.page import page
 from reports.html.pictures import shares
-from reports.html.query import block, panel, query_words, verdict_cells
+from reports.html.query import (
+    CANDIDATES,
+    block,
+    candidate_rows,
+    panel,
+    query_words,
+    told,
+    verdict_cells,
+)
 from reports.text.audit import SIMULATED
 from reports.text.check import (
     HOW_TO_READ,
@@ -17,6 +27,7 @@ from reports.text.check import (
     badge,
     cost_lines,
     counts_sentence,
+    group_line,
     message_head,
     remark_lines,
     result,
@@ -26,6 +37,7 @@ from reports.text.check import (
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
+    from reports.models.audit import Verdict
     from reports.models.check import CheckReport, CheckResult
 
 # What the widest screen has room for beside a line that is marked.
@@ -48,15 +60,23 @@ _NAMES = {
 }
 
 
+_COLUMNS = (
+    ("Result", "first"),
+    ("Check", ""),
+    ("Expected", ""),
+    *((title, "number") for title in ("p", "Synthetic answer", "Tolerance")),
+)
+
+
 def render(report: CheckReport, command: str | None) -> str:
     """Page of ``check.html.j2``."""
     return page("check.html.j2", **_context(report, command))
 
 
 def _context(report: CheckReport, command: str | None) -> dict[str, Any]:
-    curves = Curves()
-    word = result(report)
-    rows = [_row(entry, curves) for entry in worst_first(report)]
+    curves, word = Curves(), result(report)
+    large = sum(max(1, len(entry.verdicts)) for entry in report.checks) > MOST_ROWS
+    rows = [] if large else [_row(entry, curves) for entry in worst_first(report)]
     spent = "0" if report.dry else epsilon_text(report.cost.epsilon)
     # A run that stopped early does not know its private table.
     private = [("Private table", report.private)] if report.private else []
@@ -72,6 +92,7 @@ def _context(report: CheckReport, command: str | None) -> dict[str, Any]:
         "tally": _tally(report),
         "facts": [(name, text) for name, text in facts if text],
         "rows": rows,
+        "many": _many(report) if large else None,
         "drawings": curves.drawings(),
         "cost": list(cost_lines(report)),
         "budget": None if report.dry else budget(report.cost),
@@ -90,6 +111,46 @@ def _tally(report: CheckReport) -> list[dict[str, Any]]:
         {"name": _NAMES[word], "kind": KINDS[word], "number": counts[word], "box": box}
         for word, box in zip(words, boxes, strict=True)
     ]
+
+
+def _many(report: CheckReport) -> dict[str, Any]:
+    rows = [_many_row(place, entry) for place, entry in enumerate(worst_first(report))]
+    counts = Counter(badge(entry) for entry in report.checks)
+    return many(rows, _COLUMNS, [_NAMES[word] for word in _NAMES if counts[word]], CANDIDATES)
+
+
+def _many_row(place: int, entry: CheckResult) -> ManyRow:
+    word, single = badge(entry), entry.verdicts[0] if len(entry.verdicts) == 1 else None
+    first, others = message_head(entry.message, _WIDTH)
+    shown, cells = row(entry), verdict_cells(single) if single else {}
+    place_in_query = (("The place in the query", others),) if others else ()
+    simulated = any(verdict.simulated for verdict in entry.verdicts)
+    return ManyRow(
+        id=entry.id,
+        cells=(
+            (word, str(place), KINDS[word]),
+            (entry.expect, entry.expect, ""),
+            (shown.p, cells.get("p_sort", ""), ""),
+            (shown.answer, cells.get("answer_sort", ""), ""),
+            (shown.tolerance, cells.get("tau_sort", ""), ""),
+        ),
+        words=first,
+        kind=KINDS[word],
+        marks=("SIMULATED",) if simulated else (),
+        standings=(_NAMES[word],),
+        lines=_many_lines(entry, single),
+        table=candidate_rows(single) if single else (),
+        code=(*place_in_query, ("Query", entry.sql)),
+    )
+
+
+def _many_lines(entry: CheckResult, single: Verdict | None) -> list[tuple[str, str]]:
+    place = (f"line {entry.line} of the spec", "detail")
+    groups = () if single else entry.verdicts
+    verdicts = (
+        told(single, entry.tolerance) if single else [(group_line(v), "plain") for v in groups]
+    )
+    return [place, *verdicts, *((text, "advice") for text in advice(entry))]
 
 
 def _row(entry: CheckResult, curves: Curves) -> dict[str, Any]:

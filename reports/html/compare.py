@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from reports.html import MOST_ROWS
 from reports.html.budget import budget
+from reports.html.many import CellView, ManyRow, many
 from reports.html.page import page
 from reports.html.pictures import EstimatePicture, band, estimate_picture
 from reports.html.pictures import Scale as Share
 from reports.html.query import WORDS
 from reports.text.audit import SIMULATED
-from reports.text.compare import KINDS, headline, reliable_text
+from reports.text.compare import KINDS, headline, reliable_text, worst_compared
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.notes import refused_lines
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
 
 _SYMBOLS = {"trusted": "✓", "not trusted": "✗", "undecided": "?"}
+_ESTIMATES = ("Candidate", "Verdict", "Answer", "Gap", "p")
 _WHOLE = Share(0.0, 1.0)
 
 
@@ -43,7 +46,8 @@ def render(report: CompareReport, command: str | None) -> str:
 
 def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
     title, lead = headline(report)
-    anchors = _anchors(report.queries)
+    large = len(report.queries) > MOST_ROWS
+    anchors = {} if large else _anchors(report.queries)
     names = [row.candidate for row in report.leaderboard]
     tables = f"{visible(report.private)}, compared with {len(report.candidates)} synthetic tables"
     level = number_text(100 - float(report.alpha) * 100, 4)
@@ -63,7 +67,8 @@ def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
         "leaders": [_leader(report, row, anchors) for row in report.leaderboard],
         "ties": list(_ties(report)),
         "candidates": names,
-        "rows": list(_rows(report.queries, names)),
+        "rows": [] if large else list(_rows(report.queries, names)),
+        "many": _many(report, names) if large else None,
         "standings": STANDINGS,
         "strained": any(cell.strain is not None for q in report.queries for cell in q.cells),
         "blocks": any(query.block is not None for query in report.queries),
@@ -77,6 +82,50 @@ def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
         "refused": list(refused_lines(report.refused)),
         "remarks": list(report.notes),
     }
+
+
+def _many(report: CompareReport, names: Sequence[str]) -> dict[str, Any]:
+    """Every query, a column for each candidate; those that are trusted least first."""
+    worst = worst_compared(report.queries)
+    seen = {query.id for query in worst}
+    queries = (*worst, *(query for query in report.queries if query.id not in seen))
+    columns = [("Trusted", "first"), ("Query", ""), *((name, "cell") for name in names)]
+    found = [f"{name}: {standing}" for name in names for standing in STANDINGS]
+    rows = [_many_row(query, names) for query in queries]
+    return many(rows, columns, [*STANDINGS, *found], _ESTIMATES)
+
+
+def _many_row(query: ComparedQuery, names: Sequence[str]) -> ManyRow:
+    view = _row(query, names, "")
+    standings = [f"{cell['name']}: {cell['standing']}" for cell in view["cells"]]
+    trusted = f"{view['trusted']} of {len(view['cells'])}"
+    return ManyRow(
+        id=query.id,
+        cells=((trusted, str(view["trusted"]), view["kind"]), *map(_many_cell, view["heat"])),
+        words=view["words"],
+        kind="yes" if view["kind"] == "yes" else "open",
+        marks=view["marks"],
+        standings=(*{cell["standing"]: None for cell in view["cells"]}, *standings),
+        lines=[(line, "plain") for line in view["lines"]],
+        table=[
+            [
+                cell["name"],
+                f"{cell['symbol']} {cell['standing']}",
+                cell["answer"],
+                f"{cell['gap']} {cell['between']}".strip(),
+                cell["p"],
+            ]
+            for cell in view["cells"]
+        ],
+        code=(("Query", query.sql),),
+    )
+
+
+def _many_cell(cell: Mapping[str, Any] | None) -> CellView:
+    """Sign of a candidate, with the estimated gap in tolerances."""
+    if cell is None:
+        return ("", "", "")
+    return (f"{cell['symbol']} {cell['strain']}".strip(), cell["strain_sort"], cell["level"])
 
 
 def _leader(

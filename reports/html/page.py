@@ -18,7 +18,9 @@ def page(template: str, **context: object) -> str:
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
 
     environment = _environment()
-    style, script = _source(environment, "page.css"), _source(environment, "page.js")
+    names = ("page.js", "many.js") if context.get("many") else ("page.js",)
+    script = "".join(_source(environment, name) for name in names)
+    style = _source(environment, "page.css")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -28,6 +30,7 @@ def page(template: str, **context: object) -> str:
         "style": Markup(style),  # noqa: S704 - our own file
         "script": Markup(script),  # noqa: S704 - the same
         "refused": (),
+        "many": None,
     }
     return environment.get_template(template).render(shared | context)
 

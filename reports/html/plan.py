@@ -6,9 +6,19 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from reports.html import MOST_ROWS
 from reports.html.curves import Curves
+from reports.html.many import ManyRow, many
 from reports.html.page import page
-from reports.html.query import blocked, panel, query_words, tally_view
+from reports.html.query import (
+    CANDIDATES,
+    blocked,
+    candidate_rows,
+    panel,
+    query_words,
+    tally_view,
+    told,
+)
 from reports.text.notes import refused_lines
 from reports.text.numbers import (
     budget_text,
@@ -17,7 +27,7 @@ from reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from reports.text.plan import headline
+from reports.text.plan import headline, worst_planned
 
 if TYPE_CHECKING:
     from reports.models.plan import PlannedQuery, PlanReport
@@ -36,8 +46,8 @@ def render(plan: PlanReport, command: str | None) -> str:
 
 def _context(plan: PlanReport, command: str | None) -> dict[str, Any]:
     title, lead = headline(plan)
-    curves = Curves()
-    rows = list(_rows(plan, curves))
+    curves, large = Curves(), len(plan.queries) > MOST_ROWS
+    rows = [] if large else list(_rows(plan, curves))
     facts = [("Synthetic table", plan.synthetic), ("Tolerance", plan.tolerance)]
     if plan.epsilon is not None:
         facts.append(("Epsilon per query", epsilon_text(plan.epsilon)))
@@ -50,6 +60,7 @@ def _context(plan: PlanReport, command: str | None) -> dict[str, Any]:
         "tally": _tally(plan.queries) if plan.epsilon is not None else [],
         "facts": [*facts, ("Epsilon spent", "0")],
         "rows": rows,
+        "many": _many(plan) if large else None,
         "budgeted": plan.epsilon is not None,
         "drawings": curves.drawings(),
         "cost": [
@@ -62,6 +73,39 @@ def _context(plan: PlanReport, command: str | None) -> dict[str, Any]:
         "refused": list(refused_lines(plan.refused)),
         "remarks": list(plan.notes),
     }
+
+
+def _many(plan: PlanReport) -> dict[str, Any]:
+    enough = [query for query in plan.queries if query.decidable]
+    rows = [_many_row(query, plan) for query in (*worst_planned(plan), *enough)]
+    numbers = [("Synthetic answer", "number"), ("Tolerance", "number")]
+    if plan.epsilon is None:
+        columns = [("Epsilon needed, about", "first number"), ("Query", ""), *numbers]
+        return many(rows, columns, (), CANDIDATES)
+    more = [(title, "number") for title in ("Threshold", "Wrong at most", "Epsilon needed, about")]
+    columns = [("Budget", "first"), ("Query", ""), *numbers, *more]
+    return many(rows, columns, ("decidable", "too little"), CANDIDATES)
+
+
+def _many_row(query: PlannedQuery, plan: PlanReport) -> ManyRow:
+    view = _cells(query)
+    standings: tuple[str, ...] = ()
+    if plan.epsilon is None:
+        first, names = (view["needed"], view["needed_sort"], ""), ["answer", "tau"]
+    else:
+        standings = (view["standing"],)
+        first = (view["badge"], view["badge"], view["kind"])
+        names = ["answer", "tau", "least", "wrong", "needed"]
+    return ManyRow(
+        id=query.id,
+        cells=(first, *((view[name], view[f"{name}_sort"], "") for name in names)),
+        words=query_words(query),
+        kind=view["kind"],
+        standings=standings,
+        lines=told(query, plan.tolerance),
+        table=candidate_rows(query),
+        code=(("Query", query.sql),),
+    )
 
 
 def _tally(queries: Sequence[PlannedQuery]) -> list[dict[str, Any]]:

@@ -41,11 +41,8 @@ def panel(facts: QueryFacts, stated: str, curves: Curves) -> dict[str, Any]:
     """View of a query that is opened."""
     if isinstance(facts, Verdict):
         ends, claim = (facts.lower, facts.upper), _CLAIMS[facts.standing]
-        # The query stands above, the thresholds in the table below.
-        lines = list(sentences(facts, stated, "±"))[1:-1]
     else:
         ends, claim = (facts.q_synthetic - facts.tau, facts.q_synthetic + facts.tau), "none"
-        lines = list(_planned(facts, stated))
     least = facts.chosen.tau_min
     return {
         # A distance has one end.
@@ -53,12 +50,32 @@ def panel(facts: QueryFacts, stated: str, curves: Curves) -> dict[str, Any]:
         if facts.is_distance
         else interval_picture(facts.q_synthetic, ends, least, claim),
         "least": amount_text(facts, least),
-        "lines": lines,
+        "lines": told(facts, stated),
         "curve": curves.add(facts),
         "candidates": [_candidate(c, facts) for c in facts.candidates],
         "budgeted": any(c.tau_min is not None for c in facts.candidates),
         "sql": facts.sql,
     }
+
+
+def told(facts: QueryFacts, stated: str) -> list[tuple[str, str]]:
+    """Sentences on a query, each with its role; what stands above or in a table is left out."""
+    if isinstance(facts, Verdict):
+        return list(sentences(facts, stated, "±"))[1:-1]
+    return list(_planned(facts, stated))
+
+
+CANDIDATES = ("Decider", "Threshold", "False no", "False yes", "Epsilon needed, about")
+
+
+def candidate_rows(facts: QueryFacts) -> list[list[str]]:
+    """Deciders that fit, as rows under ``CANDIDATES``."""
+    rows = []
+    for candidate in facts.candidates:
+        view = _candidate(candidate, facts)
+        name = f"{view['name']} (taken)" if view["used"] else str(view["name"])
+        rows.append([name, *(str(view[n]) for n in ("least", "false_no", "false_yes", "needed"))])
+    return rows
 
 
 def _planned(facts: QueryFacts, stated: str) -> Iterator[tuple[str, str]]:

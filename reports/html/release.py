@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from reports.html import MOST_ROWS
 from reports.html.budget import budget
+from reports.html.many import ManyRow, many
 from reports.html.page import page
 from reports.html.pictures import Scale, band
 from reports.text.cost import cost_sentences
 from reports.text.notes import refused_lines
 from reports.text.numbers import epsilon_text, number_text
+from reports.text.query import query_text
 from reports.text.release import (
     SIMULATED,
     classes_text,
@@ -45,6 +48,7 @@ def render(report: ReleaseReport, command: str | None) -> str:
 
 def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
     title, lead = headline(report)
+    large = len(report.queries) > MOST_ROWS
     return {
         "kind": "release",
         "title": title,
@@ -59,7 +63,8 @@ def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
             ("Epsilon spent", epsilon_text(report.cost.epsilon)),
         ],
         "batches": [_batch(batch) for batch in report.batches],
-        "rows": [_run(members, report) for members in runs(report.queries)],
+        "rows": [] if large else [_run(members, report) for members in runs(report.queries)],
+        "many": _many(report) if large else None,
         "level": level_text(report.alpha),
         **_columns(report.queries),
         "simulated": report.simulated,
@@ -72,6 +77,31 @@ def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
         "refused": list(refused_lines(report.refused)),
         "remarks": list(report.notes),
     }
+
+
+def _many(report: ReleaseReport) -> dict[str, Any]:
+    shown = _columns(report.queries)
+    interval = [(f"{level_text(report.alpha)} interval", "number")] if shown["bounded"] else []
+    noise = [("Noise", "number")] if shown["noisy"] else []
+    columns = [("Private answer", "first number"), ("Query", ""), *interval, *noise]
+    columns += [("Synthetic answer", "number"), ("Difference", "number")]
+    names = [*(["interval"] if interval else []), *(["noise"] if noise else []), "synthetic", "gap"]
+    rows = [_many_row(query, names, report) for query in report.queries]
+    return many(rows, columns, [batch.name for batch in report.batches])
+
+
+def _many_row(query: ReleasedQuery, names: Sequence[str], report: ReleaseReport) -> ManyRow:
+    view = _cells(query)
+    cells = [(view[name], view[f"{name}_sort"], "") for name in ("answer", *names)]
+    return ManyRow(
+        id=query.id,
+        cells=cells,
+        words=query_text(query.aggregate, query.attribute, None, query.where),
+        marks=("SIMULATED",) if report.simulated else (),
+        standings=(query.batch,),
+        lines=[(text, "plain") for text in query_sentences(query, report)],
+        code=(("Query", query.sql),),
+    )
 
 
 def _columns(queries: Sequence[ReleasedQuery]) -> dict[str, bool]:

@@ -2,8 +2,8 @@
 // Filters, sorts and opens what is on the page already; nothing is fetched and nothing is kept.
 (() => {
   const every = (selector, root = document) => [...root.querySelectorAll(selector)];
-  const tables = every("table.rows, table.heat");
-  const form = document.querySelector("form.controls");
+  const tables = every("table.rows:not(.many), table.heat");
+  const form = document.querySelector("form.controls:not(.many)");
   document.documentElement.classList.add("scripted");
 
   const value = (body, column) => body.rows[0].cells[column].dataset.value

@@ -11,6 +11,7 @@ const require = createRequire(path.join(process.env.PQD_BROWSER, "x"));
 const { chromium } = require("playwright-core");
 const axe = require.resolve("axe-core/axe.min.js");
 const [kind, page_file, folder] = process.argv.slice(2);
+const large = kind.startsWith("large-");
 const url = pathToFileURL(page_file).href;
 const problems = [];
 const hold = (fact, words) => fact || problems.push(words);
@@ -89,7 +90,7 @@ for (const colorScheme of ["light", "dark"]) {
 }
 
 // The policy of the page stands here, as for any reader.
-await open("driven", {}, async (page, say) => {
+if (!large) await open("driven", {}, async (page, say) => {
   const total = await shown(page);
   if (!total) {
     hold(!await page.locator("form.controls").count(), say("controls of nothing"));
@@ -164,7 +165,7 @@ await open("driven", {}, async (page, say) => {
     say("Close all leaves some open"));
 });
 
-await open("without scripts", { javaScriptEnabled: false }, async (page, say) => {
+if (!large) await open("without scripts", { javaScriptEnabled: false }, async (page, say) => {
   hold(!await page.locator("form.controls").isVisible(), say("controls that do nothing"));
   hold(await page.locator("thead button").count() === 0, say("buttons that do nothing"));
   const details = page.locator(`${bodies} > tr > td > details:not([open])`).first();
@@ -176,7 +177,7 @@ await open("without scripts", { javaScriptEnabled: false }, async (page, say) =>
   }
 });
 
-await open("on paper", { colorScheme: "dark" }, async (page, say) => {
+if (!large) await open("on paper", { colorScheme: "dark" }, async (page, say) => {
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   const colours = await page.evaluate(() => {
     const style = getComputedStyle(document.body);
@@ -190,6 +191,67 @@ await open("on paper", { colorScheme: "dark" }, async (page, say) => {
   hold(closed === 0, say(`${closed} rows stay closed`));
   if (folder) await page.pdf({ path: path.join(folder, `${kind}.pdf`), format: "A4",
     margin: { top: "15mm", bottom: "15mm", left: "15mm", right: "15mm" } });
+});
+
+// A page whose rows are shown in pages, out of its data.
+if (large) await open("driven", {}, async (page, say) => {
+  const status = page.locator("form.many [role=status]");
+  const count = async () => Number((await status.textContent()).split(" ").at(-1).replace(",", ""));
+  const rows = page.locator("table.many > tbody");
+  const total = await count();
+  hold(await rows.count() === 100, say("not a page of rows"));
+  hold(!await page.locator("[data-without-script]").count(), say("speaks of no script"));
+  const name = await rows.last().locator("th").first().textContent();
+  await page.getByRole("button", { name: "Next" }).click();
+  hold((await status.textContent()).startsWith("101 to 200 of "), say("second page"));
+  hold(await rows.first().locator("th").first().textContent() !== name, say("the same rows"));
+  await page.getByRole("button", { name: "Previous" }).click();
+  hold(await page.getByRole("button", { name: "Previous" }).isDisabled(), say("before the first"));
+
+  await page.getByRole("searchbox").fill(name);
+  hold(await rows.count() >= 1, say("filter hides what was looked for"));
+  await page.getByRole("searchbox").fill("no such query anywhere");
+  hold(await rows.count() === 0, say("filter shows what does not match"));
+  await page.getByRole("searchbox").fill("");
+  const standing = page.locator("select[name=standing]");
+  for (const label of (await standing.locator("option").allTextContents()).slice(1)) {
+    await standing.selectOption({ label });
+    hold(/^(\d+ to \d+|0) of [\d,]+ found of /.test(`${await status.textContent()}`)
+      || await count() === total, say(`filter by ${label}`));
+  }
+  await standing.selectOption("");
+
+  for (const head of await page.locator("table.many th[data-sort]").all()) {
+    for (const order of ["ascending", "descending"]) {
+      await head.getByRole("button").focus();
+      await page.keyboard.press("Enter");
+      hold(await head.getAttribute("aria-sort") === order, say(`aria-sort is not ${order}`));
+    }
+  }
+  const byName = page.locator("table.many th[data-sort]").nth(1);
+  await byName.getByRole("button").click();
+  const names = await rows.locator("tr:first-child > th").allTextContents();
+  const sorted = [...names].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  hold(String(names) === String(sorted), say("not sorted by name"));
+  hold(await page.locator("table.many [aria-sort]").count() === 1, say("two orders"));
+
+  await page.getByRole("button", { name: "Open all" }).click();
+  hold(await rows.locator(".panel .told li").count() >= 100, say("details are not made"));
+  hold(await rows.locator(".panel pre").count() >= 100, say("no SQL"));
+  await page.getByRole("button", { name: "Close all" }).click();
+  hold(await rows.locator("details[open]").count() === 0, say("Close all leaves some open"));
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const kinds = page.locator("table.many > tbody .badge.yes");
+  hold(kind === "large-release" || await kinds.count() === 0, say("prints what is fine"));
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  hold(await rows.count() === 100, say("paper changes the screen"));
+});
+
+if (large) await open("without scripts", { javaScriptEnabled: false }, async (page, say) => {
+  hold(await page.locator("table.many > tbody").count() === 100, say("not the first rows"));
+  hold(await page.locator("[data-without-script]").isVisible(), say("does not say what is missing"));
+  hold(!await page.locator("form.many").isVisible(), say("controls that do nothing"));
+  hold(!await page.locator("nav.pages").isVisible(), say("buttons that do nothing"));
 });
 
 await browser.close();

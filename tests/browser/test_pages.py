@@ -20,15 +20,29 @@ import pytest
 
 from reports.html import html_text
 from tests.support import profile_reports, ranking_reports, release_reports
-from tests.support.audit_reports import AUDIT, PLAN, audit_of, many_groups
-from tests.support.check_reports import BASED
-from tests.support.compare_reports import GROUPED, LARGE
+from tests.support.audit_reports import (
+    AUDIT,
+    PLAN,
+    audit_of,
+    many_groups,
+    many_queries,
+    plan_of,
+)
+from tests.support.check_reports import BASED, many_checks
+from tests.support.compare_reports import GROUPED, LARGE, many_compared
 from tests.support.release_reports import RELEASE
 
 DRIVER = Path(__file__).with_name("drive.mjs")
 COMMAND = "pqd audit private.csv copy.csv --queries many.sql --tau 5% --epsilon 0.25"
 LONG = replace(AUDIT.verdicts[2], id="a-very-long-name-" * 6, where="x = 'y' OR " * 90 + "z = 1")
-PAGES = {
+LARGE_PAGES = {
+    "large-audit": html_text(audit_of(*many_queries(3000)), COMMAND),
+    "large-plan": html_text(plan_of(*many_queries(3000)), COMMAND),
+    "large-check": html_text(many_checks(3000), COMMAND),
+    "large-compare": html_text(many_compared(3000), COMMAND),
+    "large-release": html_text(release_reports.MANY, COMMAND),
+}
+PAGES = LARGE_PAGES | {
     "audit": html_text(replace(AUDIT, verdicts=(*AUDIT.verdicts, LONG)), COMMAND),
     "audit-groups": html_text(many_groups(200), COMMAND),
     "audit-empty": html_text(audit_of(), COMMAND),

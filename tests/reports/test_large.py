@@ -27,9 +27,7 @@ LARGE: dict[str, Callable[[int], Report]] = {
     "plan": lambda number: plan_of(*many_queries(number)),
     "plan-without-budget": lambda number: plan_of(*many_queries(number), epsilon=None),
     "check": many_checks,
-    "compare": lambda number: compare_reports.report_of(
-        tuple(map(compare_reports.query, range(number)))
-    ),
+    "compare": compare_reports.many_compared,
     "release": lambda number: release_reports.report_of(*map(release_reports.count, range(number))),
 }
 HINT = "--verbose shows every query in full"

@@ -167,6 +167,11 @@ def grouped(groups: int) -> CompareReport:
     return report_of((query(1), *parts))
 
 
+def many_compared(number: int) -> CompareReport:
+    """Comparison by as many queries."""
+    return report_of(tuple(map(query, range(number))))
+
+
 LARGE = report_of(tuple(query(place) for place in range(60)))
 SMALL = report_of(tuple(query(place) for place in range(3)))
 SIMULATED = report_of(tuple(query(place) for place in range(3)), simulated=True)

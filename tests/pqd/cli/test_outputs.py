@@ -7,6 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pqd.cli.outputs import Target, Targets
+from reports.html import MOST_ROWS
+
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
 
@@ -136,3 +139,10 @@ def test_junit_is_for_checks(name: str, folder: Path, command: Command) -> None:
     code, _, err = command(*REPORTS[name], "--output", "junit=x.xml")
     assert (code, (folder / "x.xml").exists()) == ((0, True) if name == "check" else (2, False))
     assert ("is for the checks of a spec" in err) == (name != "check")
+
+
+def test_a_page_of_very_many_queries_has_no_curves() -> None:
+    page, text = Targets((Target("html", "x.html"),)), Targets((Target("json", "x.json"),))
+    assert page.has_curves(MOST_ROWS)
+    assert not page.has_curves(MOST_ROWS + 1)
+    assert not text.has_curves(1)

@@ -1,0 +1,134 @@
+"""Pages of very many rows: the worst as HTML, all of them as data, harmless and small."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+
+from reports.html import MOST_ROWS, html_text
+from reports.text.escape import visible
+from tests.support import compare_reports, release_reports
+from tests.support.audit_reports import CURVED, audit_of, many_groups, many_queries, plan_of
+from tests.support.check_reports import BROKEN, GROUPED, hostile, many_checks, report_of
+from tests.support.drawing import examples
+from tests.support.pages import Page
+
+if TYPE_CHECKING:
+    from reports.models.report import Report
+
+LARGE: dict[str, Callable[[int], Report]] = {
+    "audit": lambda number: audit_of(*many_queries(number)),
+    "audit-groups": many_groups,
+    "plan": lambda number: plan_of(*many_queries(number)),
+    "plan-without-budget": lambda number: plan_of(*many_queries(number), epsilon=None),
+    "check": lambda number: report_of(*(replace(BROKEN, id=str(n)) for n in range(number))),
+    "compare": compare_reports.many_compared,
+    "release": lambda number: release_reports.report_of(*map(release_reports.count, range(number))),
+}
+DATA = re.compile(r'<script type="application/json" id="every-row">(.*?)</script>', re.DOTALL)
+
+
+def data(text: str) -> Any:
+    (found,) = DATA.findall(text)
+    return json.loads(found)
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_beyond_a_limit_rows_are_data_and_the_first_are_read_without_a_script(kind: str) -> None:
+    assert not DATA.search(html_text(LARGE[kind](MOST_ROWS)))
+    text = html_text(LARGE[kind](1000), "pqd again")
+    rows = data(text)["rows"]
+    assert len(rows) == 1000
+    assert len({row[0] for row in rows}) == 1000
+    page, _, template = text.partition('<template id="blank-row">')
+    table = page.rpartition("<table")[2]
+    assert table.count('<tbody role="rowgroup">') == 100
+    assert template.count('<tbody role="rowgroup">') == 1
+    assert "These are the first 100 of 1,000." in page
+    columns = table.count('<th role="columnheader"')
+    assert all(len(row[1]) == columns - 1 for row in rows)
+    assert "<svg" not in table
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_three_thousand_queries_are_a_page_of_three_megabytes(kind: str) -> None:
+    assert len(html_text(LARGE[kind](3000))) < 3_200_000
+
+
+def test_the_worst_come_first_on_a_page() -> None:
+    rows = data(html_text(audit_of(*many_queries(400))))["rows"]
+    assert [row[4] for row in rows] == ["no"] * 100 + ["open"] * 100 + ["yes"] * 200
+    assert [row[6] for row in rows[::100]] == [[1], [2], [0], [0]]
+    page = Page(html_text(many_checks(400)))
+    kinds = [text for place, text in page.texts if place.endswith("td span") and text.isupper()]
+    assert kinds[:34] == ["ERROR"] * 33 + ["FAIL"]
+
+
+def test_a_row_has_what_is_known_of_it() -> None:
+    verdict = replace(many_queries(3)[2], candidates=CURVED, replayed=True)
+    found = data(html_text(audit_of(*many_queries(400), verdict)))
+    row = next(row for row in found["rows"] if row[5] == ["replayed"])
+    assert found["head"][0] == "Decider"
+    name, cells, words, said, kind, _, standings, lines, deciders, code = row
+    assert (name, words, said, kind) == (
+        "query-2", "COUNT(*) where age > 2", "outside tolerance", "no",
+    )  # fmt: skip
+    assert [cell[0] for cell in cells] == ["NO", "< 0.001", "1,122", "±56.1", "4"]
+    assert standings == [1]
+    assert ["about 4 people away from the opposite verdict"] in lines
+    assert deciders[0] == ["inv_count (taken)", "10", "0.1 %", "0.1 %", "0.1"]
+    assert code == [["Query", "SELECT COUNT(*) FROM D WHERE age > 2"]]
+
+
+def test_a_check_keeps_its_place_in_the_query_and_its_groups() -> None:
+    rows = data(html_text(report_of(*[BROKEN] * 200, *[GROUPED] * 200)))["rows"]
+    assert rows[0][9][0][0] == "The place in the query"
+    assert "^^^^^^^" in rows[0][9][0][1]
+    assert [line for (line, *_) in rows[-1][7]][1:3] == [
+        "YES   sex = Female   count 1,122 ±56.1   p = 0.004",
+        "NO   sex = Male   count 1,122 ±56.1   p = 0.004",
+    ]
+
+
+def test_a_comparison_is_found_by_candidate() -> None:
+    text = html_text(compare_reports.many_compared(400))
+    options = re.findall(r'<option value="([^"]+)">', text)
+    assert options[:4] == ["trusted", "not trusted", "undecided", "bootstrap: trusted"]
+    for row in data(text)["rows"]:
+        for cell, name in zip(row[1][1:], ("bootstrap", "tree", "copula"), strict=False):
+            sign = {"✓": "trusted", "✗": "not trusted", "?": "undecided"}[cell[0][0]]
+            assert options.index(f"{name}: {sign}") in row[6]
+    assert 'href="#query-' not in text
+
+
+def quoting(text: str) -> Report:
+    verdicts = many_queries(MOST_ROWS)
+    odd = replace(verdicts[2], id=text, sql=text, where=text, attribute=text, reason=text)
+    return audit_of(*verdicts, replace(odd, p_value=0.0))
+
+
+@pytest.mark.slow
+@examples(20)
+@given(hostile)
+def test_hostile_text_stays_text_in_data_and_in_rows(text: str) -> None:
+    page = html_text(quoting(text))
+    assert Page(page).tags == Page(html_text(quoting("x"))).tags
+    (block,) = DATA.findall(page)
+    assert not set(block) & set("<>&\u2028\u2029")
+    row = json.loads(block)["rows"][0]
+    assert row[0] == visible(text, keep="\n")
+    assert row[9][0][1] == visible(text, keep="\n")
+
+
+def test_a_simulation_is_stamped_in_every_row() -> None:
+    verdicts = [replace(verdict, simulated=True) for verdict in many_queries(400)]
+    text = html_text(audit_of(*verdicts))
+    assert "SIMULATED: these verdicts come from seeded noise" in text.partition("<section")[0]
+    assert all("SIMULATED" in row[5] for row in data(text)["rows"])
+    assert text.partition("<template")[0].count('<span class="mark">SIMULATED</span>') == 100
