@@ -15,9 +15,9 @@ if TYPE_CHECKING:
         ErrorRates,
         Threshold,
         error_rates,
-        needed_epsilon,
         operating_characteristic,
     )
+    from deciders.evaluation.needed_budget import needed_epsilon
     from deciders.histogram import Histogram
     from deciders.interval import Interval
     from deciders.lattice import Lattice
@@ -65,7 +65,7 @@ _HOMES = {
     "Histogram": "deciders.histogram",
     "Interval": "deciders.interval",
     "Lattice": "deciders.lattice",
-    "needed_epsilon": "deciders.evaluation.effectiveness",
+    "needed_epsilon": "deciders.evaluation.needed_budget",
     "Noise": "deciders.noise",
     "operating_characteristic": "deciders.evaluation.effectiveness",
     "ParameterError": "deciders.errors",

@@ -1,11 +1,12 @@
 """The one sufficient statistic of every decider: counts of the attribute's lattice values."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from deciders.errors import ParameterError
 
 Integers = NDArray[np.int64]
+Exact = int | Fraction
 
 # A span of values up to this is counted in a dense array, a wider one by sorting.
 _DENSE = 1 << 22
@@ -77,10 +79,14 @@ class Histogram:
     def weighted(cls, values: Integers, counts: Integers) -> "Histogram":
         """Histogram of ``counts[i]`` rows at ``values[i]``; values may repeat."""
         kept = counts > 0
-        distinct, place = np.unique(values[kept], return_inverse=True)
-        totals = np.zeros(distinct.size, np.int64)
-        np.add.at(totals, place, counts[kept])
-        return cls(distinct, totals)
+        values, counts = values[kept], counts[kept]
+        if not values.size:
+            return EMPTY
+        if np.any(values[1:] < values[:-1]):
+            order = np.argsort(values, kind="stable")
+            values, counts = values[order], counts[order]
+        starts = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1))
+        return cls(values[starts], np.add.reduceat(counts, starts))
 
     def multiplicities(self) -> "Histogram":
         """Number of distinct values held by 1, 2, ... rows, for COUNT DISTINCT."""
@@ -114,23 +120,21 @@ class Histogram:
         """Largest value held by a row; 0 for no rows (the downward sensitivity of a SUM >= 0)."""
         return int(self.values[-1]) if self.values.size else 0
 
-    def sum_at_most(self, bound: int) -> int:
+    def sum_at_most(self, bound: Fraction | int) -> int:
         """Exact sum over the rows with value <= ``bound``; rows above it are removed."""
-        kept = np.searchsorted(self.values, min(bound, _INT64), side="right")
-        return int(self._cumulative_sums[kept])
+        return int(self._cumulative_sums[self._place(math.floor(bound), "right")])
 
     def count_below(self, bound: Fraction | int) -> int:
         """Count the rows with value < ``bound``."""
-        return self._rank(math.ceil(bound), "left")
+        return int(self.cumulative_counts[self._place(math.ceil(bound), "left")])
 
     def count_at_most(self, bound: Fraction | int) -> int:
         """Count the rows with value <= ``bound``."""
-        return self._rank(math.floor(bound), "right")
+        return int(self.cumulative_counts[self._place(math.floor(bound), "right")])
 
-    def _rank(self, bound: int, side: str) -> int:
-        clipped = max(-_INT64, min(_INT64, bound))
-        place = self.values.searchsorted(clipped, side="left" if side == "left" else "right")
-        return int(self.cumulative_counts[place])
+    def _place(self, bound: int, side: Literal["left", "right"]) -> int:
+        """Number of values below ``bound``, or up to it."""
+        return int(self.values.searchsorted(max(-_INT64, min(_INT64, bound)), side=side))
 
     def smallest(self, k: int) -> int:
         """``k``-th smallest value, ``1 <= k <= mass``."""
@@ -138,13 +142,37 @@ class Histogram:
             raise ParameterError(f"there is no {k}-th smallest of {self.mass} values")
         return int(self.values[np.searchsorted(self.cumulative_counts[1:], k)])
 
-    def sum_of_smallest(self, k: int) -> int:
-        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``."""
-        place = int(np.searchsorted(self.cumulative_counts[1:], k))
+    def sum_of_smallest(self, k: Exact) -> Exact:
+        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``, the last row in part."""
+        place = int(self.cumulative_counts[1:].searchsorted(math.ceil(k)))
         if place == self.values.size:
             return self.total
         rest = k - int(self.cumulative_counts[place])
         return int(self._cumulative_sums[place]) + rest * int(self.values[place])
+
+    def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
+        """Number of largest rows, the last in part, that exceed ``origin`` by ``gap`` in all.
+
+        ``gap`` is above 0 and at most what all rows above ``origin`` exceed it by.
+        """
+        part, whole = origin.numerator, origin.denominator
+        counts, sums = self.cumulative_counts, self._cumulative_sums
+        needed = gap * whole
+
+        def excess(place: int) -> int:
+            rows, total = self.mass - counts.item(place), self.total - sums.item(place)
+            return whole * total - part * rows
+
+        # The excess falls from the first value above the origin on.
+        places = range(self._place(math.floor(origin), "right"), self.values.size + 1)
+        after = places[bisect_left(places, True, key=lambda place: excess(place) < needed)]
+        gain = whole * self.values.item(after - 1) - part
+        return self.mass - counts.item(after) + Fraction(needed - excess(after)) / gain
+
+    @cached_property
+    def mirrored(self) -> "Histogram":
+        """Histogram of the values times -1."""
+        return Histogram(-self.values[::-1], self.counts[::-1])
 
     def quantile(self, p: Fraction) -> int:
         """``p``-quantile, the ``ceil(p n)``-th smallest value."""

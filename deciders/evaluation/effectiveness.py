@@ -8,10 +8,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from deciders.aggregates import HALF, answer
-from deciders.evaluation.stand_ins import Shape, shapes, stand_ins_at
+from deciders.evaluation.stand_ins import Shape, stand_ins_at
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -36,7 +36,12 @@ class Mechanism(Protocol):
         """Lower, upper and step of the attribute, None where it needs no bound."""
         ...
 
-    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+    def accept(
+        self,
+        histogram: Any,  # noqa: ANN401 - or a stand-in, which answers what its aggregate asks
+        interval: Interval,
+        epsilon: Number,
+    ) -> float:
         """Exact ``Pr[yes]`` on ``histogram``."""
         ...
 
@@ -80,43 +85,44 @@ def error_rates(
     return ErrorRates(false_no, false_yes)
 
 
-def decidable(
+def searched_threshold(
     decider: Mechanism,
     histogram_public: Histogram,
-    interval: Interval,
     epsilon: Number,
-    alpha: float,
-) -> bool:
-    """Whether both error rates are at most ``alpha``; stops at the first that is not."""
-    if 1 - decider.accept(histogram_public, interval, epsilon) > alpha:
-        return False
-    far = stand_ins_at(histogram_public, 2 * interval.tau, shape_of(decider))
-    return all(decider.accept(h, interval, epsilon) <= alpha for h in far)
-
-
-def searched_threshold(
-    decider: Mechanism, histogram_public: Histogram, epsilon: Number, alpha: Number
+    alpha: Number,
+    beyond: Fraction | float | None = None,
 ) -> Threshold:
     """Tau, a whole number of steps, at which both error rates are <= alpha.
 
     It has been evaluated and does suffice; it is the least one, to half a per cent, where errors
     fall as tau grows (for truncating deciders they may not).  Infinite if none was found.
+    ``beyond`` is what tau must exceed for few noes at D0, where that is known.
     """
     shape = shape_of(decider)
     budget, level = budget_of(epsilon), float(probability(alpha, "alpha"))
     centre = answer(shape.aggregate, histogram_public, shape.p)
-    if centre is None:
+    if centre is None or beyond == math.inf:
         return Threshold(math.inf, exact=False)
     # A mean is not a whole number of steps: its thresholds may be much finer.
     grain = Fraction(shape.step)
     if shape.aggregate == "AVG":
         grain /= 10 * histogram_public.mass
+    most = _most_steps(histogram_public, shape, grain)
 
-    def suffices(steps: int) -> bool:
-        interval = Interval.around(centre, steps * grain)
-        return decidable(decider, histogram_public, interval, budget, level)
+    def around(steps: int) -> Interval:
+        return Interval.around(centre, steps * grain)
 
-    steps = least(suffices, _most_steps(histogram_public, shape, grain))
+    def near(steps: int) -> bool:
+        return 1 - decider.accept(histogram_public, around(steps), budget) <= level
+
+    def both(steps: int) -> bool:
+        far = stand_ins_at(histogram_public, 2 * steps * grain, shape)
+        interval = around(steps)
+        return near(steps) and all(decider.accept(h, interval, budget) <= level for h in far)
+
+    # Noes at D0 only become fewer as tau grows, so they bound the search from below.
+    first = least(near, most) if beyond is None else math.floor(Fraction(beyond) / grain) + 1
+    steps = None if first is None else least(both, most, first)
     return Threshold(math.inf if steps is None else as_float(steps * grain), exact=False)
 
 
@@ -130,9 +136,9 @@ def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
     return math.ceil(2 * (high - low + shape.step) / grain)
 
 
-def least(suffices: Callable[[int], bool], most: int) -> int | None:
-    """About the least whole number >= 1 that suffices, None if none up to ``most`` does."""
-    low, high = 0, 1
+def least(suffices: Callable[[int], bool], most: int, first: int = 1) -> int | None:
+    """About the least whole number >= ``first`` that suffices, None if none up to ``most`` does."""
+    low, high = first - 1, first
     while not suffices(high):
         if high >= most:
             return None
@@ -147,30 +153,6 @@ def least(suffices: Callable[[int], bool], most: int) -> int | None:
 def laplace_threshold(scale: Fraction, alpha: Number) -> Threshold:
     """Exact threshold of Algorithm 1 with Laplace noise: ``scale * ln(1/alpha)``."""
     return Threshold(-as_float(scale) * math.log(probability(alpha, "alpha")), exact=True)
-
-
-def needed_epsilon(
-    decider: Mechanism, histogram_public: Histogram, interval: Interval, alpha: Number
-) -> float:
-    """About the least epsilon at which such an interval is decidable, infinite if none is.
-
-    The worst of several public shapes that the private table might have (``shapes``), each around
-    its own answer: it is a promise about a table that is not known, and no bound.  Looks from 2^-39
-    to 2^20.  The value is rounded up to three digits, and has been evaluated.
-    """
-    level, shape = float(probability(alpha, "alpha")), shape_of(decider)
-    centred = [
-        (table, Interval.around(centre, interval.tau))
-        for table in shapes(histogram_public, shape.aggregate)
-        if (centre := answer(shape.aggregate, table, shape.p)) is not None
-    ]
-
-    def suffices(steps: int) -> bool:
-        epsilon = _epsilon(steps)
-        return all(decidable(decider, table, around, epsilon, level) for table, around in centred)
-
-    steps = least(suffices, 2**59)
-    return math.inf if steps is None else float(_epsilon(steps))
 
 
 def operating_characteristic(
@@ -209,11 +191,3 @@ def expected_wrong(chances: Sequence[float]) -> float:
     sides = [1 - p for gap, p in pairs if gap < 1], [p for gap, p in pairs if gap > 1]
     means = [math.fsum(side) / len(side) for side in sides if side]
     return math.fsum(means) / len(means)
-
-
-def _epsilon(steps: int) -> Fraction:
-    """``steps`` 2^-39ths rounded up to three significant digits."""
-    exact = Fraction(steps, 2**39)
-    digits = 2 - math.floor(math.log10(exact))
-    scale = Fraction(10) ** digits
-    return math.ceil(exact * scale) / scale

@@ -1,23 +1,26 @@
-"""Public stand-ins for the private table: what D might be, built from the synthetic histogram.
+"""Public stand-ins for the private table: what D might be, made from the synthetic histogram.
 
 ``D0`` is the synthetic histogram itself; ``D+`` and ``D-`` lie at least ``2 tau`` above and below
 it, the distance at which Def. 3.4 asks for a no.  Counts and sums are reweighted, means and
-quantiles shifted (ours; docs/theory.md, section 4).  No private data, no cost.
+quantiles moved (ours; docs/theory.md, section 4).  No private data, no cost.
+
+A stand-in answers what ``accept`` reads of a histogram by the running counts and sums of the
+synthetic one, so that it costs a few look-ups whatever its size.  A row may count in part.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from deciders.aggregates import HALF, answer
+from deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted
 from deciders.histogram import Histogram
 
 _LARGEST = 2**62
-_SHAPED = ("AVG", "MEDIAN", "QUANTILE")
-_DRAWN = 2
+
+StandIn = Histogram | Reweighted | Extended | Raised | Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +33,16 @@ class Shape:
     step: int = 1
     p: Fraction = HALF
 
-
-def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram]:
-    """Yield tables that the private one might be shaped like, the hardest to decide first.
-
-    For what hangs on how many values lie about the answer (AVG, MEDIAN, QUANTILE): half of the
-    rows; rows that are from half to one and a half times as frequent, the more the larger their
-    values, and the other way round; rows drawn anew (bootstrap, from fixed seeds); and the table
-    itself.  For all else the table itself.  Each is judged around its own answer.
-    """
-    mass = histogram.mass
-    if aggregate in _SHAPED and mass:
-        yield _rescaled(histogram, max(1, mass // 2))
-        ranks = histogram.cumulative_counts / mass
-        for tilted in ((ranks + ranks**2) / 2, (3 * ranks - ranks**2) / 2):
-            steps = np.rint(tilted * mass).astype(np.int64)
-            yield Histogram.weighted(histogram.values, np.diff(steps))
-        for seed in range(_DRAWN):
-            counts = np.random.default_rng(seed).multinomial(mass, histogram.counts / mass)
-            yield Histogram.weighted(histogram.values, counts)
-    yield histogram
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Bounds, far away where there are none."""
+        return (
+            -_LARGEST if self.lower is None else self.lower,
+            _LARGEST if self.upper is None else self.upper,
+        )
 
 
-def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[Histogram]:
+def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[StandIn]:
     """Yield a stand-in at least ``gap`` above the public answer and one as far below it.
 
     A side on which no table can be that far is left out.
@@ -62,144 +52,96 @@ def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[
         return
     for side in (1, -1):
         target = centre + side * gap
-        found = _moved(histogram, target, side, shape)
-        if found is None:
-            continue
-        reached = answer(shape.aggregate, found, shape.p)
-        if reached is not None and side * (reached - target) >= 0:
-            yield found
+        if abs(target) <= _LARGEST:
+            found = _at(histogram, centre, target, shape)
+            if found is not None:
+                yield found
 
 
-def _moved(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram | None:
-    if abs(target) > _LARGEST:
-        return None
-    if shape.aggregate in {"COUNT", "COUNT DISTINCT"}:
-        return _recounted(histogram, math.ceil(side * target) * side, shape)
-    rule = {"SUM": _reweighted, "AVG": _raised}.get(shape.aggregate, _shifted)
-    return rule(histogram, target, side, shape)
+def _at(histogram: Histogram, centre: Fraction, target: Fraction, shape: Shape) -> StandIn | None:
+    side = 1 if target >= centre else -1
+    if shape.aggregate == "AVG":
+        total = math.ceil(side * target * histogram.mass)
+        low, high = shape.ends
+        if side > 0:
+            return _raised(histogram, total, high, shape.step)
+        lowered = _raised(histogram.mirrored, total, -low, shape.step)
+        return lowered and lowered.mirrored
+    if shape.aggregate in {"MEDIAN", "QUANTILE"}:
+        return _shifted(histogram, centre, target, shape)
+    whole = side * math.ceil(side * target)
+    if shape.aggregate == "SUM":
+        return _summing_to(histogram, whole, side, shape)
+    return _counting(histogram, whole)
 
 
-def _recounted(histogram: Histogram, count: int, shape: Shape) -> Histogram | None:
+def _counting(histogram: Histogram, count: int) -> StandIn | None:
+    """Table of ``count`` rows, or distinct values, in the same proportions."""
     if count < 0:
         return None
-    if shape.aggregate == "COUNT":
-        return Histogram.of_mass(count)
-    return _rescaled(histogram if histogram.mass else Histogram.from_values([1]), count)
+    base = histogram if histogram.mass else Histogram.from_values([1])
+    return Reweighted(base, Fraction(count, base.mass))
 
 
-def _rescaled(histogram: Histogram, mass: int) -> Histogram:
-    """Histogram with its counts multiplied so that they add up to ``mass``.
+def _summing_to(histogram: Histogram, total: int, side: int, shape: Shape) -> StandIn | None:
+    """Table with its counts multiplied so that it sums to ``total``; else with rows added.
 
-    The running count is rounded, so that the shape is kept however small the factor.
+    Rows like the farthest there are, else at the bound, else (without bounds) of one step.
     """
-    steps = np.rint(histogram.cumulative_counts * (mass / histogram.mass))
-    steps[-1] = mass
-    return Histogram.weighted(histogram.values, np.diff(steps).astype(np.int64))
-
-
-def _reweighted(
-    histogram: Histogram, target: Fraction, side: int, shape: Shape
-) -> Histogram | None:
-    """Histogram with its counts multiplied so that the sum reaches ``target``.
-
-    The remainder is rows added, or taken away.
-    """
-    scaled = histogram
-    if histogram.total and target / histogram.total >= 0:
-        mass = round(histogram.mass * (target / histogram.total))
-        if mass < _LARGEST:
-            scaled = _rescaled(histogram, mass)
-    missing = math.ceil(side * (target - scaled.total))
-    if missing <= 0:
-        return scaled
-    lower = shape.lower if side > 0 else None if shape.upper is None else -shape.upper
-    upper = shape.upper if side > 0 else None if shape.lower is None else -shape.lower
-    largest = int((side * scaled.values).max()) if scaled.values.size else 0
-    # Rows like the largest there are, else at the bound, else (without bounds) of one step.
-    gain = largest if largest > 0 else shape.step if upper is None else upper
-    if gain <= 0:
-        return _lightened(scaled, missing, side)
-    whole, rest = divmod(missing, gain)
-    # The last row gains the least value of the lattice that is enough.
-    start = rest % shape.step if lower is None else lower
-    last = start + max(0, -(-(rest - start) // shape.step)) * shape.step
-    added = [side * gain, side * min(last, gain)], [whole, int(rest > 0)]
-    return Histogram.merged([scaled, Histogram.weighted(*map(np.array, added))])
-
-
-def _lightened(histogram: Histogram, missing: int, side: int) -> Histogram:
-    """Histogram without the rows that hold it ``missing`` short of its target.
-
-    One row of the least value that is enough, else the rows of largest value together; what is
-    left if all of them are not enough falls short.
-    """
-    counts = histogram.counts.copy()
-    gains = -side * histogram.values
-    order = np.argsort(-gains)
-    order = order[gains[order] > 0]
-    enough = order[gains[order] >= missing]
-    if enough.size:
-        counts[enough[-1]] -= 1
-        return Histogram.weighted(histogram.values, counts)
-    reached = np.cumsum(gains[order] * counts[order])
-    whole = order[: np.searchsorted(reached, missing)]
-    if whole.size < order.size:
-        place = order[whole.size]
-        rest = missing - int(reached[whole.size - 1] if whole.size else 0)
-        counts[place] -= -(-rest // int(gains[place]))
-    counts[whole] = 0
-    return Histogram.weighted(histogram.values, counts)
-
-
-def _shifted(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram:
-    """Histogram with all values moved towards ``target``, within the bounds."""
-    centre = answer(shape.aggregate, histogram, shape.p)
-    return _moved_by(histogram, math.ceil(abs(target - (centre or 0)) / shape.step), side, shape)
-
-
-def _moved_by(histogram: Histogram, steps: int, side: int, shape: Shape) -> Histogram:
-    low = -_LARGEST if shape.lower is None else shape.lower
-    high = _LARGEST if shape.upper is None else shape.upper
-    shift = min(steps * shape.step, _LARGEST)
-    values = np.clip(histogram.values + side * shift, low, high)
-    return Histogram.weighted(values, histogram.counts)
-
-
-def _raised(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> Histogram | None:
-    """Histogram with all values moved until the mean just reaches ``target``.
-
-    The last step is taken by as few rows as will do, so the mean is off by a step over n at most.
-    """
-    needed = side * target * histogram.mass
-    low_end = -_LARGEST if shape.lower is None else shape.lower
-    high_end = _LARGEST if shape.upper is None else shape.upper
-
-    def total(steps: int) -> int:
-        shift = steps * shape.step
-        if side > 0:
-            free, held = high_end - shift, high_end
-            moved = histogram.sum_at_most(free) + shift * histogram.count_at_most(free)
-            return moved + held * (histogram.mass - histogram.count_at_most(free))
-        stuck = low_end + shift
-        free_rows = histogram.mass - histogram.count_at_most(stuck)
-        moved = histogram.total - histogram.sum_at_most(stuck) - shift * free_rows
-        return -(moved + low_end * histogram.count_at_most(stuck))
-
-    ends = int(histogram.values[0]), int(histogram.values[-1])
-    low, high = 0, (high_end - ends[0] if side > 0 else ends[1] - low_end) // shape.step + 1
-    if total(high) < needed:
+    if histogram.total and total * histogram.total >= 0:
+        return Reweighted(histogram, Fraction(total, histogram.total))
+    ends = (histogram.values.item(0), histogram.values.item(-1)) if histogram.mass else (0, 0)
+    bound = shape.upper if side > 0 else shape.lower
+    gain, missing = ends[1] if side > 0 else ends[0], total - histogram.total
+    if side * gain <= 0:
+        gain = side * shape.step if bound is None else bound
+    if side * gain <= 0:
         return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if total(middle) >= needed else (middle, high)
-    before = _moved_by(histogram, low, side, shape)
-    rows = math.ceil((needed - side * before.total) / shape.step)
-    return _stepped(before, rows, side, shape)
+    if abs(missing) >= abs(gain):
+        return Extended(histogram, Fraction(missing, gain), gain)
+    # One row of the least value that is enough.
+    start = (shape.lower or 0) if side > 0 else (shape.upper or 0)
+    away = max(0, side * (missing - start))
+    value = start + side * -(-away // shape.step) * shape.step
+    return Histogram.merged([histogram, Histogram.from_values([value])])
 
 
-def _stepped(histogram: Histogram, rows: int, side: int, shape: Shape) -> Histogram:
-    """Histogram with ``rows`` rows, farthest from their bound first, one step on."""
-    counts = histogram.counts[::side]
-    taken = np.diff(np.minimum(np.concatenate(([0], np.cumsum(counts))), rows))[::side]
-    moved = Histogram.weighted(histogram.values + side * shape.step, taken)
-    return Histogram.merged([Histogram.weighted(histogram.values, histogram.counts - taken), moved])
+def _shifted(
+    histogram: Histogram, centre: Fraction, target: Fraction, shape: Shape
+) -> StandIn | None:
+    """Table with all values moved by whole steps until the quantile is at or past ``target``."""
+    low, high = shape.ends
+    side = 1 if target >= centre else -1
+    steps = math.ceil(abs(target - centre) / shape.step) * shape.step
+    reached = min(max(centre + side * min(steps, _LARGEST), low), high)
+    if side * (reached - target) < 0:
+        return None
+    return Moved(histogram, side * min(steps, _LARGEST), low, high)
+
+
+def _raised(histogram: Histogram, total: int, upper: int, step: int) -> Raised | None:
+    """Table with all values raised by whole steps, as far as ``upper``, to sum to ``total``.
+
+    The last step is taken by as few rows as will do, the largest that can.
+    """
+    mass = histogram.mass
+    if mass * upper < total:
+        return None
+
+    def at_bound(place: int) -> int:
+        """Sum once the value at ``place``, and all larger ones, are at the bound."""
+        value = histogram.values.item(place)
+        free = histogram.count_at_most(value)
+        return histogram.sum_at_most(value) - value * free + upper * mass
+
+    # The larger a value, the sooner it is at the bound.
+    places = range(histogram.values.size)
+    last = bisect_left(places, True, key=lambda place: at_bound(place) < total) - 1
+    value = histogram.values.item(last)
+    free, held = histogram.count_at_most(value), histogram.sum_at_most(value)
+    by = (total - held - upper * (mass - free)) // free // step * step
+    at_upper = mass - histogram.count_below(upper - by)
+    before = histogram.sum_at_most(upper - by - 1) + by * (mass - at_upper) + upper * at_upper
+    more = at_upper + -(-(total - before) // step)
+    parts = Part(0, at_upper, to=upper), Part(at_upper, more, by + step), Part(more, mass, by)
+    return Raised(histogram, parts)

@@ -1,12 +1,14 @@
 """Deciders: their interface, their output, and what most of them have in common."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, NamedTuple, Protocol
 
 from deciders.distributions import sigmoid
 from deciders.evaluation.effectiveness import Threshold, searched_threshold
+from deciders.evaluation.needed_budget import Trial, searched_epsilon
 from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -96,6 +98,10 @@ class Decider(Protocol):
         """Effectiveness threshold (Def. 3.4) on public data."""
         ...
 
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+        """About the least epsilon at which it errs with at most alpha in every trial."""
+        ...
+
 
 class DeciderDefaults:
     """Mix-in of every decider: nothing is settled, proved or estimated, the threshold is searched.
@@ -131,6 +137,10 @@ class DeciderDefaults:
     ) -> Threshold:
         """Threshold on public stand-ins, by search (docs/theory.md, section 4)."""
         return searched_threshold(self, histogram_public, epsilon, alpha)
+
+    def least_epsilon(self: Decider, trials: Sequence[Trial], alpha: Number) -> float:
+        """Epsilon by search (docs/theory.md, section 4)."""
+        return searched_epsilon(self, trials, alpha)
 
 
 class ExponentialDecider(ABC):

@@ -10,19 +10,22 @@ and the p-value are post-processing of one draw.  Proofs: docs/theory.md, sectio
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
+from deciders.aggregates import HALF, answer
 from deciders.bounds import LatticeBounds, NoBounds, ValueBounds
 from deciders.distributions import noise_tail
-from deciders.evaluation.effectiveness import Threshold
+from deciders.evaluation.effectiveness import Threshold, searched_threshold
+from deciders.evaluation.needed_budget import Trial, above
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
 from deciders.noise import Noise
-from deciders.single.base import BOTH, DeciderDefaults, Decision
+from deciders.single.base import BOTH, Decider, DeciderDefaults, Decision
 from deciders.single.margins import (
     NEVER,
     count_margin,
@@ -31,6 +34,17 @@ from deciders.single.margins import (
     quantile_margin,
     sum_margin,
 )
+from deciders.single.reaches import Reach, distinct_reach, mean_reach, quantile_reach, sum_reach
+
+_HALVINGS = 60
+
+
+class SensitivityDecider(Decider, Protocol):
+    """Decider whose threshold at D0 is looked up."""
+
+    def reach(self, histogram: Histogram, changes: int) -> Reach:
+        """Farthest answers that so many changes can produce."""
+        ...
 
 
 class InverseSensitivity(ABC):
@@ -45,6 +59,10 @@ class InverseSensitivity(ABC):
         """Margin, a whole number; infinite where ``settled`` says the answer."""
 
     @abstractmethod
+    def reach(self, histogram: Histogram, changes: int) -> Reach:
+        """Farthest answers that so many changes can produce."""
+
+    @abstractmethod
     def settled(self, interval: Interval) -> bool | None:
         """Answer that is the same for every table, else None; it costs nothing."""
 
@@ -56,6 +74,37 @@ class InverseSensitivity(ABC):
         s = int(self.margin(histogram, interval))
         wrong = noise_tail(max(s, 1 - s), 1 / budget_of(epsilon))
         return 1 - wrong if s >= 1 else wrong
+
+    def tau_min(
+        self: SensitivityDecider, histogram_public: Histogram, epsilon: Number, alpha: Number
+    ) -> Threshold:
+        """Threshold on public stand-ins, of which that at D0 is looked up (``reach``)."""
+        centre = answer(self.aggregate, histogram_public, getattr(self, "p", HALF))
+        if centre is None:
+            return Threshold(math.inf, exact=False)
+        low, high = self.reach(histogram_public, least_margin(epsilon, alpha) - 1)
+        beyond = max(high - centre, centre - low)
+        return searched_threshold(self, histogram_public, epsilon, alpha, beyond)
+
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+        """Epsilon from the least distance to the other verdict, which does not depend on it."""
+        distances = [self._distance(trial.table, trial.interval) for trial in trials]
+        distances += [1 - self._distance(far, t.interval) for t in trials for far in t.far]
+        level, distance = float(probability(alpha, "alpha")), min(distances, default=math.inf)
+        if distance < 1:
+            return math.inf
+        # a^s/(1 + a) = alpha for a = e^-epsilon, by iteration: each step halves the error at least.
+        epsilon = 0.0
+        for _ in range(_HALVINGS):
+            epsilon = max(0.0, -(math.log(level) + math.log1p(math.exp(-epsilon))) / distance)
+        return above(epsilon)
+
+    def _distance(self, histogram: Any, interval: Interval) -> float:  # noqa: ANN401 - or a stand-in
+        """Margin, infinite or minus infinite where the verdict is settled."""
+        answer = self.settled(interval)
+        if answer is None:
+            return self.margin(histogram, interval)
+        return math.inf if answer else -math.inf
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
@@ -70,6 +119,14 @@ class InverseSensitivity(ABC):
             return Decision(answer, p_value=0.0)
         budget = budget_of(epsilon)
         return verdict_of(noise.laplace(int(self.margin(histogram, interval)), 1 / budget), budget)
+
+
+def least_margin(epsilon: Number, alpha: Number) -> int:
+    """Least margin s >= 1 at which a verdict errs with at most alpha: ``a^s/(1 + a) <= alpha``."""
+    budget, level = as_float(budget_of(epsilon)), float(probability(alpha, "alpha"))
+    # ln(1 + e^epsilon), kept finite for any budget.
+    softplus = max(budget, 0.0) + math.log1p(math.exp(-abs(budget)))
+    return max(1, math.ceil(1 - (math.log(level) + softplus) / budget))
 
 
 def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
@@ -91,16 +148,17 @@ class InverseCount(InverseSensitivity, NoBounds, DeciderDefaults):
         """Margin of the count."""
         return count_margin(histogram.mass, interval)
 
+    def reach(self, histogram: Histogram, changes: int) -> Reach:
+        """Counts from so many fewer to so many more."""
+        return Reach(histogram.mass - changes, histogram.mass + changes)
+
     def settled(self, interval: Interval) -> bool | None:
         """No if the interval holds no count."""
         return None if _holds_whole(interval, 0) else False
 
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Exact ``1 + (1/epsilon) ln(1/(alpha (1 + e^epsilon)))``, rounded up (ours)."""
-        budget, level = as_float(budget_of(epsilon)), float(probability(alpha, "alpha"))
-        # ln(1 + e^epsilon), kept finite for any budget.
-        softplus = max(budget, 0.0) + math.log1p(math.exp(-abs(budget)))
-        return Threshold(max(1, math.ceil(1 - (math.log(level) + softplus) / budget)), exact=True)
+        return Threshold(least_margin(epsilon, alpha), exact=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +172,10 @@ class InverseSum(InverseSensitivity, ValueBounds, DeciderDefaults):
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the sum."""
         return sum_margin(histogram, interval, self.lower, self.upper)
+
+    def reach(self, histogram: Histogram, changes: int) -> Reach:
+        """Reach of the sum."""
+        return sum_reach(histogram, changes, self.lower, self.upper)
 
     def settled(self, interval: Interval) -> bool | None:
         """No if the interval holds no possible sum, yes if 0 is the only sum and inside."""
@@ -135,6 +197,10 @@ class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the mean."""
         return mean_margin(histogram, interval, self.lower, self.upper)
+
+    def reach(self, histogram: Histogram, changes: int) -> Reach:
+        """Reach of the mean."""
+        return mean_reach(histogram, changes, self.lower, self.upper)
 
     def settled(self, interval: Interval) -> bool | None:
         """No if no mean of values within the bounds is inside."""
@@ -171,6 +237,10 @@ class InverseQuantile(InverseSensitivity, LatticeBounds, DeciderDefaults):
         """Margin of the quantile."""
         return quantile_margin(histogram, interval, self.p)
 
+    def reach(self, histogram: Histogram, changes: int) -> Reach:
+        """Reach of the quantile."""
+        return quantile_reach(histogram, changes, self.p)
+
     def settled(self, interval: Interval) -> bool | None:
         """No if no lattice point is inside."""
         return None if self.reaches(interval) else False
@@ -196,6 +266,10 @@ class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
     def margin(self, histogram: Histogram, interval: Interval) -> float:
         """Margin of the number of distinct values."""
         return distinct_margin(histogram, interval)
+
+    def reach(self, histogram: Histogram, changes: int) -> Reach:
+        """Reach of the number of distinct values."""
+        return distinct_reach(histogram, changes)
 
     def settled(self, interval: Interval) -> bool | None:
         """No if the interval holds no count."""

@@ -6,20 +6,17 @@ the least number of single-row changes that flips it.  Moving to a neighbour cha
 most 1, so the signed distance is 1-Lipschitz, and so is the minimum of the two, the margin: at
 least 1 exactly where the verdict is yes (docs/theory.md, section 3).
 
-Everything is in lattice units; ``NEVER`` stands for a half-line that no change can flip.
+Everything is in lattice units; ``NEVER`` stands for a half-line that no change can flip.  All is
+read from running counts and sums, so that a margin costs a few searches in them.
 """
 
 import math
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
-from deciders.histogram import Histogram
+from deciders.histogram import Exact, Histogram
 from deciders.interval import Interval
 
 NEVER = math.inf
-_SAFE = 2**62
 
 
 def count_margin(count: int, interval: Interval) -> float:
@@ -31,120 +28,100 @@ def count_margin(count: int, interval: Interval) -> float:
 
 def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:
     """Margin of ``l < SUM < r`` for values in ``lower .. upper``."""
-    moves = Moves(histogram.values, histogram.counts, lower, upper)
+    left, right, total = math.floor(interval.lower), math.ceil(interval.upper), histogram.total
+    # A half-line that does not hold is the nearer one: no sum is beyond both ends.
+    if total >= right:
+        return 1 - changes_to_lower(histogram, total - right + 1, 0, lower)
+    if total <= left:
+        return 1 - changes_to_raise(histogram, left - total + 1, 0, upper)
     return min(
-        moves.signed_below(math.ceil(interval.upper)),
-        moves.signed_above(math.floor(interval.lower)),
+        changes_to_raise(histogram, right - total, 0, upper),
+        changes_to_lower(histogram, total - left, 0, lower),
     )
 
 
 def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:
     """Margin of ``l < AVG < r``; no rows at all count as outside.
 
-    ``AVG < r`` is ``sum (v - r) < 0``: a SUM of shifted values, multiplied by the denominator of r
-    so that they are whole.
+    ``AVG < r`` is ``sum (v - r) < 0``: a SUM of shifted values, in whole multiples of one over the
+    denominator of r.
     """
-    right = _shifted(histogram, interval.upper, lower, upper)
-    left = _shifted(histogram, interval.lower, lower, upper)
-    return min(right.signed_below(0), left.signed_above(0))
+    left, right = interval.lower, interval.upper
+    above = histogram.total - right * histogram.mass
+    below = left * histogram.mass - histogram.total
+    outside = []
+    if above >= 0:
+        gap = above + Fraction(1, right.denominator)
+        outside.append(1 - changes_to_lower(histogram, gap, right, lower))
+    if below >= 0:
+        gap = below + Fraction(1, left.denominator)
+        outside.append(1 - changes_to_raise(histogram, gap, left, upper))
+    return min(
+        outside
+        or (
+            changes_to_raise(histogram, -above, right, upper),
+            changes_to_lower(histogram, -below, left, lower),
+        )
+    )
 
 
-def _shifted(histogram: Histogram, end: Fraction, lower: int, upper: int) -> "Moves":
-    a, b = end.numerator, end.denominator
-    size = (max(abs(lower), abs(upper)) * b + abs(a)) * max(1, histogram.mass)
-    values = histogram.values if size < _SAFE else histogram.values.astype(object)
-    return Moves(values * b - a, histogram.counts, lower * b - a, upper * b - a)
+def changes_to_lower(table: Histogram, gap: Exact, origin: Exact, lower: int) -> float:
+    """Least changes that lower ``sum (v - origin)`` by ``gap`` > 0.
+
+    Rows of value ``lower`` may be added, and rows of the table removed.  Greedy, largest gain
+    first: removals that beat an addition, then additions.
+    """
+    addition = max(origin - lower, 0)
+    least = origin + addition
+    rows = table.mass - table.count_at_most(least)
+    gained = table.total - table.sum_at_most(least) - origin * rows if rows else 0
+    if gained >= gap:
+        return math.ceil(table.rows_from_top(gap, origin))
+    return math.ceil(rows + Fraction(gap - gained) / addition) if addition else NEVER
 
 
-class Moves:
-    """Gains of single-row changes for a sum: removals held by the table, and additions."""
-
-    def __init__(
-        self,
-        values: NDArray[np.int64] | NDArray[np.object_],
-        counts: NDArray[np.int64],
-        lower: int,
-        upper: int,
-    ) -> None:
-        """``values`` ascend; a row with a value in ``lower .. upper`` may be added at any time."""
-        self._values, self._counts = values, counts
-        self._lower, self._upper = lower, upper
-        peak = max(abs(lower), abs(upper), 1) * max(1, int(counts.sum()))
-        self._exact = values.dtype == object or peak >= _SAFE
-        self.total = int(self._gains(values, counts)[-1])
-
-    def signed_below(self, end: int) -> float:
-        """Signed distance of ``total < end``."""
-        if self.total < end:
-            return self.up(end - self.total)
-        return 1 - self.down(self.total - end + 1)
-
-    def signed_above(self, end: int) -> float:
-        """Signed distance of ``total > end``."""
-        if self.total > end:
-            return self.down(self.total - end)
-        return 1 - self.up(end + 1 - self.total)
-
-    def up(self, gap: int) -> float:
-        """Least changes that raise the sum by ``gap`` >= 1: add ``upper``, or remove a v < 0."""
-        gain = max(self._upper, 0)
-        held = self._values < -gain
-        return self._changes(gap, gain, -self._values[held], self._counts[held])
-
-    def down(self, gap: int) -> float:
-        """Least changes that lower the sum by ``gap`` >= 1: add ``lower``, or remove a v > 0."""
-        gain = max(-self._lower, 0)
-        held = self._values > gain
-        return self._changes(gap, gain, self._values[held][::-1], self._counts[held][::-1])
-
-    def _changes(
-        self,
-        gap: int,
-        addition: int,
-        removals: NDArray[np.int64] | NDArray[np.object_],
-        counts: NDArray[np.int64],
-    ) -> float:
-        """Greedy, largest gain first: removals that beat an addition, then additions."""
-        gained = self._gains(removals, counts)
-        if gained[-1] >= gap:
-            full = int(np.searchsorted(gained, gap)) - 1
-            rest = gap - int(gained[full])
-            return int(counts[:full].sum()) + -(-rest // int(removals[full]))
-        if addition == 0:
-            return NEVER
-        return int(counts.sum()) + -(-(gap - int(gained[-1])) // addition)
-
-    def _gains(
-        self, values: NDArray[np.int64] | NDArray[np.object_], counts: NDArray[np.int64]
-    ) -> NDArray[np.int64] | NDArray[np.object_]:
-        kind: type = object if self._exact else np.int64
-        return np.concatenate(([0], np.cumsum(values.astype(kind) * counts.astype(kind))))
+def changes_to_raise(table: Histogram, gap: Exact, origin: Exact, upper: int) -> float:
+    """Least changes that raise ``sum (v - origin)`` by ``gap`` > 0; the mirror image."""
+    addition = max(upper - origin, 0)
+    if addition and not table.count_below(origin - addition):
+        return math.ceil(Fraction(gap) / addition)
+    return changes_to_lower(table.mirrored, gap, -origin, -upper)
 
 
 def quantile_margin(histogram: Histogram, interval: Interval, p: Fraction) -> float:
-    """Margin of ``l < quantile < r``, the ``ceil(p n)``-th smallest; no rows count as outside.
+    """Margin of ``l < quantile < r``, the ``ceil(p n)``-th smallest; no rows count as outside."""
+    mass = histogram.mass
+    return min(
+        margin_below(histogram.count_below(interval.upper), mass, p),
+        margin_above(histogram.count_at_most(interval.lower), mass, p),
+    )
 
-    ``quantile < r`` is ``(1 - p) #(v < r) - p #(v >= r) >= 0`` and ``quantile > l`` is
-    ``p #(v > l) - (1 - p) #(v <= l) > 0``; with ``p = a/b`` both are whole numbers after
+
+def margin_below(low: int, mass: int, p: Fraction) -> int:
+    """Signed distance of ``quantile < r``, of ``mass`` rows with ``low`` below r.
+
+    It is ``(1 - p) #(v < r) - p #(v >= r) >= 0``; with ``p = a/b`` a whole number after
     multiplication by b.  An addition gains ``b - a`` or ``a``, a removal the other.
     """
-    part, whole = p.numerator, p.denominator
-    rest = whole - part
-    low = histogram.count_below(interval.upper)
-    high = histogram.mass - low
+    part, rest = p.numerator, p.denominator - p.numerator
+    high = mass - low
     surplus = rest * low - part * high
     if surplus >= 0:
-        right = _two_kinds(surplus + 1, addition=part, removal=rest, held=low)
-    else:
-        right = 1 - _two_kinds(-surplus, addition=rest, removal=part, held=high)
-    low = histogram.count_at_most(interval.lower)
-    high = histogram.mass - low
+        return _two_kinds(surplus + 1, addition=part, removal=rest, held=low)
+    return 1 - _two_kinds(-surplus, addition=rest, removal=part, held=high)
+
+
+def margin_above(low: int, mass: int, p: Fraction) -> int:
+    """Signed distance of ``quantile > l``, of ``mass`` rows with ``low`` not above l.
+
+    It is ``p #(v > l) - (1 - p) #(v <= l) > 0``.
+    """
+    part, rest = p.numerator, p.denominator - p.numerator
+    high = mass - low
     surplus = part * high - rest * low
     if surplus > 0:
-        left = _two_kinds(surplus, addition=rest, removal=part, held=high)
-    else:
-        left = 1 - _two_kinds(1 - surplus, addition=part, removal=rest, held=low)
-    return min(left, right)
+        return _two_kinds(surplus, addition=rest, removal=part, held=high)
+    return 1 - _two_kinds(1 - surplus, addition=part, removal=rest, held=low)
 
 
 def _two_kinds(gap: int, *, addition: int, removal: int, held: int) -> int:
@@ -168,11 +145,11 @@ def distinct_margin(multiplicities: Histogram, interval: Interval) -> float:
     elif right < 1:
         below = -NEVER
     else:
-        below = 1 - multiplicities.sum_of_smallest(distinct - right + 1)
+        below = 1 - math.ceil(multiplicities.sum_of_smallest(distinct - right + 1))
     if distinct <= left:
         above: float = distinct - left
     elif left < 0:
         above = NEVER
     else:
-        above = multiplicities.sum_of_smallest(distinct - left)
+        above = math.ceil(multiplicities.sum_of_smallest(distinct - left))
     return min(below, above)

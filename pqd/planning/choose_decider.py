@@ -2,7 +2,9 @@
 
 ``auto`` takes the decider that is wrong least often, at the tolerance of the query, on stand-ins
 for the private table; a verdict that cannot have a p-value counts as wrong there, since it is never
-decided.  ``paper`` follows the advice of Patwa 2023, Table 4.
+decided.  ``paper`` follows the advice of Patwa 2023, Table 4.  A decider that ``auto`` never takes,
+since it cannot prove both verdicts, is evaluated where it is named or taken, or for a report that
+shows every candidate (``Detail.CURVES``).
 """
 
 import math
@@ -55,7 +57,8 @@ class VerdictMechanism(Protocol):
 class Candidate:
     """Decider that fits the query, evaluated on public data (lattice units).
 
-    Without a budget only ``needed`` is known; ``needed`` and ``curve`` are None below their detail.
+    Without a budget only ``needed`` is known; ``needed`` and ``curve`` are None below their detail,
+    and all but ``published`` where the decider is not evaluated.
     """
 
     decider: VerdictMechanism
@@ -107,20 +110,40 @@ def choose_decider(
     """
     name = criteria.mechanism
     _check_name(name, aggregate, applicable)
-    candidates = tuple(_evaluated(decider, synthetic, interval, criteria) for decider in applicable)
+    candidates = tuple(
+        _evaluated(decider, synthetic, interval, criteria)
+        if _evaluates(criteria, decider)
+        else _printed(decider, synthetic, criteria)
+        for decider in applicable
+    )
     reason = reasons.NAMED
     if name == AUTO:
         budgeted = isinstance(criteria, Parameters)
         name, reason = (_least_error if budgeted else _least_budget)(candidates)
     elif name == PAPER:
         name, reason = _table_four(aggregate, candidates)
+    decider = next(decider for decider in applicable if decider.id == name)
     taken = next(c for c in candidates if c.decider.id == name)
+    if taken.rates is None and taken.needed is None:
+        taken = _evaluated(decider, synthetic, interval, criteria)
     low = taken.rates is not None and taken.rates.worst > criteria.alpha
     if low and taken.needed is None and criteria.detail > Detail.ERRORS:
-        decider = next(decider for decider in applicable if decider.id == name)
         taken = replace(taken, needed=needed_epsilon(decider, synthetic, interval, criteria.alpha))
-        candidates = tuple(taken if c.decider.id == name else c for c in candidates)
-    return Choice(taken, reason, candidates)
+    return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
+
+
+def _evaluates(criteria: Criteria, decider: Decider) -> bool:
+    """Whether a decider is evaluated before one is taken; a function of what is stated alone."""
+    asked = criteria.detail is Detail.CURVES or decider.id == criteria.mechanism
+    return asked or decider.proves == BOTH
+
+
+def _printed(decider: Decider, synthetic: Histogram, criteria: Criteria) -> Candidate:
+    """Candidate with no more than the threshold that the paper prints."""
+    if not isinstance(criteria, Parameters):
+        return Candidate(decider)
+    epsilon, alpha = criteria.epsilon, criteria.alpha
+    return Candidate(decider, published=published_tau(decider, synthetic, epsilon, alpha))
 
 
 def _check_name(name: str, aggregate: str, applicable: Sequence[Decider]) -> None:
@@ -145,15 +168,15 @@ def _evaluated(
         return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, alpha))
     epsilon = criteria.epsilon
     rates = error_rates(decider, synthetic, interval, epsilon)
+    published = published_tau(decider, synthetic, epsilon, alpha)
     if detail is Detail.ERRORS:
-        return Candidate(decider, rates=rates)
+        return Candidate(decider, published=published, rates=rates)
     needed = curve = None
     if detail >= Detail.BUDGETS:
         needed = needed_epsilon(decider, synthetic, interval, alpha)
     if detail is Detail.CURVES:
         curve = operating_characteristic(decider, synthetic, interval, epsilon, GAPS)
     threshold = decider.tau_min(synthetic, epsilon, alpha)
-    published = published_tau(decider, synthetic, epsilon, alpha)
     return Candidate(decider, threshold, published, rates, needed, curve)
 
 

@@ -16,12 +16,11 @@ import pytest
 
 from deciders import Histogram
 from deciders.evaluation.effectiveness import (
-    decidable,
     error_rates,
-    needed_epsilon,
     operating_characteristic,
     searched_threshold,
 )
+from deciders.evaluation.needed_budget import needed_epsilon
 from pqd.batches.simulation import ErrorSimulation
 from pqd.planning import budget_split, choose_decider, estimates
 
@@ -72,7 +71,6 @@ ERRORS = remembered(ErrorSimulation.errors, simulated)
 EVALUATED: dict[str, Any] = {
     function.__name__: remembered(function)
     for function in (
-        decidable,
         error_rates,
         needed_epsilon,
         operating_characteristic,

@@ -21,7 +21,8 @@ from deciders import (
     operating_characteristic,
 )
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, least, shape_of
-from deciders.evaluation.stand_ins import Shape, shapes, stand_ins_at
+from deciders.evaluation.shapes import shapes
+from deciders.evaluation.stand_ins import Shape, stand_ins_at
 
 RNG = np.random.default_rng(5)
 AGES = Histogram.from_values(RNG.integers(0, 86, 3000).tolist())

@@ -1,0 +1,117 @@
+"""Budget that a verdict needs: the least epsilon at which it is reliable on several public tables.
+
+Each trial is a table that the private one might be shaped like (shapes.py), around its own answer,
+with its stand-ins at twice the tolerance.  A decider that knows its error in closed form gives its
+epsilon at once (``Decider.least_epsilon``); that of others is searched.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+from deciders.aggregates import answer
+from deciders.evaluation.effectiveness import Mechanism, least, shape_of
+from deciders.evaluation.shapes import shapes
+from deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
+from deciders.exact import Number, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+
+# The search looks from one of the first to as many of them as the second says.
+_STEP, _MOST = Fraction(1, 2**39), 2**59
+# Share by which a closed form may be too small, since it is rounded.
+_ROUNDING = 1e-9
+
+
+class Trial(NamedTuple):
+    """Table, the interval around its answer, and tables from which the answer must be no."""
+
+    table: Histogram
+    interval: Interval
+    far: tuple[StandIn, ...]
+
+
+class Budgeted(Mechanism, Protocol):
+    """Decider, as far as its budget is planned."""
+
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+        """About the least epsilon at which it errs with at most alpha in every trial."""
+        ...
+
+
+def needed_epsilon(
+    decider: Budgeted, histogram_public: Histogram, interval: Interval, alpha: Number
+) -> float:
+    """About the least epsilon at which such an interval is decidable, infinite if none is.
+
+    The worst of several public shapes that the private table might have (``shapes``), each around
+    its own answer: it is a promise about a table that is not known, and no bound.  Between 2^-39
+    and 2^20, rounded up to three digits.
+    """
+    trials = trials_of(histogram_public, shape_of(decider), interval.tau)
+    found = decider.least_epsilon(trials, alpha)
+    return math.inf if found > _STEP * _MOST else float(_rounded_up(max(Fraction(found), _STEP)))
+
+
+# Deciders of one query share its trials.
+@lru_cache(maxsize=1)
+def trials_of(histogram: Histogram, shape: Shape, tau: Fraction) -> tuple[Trial, ...]:
+    """Trials of a tolerance ``tau`` on all shapes of a public histogram."""
+    tables = [
+        (table, centre)
+        for table in shapes(histogram, shape.aggregate)
+        if (centre := answer(shape.aggregate, table, shape.p)) is not None
+    ]
+    return tuple(
+        Trial(table, Interval.around(centre, tau), tuple(stand_ins_at(table, 2 * tau, shape)))
+        for table, centre in tables
+    )
+
+
+def searched_epsilon(decider: Mechanism, trials: Sequence[Trial], alpha: Number) -> float:
+    """Epsilon by search, to half a per cent; it has been evaluated in every trial.
+
+    It is the least one where errors fall as epsilon grows.
+    """
+    level, steps, passed, number = float(probability(alpha, "alpha")), 1, 0, 0
+    while passed < len(trials):
+        found = _least_steps(decider, trials[number % len(trials)], level, steps)
+        if found is None:
+            return math.inf
+        passed = passed + 1 if found == steps else 1
+        steps, number = found, number + 1
+    return float(_epsilon(steps))
+
+
+def _least_steps(decider: Mechanism, trial: Trial, level: float, first: int) -> int | None:
+    """Steps from ``first`` on that suffice in one trial."""
+    table, interval, far = trial
+
+    def near(steps: int) -> bool:
+        return 1 - decider.accept(table, interval, _epsilon(steps)) <= level
+
+    def both(steps: int) -> bool:
+        epsilon = _epsilon(steps)
+        return near(steps) and all(decider.accept(h, interval, epsilon) <= level for h in far)
+
+    start = least(near, _MOST, first)
+    return None if start is None else least(both, _MOST, start)
+
+
+def _epsilon(steps: int) -> Fraction:
+    """``steps`` of the search, rounded up."""
+    return _rounded_up(steps * _STEP)
+
+
+def _rounded_up(epsilon: Fraction) -> Fraction:
+    """``epsilon`` rounded up to three significant digits."""
+    digits = 2 - math.floor(math.log10(epsilon))
+    scale = Fraction(10) ** digits
+    return math.ceil(epsilon * scale) / scale
+
+
+def above(epsilon: float) -> float:
+    """Epsilon a hair above a closed form that was rounded."""
+    return epsilon * (1 + _ROUNDING)

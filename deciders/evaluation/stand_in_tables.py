@@ -1,0 +1,244 @@
+"""Tables made from another one: its rows reweighted, extended or moved: only look-ups, no copies.
+
+Each answers some of the questions of ``Histogram``, of the same names: those that the mechanisms of
+its aggregates ask.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from deciders.histogram import Exact, Histogram, Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Reweighted:
+    """Table in which each row of ``base`` counts ``factor`` >= 0 times."""
+
+    base: Histogram
+    factor: Fraction
+
+    @property
+    def mass(self) -> Fraction:
+        """Number of rows."""
+        return self.factor * self.base.mass
+
+    @property
+    def total(self) -> Fraction:
+        """Sum."""
+        return self.factor * self.base.total
+
+    def count_below(self, bound: Exact) -> Fraction:
+        """Count the rows with value < ``bound``."""
+        return self.factor * self.base.count_below(bound)
+
+    def count_at_most(self, bound: Exact) -> Fraction:
+        """Count the rows with value <= ``bound``."""
+        return self.factor * self.base.count_at_most(bound)
+
+    def sum_at_most(self, bound: Exact) -> Fraction:
+        """Sum over the rows with value <= ``bound``."""
+        return self.factor * self.base.sum_at_most(bound)
+
+    def sum_of_smallest(self, k: Exact) -> Exact:
+        """Sum of the ``k`` smallest values."""
+        return self.factor * self.base.sum_of_smallest(k / self.factor)
+
+    def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
+        """Rows that exceed ``origin`` by ``gap``; see ``Histogram``."""
+        return self.factor * self.base.rows_from_top(gap / self.factor, origin)
+
+    @property
+    def mirrored(self) -> "Reweighted":
+        """Table of the values times -1."""
+        return Reweighted(self.base.mirrored, self.factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """Table ``base`` with ``rows`` rows more, at a ``value`` beyond 0 that none of it is beyond."""
+
+    base: Histogram
+    rows: Fraction
+    value: int
+
+    @property
+    def mass(self) -> Fraction:
+        """Number of rows."""
+        return self.base.mass + self.rows
+
+    @property
+    def total(self) -> Fraction:
+        """Sum."""
+        return self.base.total + self.rows * self.value
+
+    def count_below(self, bound: Exact) -> Exact:
+        """Count the rows with value < ``bound``."""
+        return self.base.count_below(bound) + self.rows * (self.value < bound)
+
+    def count_at_most(self, bound: Exact) -> Exact:
+        """Count the rows with value <= ``bound``."""
+        return self.base.count_at_most(bound) + self.rows * (self.value <= bound)
+
+    def sum_at_most(self, bound: Exact) -> Exact:
+        """Sum over the rows with value <= ``bound``."""
+        return self.base.sum_at_most(bound) + self.rows * self.value * (self.value <= bound)
+
+    def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
+        """Rows that exceed ``origin`` by ``gap``; see ``Histogram``."""
+        each = self.value - origin
+        if each <= 0:
+            return self.base.rows_from_top(gap, origin)
+        if gap <= self.rows * each:
+            return Fraction(gap) / each
+        return self.rows + self.base.rows_from_top(gap - self.rows * each, origin)
+
+    @property
+    def mirrored(self) -> "Extended":
+        """Table of the values times -1."""
+        return Extended(self.base.mirrored, self.rows, -self.value)
+
+
+class Part(NamedTuple):
+    """Rows ``start .. stop`` of a table, largest first: moved ``by`` an amount, or all to ``to``."""
+
+    start: int
+    stop: int
+    by: int = 0
+    to: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """Table whose rows, largest first, move in parts, each in its own way; their order is kept."""
+
+    base: Histogram
+    parts: tuple[Part, ...]
+
+    @property
+    def mass(self) -> int:
+        """Number of rows."""
+        return self.base.mass
+
+    @property
+    def total(self) -> int:
+        """Sum."""
+        return sum(self._sum(part, part.stop) for part in self.parts)
+
+    def _top(self, rows: int) -> int:
+        """Sum of so many of the largest values of ``base``."""
+        return self.base.total - int(self.base.sum_of_smallest(self.mass - rows))
+
+    def _sum(self, part: Part, stop: int) -> int:
+        """Sum of the rows of ``part`` up to ``stop``."""
+        rows = stop - part.start
+        if part.to is not None:
+            return part.to * rows
+        return self._top(stop) - self._top(part.start) + part.by * rows if rows else 0
+
+    def _beyond(self, bound: Exact, *, closed: bool) -> Iterator[tuple[Part, int]]:
+        """Yield each part, and where its rows with a value > ``bound`` (or equal) stop."""
+        for part in self.parts:
+            if part.to is not None:
+                inside = part.to > bound or (closed and part.to == bound)
+                stop = part.stop if inside else part.start
+            else:
+                cut, count = bound - part.by, self.base.count_at_most
+                stop = self.mass - (self.base.count_below(cut) if closed else count(cut))
+            yield part, min(max(stop, part.start), part.stop)
+
+    def count_below(self, bound: Exact) -> int:
+        """Count the rows with value < ``bound``."""
+        beyond = self._beyond(bound, closed=True)
+        return self.mass - sum(stop - part.start for part, stop in beyond)
+
+    def count_at_most(self, bound: Exact) -> int:
+        """Count the rows with value <= ``bound``."""
+        beyond = self._beyond(bound, closed=False)
+        return self.mass - sum(stop - part.start for part, stop in beyond)
+
+    def sum_at_most(self, bound: Exact) -> int:
+        """Sum over the rows with value <= ``bound``."""
+        beyond = self._beyond(bound, closed=False)
+        return self.total - sum(self._sum(part, stop) for part, stop in beyond)
+
+    def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
+        """Rows that exceed ``origin`` by ``gap``; see ``Histogram``."""
+        part = self.parts[0]
+        for part in self.parts:
+            held = self._sum(part, part.stop) - origin * (part.stop - part.start)
+            if held >= gap:
+                break
+            gap -= held
+        if part.to is not None:
+            return part.start + Fraction(gap) / (part.to - origin)
+        # As if all rows of the base were moved so: those before the part are made up for.
+        moved = origin - part.by
+        gap += self._top(part.start) - moved * part.start
+        return self.base.rows_from_top(gap, moved)
+
+    @property
+    def mirrored(self) -> "Raised":
+        """Table of the values times -1."""
+        mass = self.mass
+        parts = (
+            Part(mass - part.stop, mass - part.start, -part.by, -part.to if part.to else part.to)
+            for part in reversed(self.parts)
+        )
+        return Raised(self.base.mirrored, tuple(parts))
+
+
+# Without slots, so that the table is copied once, where a mechanism reads all of its values.
+@dataclass(frozen=True)
+class Moved:
+    """Table with all values of ``base`` moved ``by`` an amount, within ``lower .. upper``."""
+
+    base: Histogram
+    by: int
+    lower: int
+    upper: int
+
+    @property
+    def mass(self) -> int:
+        """Number of rows."""
+        return self.base.mass
+
+    def count_below(self, bound: Exact) -> int:
+        """Count the rows with value < ``bound``."""
+        if bound > self.upper:
+            return self.mass
+        return 0 if bound <= self.lower else self.base.count_below(bound - self.by)
+
+    def count_at_most(self, bound: Exact) -> int:
+        """Count the rows with value <= ``bound``."""
+        if bound >= self.upper:
+            return self.mass
+        return 0 if bound < self.lower else self.base.count_at_most(bound - self.by)
+
+    def quantile(self, p: Fraction) -> int:
+        """``p``-quantile."""
+        return min(max(self.base.quantile(p) + self.by, self.lower), self.upper)
+
+    @cached_property
+    def _copy(self) -> Histogram:
+        moved = np.clip(self.base.values + self.by, self.lower, self.upper)
+        return Histogram.weighted(moved, self.base.counts)
+
+    @property
+    def values(self) -> Integers:
+        """Values."""
+        return self._copy.values
+
+    @property
+    def counts(self) -> Integers:
+        """Number of rows of each value."""
+        return self._copy.counts
+
+    @property
+    def cumulative_counts(self) -> Integers:
+        """Rows with one of the first k values."""
+        return self._copy.cumulative_counts

@@ -1,0 +1,83 @@
+"""Reaches: the farthest answers that at most so many changes of rows can produce.
+
+A reach is the inverse of a margin (margins.py): the margin of an interval is above k exactly where
+it holds the whole reach of k changes.  So the least tolerance of a given margin is looked up, not
+searched.  An end is infinite where no interval holds it.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from fractions import Fraction
+from typing import NamedTuple
+
+from deciders.histogram import Exact, Histogram
+from deciders.single.margins import margin_above, margin_below
+
+
+class Reach(NamedTuple):
+    """Least and largest answer, in lattice units."""
+
+    low: Exact | float
+    high: Exact | float
+
+
+EVERYTHING = Reach(-math.inf, math.inf)
+
+
+def sum_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Reach:
+    """Reach of a SUM of values in ``lower .. upper``."""
+    total, mass = histogram.total, histogram.mass
+    # Rows beyond what an addition gains are removed, farthest first; the rest are additions.
+    gain, loss = max(upper, 0), max(-lower, 0)
+    least = min(changes, histogram.count_below(-gain))
+    most = min(changes, mass - histogram.count_at_most(loss))
+    raised = (changes - least) * gain - histogram.sum_of_smallest(least)
+    lowered = (changes - most) * loss + total - histogram.sum_of_smallest(mass - most)
+    return Reach(total - lowered, total + raised)
+
+
+def mean_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Reach:
+    """Reach of an AVG of values in ``lower .. upper``; so many changes may leave no rows."""
+    total, mass = histogram.total, histogram.mass
+    if changes >= mass:
+        return EVERYTHING
+
+    def lowered(mean: Fraction) -> Fraction:
+        """Mean after the changes that lower ``sum (v - mean)`` most."""
+        removed = min(changes, mass - histogram.count_at_most(2 * mean - lower))
+        rest = histogram.sum_of_smallest(mass - removed) + (changes - removed) * lower
+        return Fraction(rest) / (mass + changes - 2 * removed)
+
+    def raised(mean: Fraction) -> Fraction:
+        removed = min(changes, histogram.count_below(2 * mean - upper))
+        rest = total - histogram.sum_of_smallest(removed) + (changes - removed) * upper
+        return Fraction(rest) / (mass + changes - 2 * removed)
+
+    # Dinkelbach 1967: each step improves the ratio, until it is the best one.
+    ends = []
+    for step in (lowered, raised):
+        mean, after = None, Fraction(total, mass)
+        while after != mean:
+            mean, after = after, step(after)
+        ends.append(after)
+    return Reach(*ends)
+
+
+def quantile_reach(histogram: Histogram, changes: int, p: Fraction) -> Reach:
+    """Reach of the ``p``-quantile, infinite past the least or the largest value held."""
+    mass = histogram.mass
+    places, needed = range(mass + 1), changes + 1
+    # The fewest rows below the upper end, and the most up to the lower end, that give the margin.
+    below = bisect_left(places, needed, key=lambda low: margin_below(low, mass, p))
+    above = bisect_left(places, True, key=lambda low: margin_above(low, mass, p) < needed)
+    return Reach(
+        histogram.smallest(above) if above else -math.inf,
+        histogram.smallest(below) if below <= mass else math.inf,
+    )
+
+
+def distinct_reach(multiplicities: Histogram, changes: int) -> Reach:
+    """Reach of a COUNT(DISTINCT): values are added one by one, or lose all their rows."""
+    distinct = multiplicities.mass
+    gone = bisect_right(range(distinct + 1), changes, key=multiplicities.sum_of_smallest) - 1
+    return Reach(distinct - gone, distinct + changes)
