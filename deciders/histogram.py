@@ -1,7 +1,7 @@
 """The one sufficient statistic of every decider: counts of the attribute's lattice values."""
 
 import math
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -159,15 +159,16 @@ class Histogram:
         counts, sums = self.cumulative_counts, self._cumulative_sums
         needed = gap * whole
 
-        def excess(place: int) -> int:
+        def shortage(place: int) -> int:
+            """Minus what the rows from ``place`` on exceed the origin by."""
             rows, total = self.mass - counts.item(place), self.total - sums.item(place)
-            return whole * total - part * rows
+            return part * rows - whole * total
 
-        # The excess falls from the first value above the origin on.
+        # It ascends from the first value above the origin on.
         places = range(self._place(math.floor(origin), "right"), self.values.size + 1)
-        after = places[bisect_left(places, True, key=lambda place: excess(place) < needed)]
+        after = places[bisect_right(places, -math.ceil(needed), key=shortage)]
         gain = whole * self.values.item(after - 1) - part
-        return self.mass - counts.item(after) + Fraction(needed - excess(after)) / gain
+        return self.mass - counts.item(after) + Fraction(needed + shortage(after)) / gain
 
     @cached_property
     def mirrored(self) -> "Histogram":

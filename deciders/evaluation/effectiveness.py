@@ -5,7 +5,7 @@ Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)|
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
@@ -169,7 +169,7 @@ def operating_characteristic(
     """
     shape, found = shape_of(decider), []
     for gap in gaps:
-        tables = stand_ins_at(histogram_public, gap * interval.tau, shape)
+        tables: Iterator[Any] = stand_ins_at(histogram_public, gap * interval.tau, shape)
         chances = [
             decider.accept(table, interval, epsilon)
             for table in tables

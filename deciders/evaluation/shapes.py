@@ -6,8 +6,8 @@ A budget that is needed is a promise about a table that is not known; it is the 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from deciders.distributions import Floats
 from deciders.histogram import Histogram, Integers
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
@@ -35,19 +35,20 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram]:
     yield histogram
 
 
-def _ranked(histogram: Histogram, ranks: Floats) -> Histogram:
+def _ranked(histogram: Histogram, ranks: ArrayLike) -> Histogram:
     """Histogram with other running counts, rounded, so that the shape is kept."""
-    counts = np.diff(np.rint(ranks).astype(np.int64))
+    running: Integers = np.rint(ranks).astype(np.int64)
+    counts = running[1:] - running[:-1]
     kept = counts > 0
     return Histogram(histogram.values[kept], counts[kept])
 
 
-def _drawn(histogram: Histogram, seed: int) -> Floats:
+def _drawn(histogram: Histogram, seed: int) -> ArrayLike:
     """Running counts of as many rows drawn from the histogram, from a fixed seed."""
     mass, generator = histogram.mass, np.random.default_rng(seed)
     if histogram.values.size <= _BLOCKS:
         chances = histogram.counts / mass
-        return _running(generator.multinomial(mass, chances)).astype(np.float64)
+        return _running(generator.multinomial(mass, chances))
     drawn = generator.multinomial(mass, np.full(_BLOCKS, 1 / _BLOCKS))
     ends = np.linspace(0, mass, _BLOCKS + 1)
     return np.interp(histogram.cumulative_counts, ends, _running(drawn))

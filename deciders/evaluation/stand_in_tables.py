@@ -89,13 +89,13 @@ class Extended:
         return self.base.sum_at_most(bound) + self.rows * self.value * (self.value <= bound)
 
     def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
-        """Rows that exceed ``origin`` by ``gap``; see ``Histogram``."""
-        each = self.value - origin
-        if each <= 0:
+        """Rows that exceed ``origin``, 0 for every sum, by ``gap``; see ``Histogram``."""
+        if self.value <= origin:
             return self.base.rows_from_top(gap, origin)
-        if gap <= self.rows * each:
-            return Fraction(gap) / each
-        return self.rows + self.base.rows_from_top(gap - self.rows * each, origin)
+        held = self.rows * (self.value - origin)
+        if gap <= held:
+            return Fraction(gap) / (self.value - origin)
+        return self.rows + self.base.rows_from_top(gap - held, origin)
 
     @property
     def mirrored(self) -> "Extended":
@@ -104,7 +104,7 @@ class Extended:
 
 
 class Part(NamedTuple):
-    """Rows ``start .. stop`` of a table, largest first: moved ``by`` an amount, or all to ``to``."""
+    """Rows ``start .. stop`` of a table, largest first: moved ``by`` so much, or all to ``to``."""
 
     start: int
     stop: int
@@ -169,8 +169,8 @@ class Raised:
     def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
         """Rows that exceed ``origin`` by ``gap``; see ``Histogram``."""
         part = self.parts[0]
-        for part in self.parts:
-            held = self._sum(part, part.stop) - origin * (part.stop - part.start)
+        for part, stop in self._beyond(origin, closed=False):
+            held = self._sum(part, stop) - origin * (stop - part.start)
             if held >= gap:
                 break
             gap -= held

@@ -9,7 +9,7 @@ synthetic one, so that it costs a few look-ups whatever its size.  A row may cou
 """
 
 import math
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -113,7 +113,7 @@ def _shifted(
     low, high = shape.ends
     side = 1 if target >= centre else -1
     steps = math.ceil(abs(target - centre) / shape.step) * shape.step
-    reached = min(max(centre + side * min(steps, _LARGEST), low), high)
+    reached = min(max(centre + side * min(steps, _LARGEST), Fraction(low)), Fraction(high))
     if side * (reached - target) < 0:
         return None
     return Moved(histogram, side * min(steps, _LARGEST), low, high)
@@ -128,15 +128,15 @@ def _raised(histogram: Histogram, total: int, upper: int, step: int) -> Raised |
     if mass * upper < total:
         return None
 
-    def at_bound(place: int) -> int:
-        """Sum once the value at ``place``, and all larger ones, are at the bound."""
+    def shortage(place: int) -> int:
+        """Minus the sum once the value at ``place``, and all larger ones, are at the bound."""
         value = histogram.values.item(place)
         free = histogram.count_at_most(value)
-        return histogram.sum_at_most(value) - value * free + upper * mass
+        return value * free - histogram.sum_at_most(value) - upper * mass
 
     # The larger a value, the sooner it is at the bound.
     places = range(histogram.values.size)
-    last = bisect_left(places, True, key=lambda place: at_bound(place) < total) - 1
+    last = bisect_right(places, -total, key=shortage) - 1
     value = histogram.values.item(last)
     free, held = histogram.count_at_most(value), histogram.sum_at_most(value)
     by = (total - held - upper * (mass - free)) // free // step * step

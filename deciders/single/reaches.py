@@ -69,7 +69,7 @@ def quantile_reach(histogram: Histogram, changes: int, p: Fraction) -> Reach:
     places, needed = range(mass + 1), changes + 1
     # The fewest rows below the upper end, and the most up to the lower end, that give the margin.
     below = bisect_left(places, needed, key=lambda low: margin_below(low, mass, p))
-    above = bisect_left(places, True, key=lambda low: margin_above(low, mass, p) < needed)
+    above = bisect_right(places, -needed, key=lambda low: -margin_above(low, mass, p))
     return Reach(
         histogram.smallest(above) if above else -math.inf,
         histogram.smallest(below) if below <= mass else math.inf,
@@ -79,5 +79,6 @@ def quantile_reach(histogram: Histogram, changes: int, p: Fraction) -> Reach:
 def distinct_reach(multiplicities: Histogram, changes: int) -> Reach:
     """Reach of a COUNT(DISTINCT): values are added one by one, or lose all their rows."""
     distinct = multiplicities.mass
-    gone = bisect_right(range(distinct + 1), changes, key=multiplicities.sum_of_smallest) - 1
+    places = range(distinct + 1)
+    gone = bisect_right(places, changes, key=lambda k: int(multiplicities.sum_of_smallest(k))) - 1
     return Reach(distinct - gone, distinct + changes)

@@ -32,8 +32,9 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
 ) -> PlanReport:
     """Plan a verdict on each query, from public data only and at no cost: decider, reliability.
 
-    The arguments are those of ``pqd.audit``; ``detailed`` adds operating characteristics.  Without
-    ``epsilon`` the plan gives, per decider, the budget at which ``tau`` becomes decidable.
+    The arguments are those of ``pqd.audit``; ``detailed`` adds operating characteristics, and the
+    deciders that ``auto`` never takes.  Without ``epsilon`` the plan gives, per decider, the budget
+    at which ``tau`` becomes decidable.
 
     Raises
     ------

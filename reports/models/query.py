@@ -38,6 +38,11 @@ class CandidateFacts:
     curve: tuple[float | None, ...] | None = None
     proves: tuple[str, ...] = ("yes", "no")
 
+    @property
+    def evaluated(self) -> bool:
+        """Whether any of that is known; a decider that is never taken may only be listed."""
+        return self.false_no is not None or self.epsilon_needed is not None
+
     def decides(self, alpha: Fraction) -> bool:
         """Whether it errs with at most alpha, and can prove either verdict."""
         return len(self.proves) == 2 and self.worst <= alpha

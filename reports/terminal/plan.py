@@ -62,7 +62,7 @@ def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResul
     stated = tolerance(query.tau, plan.tolerance, screen.sign)
     yield from screen.indented(f"synthetic answer {number_text(query.q_synthetic)}, {stated}")
     if screen.width < NARROW:
-        for candidate in query.candidates:
+        for candidate in shown(query):
             yield from screen.indented(_line(query, candidate))
     else:
         yield _table(query, with_budget=plan.epsilon is not None)
@@ -106,7 +106,7 @@ def _table(query: PlannedQuery, *, with_budget: bool) -> Table:
     titles = ["threshold", "false no", "false yes"] if with_budget else []
     for title in [*titles, "epsilon needed, about"]:
         table.add_column(title, justify="right")
-    for candidate in query.candidates:
+    for candidate in shown(query):
         taken = candidate.decider == query.decider
         cells = [f"   {'>' if taken else ' '} {candidate.decider}"]
         if with_budget:

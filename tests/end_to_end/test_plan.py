@@ -100,7 +100,7 @@ def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:
 
 
 def test_a_biased_decider_is_never_decidable() -> None:
-    plan = pqd.plan(CENSUS, "SELECT SUM(inctot) FROM D", tau="5%", epsilon=1)
+    plan = pqd.plan(CENSUS, "SELECT SUM(inctot) FROM D", tau="5%", epsilon=1, detailed=True)
     svt = next(c for c in plan.queries[0].candidates if c.decider == "svt_sum")
     assert svt.epsilon_needed == math.inf
     assert "none" in str(plan)

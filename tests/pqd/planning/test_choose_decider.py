@@ -57,7 +57,7 @@ def test_auto_takes_no_decider_whose_verdict_nothing_proves() -> None:
     """The case of docs/errata.md, 4: on the copy ``em_median`` errs least, on D it errs always."""
     options: dict[str, Any] = {"columns": {"age": {"bounds": (17, 90)}}, "tau": 0.5, "epsilon": 0.5}
     query = "SELECT MEDIAN(age) FROM D"
-    entry = pqd.plan(TIED_COPY, query, **options).queries[0]
+    entry = pqd.plan(TIED_COPY, query, detailed=True, **options).queries[0]
     best = min(entry.candidates, key=lambda candidate: candidate.worst)
     assert best.decider == "em_median"
     assert best.proves == ()
@@ -131,7 +131,8 @@ def test_what_shows_its_statistic_decides_and_is_replayed_as_it_was(
 
 def test_ties_go_to_the_smaller_threshold() -> None:
     """Far from every end all errors are 0: then INV's threshold, 10, beats LM's and EM's."""
-    entry = pqd.plan(table(1, 40_000), QUERIES[0], tau="20%", epsilon=0.25).queries[0]
+    options: dict[str, Any] = {"tau": "20%", "epsilon": 0.25, "detailed": True}
+    entry = pqd.plan(table(1, 40_000), QUERIES[0], **options).queries[0]
     assert entry.decider == "inv_count"
     assert {c.decider for c in entry.candidates if c.worst < 1e-12} >= {"lm_count", "em_count"}
 
