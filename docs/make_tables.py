@@ -99,7 +99,8 @@ def budget_tables() -> Iterator[str]:
             for query in pqd.read_queries(ROOT / "samples" / f"{table}.sql")
             if query.aggregate in {"SUM", "MEDIAN"}
         ]
-        plan = pqd.plan(ROOT / "samples" / f"{table}_synthetic.parquet", queries, tau="5%")
+        copy = ROOT / "samples" / f"{table}_synthetic.parquet"
+        plan = pqd.plan(copy, queries, tau="5%", detailed=True)
         for aggregate in ("MEDIAN", "SUM"):
             entries = [entry for entry in plan.queries if entry.aggregate == aggregate]
             yield from budget_table(f"{table}, {aggregate}", entries)

@@ -90,13 +90,13 @@ def searched_threshold(
     histogram_public: Histogram,
     epsilon: Number,
     alpha: Number,
-    beyond: Fraction | float | None = None,
+    beyond: Fraction | float = 0,
 ) -> Threshold:
     """Tau, a whole number of steps, at which both error rates are <= alpha.
 
     It has been evaluated and does suffice; it is the least one, to half a per cent, where errors
     fall as tau grows (for truncating deciders they may not).  Infinite if none was found.
-    ``beyond`` is what tau must exceed for few noes at D0, where that is known.
+    ``beyond`` is what tau is known to exceed, since errors at D0 are above alpha up to it.
     """
     shape = shape_of(decider)
     budget, level = budget_of(epsilon), float(probability(alpha, "alpha"))
@@ -107,22 +107,16 @@ def searched_threshold(
     grain = Fraction(shape.step)
     if shape.aggregate == "AVG":
         grain /= 10 * histogram_public.mass
-    most = _most_steps(histogram_public, shape, grain)
 
-    def around(steps: int) -> Interval:
-        return Interval.around(centre, steps * grain)
-
-    def near(steps: int) -> bool:
-        return 1 - decider.accept(histogram_public, around(steps), budget) <= level
-
-    def both(steps: int) -> bool:
+    def suffices(steps: int) -> bool:
+        interval = Interval.around(centre, steps * grain)
+        if 1 - decider.accept(histogram_public, interval, budget) > level:
+            return False
         far = stand_ins_at(histogram_public, 2 * steps * grain, shape)
-        interval = around(steps)
-        return near(steps) and all(decider.accept(h, interval, budget) <= level for h in far)
+        return all(decider.accept(h, interval, budget) <= level for h in far)
 
-    # Noes at D0 only become fewer as tau grows, so they bound the search from below.
-    first = least(near, most) if beyond is None else math.floor(Fraction(beyond) / grain) + 1
-    steps = None if first is None else least(both, most, first)
+    first = math.floor(Fraction(beyond) / grain) + 1
+    steps = least(suffices, _most_steps(histogram_public, shape, grain), first)
     return Threshold(math.inf if steps is None else as_float(steps * grain), exact=False)
 
 

@@ -36,7 +36,7 @@ class Trial(NamedTuple):
 class Budgeted(Mechanism, Protocol):
     """Decider, as far as its budget is planned."""
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
         """About the least epsilon at which it errs with at most alpha in every trial."""
         ...
 
@@ -70,7 +70,9 @@ def trials_of(histogram: Histogram, shape: Shape, tau: Fraction) -> tuple[Trial,
     )
 
 
-def searched_epsilon(decider: Mechanism, trials: Sequence[Trial], alpha: Number) -> float:
+def searched_epsilon(
+    decider: Mechanism, trials: Sequence[Trial], alpha: Number
+) -> Fraction | float:
     """Epsilon by search, to half a per cent; it has been evaluated in every trial.
 
     It is the least one where errors fall as epsilon grows.
@@ -82,22 +84,19 @@ def searched_epsilon(decider: Mechanism, trials: Sequence[Trial], alpha: Number)
             return math.inf
         passed = passed + 1 if found == steps else 1
         steps, number = found, number + 1
-    return float(_epsilon(steps))
+    return _epsilon(steps)
 
 
 def _least_steps(decider: Mechanism, trial: Trial, level: float, first: int) -> int | None:
     """Steps from ``first`` on that suffice in one trial."""
     table, interval, far = trial
 
-    def near(steps: int) -> bool:
-        return 1 - decider.accept(table, interval, _epsilon(steps)) <= level
-
-    def both(steps: int) -> bool:
+    def suffices(steps: int) -> bool:
         epsilon = _epsilon(steps)
-        return near(steps) and all(decider.accept(h, interval, epsilon) <= level for h in far)
+        near = 1 - decider.accept(table, interval, epsilon) <= level
+        return near and all(decider.accept(h, interval, epsilon) <= level for h in far)
 
-    start = least(near, _MOST, first)
-    return None if start is None else least(both, _MOST, start)
+    return least(suffices, _MOST, first)
 
 
 def _epsilon(steps: int) -> Fraction:
@@ -115,3 +114,8 @@ def _rounded_up(epsilon: Fraction) -> Fraction:
 def above(epsilon: float) -> float:
     """Epsilon a hair above a closed form that was rounded."""
     return epsilon * (1 + _ROUNDING)
+
+
+def inverse_epsilon(product: float, trials: Sequence[Trial]) -> float:
+    """Epsilon of a decider whose threshold is ``product / epsilon`` for every table."""
+    return above(max((product / float(trial.interval.tau) for trial in trials), default=0.0))

@@ -98,7 +98,7 @@ class Decider(Protocol):
         """Effectiveness threshold (Def. 3.4) on public data."""
         ...
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
         """About the least epsilon at which it errs with at most alpha in every trial."""
         ...
 
@@ -138,7 +138,7 @@ class DeciderDefaults:
         """Threshold on public stand-ins, by search (docs/theory.md, section 4)."""
         return searched_threshold(self, histogram_public, epsilon, alpha)
 
-    def least_epsilon(self: Decider, trials: Sequence[Trial], alpha: Number) -> float:
+    def least_epsilon(self: Decider, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
         """Epsilon by search (docs/theory.md, section 4)."""
         return searched_epsilon(self, trials, alpha)
 

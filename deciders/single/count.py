@@ -1,6 +1,7 @@
 """Deciders of COUNT queries (Patwa 2023, section 4).  They use the histogram's mass only."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -9,6 +10,7 @@ from deciders.bounds import NoBounds
 from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.evaluation.effectiveness import Threshold, laplace_threshold
+from deciders.evaluation.needed_budget import Trial, inverse_epsilon
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -44,6 +46,10 @@ class LaplaceCount(GenericDecider, NoBounds, DeciderDefaults):
         proof, eq. (24), needs the value given here.
         """
         return laplace_threshold(1 / budget_of(epsilon), alpha)
+
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+        """Exact ``(1/tau) ln(1/alpha)``."""
+        return inverse_epsilon(-math.log(probability(alpha, "alpha")), trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,10 @@ class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Exact ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7)."""
         return Threshold(max(0.0, log_odds(alpha) / float(budget_of(epsilon))), exact=True)
+
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+        """Exact ``(1/tau) ln((1 - alpha)/alpha)``."""
+        return inverse_epsilon(max(0.0, log_odds(alpha)), trials)
 
 
 def log_odds(alpha: Number) -> float:

@@ -1,5 +1,7 @@
 """Deciders of SUM queries that compare a noisy estimate (Patwa 2023, sections 5.1 and 5.2)."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +10,8 @@ from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.estimators.race_to_the_top import RaceEstimate
 from deciders.evaluation.effectiveness import Threshold, laplace_threshold
-from deciders.exact import Number, budget_of
+from deciders.evaluation.needed_budget import Trial, inverse_epsilon
+from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.single.base import NO_ALONE, DeciderDefaults
@@ -41,6 +44,11 @@ class LaplaceSum(GenericDecider, ValueBounds, DeciderDefaults):
     def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
         """Exact ``(GS/epsilon) ln(1/alpha)`` (ours; Prop. 5.2 prints too little)."""
         return laplace_threshold(self.noise_scale(budget_of(epsilon)), alpha)
+
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+        """Exact ``(GS/tau) ln(1/alpha)``."""
+        level = probability(alpha, "alpha")
+        return inverse_epsilon(-self.global_sensitivity * math.log(level), trials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ def panel(facts: QueryFacts, stated: str, curves: Curves) -> dict[str, Any]:
         "least": amount_text(facts, least),
         "lines": told(facts, stated),
         "curve": curves.add(facts),
-        "candidates": [_candidate(c, facts) for c in facts.candidates if c.evaluated],
+        "candidates": [_candidate(c, facts) for c in facts.candidates if c.shown],
         "budgeted": any(c.tau_min is not None for c in facts.candidates),
         "sql": facts.sql,
     }

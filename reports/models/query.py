@@ -39,9 +39,10 @@ class CandidateFacts:
     proves: tuple[str, ...] = ("yes", "no")
 
     @property
-    def evaluated(self) -> bool:
-        """Whether any of that is known; a decider that is never taken may only be listed."""
-        return self.false_no is not None or self.epsilon_needed is not None
+    def shown(self) -> bool:
+        """Whether it can prove both verdicts, or is known better than by name."""
+        known = self.tau_min, self.false_no, self.epsilon_needed
+        return len(self.proves) == 2 or any(number is not None for number in known)
 
     def decides(self, alpha: Fraction) -> bool:
         """Whether it errs with at most alpha, and can prove either verdict."""

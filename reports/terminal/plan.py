@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from reports.models.plan import PlannedQuery, PlanReport
     from reports.models.query import CandidateFacts
     from reports.terminal.layout import Screen
+
+
+_SHOWN = attrgetter("shown")
 
 
 def render(plan: PlanReport, screen: Screen, *, verbose: bool) -> RenderResult:
@@ -62,7 +66,7 @@ def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResul
     stated = tolerance(query.tau, plan.tolerance, screen.sign)
     yield from screen.indented(f"synthetic answer {number_text(query.q_synthetic)}, {stated}")
     if screen.width < NARROW:
-        for candidate in shown(query):
+        for candidate in filter(_SHOWN, query.candidates):
             yield from screen.indented(_line(query, candidate))
     else:
         yield _table(query, with_budget=plan.epsilon is not None)
@@ -106,7 +110,7 @@ def _table(query: PlannedQuery, *, with_budget: bool) -> Table:
     titles = ["threshold", "false no", "false yes"] if with_budget else []
     for title in [*titles, "epsilon needed, about"]:
         table.add_column(title, justify="right")
-    for candidate in shown(query):
+    for candidate in filter(_SHOWN, query.candidates):
         taken = candidate.decider == query.decider
         cells = [f"   {'>' if taken else ' '} {candidate.decider}"]
         if with_budget:

@@ -59,6 +59,6 @@ def reading(plan: PlanReport) -> Iterator[str]:
         "this tolerance, on the worst of several shapes that the private table might have; it may "
         "be more."
     )
-    if any(shown(query) != list(query.candidates) for query in plan.queries):
+    if not all(candidate.shown for query in plan.queries for candidate in query.candidates):
         yield "Deciders that cannot prove both verdicts are left out; --verbose shows them."
     yield from map(visible, plan.notes)
