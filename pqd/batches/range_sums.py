@@ -26,6 +26,7 @@ from pqd.batches.mechanisms import RANGES
 from pqd.engine.bitmaps import selections
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
+from pqd.sql.regions import exactly
 from pqd.sql.schema import Kind, fold_case
 from reports.text.numbers import number_text
 
@@ -141,8 +142,7 @@ def range_plan(
         If the queries are no range sums, or their noise would be too large.
     """
     lattice = _lattice(workload)
-    selected = _selected(workload, lattice, schema)
-    ranges = [_range(places) for places in selected]
+    ranges = lattice_ranges(workload, lattice, schema)
     public = RangePlan(lattice, None).read(contingency)  # type: ignore[arg-type]
     ends = _ends(lattice, ranges, public)
     buckets = Buckets(tuple(lattice.units_at(ends).tolist()))
@@ -169,29 +169,56 @@ def _lattice(workload: ScanPlan) -> Lattice:
     return lattice
 
 
-def _selected(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list[Booleans]:
-    """Lattice values that each query selects, as a mask per query."""
+def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list[tuple[int, int]]:
+    """First place on the lattice that each query selects, and the one after its last.
+
+    Raises
+    ------
+    ParameterError
+        If a query selects no place, or leaves a gap.
+    """
     import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
 
     (name,) = workload.columns
+    places = _turning_places(workload, lattice)
     # The double nearest to each lattice value, which is what a literal of that value reads as.
-    units = lattice.units_at(np.arange(lattice.points))
+    units = lattice.units_at(places)
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
     kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
     contingency = engine.contingency(table, {**schema, **kinds}, workload)
     order = np.argsort(contingency.places)
-    if not np.array_equal(contingency.places[order], np.arange(lattice.points)):
+    if not np.array_equal(contingency.places[order], places):
         raise ParameterError(_UNFIT)
-    return selections(workload, list(contingency.words[order].T), lattice.points)
+    selected = selections(workload, list(contingency.words[order].T), places.size)
+    return [_range(one, places) for one in selected]
 
 
-def _range(places: Booleans) -> tuple[int, int]:
+def _turning_places(workload: ScanPlan, lattice: Lattice) -> Integers:
+    """Ascending places between which no condition changes but from one to the very next.
+
+    The ends, and those beside each constant; every place where a condition's meaning is not known.
+    """
+    known = [exactly(atom) for atom in workload.atoms]
+    constants = {value for pair in known if pair for value, _ in pair[1].cuts}
+    if not all(known) or not all(isinstance(value, float) for value in constants):
+        return np.arange(lattice.points)
+    below = [
+        math.floor((Fraction(value) / lattice.unit - lattice.lower_units) / lattice.step_units)
+        for value in constants
+        if isinstance(value, float)
+    ]
+    # Two on either side, since lattice values are rounded to doubles.
+    beside = {place + step for place in below for step in (-1, 0, 1, 2)} | {0, lattice.points - 1}
+    return np.array(sorted(place for place in beside if 0 <= place < lattice.points), np.int64)
+
+
+def _range(selected: Booleans, places: Integers) -> tuple[int, int]:
     """First place of a range and the one after its last; ParameterError for gaps or no place."""
-    selected = np.flatnonzero(places)
-    if not selected.size or selected[-1] - selected[0] + 1 != selected.size:
+    held = np.flatnonzero(selected)
+    if not held.size or held[-1] - held[0] + 1 != held.size:
         raise ParameterError(_UNFIT)
-    return int(selected[0]), int(selected[-1]) + 1
+    return int(places[held[0]]), int(places[held[-1]]) + 1
 
 
 def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) -> Integers:

@@ -1,6 +1,9 @@
 """Range sums: which batches they are, what becomes of values, and that answers are right."""
 
+import operator
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -8,15 +11,16 @@ import pytest
 
 from deciders import Histogram, Lattice, SimulatedNoise
 from pqd.batches.linear_workload import LinearWorkload
-from pqd.batches.range_sums import RangePlan, range_plan
+from pqd.batches.range_sums import RangePlan, lattice_ranges, range_plan
 from pqd.batches.row_classes import RowClasses
 from pqd.batches.simulation import QuasiRandomNoise
 from pqd.batches.workload_laplace import exact_answers as exact
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
-from pqd.engine.tables import open_table
+from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError
 from pqd.sql.query import Query
+from pqd.sql.schema import Schema
 
 HUGE = Fraction(10**9)
 CONDITIONS = ["pay < 30", "pay BETWEEN 10 AND 40", "pay >= 25 AND NOT pay > 90", "pay IS NOT NULL"]
@@ -28,6 +32,25 @@ def frame(seed: int, rows: int = 300) -> pd.DataFrame:
     return pd.DataFrame({"pay": np.where(pay == 77, np.nan, pay), "age": rng.integers(0, 9, rows)})
 
 
+def scan_plan(
+    engine: DuckDBEngine,
+    opened: Table,
+    conditions: Sequence[str],
+    lattice: Lattice,
+    summed: str = "pay",
+) -> tuple[ScanPlan, Schema]:
+    """Sums under the conditions, and the types of the table."""
+    texts = [f"SELECT SUM({summed}) FROM D WHERE {condition}" for condition in conditions]
+    queries = [Query(text) for text in texts]
+    schema = engine.schema(opened, {n for q in queries for n in q.mentioned}, {})
+    statistics = []
+    for query in queries:
+        found = query.resolve(schema)
+        measure = Measure(found.value or "", lattice)
+        statistics.append(Statistic(found.predicate, measure, found.columns, collapsed=True))
+    return ScanPlan(tuple(statistics)), schema
+
+
 def planned(
     table: pd.DataFrame,
     conditions: list[str],
@@ -37,15 +60,7 @@ def planned(
 ) -> tuple[RangePlan, LinearWorkload, list[int], np.ndarray]:
     """Plan, the same batch as a linear workload, its exact answers, and those of the plan."""
     engine = DuckDBEngine(opened := open_table(table, "synthetic"))
-    texts = [f"SELECT SUM({summed}) FROM D WHERE {condition}" for condition in conditions]
-    queries = [Query(text) for text in texts]
-    schema = engine.schema(opened, {n for q in queries for n in q.mentioned}, {})
-    statistics = []
-    for query in queries:
-        found = query.resolve(schema)
-        measure = Measure(found.value or "", lattice)
-        statistics.append(Statistic(found.predicate, measure, found.columns, collapsed=True))
-    workload = ScanPlan(tuple(statistics))
+    workload, schema = scan_plan(engine, opened, conditions, lattice, summed)
     cells = engine.contingency(opened, schema, workload)
     problem = LinearWorkload(RowClasses.of(workload, cells.words), lattice)
     plan = range_plan(workload, cells, schema, epsilon)
@@ -112,6 +127,28 @@ def test_a_deviation_tells_what_buckets_may_add(kind: str) -> None:
         assert abs(answer - truth) <= 0.02 * answer + 1
         if kind == "copy":
             assert abs(answer - truth) <= 0.005 * truth + 1
+
+
+ENDS = (-7.0, 0.0, 0.3, 5.0, 9.95, 10.0, 29.7, 30.0, 39.9, 40.0)
+COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+@pytest.mark.parametrize(
+    "lattice", [Lattice(0, 100), Lattice(5, 80, 5), Lattice(0, 40, Fraction(1, 10))], ids=str
+)
+def test_ranges_are_those_of_comparisons_at_every_place(lattice: Lattice) -> None:
+    """Also where a condition has to be evaluated everywhere, as its meaning is not known."""
+    values = [float(lattice.lower + place * lattice.step) for place in range(lattice.points)]
+    expected = {}
+    for end, (how, compare) in product(ENDS, COMPARED.items()):
+        held = [place for place, value in enumerate(values) if compare(value, end)]
+        if held:
+            expected[f"pay {how} {end}"] = (held[0], held[-1] + 1)
+    assert len(expected) > 20
+    for conditions in ([*expected], ["pay + 0 >= 5", *expected]):
+        engine = DuckDBEngine(opened := open_table(frame(1), "synthetic"))
+        workload, schema = scan_plan(engine, opened, conditions, lattice)
+        assert lattice_ranges(workload, lattice, schema)[-len(expected) :] == [*expected.values()]
 
 
 @pytest.mark.parametrize(
