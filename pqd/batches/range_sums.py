@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pqd.engine.scan_plan import ScanPlan
     from pqd.sql.schema import Schema
 
-_MOST_POINTS, _MOST_QUERIES = 2**20, 500
+_MOST_POINTS, _MOST_QUERIES = 2**20, 10_000
 # One bucket per lattice value up to the first; beyond that, that many quantiles of the synthetic
 # table's rows, as many of its sum, and no bucket with values more than the third apart.
 _MOST_BUCKETS, _QUANTILES, _RATIO = 2000, 400, Fraction(102, 100)

@@ -126,7 +126,8 @@ class SingleQueries(RangeSumMechanism):
         """Variances of the ranges' own noises."""
         rest = self.budgets(epsilon)[1]
         clamped = np.maximum(1, np.minimum(self.workload.tops, threshold))
-        return np.array([noise_variance(t / rest) for t in clamped.tolist()])
+        distinct, places = np.unique(clamped, return_inverse=True)
+        return np.array([noise_variance(t / rest) for t in distinct.tolist()])[places]
 
     def untruncated_scale(self, epsilon: Number) -> Fraction:
         """Scale for the range with the largest weight."""

@@ -22,6 +22,7 @@ from deciders.batch.range_sums.truncation import (
     Truncation,
 )
 from deciders.batch.range_sums.workload import Buckets, RangeSums
+from deciders.distributions import Floats
 from deciders.exact import Number, as_float
 from deciders.histogram import Histogram
 
@@ -73,6 +74,52 @@ def proposals(buckets: Buckets, public: Histogram) -> tuple[Truncation, ...]:
     )
 
 
+class _ExpectedErrors:
+    """Expected total squared errors on ``public``: of the bias by thresholds, and of the noise."""
+
+    def __init__(self, workload: RangeSums, public: Histogram, epsilon: Number) -> None:
+        self._workload, self._epsilon = workload, epsilon
+        self._counts = workload.buckets.counts(public)
+        self._exact = workload.answers(self._counts)
+        # Many truncations have thresholds in common, and all mechanisms their bias.
+        self._biases: dict[int, Floats] = {}
+        self._laws: dict[tuple[Truncation, Fraction], dict[int, float]] = {}
+        self._known: dict[tuple[str, Fraction, int], float] = {}
+
+    def of(self, mechanism: RangeSumMechanism, limit: float = math.inf) -> float:
+        """Error of a mechanism, infinite if it is beyond ``limit``."""
+        budgets = mechanism.budgets(self._epsilon)
+        law = self._law(mechanism.truncation, budgets[0])
+        if math.fsum(chance * float(self._bias(at).sum()) for at, chance in law.items()) > limit:
+            return math.inf
+        error = 0.0
+        for threshold, chance in law.items():
+            key = mechanism.id, budgets[1], threshold
+            if key not in self._known:
+                noise = mechanism.variances(threshold, self._epsilon)
+                self._known[key] = float((self._bias(threshold) + noise).sum())
+            error += chance * self._known[key]
+            if error > limit:
+                return math.inf
+        return error
+
+    def _law(self, truncation: Truncation, budget: Fraction) -> dict[int, float]:
+        key = truncation, budget
+        if key not in self._laws:
+            chances: dict[int, float] = {}
+            for threshold, chance in truncation.law(self._counts, self._workload.buckets, budget):
+                chances[threshold] = chances.get(threshold, 0.0) + chance
+            self._laws[key] = chances
+        return self._laws[key]
+
+    def _bias(self, threshold: int) -> Floats:
+        """Squared bias of each answer."""
+        if threshold not in self._biases:
+            bias = self._exact - self._workload.answers(self._counts, threshold)
+            self._biases[threshold] = bias.astype(np.float64) ** 2
+        return self._biases[threshold]
+
+
 def ranking(
     workload: RangeSums,
     public: Histogram,
@@ -84,23 +131,36 @@ def ranking(
     ``public`` is a synthetic table's histogram: a choice made on the private one would have to be
     paid for.  By default the truncations are ``proposals``.
     """
-    if truncations is None:
-        truncations = proposals(workload.buckets, public)
-    candidates, rows = tuple(truncations), []
-    for kind in MECHANISMS.values():
-        # Many truncations have thresholds in common, whose errors take long.
-        known: dict[tuple[Fraction, int], float] = {}
-        for truncation in candidates:
-            mechanism, error = kind(workload=workload, truncation=truncation), 0.0
-            for threshold, chance in mechanism.law(public, epsilon).items():
-                key = mechanism.budgets(epsilon)[1], threshold
-                if key not in known:
-                    known[key] = float(mechanism.errors(public, threshold, epsilon).sum())
-                error += chance * known[key]
-            rows.append(RankingRow(error, mechanism))
+    errors = _ExpectedErrors(workload, public, epsilon)
+    every = _mechanisms(workload, public, truncations)
+    rows = [RankingRow(errors.of(mechanism), mechanism) for mechanism in every]
     return sorted(rows, key=lambda ranked: ranked.error)
 
 
 def best(workload: RangeSums, public: Histogram, epsilon: Number) -> RangeSumMechanism:
-    """Mechanism and truncation with the least expected error on ``public``."""
-    return ranking(workload, public, epsilon)[0].mechanism
+    """Mechanism and truncation with the least expected error on ``public``: first of ``ranking``.
+
+    Errors are added up no further than shows that another mechanism has a smaller one.
+    """
+    errors, every = _ExpectedErrors(workload, public, epsilon), _mechanisms(workload, public)
+    least, found = math.inf, dict[int, float]()
+    # Those that do not truncate first: they are quick, and few others are as good.
+    places = sorted(range(len(every)), key=lambda n: bool(every[n].truncation.share))
+    for place in places:
+        found[place] = errors.of(every[place], least)
+        least = min(least, found[place])
+    return every[min(found, key=lambda place: (found[place], place))]
+
+
+def _mechanisms(
+    workload: RangeSums, public: Histogram, truncations: Iterable[Truncation] | None = None
+) -> list[RangeSumMechanism]:
+    """Every mechanism with every truncation."""
+    if truncations is None:
+        truncations = proposals(workload.buckets, public)
+    candidates = tuple(truncations)
+    return [
+        kind(workload=workload, truncation=truncation)
+        for kind in MECHANISMS.values()
+        for truncation in candidates
+    ]

@@ -163,6 +163,14 @@ def test_ranking_is_by_the_expected_error() -> None:
     assert {m.truncation for _, m in ranked} == set(SMALL)
 
 
+@pytest.mark.parametrize(("top", "epsilon"), [(10, "3"), (400, "0.1"), (900_000, "0.1")])
+def test_the_best_is_the_first_of_the_ranking(top: int, epsilon: str) -> None:
+    workload = prefix_sums(equal_buckets(max(1, top // 40), 40))
+    public = Histogram.from_values(np.append(np.minimum(PAY[:300], top), [top] * 2))
+    first, chosen = ranking(workload, public, epsilon)[0].mechanism, best(workload, public, epsilon)
+    assert (chosen.id, chosen.truncation) == (first.id, first.truncation)
+
+
 PAY = np.append(np.random.default_rng(2).gamma(2.0, 15_000, 20_000).astype(int), [900_000] * 5)
 
 
