@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
-from deciders.distributions import Floats, as_probability
+from deciders.distributions import Floats, as_probability, mean_of
 from deciders.errors import ParameterError
 from deciders.estimators.base import BonferroniClaims, Cut, EstimatorOutput, Span
 from deciders.exact import Number, as_float, budget_of, probability
@@ -87,7 +88,7 @@ class SumAndCount(BonferroniClaims):
         first = (low.numerator * whole // low.denominator - total + 1).astype(np.float64)
         last = (-(-high.numerator * whole // high.denominator) - total).astype(np.float64)
         inside = _tails(first, sums) - _tails(last, sums)
-        return as_probability(float(chances @ np.where(masses > 0, np.maximum(inside, 0), 0)))
+        return as_probability(mean_of(np.where(masses > 0, np.maximum(inside, 0), 0), chances))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Whether the noisy numbers put the mean strictly between the cuts."""
@@ -112,7 +113,7 @@ class SumAndCount(BonferroniClaims):
         needed = as_float(excess) + as_float(Fraction(cut - self.centre)) * found
         # A hair less, so that rounding can only raise a p-value.
         needed -= 1e-9 * (1 + np.abs(needed))
-        return as_probability(float(chances @ _tails(np.ceil(needed), sums)) + 1e-15)
+        return as_probability(mean_of(_tails(np.ceil(needed), sums), chances) + 1e-15)
 
     def estimate(self, released: EstimatorOutput) -> Fraction | None:
         """Ratio, within the bounds; None for a count below 1."""
@@ -148,14 +149,18 @@ def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction
     return outer
 
 
+@lru_cache(maxsize=4)
 def _around(scale: Fraction) -> tuple[Floats, Floats]:
-    """Values that noise of ``scale`` takes, but for 1e-17, and their chances."""
+    """Values that noise of ``scale`` takes, but for 1e-17, and their chances; to be read alone."""
     reach = math.ceil(as_float(scale) * _REACH) + 1
     if reach > _MOST_TERMS:
         raise ParameterError("the noise of a count reaches too far; use a larger epsilon")
     found = np.arange(-reach, reach + 1, dtype=np.float64)
     rate = as_float(1 / scale)
-    return found, np.exp(-np.abs(found) * rate) * math.tanh(rate / 2)
+    chances = np.exp(-np.abs(found) * rate) * math.tanh(rate / 2)
+    for numbers in (found, chances):
+        numbers.setflags(write=False)
+    return found, chances
 
 
 def _tails(steps: Floats, scale: Fraction) -> Floats:

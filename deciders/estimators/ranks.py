@@ -11,7 +11,7 @@ import numpy as np
 from deciders.aggregates import HALF
 from deciders.bounds import LatticeBounds
 from deciders.distribution_sums import Terms, WeightedNoiseSum, circle_of, weighted_noise_sum
-from deciders.distributions import as_probability
+from deciders.distributions import as_probability, mean_of
 from deciders.errors import ParameterError
 from deciders.estimators.base import (
     BonferroniClaims,
@@ -89,7 +89,7 @@ class RankCounts(BonferroniClaims, LatticeBounds):
         outer = weighted_noise_sum(((gain, bins_under), (loss, bins_over)), scale)
         rows, apart = middle + inner.support, gain * under - loss * over
         chances = outer.at_least(-gain * rows - apart) - outer.at_least(loss * rows - apart)
-        return as_probability(float(inner.chances @ np.maximum(chances, 0.0)))
+        return as_probability(mean_of(np.maximum(chances, 0.0), inner.chances))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Whether the noisy counts put the quantile between the cuts."""

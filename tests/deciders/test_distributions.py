@@ -3,9 +3,10 @@
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
-from deciders.distributions import noise_tail
+from deciders.distributions import mean_of, noise_tail
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(6)])
@@ -24,3 +25,9 @@ def test_tails_of_extreme_scales() -> None:
     assert noise_tail(0, Fraction(10**12)) == pytest.approx(0.5, rel=1e-11)
     assert noise_tail(10**40, Fraction(1)) == 0
     assert noise_tail(-(10**40), Fraction(1)) == 1
+
+
+def test_a_mean_has_one_rounding_whatever_the_machine() -> None:
+    """Pairs are summed, and pairs of those: the error does not grow with the number of terms."""
+    numbers, chances = np.full(2**16, 0.1), np.full(2**16, 2.0**-16)
+    assert mean_of(numbers, chances) == 0.1
