@@ -29,6 +29,7 @@ from deciders.batch.linear.conditions import Intervals
 from deciders.errors import ParameterError
 from pqd.batches.joint_conditions import joint_truths
 from pqd.engine.bitmaps import WORD, selections
+from pqd.sql.regions import exactly
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
@@ -142,10 +143,13 @@ class RowClasses:
     @property
     def intervals(self) -> Intervals | None:
         """Queries as intervals of the classes, None if they are no intervals."""
-        inside = np.diff(self.matrix.astype(np.int8), axis=1, prepend=0, append=0)
-        if not (np.count_nonzero(inside, axis=1) == 2).all():
+        held = np.count_nonzero(self.matrix, axis=1)
+        first, last = (
+            self.matrix.argmax(axis=1),
+            self.size - 1 - self.matrix[:, ::-1].argmax(axis=1),
+        )
+        if not (held.all() and (held == last - first + 1).all()):
             return None
-        first, last = inside.argmax(axis=1), inside.argmin(axis=1) - 1
         return Intervals(self.size, first, last)
 
     @property
@@ -217,6 +221,8 @@ def _connected(atoms: Sequence[Atom]) -> list[list[int]]:
 
 def _columns(atom: Atom) -> set[str]:
     """Columns of an atom."""
+    if known := exactly(atom):
+        return {fold_case(known[0])}
     tree = sqlglot.parse_one(atom.sql, read="duckdb")
     return {fold_case(column.name) for column in tree.find_all(exp.Column)}
 

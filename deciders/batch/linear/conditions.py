@@ -208,8 +208,11 @@ class Subsets:
 
     def largest(self, values: Integers) -> Integers:
         """Largest value under each condition, 0 if none."""
-        largest: Integers = np.where(self.matrix, values, 0).max(axis=1)
-        return largest
+        # The first class that is selected, of those in descending order of their values.
+        order = np.argsort(-values, kind="stable")
+        ordered = self.matrix[:, order] if np.ptp(values) else self.matrix
+        largest: Integers = values[order][ordered.argmax(axis=1)]
+        return np.where(ordered.any(axis=1), largest, 0)
 
     def row(self, place: int) -> Booleans:
         """One row of the matrix."""
