@@ -58,9 +58,7 @@ class SumAndCount(BonferroniClaims):
         return self.lower, self.upper, self.step
 
     def _scales(self, epsilon: Number) -> tuple[Fraction, Fraction]:
-        budget = budget_of(epsilon)
-        reach = max(self.upper - self.centre, self.centre - self.lower, 1)
-        return reach / (budget * (1 - _COUNT_SHARE)), 1 / (budget * _COUNT_SHARE)
+        return _scales_of(max(self.upper - self.centre, self.centre - self.lower, 1), epsilon)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Larger of the two scales."""
@@ -147,6 +145,14 @@ def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction
         between = Fraction(as_float((outer + inner) / 2))
         outer, inner = (between, inner) if ruled_out(between) else (outer, between)
     return outer
+
+
+# One release is held against many cuts.
+@lru_cache(maxsize=128)
+def _scales_of(reach: int, epsilon: Number) -> tuple[Fraction, Fraction]:
+    """Scales of the sum and of the count."""
+    budget = budget_of(epsilon)
+    return reach / (budget * (1 - _COUNT_SHARE)), 1 / (budget * _COUNT_SHARE)
 
 
 @lru_cache(maxsize=4)

@@ -50,13 +50,14 @@ def better(evidence: Sequence[Evidence], candidates: int, alpha: float) -> set[t
     if not pairs:
         return set()
     level = alpha / (2 * len(pairs))
+    weights = _places_by_weight(evidence)
     whole = sum((each.weight for each in evidence), Fraction(0))
     established = set()
     for a, b in pairs:
-        ahead = _weight(evidence, [max(e.within[a], e.outside[b]) for e in evidence], level)
+        ahead = _weight(weights, [max(e.within[a], e.outside[b]) for e in evidence], level)
         if not ahead:
             continue
-        behind = whole - _weight(evidence, [e.never(a, b) for e in evidence], level)
+        behind = whole - _weight(weights, [e.never(a, b) for e in evidence], level)
         if ahead > behind:
             established.add((a, b))
     return established
@@ -64,22 +65,29 @@ def better(evidence: Sequence[Evidence], candidates: int, alpha: float) -> set[t
 
 def band(evidence: Sequence[Evidence], candidate: int, level: float) -> tuple[float, float]:
     """Ends between which the candidate's share lies, each wrong with at most ``level``."""
+    weights = _places_by_weight(evidence)
     whole = sum((each.weight for each in evidence), Fraction(0))
-    inside = _weight(evidence, [each.within[candidate] for each in evidence], level)
-    beyond = _weight(evidence, [each.outside[candidate] for each in evidence], level)
+    inside = _weight(weights, [each.within[candidate] for each in evidence], level)
+    beyond = _weight(weights, [each.outside[candidate] for each in evidence], level)
     return float(inside / whole), float(1 - beyond / whole)
 
 
-def _weight(evidence: Sequence[Evidence], p_values: Sequence[float], level: float) -> Fraction:
+def _places_by_weight(evidence: Sequence[Evidence]) -> Mapping[Fraction, Sequence[int]]:
+    places: dict[Fraction, list[int]] = {}
+    for place, each in enumerate(evidence):
+        places.setdefault(each.weight, []).append(place)
+    return places
+
+
+def _weight(
+    weights: Mapping[Fraction, Sequence[int]], p_values: Sequence[float], level: float
+) -> Fraction:
     """Lower bound on the weight of the queries whose claim is true.
 
     The bounds hold for all sets at once, so those of the queries of each weight add up.
     """
     discoveries = Discoveries(p_values, level)
-    places: dict[Fraction, list[int]] = {}
-    for place, each in enumerate(evidence):
-        places.setdefault(each.weight, []).append(place)
-    bounds = (weight * discoveries.among(each) for weight, each in places.items())
+    bounds = (weight * discoveries.among(each) for weight, each in weights.items())
     return sum(bounds, Fraction(0))
 
 
