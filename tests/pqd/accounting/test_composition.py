@@ -7,7 +7,9 @@ stick divergence of the composed randomized responses, which dominate every pure
 """
 
 import hashlib
+import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -87,21 +89,26 @@ def satisfying(predicate: str) -> frozenset[int]:
     return frozenset(int(row[0]) for row in domain().execute(sql).fetchall())
 
 
+@cache
+def region_of(predicate: str) -> Region:
+    resolved = Query(f"SELECT COUNT(*) FROM D WHERE {predicate}").resolve(SCHEMA)
+    return region(resolved.predicate)
+
+
 def costs_of(workload: Sequence[tuple[str, Fraction]]) -> list[Cost]:
-    found = []
-    for number, (predicate, epsilon) in enumerate(workload):
-        resolved = Query(f"SELECT COUNT(*) FROM D WHERE {predicate}").resolve(SCHEMA)
-        found.append(Cost(f"q{number}", epsilon, region(resolved.predicate)))
-    return found
+    return [
+        Cost(f"q{number}", epsilon, region_of(predicate))
+        for number, (predicate, epsilon) in enumerate(workload)
+    ]
 
 
 def truth(workload: Sequence[tuple[str, Fraction]]) -> Fraction:
-    """The largest sum of epsilons that one row pays."""
-    paid: dict[int, Fraction] = {}
+    """The largest sum of epsilons that one row pays, in whole parts of their common unit."""
+    unit = math.lcm(*(epsilon.denominator for _, epsilon in workload))
+    paid: Counter[int] = Counter()
     for predicate, epsilon in workload:
-        for row in satisfying(predicate):
-            paid[row] = paid.get(row, Fraction(0)) + epsilon
-    return max(paid.values(), default=Fraction(0))
+        paid.update(dict.fromkeys(satisfying(predicate), int(epsilon * unit)))
+    return Fraction(max(paid.values(), default=0), unit)
 
 
 def check(workload: Sequence[tuple[str, Fraction]]) -> None:

@@ -14,6 +14,7 @@ import jinja2
 import pytest
 from hypothesis import given
 
+from reports import plots
 from reports.html import html_text
 from reports.html import page as frame
 from reports.models.audit import AuditReport
@@ -77,6 +78,17 @@ QUOTING: dict[str, Callable[[str], Report]] = {
     "ranking": ranking_reports.quoting,
 }
 SCRIPT = "</script><script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _pictures_drawn_once() -> Iterator[None]:
+    """Keep what is drawn of the same curves: hundreds of pages differ in texts alone."""
+    scale, curves = plots.frame_svg, plots.curves_svg
+    one = cache(lambda picture: next(curves([picture])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "frame_svg", cache(scale))
+        patch.setattr(plots, "curves_svg", lambda pictures: map(one, pictures))
+        yield
 
 
 @pytest.fixture
