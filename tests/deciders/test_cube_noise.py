@@ -7,11 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from deciders import ParameterError, SecureNoise, SimulatedNoise
 from deciders.cube_noise import CubeRadius
 from deciders.distances.cube_law import CubeLaw, CubeNoise
 from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw
+from tests.support.odds import RARE, WRONG, odds_of_hits, odds_of_total
 
 LAWS = [
     CubeRadius(numbers, Fraction(scale))
@@ -72,31 +74,34 @@ def test_a_chance_is_met_digit_by_digit() -> None:
 
 @pytest.mark.parametrize("secure", [True, False])
 def test_draws_have_the_law(secure: bool) -> None:
-    """Chances of the largest coordinate, and of each place of one; a wrong scale is rejected."""
+    """Chances of the largest coordinate, and of each place of one; a wrong scale is rejected.
+
+    But for odds of 1e-12: with so many draws the laws hardly overlap.
+    """
     noise = SecureNoise() if secure else SimulatedNoise(7)
-    draws, scale, shift = 800, Fraction(3, 2), (2**70, -5)
+    draws, scale, shift = 1700, Fraction(3, 2), (2**70, -5)
     drawn = [noise.cube(shift, scale) for _ in range(draws)]
     moved = [tuple(x - s for x, s in zip(one, shift, strict=True)) for one in drawn]
     largest = np.array([max(map(abs, one)) for one in moved])
 
-    def errors(of: Fraction) -> float:
-        """Standard errors by which the mean of the largest coordinate is off."""
+    def chances(of: Fraction) -> NDArray[np.float64]:
+        """Chances of each largest coordinate."""
         m = np.arange(200)
         weights = ((2 * m + 1) ** 2 - np.maximum(2 * m - 1, 0) ** 2) * np.exp(-m / float(of))
-        weights /= weights.sum()
-        mean = float(m @ weights)
-        return float((largest.mean() - mean) / math.sqrt((m - mean) ** 2 @ weights / draws))
+        own: NDArray[np.float64] = weights / weights.sum()
+        return own
 
-    assert abs(errors(scale)) < 4.5
-    assert errors(scale * 13 / 10) < -6
-    assert errors(scale * 7 / 10) > 6
-    assert abs(np.mean(largest == 0) - 0.0545) < 4.5 * math.sqrt(0.0515 / draws)
+    total = int(largest.sum())
+    assert odds_of_total(total, draws, chances(scale)) > RARE
+    assert odds_of_total(total, draws, chances(scale * 13 / 10)) < WRONG
+    assert odds_of_total(total, draws, chances(scale * 7 / 10)) < WRONG
+    assert odds_of_hits(int(np.sum(largest == 0)), draws, chances(scale)[0]) > RARE
     # Both coordinates, and both signs, are alike.
     for place in (0, 1):
-        assert abs(sum(np.sign(one[place]) for one in moved)) < 4.5 * math.sqrt(draws)
-    assert abs(sum(abs(a) > abs(b) for a, b in moved) - sum(abs(a) < abs(b) for a, b in moved)) < (
-        4.5 * math.sqrt(draws)
-    )
+        above, below = (sum(sign * one[place] > 0 for one in moved) for sign in (1, -1))
+        assert odds_of_hits(above, above + below, 0.5) > RARE
+    first, second = sum(abs(a) > abs(b) for a, b in moved), sum(abs(a) < abs(b) for a, b in moved)
+    assert odds_of_hits(first, first + second, 0.5) > RARE
 
 
 def test_tiny_scales_draw_nothing_and_huge_ones_are_refused() -> None:

@@ -19,11 +19,10 @@ from deciders import (
     for_lattice,
 )
 from deciders.noise import fineness, noisy_value, rounded_up
+from tests.support.odds import RARE, odds_of_hits
 
+# So many that noise which is wrong by 30 % is called so but for 1e-12.
 DRAWS = 8_000
-# Secure noise has no seed: right noise is beyond this with probability 3e-8 per run at most, and
-# noise that is wrong by 30 % is beyond it but for 1e-15.
-LIMIT = 6.0
 
 
 def geometric(z: int, scale: float) -> float:
@@ -37,24 +36,20 @@ def noise(request: pytest.FixtureRequest) -> Noise:
     return SecureNoise() if request.param == "secure" else SimulatedNoise(11)
 
 
-def standard_errors(hits: int, chance: float) -> float:
-    return abs(hits - DRAWS * chance) / math.sqrt(DRAWS * chance * (1 - chance))
-
-
 def test_laplace_is_two_sided_geometric_around_the_statistic(noise: Noise) -> None:
     scale, statistic = Fraction(3, 2), 2**80 + 12345
     seen = Counter(noise.laplace(statistic, scale) - statistic for _ in range(DRAWS))
     for z in range(-3, 4):
-        assert standard_errors(seen[z], geometric(z, float(scale))) < LIMIT
+        assert odds_of_hits(seen[z], DRAWS, geometric(z, float(scale))) > RARE
     # The check has power: a scale wrong by 30 % is rejected at its mode.
     for factor in (0.7, 1.3):
-        assert standard_errors(seen[0], geometric(0, 1.5 * factor)) > LIMIT
+        assert odds_of_hits(seen[0], DRAWS, geometric(0, 1.5 * factor)) < RARE
 
 
 @pytest.mark.parametrize("logit", [-2.0, -0.5, 0.0, 0.5, 2.0])
 def test_choose_has_logistic_odds(noise: Noise, logit: float) -> None:
     hits = sum(noise.choose(logit) for _ in range(DRAWS))
-    assert standard_errors(hits, 1 / (1 + math.exp(-logit))) < LIMIT
+    assert odds_of_hits(hits, DRAWS, 1 / (1 + math.exp(-logit))) > RARE
 
 
 @pytest.mark.parametrize("size", [800.0, 1e6, 1e300, math.inf])
@@ -66,7 +61,7 @@ def test_choose_is_sure_for_any_size_of_odds(noise: Noise, size: float) -> None:
 def test_choose_is_fair_for_tiny_odds() -> None:
     noise = SecureNoise()
     hits = sum(noise.choose(1e-310) for _ in range(DRAWS))
-    assert standard_errors(hits, 0.5) < LIMIT
+    assert odds_of_hits(hits, DRAWS, 0.5) > RARE
 
 
 def test_negative_statistics_keep_their_place() -> None:

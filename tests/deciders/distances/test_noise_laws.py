@@ -13,6 +13,7 @@ from deciders.distances.combinations import Combination, Term
 from deciders.distances.noise_laws import GaussianLaw, LaplaceLaw, NoiseLaw
 from deciders.distances.vector_law import IndependentNoise, VectorLaw
 from deciders.distributions import Floats
+from tests.support.odds import RARE, WRONG, odds_of_hits
 
 LAWS: list[NoiseLaw] = [
     *(LaplaceLaw(Fraction(scale)) for scale in ("0.02", "0.5", "3", "17.3")),
@@ -137,23 +138,21 @@ def test_weights_are_grouped_whatever_their_signs() -> None:
     assert Combination(()).quantile(0.05) == 0
 
 
-# Secure draws take a quarter of a millisecond each: of one deviation they are enough.
+# Secure draws take time: of one deviation they are enough.
 @pytest.mark.parametrize(
     ("secure", "sigma"),
     [(True, Fraction(3, 2)), *((False, sigma) for sigma in (Fraction(1, 2), Fraction(20)))],
 )
 def test_gaussian_noise_is_drawn_from_its_law(secure: bool, sigma: Fraction) -> None:
-    """Standard errors of the share of small values; a deviation that is 30 % off is rejected."""
+    """How many values are small; a deviation that is 30 % off is rejected, but for 1e-12."""
     noise = SecureNoise() if secure else SimulatedNoise(3)
-    draws, statistic, most = 6000, 2**70 + 7, math.floor(sigma / 2)
+    draws, statistic, most = 8000, 2**70 + 7, math.floor(sigma / 2)
     z = [noise.gaussian(statistic, sigma) - statistic for _ in range(draws)]
+    small = sum(abs(one) <= most for one in z)
 
-    def errors(law: GaussianLaw) -> float:
-        chance = 1 - 2 * law.tail(most + 1)
-        return (sum(abs(one) <= most for one in z) - draws * chance) / math.sqrt(
-            draws * chance * (1 - chance)
-        )
+    def odds(law: GaussianLaw) -> float:
+        return odds_of_hits(small, draws, 1 - 2 * law.tail(most + 1))
 
-    assert abs(errors(GaussianLaw(sigma))) < 5
-    assert errors(GaussianLaw(sigma * 13 / 10)) > 5
-    assert errors(GaussianLaw(sigma * 7 / 10)) < -5
+    assert odds(GaussianLaw(sigma)) > RARE
+    assert odds(GaussianLaw(sigma * 13 / 10)) < WRONG
+    assert odds(GaussianLaw(sigma * 7 / 10)) < WRONG

@@ -61,6 +61,7 @@ def test_gaussian_deviations_spend_rho() -> None:
 
 
 def test_the_secure_noise_draws_both() -> None:
+    """So little that any of it has odds below 1e-1000."""
     fine = Fraction(10**9)
     assert CubeVector(3).release(ROWS, 50, fine, SecureNoise()) == (50, 4, 3, 0)
     assert GaussianVector(3).release(ROWS, 50, fine, SecureNoise()) == (50, 4, 3, 0)
