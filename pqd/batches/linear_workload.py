@@ -19,8 +19,7 @@ from deciders.errors import ParameterError
 if TYPE_CHECKING:
     from deciders import Lattice
     from pqd.batches.row_classes import RowClasses
-    from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.histograms import Integers
+    from pqd.engine.contingency import ContingencyTable, Integers
 
 _LARGEST_WHOLE, _LARGEST_BITS = 2**18, 2**22
 _ONE = LevelUniverse(1, np.ones((1, 1), np.int64))

@@ -23,7 +23,7 @@ from deciders.histogram import Histogram
 from deciders.noise import check_scale
 from pqd.accounting.cache_keys import parameters_of_range_sums
 from pqd.batches.mechanisms import RANGES
-from pqd.engine.bitmaps import selections
+from pqd.engine.contingency import selections
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
 from pqd.sql.regions import exactly

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pqd.engine.bitmaps import selections
+from pqd.engine.contingency import selections
 from reports.text.notes import reweighted_note
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from deciders.distributions import Floats
     from pqd.batches.answers import PlannedBatch, ReleasePlan
     from pqd.batches.row_classes import Booleans
-    from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.histograms import Integers
+    from pqd.engine.contingency import ContingencyTable, Integers
     from pqd.execution import Outputs
 
 # The copy counts for so little against the answers that it decides only what they leave open.

@@ -28,12 +28,13 @@ from sqlglot import exp
 from deciders.batch.linear.conditions import Intervals
 from deciders.errors import ParameterError
 from pqd.batches.joint_conditions import joint_truths
-from pqd.engine.bitmaps import WORD, selections
+from pqd.engine.contingency import selections
+from pqd.engine.kernel.bitmaps import WORD
 from pqd.sql.regions import exactly
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from pqd.engine.histograms import Integers
+    from pqd.engine.contingency import Integers
     from pqd.engine.scan_plan import ScanPlan
     from pqd.sql.predicate import Atom
 

@@ -18,15 +18,14 @@ from deciders.noise import check_scale
 from pqd.accounting.cache_keys import parameters_of
 from pqd.batches.batch_plan import MOST_DRAWN
 from pqd.batches.workload_sensitivity import workload_sensitivity
-from pqd.engine.bitmaps import selections
+from pqd.engine.contingency import selections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deciders import Lattice, Noise
     from deciders.batch.base import BatchOutput, NoiseLaw
-    from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.histograms import Integers
+    from pqd.engine.contingency import ContingencyTable, Integers
     from pqd.engine.scan_plan import ScanPlan
 
 

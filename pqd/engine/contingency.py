@@ -1,21 +1,30 @@
 """Contingency table: how many rows have each combination of atoms and each place on one lattice."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pqd.engine.bitmaps import WORD
-from pqd.engine.histograms import Integers
+from pqd.engine.kernel.atom_classes import atom_classes
+from pqd.engine.kernel.bitmaps import WORD, matching
+from pqd.engine.kernel.combinations import combined
+from pqd.engine.kernel.measures import measured
+from pqd.engine.scan_sql import place_sql
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
+    from pqd.engine.kernel.atom_classes import AtomClasses
+    from pqd.engine.kernel.bitmaps import Rows, Words
+    from pqd.engine.kernel.evaluator import Evaluator
     from pqd.engine.scan_plan import ScanPlan
+    from pqd.sql.predicate import Atom
 
-_ROWS = "cell_rows"
+    Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,47 +44,66 @@ class ContingencyTable:
         return "ContingencyTable(...)"
 
 
-def keys_of(workload: "ScanPlan") -> list[str]:
-    """Outputs of the scan that make a cell.
+def contingency_of(evaluator: Evaluator, plan: ScanPlan) -> ContingencyTable:
+    """Cells that rows have, in ascending order.
 
     Raises
     ------
     ValueError
         If more than one thing is measured, or persons are to be told apart.
     """
-    if len(workload.measures) > 1 or workload.unit:
+    codes, words, places = _cells(evaluator, plan)
+    counts = np.bincount(codes, minlength=places.size)
+    order = np.lexsort((places, *words.T))
+    order = order[counts[order] > 0]
+    return ContingencyTable(words[order], places[order], counts[order])
+
+
+def selections(plan: ScanPlan, words: Words, size: int) -> list[Rows]:
+    """Mask of ``size`` rows for each statistic: all rows without a predicate."""
+    place = {atom: bit for bit, atom in enumerate(plan.atoms)}
+    every = np.ones(size, np.bool_)
+    predicates = (statistic.predicate for statistic in plan.statistics)
+    return [matching(p, place, words) if p else every for p in predicates]
+
+
+def row_cells(evaluator: Evaluator, plan: ScanPlan) -> ContingencyTable:
+    """Table with a cell for every row, in the order of the rows.
+
+    Raises
+    ------
+    ValueError
+        As ``contingency_of``.
+    """
+    codes, words, places = _cells(evaluator, plan)
+    return ContingencyTable(words[codes], places[codes], np.ones(codes.size, np.int64))
+
+
+def _cells(
+    evaluator: Evaluator, plan: ScanPlan
+) -> tuple[NDArray[Any], NDArray[np.uint64], Integers]:
+    """Cell of each row, and the words and the place of each cell."""
+    if len(plan.measures) > 1 or plan.unit:
         raise ValueError("cells hold the rows of one measured number")
-    words = [f"b{number}" for number in range(-(-len(workload.atoms) // WORD))]
-    return words + ["v0"] * len(workload.measures)
+    values = [measured(evaluator, place_sql(measure)) for measure in plan.measures]
+    classes = list(atom_classes(evaluator, plan.atoms).values())
+    parts = [(each.codes, len(each.words)) for each in classes]
+    parts += [(each.codes, each.size + 1) for each in values]
+    cells = combined(parts, evaluator.rows)
+    bits = {atom: bit for bit, atom in enumerate(plan.atoms)}
+    words = np.zeros((cells.size, -(-len(bits) // WORD)), np.uint64)
+    for each, digits in zip(classes, cells.digits, strict=False):
+        words |= _laid_out(each, bits, words.shape[1])[digits]
+    places = np.zeros(cells.size, np.int64)
+    for one in values:
+        places = np.append(one.values, -1)[cells.digits[-1]]
+    return cells.codes, words, places
 
 
-def contingency_sql(scan: str, keys: Sequence[str]) -> str:
-    """SQL that counts the rows of each cell of a scan."""
-    if not keys:
-        return f"SELECT count(*) AS {_ROWS} FROM ({scan})"
-    names = ", ".join(keys)
-    return f"SELECT {names}, count(*) AS {_ROWS} FROM ({scan}) GROUP BY {names}"
-
-
-def joined(chunks: Sequence["pd.DataFrame"], keys: Sequence[str]) -> ContingencyTable:
-    """Cells of all chunks, in ascending order: the engine's order is by chance."""
-
-    def column(name: str) -> NDArray[Any]:
-        return np.concatenate([chunk[name].to_numpy() for chunk in chunks] or [np.empty(0)])
-
-    counts = column(_ROWS).astype(np.int64)
-    words = [column(name).astype(np.uint64) for name in keys if name != "v0"]
-    places = column("v0").astype(np.int64) if "v0" in keys else np.zeros(counts.size, np.int64)
-    order = np.lexsort((places, *words))
-    packed = np.stack(words, axis=1) if words else np.empty((counts.size, 0), np.uint64)
-    return ContingencyTable(packed[order], places[order], counts[order])
-
-
-def listed(rows: "pd.DataFrame", keys: Sequence[str]) -> ContingencyTable:
-    """Table with a cell for every row, in the order of ``rows``."""
-    words = [rows[name].to_numpy().astype(np.uint64) for name in keys if name != "v0"]
-    places = np.zeros(len(rows), np.int64)
-    if "v0" in keys:
-        places = rows["v0"].to_numpy().astype(np.int64)
-    packed = np.stack(words, axis=1) if words else np.empty((len(rows), 0), np.uint64)
-    return ContingencyTable(packed, places, np.ones(len(rows), np.int64))
+def _laid_out(classes: AtomClasses, bits: Mapping[Atom, int], words: int) -> NDArray[np.uint64]:
+    """Words of each class, with its atoms where the workload numbers them."""
+    laid_out = np.zeros((len(classes.words), words), np.uint64)
+    for own, atom in enumerate(classes.atoms):
+        truths = classes.words[:, own // WORD] >> np.uint64(own % WORD) & np.uint64(1)
+        laid_out[:, bits[atom] // WORD] |= truths << np.uint64(bits[atom] % WORD)
+    return laid_out

@@ -1,4 +1,4 @@
-"""The default engine: DuckDB reads and evaluates atoms, numpy combines and counts.
+"""The default engine: a table becomes columns of codes, and DuckDB evaluates SQL on their values.
 
 DuckDB is embedded and locked: it may read the given files and nothing else, cannot write, cannot
 load extensions, and its settings cannot be changed.  Every column is cast to its public kind by
@@ -6,44 +6,37 @@ TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import numpy as np
 
 from deciders import Histogram, Lattice
-from pqd.engine.bitmaps import WORD, Words, matching
-from pqd.engine.column_types import TESTS, kind_of
-from pqd.engine.contingency import ContingencyTable, contingency_sql, joined, keys_of, listed
-from pqd.engine.histograms import Chunk, builder_of
+from pqd.engine.column_types import kind_of, text_kind
+from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
+from pqd.engine.histograms import histograms_of
+from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
+from pqd.engine.kernel.combinations import as_codes
+from pqd.engine.kernel.evaluator import Evaluator
+from pqd.engine.kernel.persons import Persons, person_codes, persons_of
+from pqd.engine.kernel.typed_sql import mark_of
+from pqd.engine.lattices import lattice_of
 from pqd.engine.marginals import (
     MarginalCounts,
     MarginalPlan,
-    Tally,
     ValueCounts,
-    cells_sql,
-    coded,
-    text_frame,
+    codes_of,
+    counted,
     value_counts_of,
 )
-from pqd.engine.partitions import Partition, number_sql
+from pqd.engine.partitions import Partition
+from pqd.engine.reading.columns import Column, Columns
 from pqd.engine.reading.frames import loosely_typed, numbered, readable
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
-from pqd.engine.scan_sql import (
-    KEPT,
-    PERSON,
-    content_hash,
-    content_sql,
-    mark_of,
-    people_sql,
-    predicate_sql,
-    scan_sql,
-    typed_sql,
-)
+from pqd.engine.scan_sql import content_hash, content_sql, predicate_sql
 from pqd.engine.tables import Table, literal_path, missing
 from pqd.errors import QueryError, RunError, TableError
 from pqd.interrupts import heeded
@@ -54,16 +47,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-# DuckDB vectors of 2,048 rows that one chunk holds; memory stays bounded whatever the table.
-_CHUNK = 200
-_LOADED = "synthetic_columns"
-_FIRST_ROWS = 2048
-_DECIMALS = 6
 _MEDDLING = {
     *("statistics_propagation", "type_pushdown", "scalar_fn_pushdown", "filter_pushdown"),
     *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
 }
-_FINEST = 2.0**50
+_RANK = "CAST('0x' || ({0})[1:16] AS UBIGINT)"
 _CSV = "; give it rows as long as the header, cells in UTF-8, and line ends of one kind"
 # What is gathered from a scan: histograms, or cells.
 Gathered = TypeVar("Gathered")
@@ -77,7 +65,8 @@ class DuckDBEngine:
         """Open, register and lock; read nothing but column names."""
         self._connection = duckdb.connect(":memory:")
         self._value_counts: dict[tuple[str, Kind], ValueCounts] = {}
-        self._cell_tables: dict[Partition, str] = {}
+        self._evaluators: dict[tuple[tuple[str, Kind], ...], Evaluator] = {}
+        self._sql = ArrowSQL(self._connection)
         # A path may be a pattern to DuckDB, so it is let through as such too; it matches one file.
         names = {name for t in tables if t.path for name in (str(t.path), literal_path(t.path))}
         paths = ", ".join(map(quote_literal, sorted(names)))
@@ -97,15 +86,6 @@ class DuckDBEngine:
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         with heeded():
             return self._connection.execute(sql)
-
-    def _chunks(self, sql: str) -> "Iterator[pd.DataFrame]":
-        cursor = self._execute(sql)
-        while True:
-            with heeded():
-                frame = cursor.fetch_df_chunk(_CHUNK)
-            if not len(frame):
-                return
-            yield frame
 
     def _without_bar(self) -> list[str]:
         """Settings that hide DuckDB's progress bar: in Jupyter none where it cannot show."""
@@ -165,59 +145,33 @@ class DuckDBEngine:
         """
         lowered = {fold_case(name) for name in wanted}
         names = [name for name in table.columns if fold_case(name) in lowered]
-        self._loaded = tuple(names)
-        self._register(table, names)
-        loose = names if table.textual else loosely_typed(table.frame, names)
+        loose = set(names if table.textual else loosely_typed(table.frame, names))
         try:
-            columns = ", ".join(map(quote_identifier, names)) or "1"
-            self._execute(f"CREATE TEMP TABLE {_LOADED} AS SELECT {columns} FROM {table.relation}")
-            kinds = {**self._stored_kinds(), **self._text_kinds(loose)}
+            self._synthetic = self._columns(table, names)
+            columns = self._synthetic.by_name
+            kinds = {
+                name: text_kind(self._sql, column.values)
+                if name in loose
+                else kind_of(self._sql.type_of(column.values))
+                for name, column in columns.items()
+            }
         except duckdb.Error as error:
             reason = str(error).splitlines()[0][:200]
             hint = _CSV if table.textual else ""
             raise TableError(
                 f"the synthetic table {table.label} cannot be read: {reason}{hint}"
             ) from None
+        self._evaluators.clear()
+        self._value_counts.clear()
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
-
-    def _stored_kinds(self) -> dict[str, Kind]:
-        return {
-            str(name): kind_of(str(stored))
-            for name, stored, *_ in self._execute(f"DESCRIBE {_LOADED}").fetchall()
-        }
-
-    def _text_kinds(self, names: Sequence[str]) -> dict[str, Kind]:
-        """Kind of columns of text: the first that every value that is not NULL fits.
-
-        The first rows rule out most; only what they leave is tried on the whole table.
-        """
-        open_pairs = [(name, kind) for name in names for kind in TESTS]
-        for source in (f"(SELECT * FROM {_LOADED} LIMIT {_FIRST_ROWS})", _LOADED):
-            if not open_pairs:
-                break
-            outputs = ", ".join(
-                f"bool_and({TESTS[kind].format(quote_identifier(name))}) "
-                f"FILTER ({quote_identifier(name)} IS NOT NULL)"
-                for name, kind in open_pairs
-            )
-            outcomes = self._one(f"SELECT {outputs} FROM {source}")
-            # NULL says that there is no value yet, which on the whole table means text.
-            refuted = {False} if source != _LOADED else {False, None}
-            open_pairs = [
-                pair for pair, fits in zip(open_pairs, outcomes, strict=True) if fits not in refuted
-            ]
-        kinds = dict.fromkeys(names, Kind.TEXT)
-        kinds.update(reversed(open_pairs))
-        return kinds
 
     def loaded(self) -> "pd.DataFrame":
         """Loaded columns of the synthetic table."""
-        frame: pd.DataFrame = self._execute(f"SELECT * FROM {_LOADED}").df()
-        return frame
+        return self._sql.frame(arrow_table(self._synthetic))
 
     def rows(self) -> int:
         """Count the rows of the loaded synthetic table."""
-        return int(self._one(f"SELECT count(*) FROM {_LOADED}")[0])
+        return self._synthetic.rows
 
     def profile(
         self,
@@ -228,41 +182,27 @@ class DuckDBEngine:
     ) -> Lattice | None:
         """Lattice that ``value`` takes in the synthetic table, None without values.
 
-        With ``totalled`` it holds each person's total too, over all rows.
-
-        The step is the coarsest of 1, 0.1, ... 0.000001 that all values fit, coarser for numbers
-        so large that a double cannot tell such steps apart.
+        ``columns`` are those that it names.  With ``totalled`` the lattice holds each person's
+        total too, over all rows.
         """
+        evaluator = self._evaluator(schema, columns)
         person = self._person(totalled) if totalled else None
-        mark = mark_of(columns)
-        beside = [f"{quote_identifier(person)} AS {mark}u"] if person else []
-        typed = typed_sql(_LOADED, schema, {name: name for name in columns}, beside)
-        whole = ", ".join(f"bool_and(round(v * 1e{d}) / 1e{d} = v)" for d in range(_DECIMALS + 1))
-        row = self._one(
-            f"SELECT count(v), min(v), max(v), {whole} FROM (SELECT {value} AS v FROM {typed}) "
-            "WHERE isfinite(v)"
-        )
-        rows, low, high, *fits = row
-        if not rows:
-            return None
-        if person:
-            sums = f"SELECT sum(v) AS s FROM (SELECT {value} AS v, {mark}u AS p FROM {typed})"
-            least, most = self._one(
-                f"SELECT min(s), max(s) FROM ({sums} WHERE isfinite(v) GROUP BY p)"
-            )
-            low, high = min(low, least), max(high, most)
-        decimals = fits.index(True) if True in fits else _DECIMALS
-        while max(abs(low), abs(high)) * 10.0**decimals > _FINEST:
-            decimals -= 1
-        step = Fraction(10) ** -decimals
-        lower, upper = Fraction(low) / step, Fraction(high) / step
-        return Lattice(round(lower) * step, round(upper) * step, step)
+        persons = person_codes(evaluator, person) if person else None
+        return lattice_of(evaluator, value, persons)
 
     def _person(self, unit: PrivacyUnit) -> str | None:
         """Unit's column in the synthetic table, None if it has none."""
-        return next(
-            (name for name in self._loaded if fold_case(name) == fold_case(unit.column)), None
-        )
+        names = self._synthetic.by_name
+        return next((name for name in names if fold_case(name) == fold_case(unit.column)), None)
+
+    def _evaluator(self, schema: Schema, columns: Iterable[str]) -> Evaluator:
+        """Evaluator of the loaded ``columns`` of the synthetic table."""
+        kinds = {name: schema[name] for name in sorted(columns)}
+        key = tuple(kinds.items())
+        if key not in self._evaluators:
+            stored = {name: name for name in kinds}
+            self._evaluators[key] = Evaluator(self._sql, self._synthetic, kinds, stored)
+        return self._evaluators[key]
 
     def _one(self, sql: str) -> tuple[Any, ...]:
         # All rows are fetched: an unfinished result would block the next use of the connection.
@@ -276,12 +216,9 @@ class DuckDBEngine:
 
         They ascend, NULL last.
         """
-        typed = typed_sql(_LOADED, schema, {name: name for name in {*columns, *resolved.columns}})
-        names = ", ".join(map(quote_identifier, columns))
+        evaluator = self._evaluator(schema, {*columns, *resolved.columns})
         where = predicate_sql(resolved.where) if resolved.where else "TRUE"
-        sql = f"SELECT DISTINCT {names} FROM {typed} WHERE {where} ORDER BY ALL LIMIT {most}"
-        rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
-        return rows
+        return evaluator.distinct(columns, resolved.columns, where, most)
 
     def content(
         self, table: Table, key: bytes, most: int | None = None, *, loosely: bool = False
@@ -327,7 +264,7 @@ class DuckDBEngine:
         RunError
             If the scan breaks; the message says nothing of the content.
         """
-        return self._scanned(table, schema, workload, _scan_sql(workload), self._counted)
+        return self._scanned(table, schema, workload, histograms_of)
 
     def contingency(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Contingency table: rows with each combination of atoms and lattice place, in one scan.
@@ -339,7 +276,9 @@ class DuckDBEngine:
         TableError, RunError
             As ``histograms``.
         """
-        return self._scanned(table, schema, workload, _scan_sql(workload), self._gathered)
+        return self._scanned(
+            table, schema, workload, lambda evaluator, plan, _: contingency_of(evaluator, plan)
+        )
 
     def marginals(self, table: Table, schema: Schema, plan: MarginalPlan) -> MarginalCounts:
         """Rows in each cell of every marginal of ``plan``, in one scan.
@@ -351,71 +290,28 @@ class DuckDBEngine:
         TableError, RunError
             As ``histograms``.
         """
-        names = self._text_cells(plan.partitions)
-        unit_rows = plan.unit.max_rows if plan.unit else 0
-
-        def sql(source: str) -> str:
-            return cells_sql(source, plan.partitions, names, unit_rows)
-
-        return self._scanned(table, schema, plan, sql, self._tallied)
+        return self._scanned(table, schema, plan, counted)
 
     def codes(self, schema: Schema, partitions: Sequence[Partition]) -> "NDArray[np.int64]":
         """Cell of each row of the loaded synthetic table in each of ``partitions``, in its order.
 
         Of shape (rows, partitions).
         """
-        columns = {partition.column: partition.column for partition in partitions}
-        place = f"{mark_of(columns)}n"
-        typed = typed_sql(_LOADED, schema, columns, [f"row_number() OVER () AS {place}"])
-        sql = cells_sql(typed, partitions, self._text_cells(partitions), 0, [place])
-        frame = self._execute(sql).df()
-        # A join may change the order of the rows.
-        if not frame[place].is_monotonic_increasing:
-            frame = frame.sort_values(place)
-        codes = coded(frame, partitions)
-        return np.column_stack([codes[partition] for partition in partitions])
+        evaluator = self._evaluator(schema, {partition.column for partition in partitions})
+        codes = codes_of(evaluator, partitions)
+        return np.column_stack([codes[partition].astype(np.int64) for partition in partitions])
 
-    def value_counts(self, schema: Schema, column: str, most: int | None = None) -> ValueCounts:
-        """Distinct values of a column of the loaded synthetic table, and the rows with each.
-
-        The values are left out if there are more than ``most``.
-        """
-        known = self._value_counts.get((column, schema[column]))
-        if known is None or (not len(known.values) and known.distinct and most is None):
-            typed = typed_sql(_LOADED, schema, {column: column})
-            value = number_sql(column, schema[column])
-            self._execute(
-                f"CREATE OR REPLACE TEMP TABLE value_counts AS SELECT value, count(*) AS rows FROM "
-                f"(SELECT {value} AS value FROM {typed}) GROUP BY value"
-            )
-            distinct, rows, nulls = self._one(
-                "SELECT count(value), sum(rows), coalesce(sum(rows) FILTER (value IS NULL), 0) "
-                "FROM value_counts"
-            )
-            few = most is None or distinct <= most
-            where = "value IS NOT NULL" if few else "FALSE"
-            frame = self._execute(f"SELECT * FROM value_counts WHERE {where}").df()
-            known = value_counts_of(frame, int(distinct), int(nulls), int(rows))
-            self._value_counts[column, schema[column]] = known
-        return known
-
-    def _text_cells(self, partitions: Sequence[Partition]) -> dict[Partition, str]:
-        """Names of the tables in which the texts of ``partitions`` have their cells, made once."""
-        for partition in partitions:
-            if partition.texts and partition not in self._cell_tables:
-                name = f"text_cells_{len(self._cell_tables)}"
-                frame = text_frame(partition.texts)
-                self._connection.register(f"{name}_frame", frame)
-                self._execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {name}_frame")
-                self._connection.unregister(f"{name}_frame")
-                self._cell_tables[partition] = name
-        return {one: self._cell_tables[one] for one in partitions if one in self._cell_tables}
+    def value_counts(self, schema: Schema, column: str) -> ValueCounts:
+        """Distinct values of a column of the loaded synthetic table, and the rows with each."""
+        key = column, schema[column]
+        if key not in self._value_counts:
+            evaluator = self._evaluator(schema, [column])
+            self._value_counts[key] = value_counts_of(evaluator, *key)
+        return self._value_counts[key]
 
     def each(self, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Atoms and lattice place of each row of the synthetic table, in its order."""
-        typed = typed_sql(_LOADED, schema, {name: name for name in workload.columns})
-        rows = self._execute(scan_sql(typed, workload)).df()
-        return listed(rows, keys_of(workload))
+        return row_cells(self._evaluator(schema, workload.columns), workload)
 
     def frame(self, table: Table) -> "pd.DataFrame":
         """All columns of the synthetic table, its rows in their order."""
@@ -428,76 +324,78 @@ class DuckDBEngine:
         table: Table,
         schema: Schema,
         plan: Plan,
-        sql_of: Callable[[str], str],
-        gather: Callable[[str, Plan], Gathered],
+        count: Callable[[Evaluator, Plan, Persons | None], Gathered],
     ) -> Gathered:
-        """Outcome of a scan; an error tells nothing of the content.
+        """What ``count`` gathers of a table; an error tells nothing of the content."""
+        import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
 
-        ``sql_of`` is the scan's SQL over that of the typed rows.
-        """
         self.check(table, plan.columns)
         public = table.role == "synthetic"
-        sql = sql_of(self._source(table, schema, plan))
+        stored = {fold_case(name): name for name in table.columns}
+        person = stored.get(fold_case(plan.unit.column)) if plan.unit else None
+        if plan.unit and person is None and not public:
+            missing(table, plan.unit.column)
+        names = {name: stored[fold_case(name)] for name in plan.columns}
+        key, read = plan.key if person else None, list(names.values())
         try:
-            return gather(sql, plan)
-        except duckdb.Error as error:
+            columns = self._public(key) if public else self._columns(table, read, key, person)
+            evaluator = Evaluator(self._sql, columns, {name: schema[name] for name in names}, names)
+            persons = persons_of(evaluator, person, plan.unit.max_rows) if plan.unit else None
+            return count(evaluator, plan, persons)
+        except (duckdb.Error, pa.ArrowException) as error:
             reason = str(error).splitlines()[0][:200] if public else None
         if reason:
             raise QueryError(f"the engine cannot evaluate these queries: {reason}")
         # Raised outside the handler, since the engine's own error may hold a private value.
         raise _unreadable(table)
 
-    def _source(self, table: Table, schema: Schema, workload: TablePlan) -> str:
-        """SQL of the typed rows that ``workload`` reads."""
-        public = table.role == "synthetic"
-        stored = {fold_case(name): name for name in table.columns}
-        names = {name: stored[fold_case(name)] for name in workload.columns}
-        unit = workload.unit
-        if not public:
-            used = list(names.values())
-            self._register(table, table.columns if unit else used, used)
-        source = _LOADED if public else table.relation
-        if unit is None:
-            return typed_sql(source, schema, names)
-        person = stored.get(fold_case(unit.column))
-        if person is None and not public:
-            missing(table, unit.column)
-        content = self._loaded if public else sorted(table.columns, key=fold_case)
-        hashed = content_hash(content, workload.key)
-        return people_sql(source, schema, names, person, hashed)
+    def _public(self, key: bytes | None) -> Columns:
+        """Loaded columns of the synthetic table, ranked by ``key``."""
+        if key is None:
+            return self._synthetic
+        table = arrow_table(self._synthetic)
+        hashed = _RANK.format(content_hash(sorted(table.column_names, key=fold_case), key))
+        parts = self._sql.evaluated(table, [hashed])
+        return replace(
+            self._synthetic, ranks=np.concatenate([rank.to_numpy() for (rank,) in parts])
+        )
 
-    def _counted(self, sql: str, workload: ScanPlan) -> tuple[Histogram, ...]:
-        place = {atom: bit for bit, atom in enumerate(workload.atoms)}
-        column = {measure: f"v{number}" for number, measure in enumerate(workload.measures)}
-        words_count = -(-len(place) // WORD)
-        by_person = workload.unit is not None
-        builders = [builder_of(statistic, by_person=by_person) for statistic in workload.statistics]
-        for frame in self._chunks(sql):
-            words: Words = [frame[f"b{number}"].to_numpy() for number in range(words_count)]
-            chunk = Chunk(
-                len(frame),
-                {measure: frame[name].to_numpy() for measure, name in column.items()},
-                frame[PERSON].to_numpy() if by_person else None,
-                frame[KEPT].to_numpy() if by_person else None,
-            )
-            for statistic, builder in zip(workload.statistics, builders, strict=True):
-                rows = matching(statistic.predicate, place, words) if statistic.predicate else None
-                builder.add(chunk, rows)
-        return tuple(builder.histogram() for builder in builders)
+    def _columns(
+        self,
+        table: Table,
+        names: Sequence[str],
+        key: bytes | None = None,
+        person: str | None = None,
+    ) -> Columns:
+        """Columns ``names`` and ``person`` of a table, ranked by a hash of each row under ``key``.
 
-    def _gathered(self, sql: str, workload: ScanPlan) -> ContingencyTable:
-        keys = keys_of(workload)
-        return joined(list(self._chunks(contingency_sql(sql, keys))), keys)
-
-    def _tallied(self, sql: str, plan: MarginalPlan) -> MarginalCounts:
-        tally = Tally(plan.marginals)
-        for frame in self._chunks(sql):
-            tally.add(coded(frame, plan.partitions))
-        return tally.counts()
-
-
-def _scan_sql(workload: ScanPlan) -> Callable[[str], str]:
-    return lambda source: scan_sql(source, workload)
+        Of ``person`` only equality counts.
+        """
+        self._register(table, names if key is None else table.columns, names)
+        names = sorted({*names, *([person] if person else [])})
+        described = self._execute(f"DESCRIBE SELECT * FROM {table.relation}").fetchall()
+        types = {str(name): str(kind) for name, kind, *_ in described}
+        outputs = [
+            quote_identifier(name)
+            if kind_of(types[name]) is not Kind.TEXT or types[name] == "VARCHAR"
+            else f"CAST({quote_identifier(name)} AS VARCHAR) AS {quote_identifier(name)}"
+            for name in names
+        ]
+        mark = mark_of(names)
+        if key is not None:
+            hashed = content_hash(sorted(table.columns, key=fold_case), key)
+            outputs.append(f"{_RANK.format(hashed)} AS {mark}h")
+        outputs.append(f"1 AS {mark}o")
+        with heeded():
+            selected = f"SELECT {', '.join(outputs)} FROM {table.relation}"
+            rows = self._connection.sql(selected).to_arrow_table()
+        by_name = {}
+        for name in names:
+            encoded = rows[name].combine_chunks().dictionary_encode("encode")
+            codes = as_codes(encoded.indices.to_numpy(), len(encoded.dictionary))
+            by_name[name] = Column(codes, encoded.dictionary)
+        ranks = rows[f"{mark}h"].to_numpy() if key is not None else None
+        return Columns(rows.num_rows, by_name, ranks)
 
 
 def _unreadable(table: Table) -> RunError:

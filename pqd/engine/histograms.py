@@ -1,133 +1,134 @@
-"""From chunks of rows to one histogram per statistic: by rows, or by persons."""
+"""Histograms of a whole workload: rows become cells, and each query adds up those that match.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+The predicates of a query depend on few columns; queries on the same columns share one pass over the
+rows.  What is left for a query is a mask of cells and the sum over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deciders import Histogram, Lattice
-from pqd.engine.bitmaps import Rows
-from pqd.engine.cut_points import CutPoints
-from pqd.engine.scan_plan import Measure, Statistic
+from deciders import Histogram
+from pqd.engine.kernel.atom_classes import atom_classes
+from pqd.engine.kernel.cells import Cells
+from pqd.engine.kernel.measures import Measured, measured
+from pqd.engine.kernel.tallies import RowsByCell, Tally, tally_of
+from pqd.engine.scan_sql import place_sql
+from pqd.sql.predicate import atoms
 
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pqd.engine.kernel.bitmaps import Rows
+    from pqd.engine.kernel.evaluator import Evaluator, Names
+    from pqd.engine.kernel.persons import Persons
+    from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+
+    Integers = NDArray[np.int64]
+    # Histogram of the cells that match.
+    Builder = Callable[[Rows], Histogram]
+
+# Statistics that are answered from one set of classes; memory stays bounded.
+_BLOCK = 1 << 13
 # Totals beyond this are beyond any lattice; they are clamped all the same.
 _BEYOND = 2.0**60
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Chunk:
-    """Some rows: the place of each number, or itself, and with a privacy unit each row's person."""
-
-    size: int
-    places: Mapping[Measure, NDArray[Any]]
-    person: Integers | None = None
-    kept: Rows | None = None
-
-    def __repr__(self) -> str:
-        """Name of the type alone: what it counts may be private, and a traceback may show this."""
-        return "Chunk(...)"
-
-
-class HistogramBuilder(Protocol):
-    """Takes chunks in any order; the histogram does not depend on it."""
-
-    def add(self, chunk: Chunk, rows: Rows | None) -> None:
-        """Take the ``rows`` of a chunk that match, None for all."""
-        ...
-
-    def histogram(self) -> Histogram:
-        """Histogram of all that was taken."""
-        ...
+def histograms_of(
+    evaluator: Evaluator, plan: ScanPlan, persons: Persons | None
+) -> tuple[Histogram, ...]:
+    """Histogram of each statistic of ``plan``; ``persons`` are those of its privacy unit."""
+    statistics = plan.statistics
+    measures = {
+        measure: measured(evaluator, place_sql(measure))
+        for measure in dict.fromkeys(one.measure.scanned for one in statistics if one.measure)
+    }
+    histograms: dict[int, Histogram] = {}
+    for first in range(0, len(statistics), _BLOCK):
+        block = dict(enumerate(statistics[first : first + _BLOCK], first))
+        histograms.update(_of_block(evaluator, block, measures, persons))
+    return tuple(histograms[number] for number in range(len(statistics)))
 
 
-def builder_of(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
-    """Builder of the histogram of a statistic."""
-    if by_person and statistic.collapsed:
-        return PersonTotals(statistic.measure) if statistic.measure else PersonMass()
-    if statistic.measure and statistic.measure.cut_points:
-        return Marks(statistic.measure, statistic.measure.cut_points)
-    return Values(statistic.measure) if statistic.measure else Mass()
+def _of_block(
+    evaluator: Evaluator,
+    statistics: Mapping[int, Statistic],
+    measures: Mapping[Measure, Measured],
+    persons: Persons | None,
+) -> Iterable[tuple[int, Histogram]]:
+    predicates = {number: one.predicate for number, one in statistics.items() if one.predicate}
+    every = dict.fromkeys(atom for predicate in predicates.values() for atom in atoms(predicate))
+    classes = atom_classes(evaluator, every)
+    groups: dict[frozenset[Names], list[int]] = {}
+    for number in statistics:
+        held = atoms(predicates[number]) if number in predicates else ()
+        names = frozenset(evaluator.names(atom.sql) for atom in held)
+        groups.setdefault(names, []).append(number)
+    for names, numbers in groups.items():
+        cells = Cells([classes[each] for each in sorted(names)], evaluator.rows)
+        group = QueryGroup(cells, measures, persons)
+        for number in numbers:
+            yield number, group.histogram(statistics[number])
 
 
-class Mass:
-    """Counts rows."""
+class QueryGroup:
+    """Queries whose predicates are on the same ``cells``; what they share is counted once."""
 
-    def __init__(self) -> None:
-        """Start at none."""
-        self._mass = 0
+    def __init__(
+        self, cells: Cells, measures: Mapping[Measure, Measured], persons: Persons | None
+    ) -> None:
+        """Nothing is counted yet."""
+        self._cells, self._measures, self._persons = cells, measures, persons
+        self._tallies: dict[Measure, Tally] = {}
+        self._totals: dict[Measure, PersonTotals] = {}
 
-    def add(self, chunk: Chunk, rows: Rows | None) -> None:
-        """Count."""
-        self._mass += chunk.size if rows is None else int(np.count_nonzero(rows))
+    def histogram(self, statistic: Statistic) -> Histogram:
+        """Histogram of one statistic: of rows, of those kept, or of persons."""
+        cells = self._cells.matching(statistic.predicate)
+        measure = statistic.measure
+        by_person = self._persons is not None and statistic.collapsed
+        if measure is None:
+            mass = self._people(cells) if by_person else int(self._counts[cells].sum())
+            return Histogram.of_mass(mass)
+        if by_person:
+            return self._total(measure).histogram(cells)
+        values = self._measures[measure.scanned]
+        return _histogram(measure, values, self._tally(measure.scanned).counted(cells)[:-1])
 
-    def histogram(self) -> Histogram:
-        """Mass, at value 0."""
-        return Histogram.of_mass(self._mass)
+    def _kept(self, codes: NDArray[Any]) -> NDArray[Any]:
+        return codes if self._persons is None else codes[self._persons.kept]
 
+    @cached_property
+    def _counts(self) -> Integers:
+        """Rows in each cell, of a person's rows those that are kept."""
+        return np.bincount(self._kept(self._cells.codes), minlength=self._cells.size)
 
-class Values:
-    """Keeps the values of rows; of a person's rows those that are kept."""
+    @cached_property
+    def _persons_tally(self) -> Tally:
+        persons = _known(self._persons)
+        return tally_of(self._cells.codes, self._cells.size, persons.codes, persons.size)
 
-    def __init__(self, measure: Measure) -> None:
-        """Start with none."""
-        self._measure = measure
-        self._parts: list[Histogram] = []
+    def _people(self, cells: Rows) -> int:
+        """Persons with a row in ``cells``."""
+        return int(np.count_nonzero(self._persons_tally.counted(cells)))
 
-    def add(self, chunk: Chunk, rows: Rows | None) -> None:
-        """Take the rows with a value."""
-        values = _chosen(chunk, rows, self._measure)
-        self._parts.append(_on(self._measure.lattice, Histogram.from_values(values[values >= 0])))
+    def _tally(self, measure: Measure) -> Tally:
+        """Rows with each value of ``measure``; the last is NULL."""
+        if measure not in self._tallies:
+            values = self._measures[measure]
+            cells, codes = self._kept(self._cells.codes), self._kept(values.codes)
+            self._tallies[measure] = tally_of(cells, self._cells.size, codes, values.size + 1)
+        return self._tallies[measure]
 
-    def histogram(self) -> Histogram:
-        """Histogram in lattice units; without a lattice, that of the multiplicities."""
-        merged = Histogram.merged(self._parts)
-        return merged if self._measure.lattice else merged.multiplicities()
-
-
-class Marks:
-    """Counts the values of rows by the cut points that they have passed."""
-
-    def __init__(self, measure: Measure, cut_points: CutPoints) -> None:
-        """Start at none."""
-        self._scanned, self._cut_points = measure.scanned, cut_points
-        self._counts: Integers = np.zeros(len(cut_points.marks), np.int64)
-
-    def add(self, chunk: Chunk, rows: Rows | None) -> None:
-        """Count the rows with a value."""
-        values = _chosen(chunk, rows, self._scanned)
-        self._counts = self._counts + self._cut_points.counted(values[~np.isnan(values)])
-
-    def histogram(self) -> Histogram:
-        """Histogram of the marks."""
-        return Histogram.weighted(np.array(self._cut_points.marks, np.int64), self._counts)
-
-
-def _chosen(chunk: Chunk, rows: Rows | None, measure: Measure) -> NDArray[Any]:
-    """Values of the rows that match, of a person's rows those that are kept."""
-    values = chunk.places[measure]
-    selected = rows if chunk.kept is None else chunk.kept if rows is None else rows & chunk.kept
-    # The rows first: they are few, and asking for values is then quick.
-    return values if selected is None else values[selected]
-
-
-class PersonMass:
-    """Counts persons with at least one row that matches."""
-
-    def __init__(self) -> None:
-        """Start with nobody."""
-        self._parts: list[Integers] = []
-
-    def add(self, chunk: Chunk, rows: Rows | None) -> None:
-        """Note who matches."""
-        who = _persons(chunk)
-        self._parts.append(np.unique(who if rows is None else who[rows]))
-
-    def histogram(self) -> Histogram:
-        """Number of them, at value 0."""
-        return Histogram.of_mass(np.unique(np.concatenate(self._parts or [_NOBODY])).size)
+    def _total(self, measure: Measure) -> PersonTotals:
+        if measure not in self._totals:
+            values, persons = self._measures[measure.scanned], _known(self._persons)
+            self._totals[measure] = PersonTotals(self._cells, measure, values, persons)
+        return self._totals[measure]
 
 
 class PersonTotals:
@@ -136,54 +137,49 @@ class PersonTotals:
     Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
     """
 
-    def __init__(self, measure: Measure) -> None:
-        """Start with nobody."""
+    def __init__(self, cells: Cells, measure: Measure, values: Measured, persons: Persons) -> None:
+        """Take the rows with a value."""
         if measure.lattice is None or measure.total is None:
             raise ValueError("a total needs the lattices of rows and of totals")
-        self._measure, self._rows, self._total = measure, measure.lattice, measure.total
-        self._parts: list[tuple[Integers, Integers, Integers]] = []
+        self._lattice, self._size = measure.total, persons.size
+        held = values.codes < values.size
+        steps = values.values + int(measure.lattice.lower / measure.lattice.step)
+        self._rows = RowsByCell(
+            cells.codes[held], cells.size, persons.codes[held], steps[values.codes[held]]
+        )
 
-    def add(self, chunk: Chunk, rows: Rows | None) -> None:
-        """Add up the rows with a value."""
-        places = chunk.places[self._measure]
-        chosen = (places >= 0) if rows is None else (places >= 0) & rows
-        steps = places[chosen] + int(self._rows.lower / self._rows.step)
-        self._parts.append(_summed(_persons(chunk)[chosen], steps >> 32, steps & 0xFFFFFFFF))
+    def histogram(self, cells: Rows) -> Histogram:
+        """Histogram of the totals of rows in ``cells``, in units of their lattice."""
+        persons, steps = self._rows.chosen(cells)
+        high, low = np.zeros((2, self._size), np.int64)
+        np.add.at(high, persons, steps >> 32)
+        np.add.at(low, persons, steps & 0xFFFFFFFF)
+        somebody = np.bincount(persons, minlength=self._size) > 0
+        places = self._clamped(high[somebody], low[somebody])
+        return Histogram.from_values(self._lattice.units_at(places))
 
-    def histogram(self) -> Histogram:
-        """Histogram of the totals, in units of their lattice."""
-        if not self._parts:
-            return Histogram.of_mass(0)
-        _, high, low = _summed(*map(np.concatenate, zip(*self._parts, strict=True)))
+    def _clamped(self, high: Integers, low: Integers) -> Integers:
         about = high.astype(np.float64) * 2.0**32 + low
         within = np.abs(about) < _BEYOND
         total = np.where(within, (np.where(within, high, 0) << 32) + low, 0)
         total = np.where(within, total, np.sign(about) * _BEYOND).astype(np.int64)
-        first = round(self._total.lower / self._total.step)
-        places = np.clip(total - first, 0, self._total.points - 1)
-        return _on(self._total, Histogram.from_values(places))
-
-
-_NOBODY: Integers = np.empty(0, np.int64)
-
-
-def _summed(person: Integers, high: Integers, low: Integers) -> tuple[Integers, Integers, Integers]:
-    """Distinct persons, each with the sums of its two halves."""
-    who, place = np.unique(person, return_inverse=True)
-    sums = np.zeros((2, who.size), np.int64)
-    np.add.at(sums[0], place, high)
-    np.add.at(sums[1], place, low)
-    return who, sums[0], sums[1]
-
-
-def _persons(chunk: Chunk) -> Integers:
-    if chunk.person is None:
-        raise ValueError("the scan gave no persons")
-    return chunk.person
-
-
-def _on(lattice: Lattice | None, places: Histogram) -> Histogram:
-    """Histogram, in lattice units, of places on the lattice."""
-    if lattice is None:
+        first = round(self._lattice.lower / self._lattice.step)
+        places: Integers = np.clip(total - first, 0, self._lattice.points - 1)
         return places
-    return Histogram(lattice.units_at(places.values), places.counts)
+
+
+def _histogram(measure: Measure, values: Measured, counts: Integers) -> Histogram:
+    """Histogram of rows by the values of a measure, ``counts`` of each."""
+    if measure.cut_points:
+        marks = np.array(measure.cut_points.marks, np.int64)
+        return Histogram.weighted(marks, measure.cut_points.counted(values.values, counts))
+    if measure.lattice is None:
+        return Histogram.from_values(counts[counts > 0])
+    held = np.flatnonzero(counts)
+    return Histogram(measure.lattice.units_at(values.values[held]), counts[held])
+
+
+def _known(persons: Persons | None) -> Persons:
+    if persons is None:
+        raise ValueError("the scan gave no persons")
+    return persons

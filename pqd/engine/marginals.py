@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqd.engine.scan_sql import mark_of
-from pqd.sql.schema import quote_identifier
+from pqd.engine.kernel.combinations import as_codes
+from pqd.engine.partitions import number_sql
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
+    from pqd.engine.kernel.evaluator import Evaluator
+    from pqd.engine.kernel.persons import Persons
     from pqd.engine.partitions import Partition
     from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.sql.schema import Kind
 
-    Codes = Mapping[Partition, NDArray[np.int64]]
+    Codes = Mapping[Partition, NDArray[Any]]
 
 # The most cells of a joint table that several marginals are added up from; it stays in the cache.
 _MOST_JOINT = 2**16
-# SQL type of a text's cell (Categories: fewer than 65,536 cells).
-_SMALL = "USMALLINT"
+# Rows whose cells are counted at a time, so that they stay in the cache.
+_CHUNK = 1 << 16
 
 
 # Two marginals are one only if they are the same object: a scan counts each object once.
@@ -163,71 +165,52 @@ class ValueCounts:
     rows: int
 
 
-def value_counts_of(frame: pd.DataFrame, distinct: int, nulls: int, rows: int) -> ValueCounts:
-    """Value counts from a frame of values and rows; 0 and -0 are one value."""
-    values = frame["value"].to_numpy()
-    if values.dtype.kind == "f":
-        values = values + 0.0
-    values, places = np.unique(values, return_inverse=True)
-    counts = np.zeros(values.size, np.int64)
-    np.add.at(counts, places, frame["rows"].to_numpy(dtype=np.int64))
-    return ValueCounts(values, counts, values.size or distinct, nulls, rows)
-
-
-def text_frame(texts: Mapping[str, int]) -> pd.DataFrame:
-    """Frame of texts and their cells, to look cells up in."""
-    import pandas as pd  # noqa: PLC0415 - a heavy import that only scans need
-
-    cells = np.fromiter(texts.values(), np.int64, len(texts))
-    return pd.DataFrame({"value": pd.Series(list(texts), dtype="str"), "cell": cells})
-
-
-def cells_sql(
-    source: str,
-    partitions: Sequence[Partition],
-    names: Mapping[Partition, str],
-    unit_rows: int,
-    beside: Sequence[str] = (),
-) -> str:
-    """SQL of the scan: an output ``c0``, ``c1``, ... for each partition; ``beside`` are further.
-
-    ``source`` is ``typed_sql``, or with ``unit_rows`` above 0 ``people_sql``, of whose rows that
-    many of each person are kept.  ``names`` are those of the tables that texts are looked up in:
-    a text is there once, so each row of ``source`` has one row here.
-    """
-    mark = mark_of({partition.column for partition in partitions})
-    outputs: dict[str, str] = {}
-    own: dict[str, str] = {}
-    joins: dict[str, str] = {}
-    for partition, output in scan_outputs(partitions).items():
-        own[output] = f"{partition.sql} AS {mark}{output}"
-        outputs[output] = f"t.{mark}{output} AS {output}"
-        if partition in names:
-            found, column = f"{mark}j{output}", f"t.{quote_identifier(partition.column)}"
-            joins[output] = f"LEFT JOIN {names[partition]} AS {found} ON {column} = {found}.value"
-            cell = f"COALESCE({found}.cell, t.{mark}{output})"
-            outputs[output] = f"CAST({cell} AS {_SMALL}) AS {output}"
-    kept = f" WHERE {mark}r <= {unit_rows}" if unit_rows else ""
-    rows = f"(SELECT {', '.join(['*', *own.values()])} FROM {source}{kept}) AS t"
-    return " ".join(
-        [f"SELECT {', '.join([*beside, *outputs.values()])} FROM {rows}", *joins.values()]
+def value_counts_of(evaluator: Evaluator, column: str, kind: Kind) -> ValueCounts:
+    """Value counts of a column; 0 and -0 are one value."""
+    values = _values(evaluator, number_sql(column, kind))
+    rows = np.bincount(evaluator.typed(column).codes, minlength=values.size)
+    held = (
+        ~np.isnan(values)
+        if values.dtype.kind == "f"
+        else np.array([value is not None for value in values], np.bool_)
     )
+    distinct, places = np.unique(values[held], return_inverse=True)
+    counts = np.zeros(distinct.size, np.int64)
+    np.add.at(counts, places, rows[held])
+    nulls = evaluator.rows - int(counts.sum())
+    return ValueCounts(distinct, counts, distinct.size, nulls, evaluator.rows)
 
 
-def scan_outputs(partitions: Sequence[Partition]) -> dict[Partition, str]:
-    """Output of the scan for each partition: one for all that need the same number."""
-    same: dict[object, str] = {}
-    return {
-        one: same.setdefault(one if one.texts else one.sql, f"c{len(same)}") for one in partitions
-    }
+def codes_of(evaluator: Evaluator, partitions: Sequence[Partition]) -> Codes:
+    """Cell of each row in each of ``partitions``, looked up by its value."""
+    values = {sql: _values(evaluator, sql) for sql in {one.sql for one in partitions}}
+    codes = {}
+    for partition in partitions:
+        cells = partition.codes(values[partition.sql])
+        column = evaluator.typed(partition.column)
+        codes[partition] = as_codes(cells, partition.size)[column.codes]
+    return codes
 
 
-def coded(frame: pd.DataFrame, partitions: Sequence[Partition]) -> Codes:
-    """Codes of the rows of a chunk of the scan."""
-    return {
-        partition: partition.codes(frame[output].to_numpy())
-        for partition, output in scan_outputs(partitions).items()
-    }
+def _values(evaluator: Evaluator, sql: str) -> NDArray[Any]:
+    """Values of an expression of one column, on each distinct cell of it."""
+    names = evaluator.names(sql)
+    parts = evaluator.values(names, evaluator.combinations(names), [sql])
+    return np.concatenate([values.to_numpy() for (values,) in parts])
+
+
+def counted(evaluator: Evaluator, plan: MarginalPlan, persons: Persons | None) -> MarginalCounts:
+    """Rows in each cell of every row map of ``plan``; of ``persons`` those that are kept."""
+    codes = codes_of(evaluator, plan.partitions)
+    rows = evaluator.rows
+    if persons is not None:
+        codes = {one: cells[persons.kept] for one, cells in codes.items()}
+        rows = int(np.count_nonzero(persons.kept))
+    tally = Tally(plan.marginals)
+    for first in range(0, rows, _CHUNK):
+        part = slice(first, first + _CHUNK)
+        tally.add({one: cells[part].astype(np.int64) for one, cells in codes.items()})
+    return tally.counts()
 
 
 class Tally:

@@ -77,23 +77,15 @@ class Partition(ABC):
         """Cell of values that the copy never has, None if there is no such cell."""
 
     @property
-    def texts(self) -> Mapping[str, int]:
-        """Cells of texts that the scan looks up; ``sql`` is for every other value.
-
-        A text is found if it is equal in SQL: sign by sign, with its capitals and blanks.
-        """
-        return {}
-
-    @property
     def sql(self) -> str:
-        """SQL, over the typed column, of what the scan gives for each row: here, a number."""
+        """SQL, over the typed column, of the value that has the cell: a number, or a text."""
         return number_sql(self.column, self.kind)
 
     @abstractmethod
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Cell of each row, ``0 .. size - 1``, from what the scan gives; row by row.
+        """Cell of each of the ``values``, ``0 .. size - 1``, each by itself.
 
-        Of numbers NaN stands for NULL.
+        Of numbers NaN stands for NULL, of texts None.
         """
 
     @abstractmethod
@@ -137,26 +129,15 @@ class Categories(Partition):
         return self.size - 1
 
     @cached_property
-    def texts(self) -> Mapping[str, int]:
-        """Cells of the values; none of a BOOLEAN."""
-        if self.kind is Kind.BOOLEAN:
-            return {}
-        cells = {value: cell for cell, value in enumerate(self.values, 1)}
-        return {**cells, **dict.fromkeys(self.merged, len(self.values) + 1)}
-
-    @property
-    def sql(self) -> str:
-        """SQL of the cell of a value that is not looked up."""
-        name = quote_identifier(self.column)
-        cases = [f"WHEN {name} IS NULL THEN 0"]
-        if self.kind is Kind.BOOLEAN:
-            for cell, value in enumerate(self.values, 1):
-                cases.append(f"WHEN {name} = {value} THEN {cell}")
-        return f"CASE {' '.join(cases)} ELSE {self.unseen} END"
+    def _cells(self) -> Mapping[str | None, int]:
+        """Cell of each known text; a text is known if it is equal sign by sign."""
+        cells: dict[str | None, int] = {value: cell for cell, value in enumerate(self.values, 1)}
+        return {None: 0, **cells, **dict.fromkeys(self.merged, len(self.values) + 1)}
 
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Cell of each row: what the scan gives."""
-        return values.astype(np.int64)
+        """Cell of each text."""
+        cells = (self._cells.get(value, self.unseen) for value in values)
+        return np.fromiter(cells, np.int64, values.size)
 
     def facts(self) -> list[Any]:
         """Values in their order; the merged ones by their hash."""

@@ -21,9 +21,15 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger import Ledger
 from pqd.commands.audit import run_audit
 from pqd.commands.release import run_release
+from pqd.engine import contingency as contingency_home
 from pqd.engine import duckdb as engine
+from pqd.engine import histograms as histograms_home
 from pqd.engine.contingency import ContingencyTable
-from pqd.engine.histograms import Chunk
+from pqd.engine.histograms import QueryGroup
+from pqd.engine.kernel.atom_classes import AtomClasses
+from pqd.engine.kernel.combinations import combined
+from pqd.engine.kernel.measures import Measured
+from pqd.engine.kernel.persons import PersonCodes, Persons
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, RunError
 from pqd.exception_barrier import sealed
@@ -107,15 +113,15 @@ def releasing(path: Path, noise: Any, private: object) -> None:
 STAGES: dict[str, tuple[Any, str] | None] = {
     "recognise": (engine.DuckDBEngine, "content"),
     "count": (engine.DuckDBEngine, "_attempted"),
-    "rows": (engine, "Chunk"),
+    "rows": (histograms_home, "Cells"),
     "scan": (engine.DuckDBEngine, "_scanned"),
-    "gathered": (Histogram, "merged"),
+    "gathered": (QueryGroup, "histogram"),
     "draw": None,
     "record": (Ledger, "record"),
 }
 BATCHED: dict[str, tuple[Any, str] | None] = {
     "scan": (engine.DuckDBEngine, "contingency"),
-    "join": (engine, "joined"),
+    "join": (contingency_home, "combined"),
     "draw": None,
     "record": (Ledger, "record"),
 }
@@ -274,7 +280,11 @@ def test_what_counts_rows_has_no_content_to_show() -> None:
     held: list[object] = [
         Histogram(numbers, numbers),
         ContingencyTable(numbers.astype(np.uint64)[:, None], numbers, numbers),
-        Chunk(3, {}, numbers, numbers > 3),
+        AtomClasses((), numbers, numbers),
+        combined([(numbers, 5)], 3),
+        Measured(numbers, numbers),
+        PersonCodes(numbers, 5),
+        Persons(numbers, 5, numbers > 3),
         Rows(numbers, numbers),
     ]
     for each in held:

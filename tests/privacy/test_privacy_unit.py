@@ -20,14 +20,17 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from deciders import Histogram, Lattice, SecureNoise
 from pqd.accounting.composition import PARALLEL, SEQUENTIAL
 from pqd.commands.audit import run_audit
-from pqd.engine import duckdb as engine_module
+from pqd.engine import histograms as histograms_home
 from pqd.engine import scan_sql as sql_module
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.histograms import HistogramBuilder, Mass, PersonTotals, builder_of
+from pqd.engine.histograms import PersonTotals, QueryGroup
+from pqd.engine.kernel import persons as persons_home
+from pqd.engine.kernel.persons import PersonCodes
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -202,25 +205,25 @@ def test_people_with_many_rows_move_no_more(name: str, most: int) -> None:
 # Broken twins
 
 
-def of_the_file(columns: Sequence[str], key: bytes) -> str:
-    """Rows ranked by a hash of their number in the file: who stands above decides who is kept."""
-    return f"sha256('{key.hex()}' || CAST(row_number() OVER () AS VARCHAR) || '{len(columns)}')"
+def by_their_place(persons_: PersonCodes, ranks: NDArray[Any], most: int) -> NDArray[Any]:
+    """Rows ranked by their place in the file: who stands above decides who is kept."""
+    return FIRST(PersonCodes(persons_.codes * 0, 1), np.arange(ranks.size), most)
 
 
-def rows_for_people(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
-    if by_person and statistic.collapsed and statistic.measure is None:
-        return Mass()
-    return builder_of(statistic, by_person=by_person)
+def rows_for_people(group: QueryGroup, cells: NDArray[Any]) -> int:
+    return int(np.count_nonzero(cells[group._cells.codes]))
 
 
-def rows_for_totals(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
-    return builder_of(replace(statistic, collapsed=False), by_person=by_person)
+def rows_for_totals(group: QueryGroup, statistic: Statistic) -> Histogram:
+    collapsed = statistic.collapsed and statistic.measure is None
+    return HISTOGRAM(group, replace(statistic, collapsed=collapsed))
 
 
-TWINS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "rows kept by their number in the file": ("content_hash", of_the_file),
-    "COUNT of rows": ("builder_of", rows_for_people),
-    "SUM of rows": ("builder_of", rows_for_totals),
+FIRST, HISTOGRAM = persons_home._first, QueryGroup.histogram
+TWINS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "rows kept by their number in the file": (persons_home, "_first", by_their_place),
+    "COUNT of rows": (QueryGroup, "_people", rows_for_people),
+    "SUM of rows": (QueryGroup, "histogram", rows_for_totals),
 }
 
 
@@ -235,8 +238,7 @@ def test_a_broken_twin_is_caught(
     monkeypatch: pytest.MonkeyPatch,
     record_property: Callable[[str, object], None],
 ) -> None:
-    place, twin = TWINS[name]
-    monkeypatch.setattr(engine_module, place, twin)
+    monkeypatch.setattr(*TWINS[name])
     with pytest.raises(AssertionError):
         check_all()
     record_property("mutant", name)
@@ -305,18 +307,18 @@ def test_counts_and_totals_of_many_rows_equal_plain_python(name: str) -> None:
     check_totals(ADVERSARIAL[name])
 
 
-def unclamped(statistic: Statistic, *, by_person: bool) -> HistogramBuilder:
+class Unclamped(PersonTotals):
     """The wrong totals: rows are clamped, and their sum is not."""
-    made = builder_of(statistic, by_person=by_person)
-    if isinstance(made, PersonTotals):
-        made._total = Lattice(-1000, 1000, made._total.step)
-    return made
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._lattice = Lattice(-1000, 1000, self._lattice.step)
 
 
 def test_a_twin_that_clamps_rows_but_not_totals_is_caught(
     monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
-    monkeypatch.setattr(engine_module, "builder_of", unclamped)
+    monkeypatch.setattr(histograms_home, "PersonTotals", Unclamped)
     with pytest.raises(AssertionError):
         check_totals(ADVERSARIAL["one person with everything"])
     record_property("mutant", "SUM with clamped rows and open totals")

@@ -9,7 +9,6 @@ import pytest
 from deciders import SimulatedNoise
 from pqd.batches.reweighting import AnswerSystem, drawn_rows, fitted
 from pqd.commands.release import run_release
-from pqd.engine.contingency import listed
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.export import check_new, write_frame
 from pqd.engine.tables import open_table
@@ -138,13 +137,6 @@ def test_rows_are_drawn_as_often_as_their_weights_say() -> None:
     assert (np.abs(times - weights * drawn.size / weights.sum()) < 1).all()
     assert drawn_rows(np.full(3, 1e-9)).size == 1
     assert np.bincount(drawn_rows(np.full(3, 1e12))).tolist() == [10, 10, 10]
-
-
-def test_listed_rows_are_cells_of_one() -> None:
-    rows = listed(pd.DataFrame({"b0": [3, 1], "v0": [7, -1]}), ["b0", "v0"])
-    assert rows.words.tolist() == [[3], [1]]
-    assert rows.places.tolist() == [7, -1]
-    assert listed(pd.DataFrame({"one": [1, 1, 1]}), []).counts.tolist() == [1, 1, 1]
 
 
 def test_where_a_table_may_be_written(tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from pqd.batches import joint_conditions
 from pqd.batches.joint_conditions import joint_truths
-from pqd.engine.scan_sql import typed_sql
 from pqd.sql.predicate import Atom, atoms
 from pqd.sql.query import Query
 from pqd.sql.regions import exactly
 from pqd.sql.schema import Kind
 from pqd.sql.value_sets import ValueSet
+from tests.support.typed_sql import typed_sql
 
 SCHEMA = {"age": Kind.NUMBER, "born": Kind.TIME, "flag": Kind.BOOLEAN, "name": Kind.TEXT}
 # Constants as SQL says them; several say the same, and some are neighbours.

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import pqd
 from deciders import Histogram, Interval, Lattice, UnanswerableError
@@ -33,6 +34,11 @@ NUMBERS = st.one_of(
 ENDS = st.integers(-300, 300).map(lambda tenths: Fraction(tenths, 10))
 
 
+def marks(cut_points: CutPoints, values: list[float]) -> NDArray[np.int64]:
+    """Counts of values by mark."""
+    return cut_points.counted(*np.unique(np.array(values, np.float64), return_counts=True))
+
+
 # The map of rows ----------------------------------------------------------------------------------
 
 
@@ -45,7 +51,7 @@ def test_a_value_has_passed_an_end_exactly_if_it_lies_beyond(
     # In tenths, and twice as fine, every end has a cut of its own.
     tenths = [Interval(i.lower * 20, i.upper * 20) for i in intervals]
     cut_points = CutPoints.of(tenths, Fraction(1, 20), None)
-    counts = cut_points.counted(np.array(values, np.float64))
+    counts = marks(cut_points, values)
     table = Histogram.weighted(np.array(cut_points.marks, np.int64), counts)
     assert table.mass == len(values)
     for interval, fine in zip(intervals, tenths, strict=True):
@@ -58,7 +64,7 @@ def test_a_value_has_passed_an_end_exactly_if_it_lies_beyond(
 @settings(max_examples=60, deadline=None)
 def test_one_row_changes_one_mark_by_one(values: list[float], more: float) -> None:
     cut_points = CutPoints.of([Interval("-3.7", "2.5")], Fraction(1), (Fraction(-9), Fraction(9)))
-    before, after = (cut_points.counted(np.array(v, np.float64)) for v in (values, [*values, more]))
+    before, after = (marks(cut_points, held) for held in (values, [*values, more]))
     assert sorted(after - before) == [0, 0, 1]
 
 
@@ -67,7 +73,7 @@ def test_one_row_changes_one_mark_by_one(values: list[float], more: float) -> No
 def test_a_margin_is_at_least_1_exactly_if_the_true_median_is_inside(values: list[float]) -> None:
     interval = Interval("6.7", "7.3")
     cut_points = CutPoints.of([interval], Fraction(1), None)
-    counts = cut_points.counted(np.array(values, np.float64))
+    counts = marks(cut_points, values)
     table = Histogram.weighted(np.array(cut_points.marks, np.int64), counts)
     median = sorted(values)[(len(values) + 1) // 2 - 1]
     assert (quantile_margin(table, interval, HALF) >= 1) == (6.7 < median < 7.3)
@@ -75,7 +81,7 @@ def test_a_margin_is_at_least_1_exactly_if_the_true_median_is_inside(values: lis
 
 def test_a_value_on_an_end_is_outside_and_its_neighbour_is_not() -> None:
     cut_points = CutPoints.of([Interval(1, 3)], Fraction(1, 10), None)
-    found = cut_points.counted(np.array([0.1, nextafter(0.1, 1), nextafter(0.3, 0), 0.3]))
+    found = marks(cut_points, [0.1, nextafter(0.1, 1), nextafter(0.3, 0), 0.3])
     assert found.tolist() == [1, 2, 1]
 
 

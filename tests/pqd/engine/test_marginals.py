@@ -13,14 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import pqd.engine.duckdb
-from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.marginals import (
     Marginal,
     MarginalPlan,
     RowMap,
     Unseen,
-    cells_sql,
     joint_tables,
 )
 from pqd.engine.partitions import Categories, Partition, Points
@@ -170,7 +168,8 @@ def test_small_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = large(9_000)
     pair = Marginal((JOBS, POINTS))
     whole = counted(pa.table(columns), [pair])[pair]
-    monkeypatch.setattr(pqd.engine.duckdb, "_CHUNK", 1)
+    monkeypatch.setattr("pqd.engine.kernel.arrow_sql._CHUNK", 1)
+    monkeypatch.setattr("pqd.engine.marginals._CHUNK", 7)
     assert counted(pa.table(columns), [pair])[pair].tolist() == whole.tolist()
     assert whole.tolist() == expected(columns).tolist()
 
@@ -185,10 +184,7 @@ def test_the_copy_is_counted_as_it_was_loaded() -> None:
     assert counts[UNSEEN].tolist() == [5, 0]
 
 
-@pytest.mark.parametrize("order", ["", " ORDER BY c0"])
-def test_codes_are_in_the_order_of_the_rows(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the engine's join has put them into another one."""
-    monkeypatch.setattr("pqd.engine.duckdb.cells_sql", lambda *given: cells_sql(*given) + order)
+def test_codes_are_in_the_order_of_the_rows() -> None:
     rng = np.random.default_rng(5)
     place = rng.integers(0, 5, 20_000)
     copy = COPY.take(place)
@@ -226,15 +222,6 @@ def test_value_counts_are_those_of_the_copy() -> None:
         (1, 0, 7),
         (0, 7, 7),
     ]
-
-
-def test_too_many_values_are_counted_and_not_held() -> None:
-    copy = pa.table({"job": [f"person {number % 300}" for number in range(900)]})
-    tables = SyntheticTables([open_table(copy, "synthetic")])
-    schema = tables.schema(tables.columns, {})
-    few = tables.engine.value_counts(schema, "job", most=299)
-    assert (few.distinct, few.counts.size, few.rows) == (300, 0, 900)
-    assert tables.engine.value_counts(schema, "job").counts.size == 300
 
 
 def crowd(people: int, most: int) -> list[Row]:
@@ -314,7 +301,7 @@ def test_an_error_of_the_engine_says_nothing(monkeypatch: pytest.MonkeyPatch) ->
     def broken(*_: object) -> None:
         raise duckdb.Error("could not read zebra-canary")
 
-    monkeypatch.setattr(DuckDBEngine, "_chunks", broken)
+    monkeypatch.setattr(ArrowSQL, "_selected", broken)
     with pytest.raises(RunError) as caught:
         counted(COPY, [Marginal((JOBS,))])
     assert "zebra" not in str(caught.value)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pqd.engine.duckdb
 from deciders import Lattice
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import open_table
@@ -178,7 +177,7 @@ def test_chunks_do_not_show(scan: Scan, monkeypatch: pytest.MonkeyPatch) -> None
         "SELECT MEDIAN(age) FROM D WHERE name = 'Zoë' AND age > 88",
     ]
     whole = scan(frame, frame, *queries)
-    monkeypatch.setattr(pqd.engine.duckdb, "_CHUNK", 1)
+    monkeypatch.setattr("pqd.engine.kernel.arrow_sql._CHUNK", 1)
     assert scan(frame, frame, *queries) == whole
     assert whole[:2] == [10_000, len(frame.query("flag and name != 'a'"))]
     assert whole[2:] == [

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqd.engine.scan_sql import typed_sql
 from pqd.sql import regions, value_sets
 from pqd.sql.predicate import Atom, Combined, Predicate
 from pqd.sql.query import Query
 from pqd.sql.regions import Region, describe, region, separating
 from pqd.sql.schema import Kind
 from pqd.sql.value_sets import ValueSet
+from tests.support.typed_sql import typed_sql
 
 SCHEMA = {
     "age": Kind.NUMBER,

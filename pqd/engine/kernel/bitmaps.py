@@ -1,19 +1,24 @@
 """Predicates over packed atoms: 64 conditions of a row in one unsigned word."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqd.sql.predicate import Atom, Predicate
 
-if TYPE_CHECKING:
-    from pqd.engine.scan_plan import ScanPlan
-
 WORD = 64
 
-Words = Sequence[NDArray[np.uint64]]
+
+class Words(Protocol):
+    """Packed atoms of some rows: word by word."""
+
+    def __getitem__(self, number: int, /) -> NDArray[np.uint64]:
+        """Word ``number`` of each row."""
+        ...
+
+
 Rows = NDArray[np.bool_]
 
 
@@ -32,14 +37,6 @@ def matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> R
     for group in groups[1:]:
         join(rows, group, out=rows)
     return rows
-
-
-def selections(workload: "ScanPlan", words: Words, size: int) -> list[Rows]:
-    """Mask of ``size`` rows for each statistic: all rows without a predicate."""
-    place = {atom: bit for bit, atom in enumerate(workload.atoms)}
-    every = np.ones(size, np.bool_)
-    predicates = (statistic.predicate for statistic in workload.statistics)
-    return [matching(p, place, words) if p else every for p in predicates]
 
 
 def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:

@@ -1,0 +1,124 @@
+"""SQL over an Arrow table: DuckDB evaluates expressions on its rows, and keeps their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pqd.engine.kernel.typed_sql import mark_of
+from pqd.interrupts import heeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import duckdb
+    import pandas as pd
+    import pyarrow as pa
+
+    from pqd.engine.reading.columns import Columns
+
+# Rows, and expressions, that one statement evaluates; memory stays bounded.
+_CHUNK = 1 << 18
+_WIDTH = 64
+SOURCE = "arrow_rows"
+
+
+class ArrowSQL:
+    """Runs SQL on Arrow tables by one locked connection.
+
+    Its errors are DuckDB's: their messages may hold a value of the table.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Nothing is registered yet."""
+        self._connection = connection
+
+    def fetched(self, table: pa.Table, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a statement that reads ``table`` as SOURCE."""
+        with heeded():
+            self._connection.register(SOURCE, table)
+            try:
+                rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+            finally:
+                self._connection.unregister(SOURCE)
+        return rows
+
+    def frame(self, table: pa.Table) -> pd.DataFrame:
+        """Frame of the rows of ``table``, in their order."""
+        with heeded():
+            self._connection.register(SOURCE, table)
+            try:
+                frame: pd.DataFrame = self._connection.execute(f"SELECT * FROM {SOURCE}").df()
+            finally:
+                self._connection.unregister(SOURCE)
+        return frame
+
+    def type_of(self, values: pa.Array) -> str:
+        """Name of DuckDB's type of ``values``."""
+        import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
+
+        (row,) = self.fetched(pa.table({"value": values}), f"DESCRIBE {SOURCE}")
+        return str(row[1])
+
+    def of_values(self, values: pa.Array, expression: str) -> pa.ChunkedArray:
+        """Values of an expression, over ``value``, on each of ``values``, in their order."""
+        import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
+
+        return joined(self.evaluated(pa.table({"value": values}), [expression]))
+
+    def evaluated(
+        self, table: pa.Table, expressions: Sequence[str]
+    ) -> Iterator[list[pa.ChunkedArray]]:
+        """Values of ``expressions`` on the rows of ``table``, chunk by chunk, in their order.
+
+        A table without rows is one chunk.
+        """
+        for first in range(0, max(1, table.num_rows), _CHUNK):
+            part = table.slice(first, _CHUNK)
+            yield [
+                values
+                for start in range(0, len(expressions), _WIDTH)
+                for values in self._selected(part, expressions[start : start + _WIDTH])
+            ]
+
+    def _selected(self, table: pa.Table, expressions: Sequence[str]) -> list[pa.ChunkedArray]:
+        number = f"{mark_of(table.column_names)}n"
+        outputs = ", ".join(f"{sql} AS o{place}" for place, sql in enumerate(expressions))
+        numbered = table.append_column(number, [np.arange(table.num_rows)])
+        with heeded():
+            self._connection.register(SOURCE, numbered)
+            try:
+                relation = self._connection.sql(f"SELECT {number}, {outputs} FROM {SOURCE}")
+                values = relation.to_arrow_table()
+            finally:
+                self._connection.unregister(SOURCE)
+        order = values.column(0).to_numpy()
+        # Nothing promises that the engine keeps the order of the rows.
+        if np.any(np.diff(order) != 1):
+            values = values.take(np.argsort(order))
+        columns: list[pa.ChunkedArray] = values.columns[1:]
+        return columns
+
+
+def joined(parts: Iterable[Sequence[pa.ChunkedArray]]) -> pa.ChunkedArray:
+    """Chunks of one expression as one array."""
+    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
+
+    outcomes = [outcome for (outcome,) in parts]
+    chunks = [chunk for outcome in outcomes for chunk in outcome.chunks]
+    return pa.chunked_array(chunks, outcomes[0].type)
+
+
+def arrow_table(columns: Columns) -> pa.Table:
+    """Rows of ``columns`` as an Arrow table of dictionaries."""
+    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
+
+    if not columns.by_name:
+        return pa.table({"none": np.zeros(columns.rows, np.bool_)})
+    return pa.table(
+        {
+            name: pa.DictionaryArray.from_arrays(pa.array(each.codes), each.values)
+            for name, each in columns.by_name.items()
+        }
+    )

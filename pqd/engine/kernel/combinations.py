@@ -1,0 +1,79 @@
+"""Combinations of codes: several columns of codes as one, by mixed radix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+# Numbers below this are looked up in a table whatever the number of rows.
+_SMALL = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Combinations:
+    """Combination of several codes that each row holds.
+
+    ``codes`` (rows,) number the combinations, below ``size``; ``digits`` (size,) are, for each part
+    that was combined, its code in each combination.
+    """
+
+    codes: NDArray[Any]
+    size: int
+    digits: tuple[NDArray[Any], ...]
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "Combinations(...)"
+
+
+def combined(
+    parts: Sequence[tuple[NDArray[Any], int]], rows: int, *, occupied: bool = True
+) -> Combinations:
+    """Combinations of ``parts``: the codes of each row, and how many codes there are.
+
+    Without ``occupied`` few combinations are all numbered, whether any row holds them or not.
+    """
+    if not parts:
+        return Combinations(np.zeros(rows, np.uint8), min(rows, 1) if occupied else 1, ())
+    codes, size = parts[0]
+    digits = [np.arange(size)]
+    for part, number in parts[1:]:
+        bound = size * number
+        joint = codes.astype(np.min_scalar_type(bound))
+        joint *= joint.dtype.type(number)
+        joint += part.astype(joint.dtype, copy=False)
+        if occupied or bound > _SMALL:
+            codes, distinct = renumbered(joint, bound)
+        else:
+            codes, distinct = joint, np.arange(bound)
+        digits = [*(digit[distinct // number] for digit in digits), distinct % number]
+        size = distinct.size
+    return Combinations(codes, size, tuple(digits))
+
+
+def renumbered(numbers: NDArray[Any], bound: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Codes of whole ``numbers`` below ``bound``, and the distinct numbers that they stand for."""
+    if bound <= max(_SMALL, 4 * numbers.size):
+        present = np.zeros(bound, np.bool_)
+        present[numbers] = True
+        distinct = np.flatnonzero(present)
+        lookup = np.zeros(bound, np.min_scalar_type(distinct.size))
+        lookup[distinct] = np.arange(distinct.size)
+        return lookup[numbers], distinct
+    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
+
+    encoded = pa.array(numbers).dictionary_encode()
+    distinct = encoded.dictionary.to_numpy().astype(np.int64)
+    return as_codes(encoded.indices.to_numpy(), distinct.size), distinct
+
+
+def as_codes(codes: NDArray[Any], size: int) -> NDArray[Any]:
+    """``codes`` below ``size`` in the least type that holds them."""
+    return codes.astype(np.min_scalar_type(size), copy=False)

@@ -1,0 +1,103 @@
+"""Tallies: how often each code occurs on the rows of some cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pqd.engine.kernel.bitmaps import Rows
+
+    Integers = NDArray[np.int64]
+
+# Tables of cells and codes up to this size, or a quarter of the rows, are counted as a whole.
+_SMALL = 1 << 16
+
+
+class Tally(Protocol):
+    """Occurrences of codes, cell by cell."""
+
+    def counted(self, cells: Rows) -> Integers:
+        """Rows with each code, in those ``cells`` whose mask is set."""
+        ...
+
+
+def tally_of(cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int) -> Tally:
+    """Tally of rows of which each has one of ``cells`` and one of ``codes``, below ``size``."""
+    if cells_count * size <= max(_SMALL, codes.size // 4):
+        return _Table(cells, cells_count, codes, size)
+    return _Sorted(cells, cells_count, codes, size)
+
+
+class _Table:
+    """A count for each cell and code."""
+
+    def __init__(
+        self, cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int
+    ) -> None:
+        joint = cells.astype(np.int64) * size
+        joint += codes
+        counts = np.bincount(joint, minlength=cells_count * size)
+        self._counts = counts.reshape(cells_count, size)
+
+    def counted(self, cells: Rows) -> Integers:
+        """Sum over the cells."""
+        total: Integers = self._counts[cells].sum(axis=0)
+        return total
+
+
+class _Sorted:
+    """Codes of the rows, cell by cell: to sort whole numbers is faster than to sort places."""
+
+    def __init__(
+        self, cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int
+    ) -> None:
+        self._size = size
+        bits = size.bit_length()
+        wide = np.dtype(np.uint32 if cells_count << bits <= 1 << 32 else np.int64)
+        keys = cells.astype(wide)
+        keys <<= wide.type(bits)
+        keys |= codes.astype(wide, copy=False)
+        keys.sort()
+        starts = np.searchsorted(keys, np.arange(cells_count, dtype=wide) << wide.type(bits))
+        self._starts = np.append(starts, keys.size)
+        keys &= wide.type((1 << bits) - 1)
+        self._codes = keys
+
+    def counted(self, cells: Rows) -> Integers:
+        """Count of the codes in the cells."""
+        return np.bincount(of_cells(cells, self._starts, self._codes), minlength=self._size)
+
+
+class RowsByCell:
+    """Values of rows in the order of their cells."""
+
+    def __init__(self, cells: NDArray[Any], cells_count: int, *columns: NDArray[Any]) -> None:
+        """Put ``columns`` in that order."""
+        order = np.argsort(cells, kind="stable")
+        self._columns = [column[order] for column in columns]
+        self._starts = np.append(0, np.cumsum(np.bincount(cells, minlength=cells_count)))
+
+    def chosen(self, cells: Rows) -> list[NDArray[Any]]:
+        """Values of each column on the rows of ``cells``."""
+        return [of_cells(cells, self._starts, column) for column in self._columns]
+
+
+def of_cells(cells: Rows, starts: Integers, values: NDArray[Any]) -> NDArray[Any]:
+    """Values of the rows of chosen cells; those of cell ``i`` begin at ``starts[i]``."""
+    runs = _runs(cells, starts)
+    if len(runs) == 1:
+        return values[slice(*runs[0])]
+    return np.concatenate([values[:0], *(values[slice(*run)] for run in runs)])
+
+
+def _runs(cells: Rows, starts: Integers) -> Sequence[tuple[int, int]]:
+    """First row, and the one after the last, of each run of chosen cells."""
+    bounded = np.concatenate(([False], cells, [False]))
+    edges = starts[np.flatnonzero(bounded[1:] != bounded[:-1])].tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))

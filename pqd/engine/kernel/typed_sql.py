@@ -1,0 +1,31 @@
+"""SQL of typed columns: cells cast to their public kinds, without an error."""
+
+from collections.abc import Iterable
+
+from pqd.sql.schema import Kind, quote_identifier
+
+_TYPES = {
+    Kind.NUMBER: "DOUBLE",
+    Kind.TEXT: "VARCHAR",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.TIME: "TIMESTAMP",
+}
+
+
+def cast_sql(column: str, kind: Kind) -> str:
+    """SQL of a column cast to its public ``kind``; no cast can raise.
+
+    A cell that does not convert is NULL, and so is what is not a number (NaN).
+    """
+    cast = f"TRY_CAST({quote_identifier(column)} AS {_TYPES[kind]})"
+    return finite_sql(cast) if kind is Kind.NUMBER else cast
+
+
+def finite_sql(value: str) -> str:
+    """SQL that is NULL where ``value`` is not a number (NaN), infinities kept."""
+    return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
+
+
+def mark_of(columns: Iterable[str]) -> str:
+    """Prefix of a name that no column has: longer than any."""
+    return "_" * (1 + max(map(len, columns), default=0))
