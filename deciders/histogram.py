@@ -100,15 +100,15 @@ class Histogram:
     @cached_property
     def cumulative_counts(self) -> Integers:
         """Rows with one of the first ``k`` values, for ``k = 0 .. len(values)``."""
-        return np.concatenate(([0], np.cumsum(self.counts)))
+        return _running(self.counts)
 
     @cached_property
     def _cumulative_sums(self) -> NDArray[np.int64] | NDArray[np.object_]:
         """Sum over the rows with one of the first ``k`` values; Python integers if 64 bits fail."""
-        peak = int(np.abs(self.values).max()) if self.values.size else 0
-        kind: type = np.int64 if peak * self.mass <= _INT64 else object
-        gains: NDArray[Any] = self.values.astype(kind) * self.counts.astype(kind)
-        return np.concatenate((np.zeros(1, kind), np.cumsum(gains)))
+        ends = (self.values.item(0), self.values.item(-1)) if self.values.size else (0,)
+        if max(map(abs, ends)) * self.mass <= _INT64:
+            return _running(self.values * self.counts)
+        return _running(self.values.astype(object) * self.counts.astype(object))
 
     @cached_property
     def total(self) -> int:
@@ -183,6 +183,13 @@ class Histogram:
     def median(self) -> int:
         """Lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
         return self.quantile(Fraction(1, 2))
+
+
+def _running(gains: NDArray[Any]) -> NDArray[Any]:
+    """Sums of the first ``k`` gains, for ``k = 0 .. len(gains)``."""
+    sums = np.zeros(gains.size + 1, gains.dtype)
+    np.cumsum(gains, out=sums[1:])
+    return sums
 
 
 EMPTY = Histogram(np.empty(0, np.int64), np.empty(0, np.int64))

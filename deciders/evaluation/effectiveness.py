@@ -132,11 +132,12 @@ def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
 
 def least(suffices: Callable[[int], bool], most: int, first: int = 1) -> int | None:
     """About the least whole number >= ``first`` that suffices, None if none up to ``most`` does."""
-    low, high = first - 1, first
+    # From 1 in ever larger factors; from a bound that is known for another reason in small steps.
+    low, high, ahead = first - 1, first, max(15, first // _PRECISION)
     while not suffices(high):
         if high >= most:
             return None
-        low, high = high, min(high * 16, most)
+        low, high, ahead = high, min(first + ahead, most), 16 * ahead + 15
     while high - low > max(1, high // _PRECISION):
         # The geometric middle while the ends differ in size, the arithmetic one after.
         middle = math.isqrt(low * high) if high > 4 * low > 0 else (low + high) // 2

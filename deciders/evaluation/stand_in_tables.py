@@ -114,20 +114,19 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """Table whose rows, largest first, move in parts, each in its own way; their order is kept."""
+    """Table whose rows, largest first, move in parts, each in its own way; their order is kept.
+
+    ``total`` is its sum.
+    """
 
     base: Histogram
     parts: tuple[Part, ...]
+    total: int
 
     @property
     def mass(self) -> int:
         """Number of rows."""
         return self.base.mass
-
-    @property
-    def total(self) -> int:
-        """Sum."""
-        return sum(self._sum(part, part.stop) for part in self.parts)
 
     def _top(self, rows: int) -> int:
         """Sum of so many of the largest values of ``base``."""
@@ -189,7 +188,7 @@ class Raised:
             Part(mass - part.stop, mass - part.start, -part.by, -part.to if part.to else part.to)
             for part in reversed(self.parts)
         )
-        return Raised(self.base.mirrored, tuple(parts))
+        return Raised(self.base.mirrored, tuple(parts), -self.total)
 
 
 # Without slots, so that the table is copied once, where a mechanism reads all of its values.

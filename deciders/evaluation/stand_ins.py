@@ -142,6 +142,9 @@ def _raised(histogram: Histogram, total: int, upper: int, step: int) -> Raised |
     by = (total - held - upper * (mass - free)) // free // step * step
     at_upper = mass - histogram.count_below(upper - by)
     before = histogram.sum_at_most(upper - by - 1) + by * (mass - at_upper) + upper * at_upper
-    more = at_upper + -(-(total - before) // step)
+    rows = -(-(total - before) // step)
+    more = at_upper + rows
     parts = Part(0, at_upper, to=upper), Part(at_upper, more, by + step), Part(more, mass, by)
-    return Raised(histogram, parts)
+    return Raised(
+        histogram, tuple(part for part in parts if part.start < part.stop), before + rows * step
+    )
