@@ -1,10 +1,8 @@
 """MEDIAN by three noisy counts: all rows, and those beyond either end (Patwa 2023, Alg. 3)."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import ClassVar
 
 from deciders.distributions import as_probability, doubled_tail
@@ -152,12 +150,10 @@ def _majority_probability(mass: int, below: int, above: int, scale: float) -> fl
         if first > last:
             continue
         inner = last if math.isfinite(last) else first
-        factors = (
-            _half_mass_pieces(inner, half, odd, scale),
-            _cdf_pieces(inner, below),
-            _cdf_pieces(inner, above),
-        )
-        total += sum(_geometric_sum(pieces, first, last, scale) for pieces in product(*factors))
+        middle = _half_mass_piece(inner, half, odd, scale)
+        for low in _cdf_pieces(inner, below):
+            for high in _cdf_pieces(inner, above):
+                total += _geometric_sum(middle, low, high, first, last, scale)
     return total
 
 
@@ -168,24 +164,25 @@ def _cdf_pieces(k: float, centre: int) -> tuple[_Piece, ...]:
     return (1.0, 0, centre), (-0.5, -1, centre)
 
 
-def _half_mass_pieces(k: float, half: int, odd: int, scale: float) -> tuple[_Piece, ...]:
+def _half_mass_piece(k: float, half: int, odd: int, scale: float) -> _Piece:
     """``Pr[ceil((n + Lap)/2) = k]`` for ``n = 2 half + odd``, near ``k``."""
     mass = 2 * half + odd
     spread = -math.expm1(-2 / scale) / 2
     if k <= half:
-        return ((spread, 2, mass / 2),)
+        return spread, 2, mass / 2
     if odd and k == half + 1:
-        return ((-math.expm1(-1 / scale), 0, k),)
-    return ((spread, -2, mass / 2 + 1),)
+        return -math.expm1(-1 / scale), 0, k
+    return spread, -2, mass / 2 + 1
 
 
-def _geometric_sum(pieces: Iterable[_Piece], first: float, last: float, scale: float) -> float:
-    """Sum the product of ``pieces`` over the whole numbers ``first .. last``."""
-    factors = tuple(pieces)
-    coefficient = math.prod(factor[0] for factor in factors)
-    rate = sum(factor[1] for factor in factors)
-    peak = last if rate > 0 or math.isinf(first) else first
-    exponent = sum(slope * (peak - anchor) for _, slope, anchor in factors) / scale
+def _geometric_sum(
+    one: _Piece, other: _Piece, third: _Piece, first: float, last: float, scale: float
+) -> float:
+    """Sum the product of three pieces over the whole numbers ``first .. last``."""
+    (c0, r0, a0), (c1, r1, a1), (c2, r2, a2) = one, other, third
+    coefficient, rate = c0 * c1 * c2, r0 + r1 + r2
+    peak = last if rate > 0 or first == -math.inf else first
+    exponent = (r0 * (peak - a0) + r1 * (peak - a1) + r2 * (peak - a2)) / scale
     terms = last - first + 1
     if rate == 0:
         return coefficient * math.exp(exponent) * terms

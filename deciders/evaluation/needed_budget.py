@@ -6,14 +6,14 @@ epsilon at once (``Decider.least_epsilon``); that of others is searched.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from deciders.aggregates import answer
 from deciders.evaluation.effectiveness import Mechanism, least, shape_of
-from deciders.evaluation.shapes import shapes
+from deciders.evaluation.shapes import Reranked, shapes
 from deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
 from deciders.exact import Number, probability
 from deciders.histogram import Histogram
@@ -28,7 +28,7 @@ _ROUNDING = 1e-9
 class Trial(NamedTuple):
     """Table, the interval around its answer, and tables from which the answer must be no."""
 
-    table: Histogram
+    table: Histogram | Reranked
     interval: Interval
     far: tuple[StandIn, ...]
 
@@ -59,9 +59,10 @@ def needed_epsilon(
 @lru_cache(maxsize=1)
 def trials_of(histogram: Histogram, shape: Shape, tau: Fraction) -> tuple[Trial, ...]:
     """Trials of a tolerance ``tau`` on all shapes of a public histogram."""
+    found: Iterator[Any] = shapes(histogram, shape.aggregate)
     tables = [
         (table, centre)
-        for table in shapes(histogram, shape.aggregate)
+        for table in found
         if (centre := answer(shape.aggregate, table, shape.p)) is not None
     ]
     return tuple(

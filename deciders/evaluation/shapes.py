@@ -3,20 +3,86 @@
 A budget that is needed is a promise about a table that is not known; it is the worst over these.
 """
 
-from collections.abc import Iterator
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from deciders.histogram import Histogram, Integers
+from deciders.distributions import Floats
+from deciders.histogram import Exact, Histogram, Integers
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
 _DRAWN = 2
 # Rows are drawn anew by values, or by as many ranges of equally many rows.
 _BLOCKS = 1024
+# From a number of rows, the smallest first, to that of another table, or from an array of them.
+Ranks = Callable[[Any], Any]
 
 
-def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram]:
+# Without slots, so that the table is copied once, where a mechanism reads all of its values.
+@dataclass(frozen=True, eq=False)
+class Reranked:
+    """Table with the values of ``base`` and other running counts, rounded: its shape is kept."""
+
+    base: Histogram
+    ranks: Ranks
+
+    def _count(self, rows: int) -> int:
+        return round(float(self.ranks(rows)))
+
+    @cached_property
+    def mass(self) -> int:
+        """Number of rows."""
+        return self._count(self.base.mass)
+
+    def count_below(self, bound: Exact) -> int:
+        """Count the rows with value < ``bound``."""
+        return self._count(self.base.count_below(bound))
+
+    def count_at_most(self, bound: Exact) -> int:
+        """Count the rows with value <= ``bound``."""
+        return self._count(self.base.count_at_most(bound))
+
+    def quantile(self, p: Fraction) -> int:
+        """``p``-quantile."""
+        counts = self.base.cumulative_counts
+        place = bisect_left(
+            range(1, counts.size),
+            math.ceil(p * self.mass),
+            key=lambda place: self._count(counts.item(place)),
+        )
+        return self.base.values.item(place)
+
+    @cached_property
+    def copy(self) -> Histogram:
+        """Histogram of the table."""
+        running = np.rint(self.ranks(self.base.cumulative_counts.astype(np.float64)))
+        counts: Integers = np.diff(running).astype(np.int64)
+        kept = counts > 0
+        return Histogram(self.base.values[kept], counts[kept])
+
+    @property
+    def values(self) -> Integers:
+        """Values."""
+        return self.copy.values
+
+    @property
+    def counts(self) -> Integers:
+        """Number of rows of each value."""
+        return self.copy.counts
+
+    @property
+    def cumulative_counts(self) -> Integers:
+        """Rows with one of the first k values."""
+        return self.copy.cumulative_counts
+
+
+def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram | Reranked]:
     """Yield tables that the private one might be shaped like, the hardest to decide first.
 
     For what hangs on how many values lie about the answer (AVG, MEDIAN, QUANTILE): half of the
@@ -24,35 +90,34 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram]:
     values, and the other way round; rows drawn anew (bootstrap, from fixed seeds); and the table
     itself.  For all else the table itself.  Each is judged around its own answer.
     """
-    mass = histogram.mass
-    if aggregate in _SHAPED and mass:
-        yield _ranked(histogram, histogram.cumulative_counts * (max(1, mass // 2) / mass))
-        ranks = histogram.cumulative_counts / mass
-        for tilted in ((ranks + ranks**2) / 2, (3 * ranks - ranks**2) / 2):
-            yield _ranked(histogram, tilted * mass)
-        for seed in range(_DRAWN):
-            yield _ranked(histogram, _drawn(histogram, seed))
+    if aggregate in _SHAPED and histogram.mass:
+        for ranks in _every_ranks(histogram):
+            table = Reranked(histogram, ranks)
+            # A mean reads running sums, which only a histogram has.
+            yield table.copy if aggregate == "AVG" else table
     yield histogram
 
 
-def _ranked(histogram: Histogram, ranks: ArrayLike) -> Histogram:
-    """Histogram with other running counts, rounded, so that the shape is kept."""
-    running: Integers = np.rint(ranks).astype(np.int64)
-    counts = running[1:] - running[:-1]
-    kept = counts > 0
-    return Histogram(histogram.values[kept], counts[kept])
+def _every_ranks(histogram: Histogram) -> Iterator[Ranks]:
+    mass = histogram.mass
+    half = max(1, mass // 2) / mass
+    yield lambda rows: rows * half
+    yield lambda rows: (rows + rows * (rows / mass)) / 2
+    yield lambda rows: (3 * rows - rows * (rows / mass)) / 2
+    for seed in range(_DRAWN):
+        places, drawn = _drawn(histogram, seed)
+        yield partial(np.interp, xp=places, fp=drawn)
 
 
-def _drawn(histogram: Histogram, seed: int) -> ArrayLike:
-    """Running counts of as many rows drawn from the histogram, from a fixed seed."""
+def _drawn(histogram: Histogram, seed: int) -> tuple[Floats, Floats]:
+    """Numbers of rows, and of as many rows drawn from a fixed seed, up to the same values."""
     mass, generator = histogram.mass, np.random.default_rng(seed)
     if histogram.values.size <= _BLOCKS:
-        chances = histogram.counts / mass
-        return _running(generator.multinomial(mass, chances))
+        drawn = generator.multinomial(mass, histogram.counts / mass)
+        return histogram.cumulative_counts.astype(np.float64), _running(drawn)
     drawn = generator.multinomial(mass, np.full(_BLOCKS, 1 / _BLOCKS))
-    ends = np.linspace(0, mass, _BLOCKS + 1)
-    return np.interp(histogram.cumulative_counts, ends, _running(drawn))
+    return np.linspace(0, mass, _BLOCKS + 1), _running(drawn)
 
 
-def _running(counts: Integers) -> Integers:
-    return np.concatenate(([0], np.cumsum(counts)))
+def _running(counts: Integers) -> Floats:
+    return np.concatenate(([0.0], np.cumsum(counts)))

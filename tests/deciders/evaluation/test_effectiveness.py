@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deciders import (
     DECIDERS,
@@ -100,7 +102,7 @@ def test_needed_epsilon_suffices_and_a_smaller_one_does_not(
 
 def worst_of_shapes(decider: Any, histogram: Histogram, tau: int, epsilon: float) -> float:
     """Worst error over all shapes, each around its own answer."""
-    tables = list(shapes(histogram, decider.aggregate))
+    tables: list[Any] = list(shapes(histogram, decider.aggregate))
     around = [Interval.around(answer(decider.aggregate, table) or 0, tau) for table in tables]
     rates = zip(tables, around, strict=True)
     return max(error_rates(decider, table, i, epsilon).worst for table, i in rates)
@@ -108,7 +110,7 @@ def worst_of_shapes(decider: Any, histogram: Histogram, tau: int, epsilon: float
 
 @pytest.mark.parametrize("aggregate", ["AVG", "MEDIAN", "QUANTILE"])
 def test_shapes_are_other_tables_and_the_same_every_time(aggregate: str) -> None:
-    found = list(shapes(AGES, aggregate))
+    found: list[Any] = list(shapes(AGES, aggregate))
     again = list(shapes(AGES, aggregate))
     assert len(found) == 6
     for one, other in zip(found, again, strict=True):
@@ -117,7 +119,8 @@ def test_shapes_are_other_tables_and_the_same_every_time(aggregate: str) -> None
     thinned, rising, falling, *drawn, itself = found
     assert itself is AGES
     assert thinned.mass == AGES.mass // 2
-    assert falling.median < AGES.median < rising.median
+    half = Fraction(1, 2)
+    assert falling.quantile(half) < AGES.median < rising.quantile(half)
     assert {table.mass for table in (rising, falling, *drawn)} == {AGES.mass}
 
 
@@ -207,3 +210,26 @@ def test_the_expected_wrong_are_the_mean_of_both_sides() -> None:
     nan = math.nan
     assert expected_wrong([1, nan, 0.5, nan, nan, 0.1]) == pytest.approx((0.25 + 0.1) / 2)
     assert expected_wrong([0.9, 1, 1, nan, nan, nan]) == pytest.approx(0.1 / 3)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(-2, 33))
+def test_look_ups_of_shapes_are_those_of_their_copies(values: list[int], bound: int) -> None:
+    tables: list[Any] = list(shapes(Histogram.from_values(values), "MEDIAN"))
+    for table in tables[:-1]:
+        built = Histogram(table.values, table.counts)
+        assert table.mass == built.mass
+        assert table.count_below(bound) == built.count_below(bound)
+        assert table.count_at_most(bound) == built.count_at_most(bound)
+        assert table.cumulative_counts.tolist() == built.cumulative_counts.tolist()
+        for p in (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)):
+            assert table.quantile(p) == built.quantile(p)
+
+
+def test_many_values_are_drawn_by_ranges() -> None:
+    """The drawn tables have the mass of the table, and as much spread as drawn rows have."""
+    wide = Histogram.from_values(range(50_000))
+    tables: list[Any] = list(shapes(wide, "QUANTILE"))
+    for table in tables[3:5]:
+        moved = abs(table.count_at_most(24_999) - 25_000) / math.sqrt(50_000 / 4)
+        assert table.mass == wide.mass
+        assert 0 < moved < 4
