@@ -1,8 +1,9 @@
 """Conjunctions: a query as its head and the conditions of its WHERE, each shape read once.
 
 ``SELECT SUM(a) FROM D WHERE b = 'x' AND c < 5`` has the head ``SELECT SUM(a) FROM D`` and two
-conditions.  Each is read by itself, and what AND joins are these, since every condition binds
-tighter than AND.  Whatever is unusual, or wrong, has no conjunction here: the whole is read then.
+conditions.  Each is read by itself, and what AND joins are these, where each binds tighter than
+AND; else the whole of WHERE is one condition.  What is unusual, or wrong, has no conjunction here:
+the whole query is read then.
 """
 
 from __future__ import annotations
@@ -71,6 +72,18 @@ def conjunction(sql: str) -> Conjunction | None:
     spans = _spans(found) if found else None
     if not found or not spans:
         return None
+    head = sql[: found[spans[0][0] - 1].start]
+    several = _conditions(sql, found, spans)
+    if several and all(condition.is_tight for condition, _ in several):
+        return Conjunction(head, several)
+    whole = _conditions(sql, found, [(spans[0][0], len(found))])
+    return Conjunction(head, whole) if whole else None
+
+
+def _conditions(
+    sql: str, found: Sequence[Token], spans: Sequence[tuple[int, int]]
+) -> tuple[tuple[Condition, tuple[str, ...]], ...] | None:
+    """Conditions that stand in ``spans`` of the tokens; None if one cannot be read by itself."""
     conditions = []
     for first, last in spans:
         start, end = found[first].start, found[last - 1].end
@@ -79,7 +92,7 @@ def conjunction(sql: str) -> Conjunction | None:
         if form is None or condition is None:
             return None
         conditions.append((condition, form.literals))
-    return Conjunction(sql[: found[spans[0][0] - 1].start], tuple(conditions))
+    return tuple(conditions)
 
 
 def _spans(found: Sequence[Token]) -> list[tuple[int, int]] | None:
@@ -120,9 +133,8 @@ def _condition(shape: str, number: int) -> Condition | None:
         "where",
     }:
         return None
-    root = select.args["where"].this
-    condition = Condition(shape, number, root)
-    return condition if isinstance(root, _TIGHT) and condition.is_whole else None
+    condition = Condition(shape, number, select.args["where"].this)
+    return condition if condition.is_whole else None
 
 
 class Condition:
@@ -134,6 +146,11 @@ class Condition:
         self._sql = Template(root.sql(dialect="duckdb"))
         self.mentioned = frozenset(column.name for column in root.find_all(exp.Column))
         self._last: tuple[frozenset[str], Schema, _Resolved | None] | None = None
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether it binds tighter than AND."""
+        return isinstance(self._root, _TIGHT)
 
     @property
     def is_whole(self) -> bool:
