@@ -15,6 +15,8 @@ from reports.text.escape import visible
 
 # As many rows are seen at once, and without the script.
 _PAGE = 100
+# As many are printed; a browser gives up beyond some ten thousand.
+_PRINTED = 1000
 # What a text within an inline block of data must not hold.
 _ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 
@@ -65,7 +67,8 @@ def many(
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is imported late
 
     places = {name: place for place, name in enumerate(standings)}
-    data = {"page": _PAGE, "head": head, "rows": [_values(row, places) for row in rows]}
+    sizes = {"page": _PAGE, "printed": _PRINTED}
+    data = {**sizes, "head": head, "rows": [_values(row, places) for row in rows]}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return {
         "columns": columns,

@@ -81,7 +81,7 @@ def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
 
 def _many(report: ReleaseReport) -> dict[str, Any]:
     shown = _columns(report.queries)
-    interval = [(f"{level_text(report.alpha)} interval", "number")] if shown["bounded"] else []
+    interval = [(f"{level_text(report.alpha)} interval", "number ends")] if shown["bounded"] else []
     noise = [("Noise", "number")] if shown["noisy"] else []
     columns = [("Private answer", "first number"), ("Query", ""), *interval, *noise]
     columns += [("Synthetic answer", "number"), ("Difference", "number")]

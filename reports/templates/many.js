@@ -2,7 +2,7 @@
 (() => {
   const source = document.getElementById("every-row");
   if (!source) return;
-  const { page: size, head, rows } = JSON.parse(source.textContent);
+  const { page: size, printed: most, head, rows } = JSON.parse(source.textContent);
   const table = document.querySelector("table.many");
   const form = document.querySelector("form.many");
   const pages = document.querySelector("nav.pages");
@@ -162,12 +162,18 @@
   table.addEventListener("toggle", label, true);
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
-  // Paper has all that is not as it should be, not only what is seen.
+  // Paper has what is not as it should be, not only what is seen, and says so.
+  const printed = made("p", "detail");
   window.addEventListener("beforeprint", () => {
-    const poor = chosen.filter((at) => ["no", "open"].includes(rows[at][4]));
+    const poor = chosen.filter((at) => ["no", "open"].includes(rows[at][4])).slice(0, most);
     if (poor.length) put(poor);
+    printed.textContent = `Printed: ${number(table.tBodies.length)} of ${number(rows.length)}`;
+    table.before(printed);
   });
-  window.addEventListener("afterprint", show);
+  window.addEventListener("afterprint", () => {
+    printed.remove();
+    show();
+  });
   document.querySelector("[data-without-script]").remove();
   form.hidden = false;
   pages.hidden = rows.length <= size;

@@ -243,6 +243,8 @@ if (large) await open("driven", {}, async (page, say) => {
   await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
   const kinds = page.locator("table.many > tbody .badge.yes");
   hold(kind === "large-release" || await kinds.count() === 0, say("prints what is fine"));
+  hold(await page.getByText(/^Printed: [\d,]+ of [\d,]+$/).count() === 1, say("prints no count"));
+  hold(await rows.count() <= 1000, say("prints too much"));
   await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
   hold(await rows.count() === 100, say("paper changes the screen"));
 });
