@@ -148,7 +148,7 @@ def _edge(ruled_out: Callable[[Fraction], bool], end: Fraction, middle: Fraction
 
 
 # One release is held against many cuts.
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=128, typed=True)
 def _scales_of(reach: int, epsilon: Number) -> tuple[Fraction, Fraction]:
     """Scales of the sum and of the count."""
     budget = budget_of(epsilon)
