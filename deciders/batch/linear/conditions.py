@@ -162,12 +162,10 @@ def _product(sides: list[Booleans]) -> Booleans:
 class Subsets:
     """Any conditions, as one row of yes and no for each: a dense matrix (size, classes).
 
-    ``order`` is an order of the classes, by default their own, in which a condition's classes lie
-    in few runs: sums take time with the runs.
+    Sums take time with the runs of classes that conditions select.
     """
 
     matrix: Booleans
-    order: Integers | None = None
 
     @property
     def size(self) -> int:
@@ -182,10 +180,9 @@ class Subsets:
     @cached_property
     def _runs(self) -> tuple[Integers, Integers, Integers]:
         """First place of each run and the one after its last, in order; runs of each condition."""
-        ordered = np.zeros((self.size, self.classes + 1), np.bool_)
-        ordered[:, :-1] = self.matrix if self.order is None else self.matrix[:, self.order]
-        turns = ordered.copy()
-        turns[:, 1:] ^= ordered[:, :-1]
+        turns = np.zeros((self.size, self.classes + 1), np.bool_)
+        turns[:, :-1] = self.matrix
+        turns[:, 1:] ^= self.matrix
         # Turns come in pairs within a condition: on, and off again.
         places = np.flatnonzero(turns)
         which, ends = np.divmod(places, self.classes + 1)
@@ -197,12 +194,11 @@ class Subsets:
         totals = np.zeros((self.size, columns.shape[1]), columns.dtype)
         some = runs > 0
         firsts = (np.cumsum(runs) - runs)[some]
-        ordered = columns if self.order is None else columns[self.order]
         width = max(1, _MOST_SUMMANDS // max(1, starts.size))
         for left in range(0, columns.shape[1] if starts.size else 0, width):
             block = slice(left, left + width)
-            running = np.zeros((self.classes + 1, ordered[:, block].shape[1]), columns.dtype)
-            np.cumsum(ordered[:, block], axis=0, out=running[1:])
+            running = np.zeros((self.classes + 1, columns[:, block].shape[1]), columns.dtype)
+            np.cumsum(columns[:, block], axis=0, out=running[1:])
             totals[some, block] = np.add.reduceat(running[stops] - running[starts], firsts, axis=0)
         return totals
 

@@ -30,7 +30,6 @@ def conditions() -> Iterator[tuple[str, Conditions]]:
     few = Intervals(2, points, points)
     yield "box", Ranges((Intervals(3, np.array([1]), np.array([2])), few, Intervals.up_to(2, 2)))
     yield "subsets", Subsets(RNG.random((9, 12)) < 0.4)
-    yield "ordered subsets", Subsets(RNG.random((9, 12)) < 0.3, RNG.permutation(12))
 
 
 def universes() -> Iterator[tuple[str, Universe]]:
@@ -186,6 +185,18 @@ def test_dyadic_intervals_make_up_every_interval() -> None:
                 assert len(nodes) <= max(1, 2 * math.log2(length + 1))
                 total = sum(layers[node.layer][node.place] for node in nodes)
                 assert total.tolist() == leaves[first : last + 1].sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("summands", [1, 7, 10**6])
+def test_sums_over_runs_are_those_of_the_matrix(
+    summands: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of conditions that select nothing too, and however many numbers are added up at a time."""
+    monkeypatch.setattr("deciders.batch.linear.conditions._MOST_SUMMANDS", summands)
+    matrix, columns = RNG.random((8, 30)) < 0.5, RNG.integers(-9, 2**40, (30, 5))
+    matrix[[0, 4, 7]], matrix[2] = False, True
+    assert (Subsets(matrix).sums(columns) == matrix.astype(np.int64) @ columns).all()
+    assert not Subsets(matrix[:1]).sums(columns).any()
 
 
 def test_a_universe_that_does_not_fit_is_refused_by_its_size() -> None:
