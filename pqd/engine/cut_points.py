@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -96,17 +95,16 @@ class CutPoints:
             most if last is None else last if most is None else min(most, last),
         )
 
-    def counted(self, values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows with each mark: ``counts[i]`` rows are at ``values[i]`` (ascending, no NaN)."""
+    def starts(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Place, among ascending ``values`` (no NaN), of the first that has passed each end."""
         # Ends that meet in a double are passed together.
         edges = np.maximum.accumulate([_passed(*end) for end in self.ends])
-        first = np.searchsorted(values, edges)
+        starts = np.searchsorted(values, edges)
         if self.bounds:
             # Values outside count as the bounds.
             low, high = map(as_float, self.bounds)
-            first[edges <= low], first[edges > high] = 0, values.size
-        parts = pairwise([0, *first.tolist(), values.size])
-        return np.array([counts[start:stop].sum() for start, stop in parts], np.int64)
+            starts[edges <= low], starts[edges > high] = 0, values.size
+        return starts
 
 
 def _passed(value: Fraction, beyond: bool) -> float:  # noqa: FBT001 - half of an end

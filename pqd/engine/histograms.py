@@ -96,8 +96,17 @@ class QueryGroup:
             return Histogram.of_mass(mass)
         if by_person:
             return self._total(measure).histogram(cells)
-        values = self._measures[measure.scanned]
-        return _histogram(measure, values, self._tally(measure.scanned).counted(cells)[:-1])
+        values, tally = self._measures[measure.scanned].values, self._tally(measure.scanned)
+        if measure.cut_points:
+            bounds = np.append(measure.cut_points.starts(values), values.size)
+            counts = np.diff(tally.below(cells, bounds), prepend=0)
+            return Histogram.weighted(np.array(measure.cut_points.marks, np.int64), counts)
+        codes, counts = tally.counted(cells)
+        # The code after those of all values is that of NULL.
+        held = np.searchsorted(codes, values.size)
+        if measure.lattice is None:
+            return Histogram.from_values(counts[:held])
+        return Histogram(measure.lattice.units_at(values[codes[:held]]), counts[:held])
 
     def _kept(self, codes: NDArray[Any]) -> NDArray[Any]:
         return codes if self._persons is None else codes[self._persons.kept]
@@ -114,7 +123,7 @@ class QueryGroup:
 
     def _people(self, cells: Rows) -> int:
         """Persons with a row in ``cells``."""
-        return int(np.count_nonzero(self._persons_tally.counted(cells)))
+        return self._persons_tally.counted(cells)[0].size
 
     def _tally(self, measure: Measure) -> Tally:
         """Rows with each value of ``measure``; the last is NULL."""
@@ -166,17 +175,6 @@ class PersonTotals:
         first = round(self._lattice.lower / self._lattice.step)
         places: Integers = np.clip(total - first, 0, self._lattice.points - 1)
         return places
-
-
-def _histogram(measure: Measure, values: Measured, counts: Integers) -> Histogram:
-    """Histogram of rows by the values of a measure, ``counts`` of each."""
-    if measure.cut_points:
-        marks = np.array(measure.cut_points.marks, np.int64)
-        return Histogram.weighted(marks, measure.cut_points.counted(values.values, counts))
-    if measure.lattice is None:
-        return Histogram.from_values(counts[counts > 0])
-    held = np.flatnonzero(counts)
-    return Histogram(measure.lattice.units_at(values.values[held]), counts[held])
 
 
 def _known(persons: Persons | None) -> Persons:

@@ -22,8 +22,12 @@ _SMALL = 1 << 16
 class Tally(Protocol):
     """Occurrences of codes, cell by cell."""
 
-    def counted(self, cells: Rows) -> Integers:
-        """Rows with each code, in those ``cells`` whose mask is set."""
+    def counted(self, cells: Rows) -> tuple[NDArray[Any], Integers]:
+        """Ascending codes that occur in ``cells`` (a mask), and the number of rows with each."""
+        ...
+
+    def below(self, cells: Rows, bounds: Integers) -> Integers:
+        """Number of rows in ``cells`` whose code is below each of ``bounds``."""
         ...
 
 
@@ -45,10 +49,17 @@ class _Table:
         counts = np.bincount(joint, minlength=cells_count * size)
         self._counts = counts.reshape(cells_count, size)
 
-    def counted(self, cells: Rows) -> Integers:
-        """Sum over the cells."""
+    def _total(self, cells: Rows) -> Integers:
         total: Integers = self._counts[cells].sum(axis=0)
         return total
+
+    def counted(self, cells: Rows) -> tuple[NDArray[Any], Integers]:
+        """Codes and rows, of all cells."""
+        return _occurring(self._total(cells))
+
+    def below(self, cells: Rows, bounds: Integers) -> Integers:
+        """Rows below each bound."""
+        return np.append(0, np.cumsum(self._total(cells)))[bounds]
 
 
 class _Sorted:
@@ -69,9 +80,25 @@ class _Sorted:
         keys &= wide.type((1 << bits) - 1)
         self._codes = keys
 
-    def counted(self, cells: Rows) -> Integers:
-        """Count of the codes in the cells."""
-        return np.bincount(of_cells(cells, self._starts, self._codes), minlength=self._size)
+    def counted(self, cells: Rows) -> tuple[NDArray[Any], Integers]:
+        """Codes and rows: few are sorted, many counted in a table of all codes."""
+        codes = of_cells(cells, self._starts, self._codes)
+        if codes.size >= self._size:
+            return _occurring(np.bincount(codes, minlength=self._size))
+        codes = np.sort(codes)
+        first = np.flatnonzero(np.diff(codes, prepend=-1))
+        return codes[first], np.diff(first, append=codes.size)
+
+    def below(self, cells: Rows, bounds: Integers) -> Integers:
+        """Rows below each bound."""
+        codes = of_cells(cells, self._starts, self._codes)
+        return np.array([np.count_nonzero(codes < bound) for bound in bounds], np.int64)
+
+
+def _occurring(counts: Integers) -> tuple[Integers, Integers]:
+    """Codes whose count is not 0, and the counts."""
+    codes = np.flatnonzero(counts != 0)
+    return codes, counts[codes]
 
 
 class RowsByCell:

@@ -36,7 +36,8 @@ ENDS = st.integers(-300, 300).map(lambda tenths: Fraction(tenths, 10))
 
 def marks(cut_points: CutPoints, values: list[float]) -> NDArray[np.int64]:
     """Counts of values by mark."""
-    return cut_points.counted(*np.unique(np.array(values, np.float64), return_counts=True))
+    starts = cut_points.starts(np.sort(np.array(values, np.float64)))
+    return np.diff(starts, prepend=0, append=len(values))
 
 
 # The map of rows ----------------------------------------------------------------------------------
