@@ -202,7 +202,6 @@ def run(setting: Setting, options: argparse.Namespace) -> None:
         best = in_turn(thirty_queries(setting, extension), options.repeat)
         title = f"30 queries, {extension}"
         print(f"\n{table_text(title, best, slower, larger)}", flush=True)
-    print(f"\npqd and pandas agree on the {agreed(setting)} synthetic answers.")
     if options.queries:
         best = in_turn(by_number(setting, options.format, options.queries), options.repeat)
         base = [next(iter(best))]
@@ -216,6 +215,7 @@ def run(setting: Setting, options: argparse.Namespace) -> None:
         best = in_turn(by_rows(setting, options.format, options.scales), options.repeat)
         base = [next(iter(best))]
         print(f"\n{table_text(options.format, best, base, base)}", flush=True)
+    print(f"\npqd and pandas agree on the {agreed(setting)} synthetic answers.")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

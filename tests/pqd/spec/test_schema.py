@@ -174,6 +174,18 @@ def test_what_is_read_is_valid_and_the_reverse(place: Place, folder: Path) -> No
     assert False in verdicts
 
 
+@pytest.fixture(scope="module")
+def several(folder: Path) -> tuple[list[Content], list[bool]]:
+    """Specs of all kinds, and whether each is accepted, by the reader and by the schema."""
+    samples = [data for where in places(DATA) if not is_only_read(where) for data in tried(where)]
+    samples += [content(SMALL), DATA | {"zzz": 1}, changed(("check", 1, "severity"), "warn")]
+    samples += [*map(without, [("defaults", "tau"), ("defaults", "epsilon")])]
+    samples += [changed(("check", 5, "tau"), 1), changed(("check", 4, "bins"), "age=0:9:1")]
+    accepted = [reads(data, folder) for data in samples]
+    assert [SCHEMA.is_valid(data) for data in samples] == accepted
+    return samples, accepted
+
+
 @pytest.mark.parametrize(
     ("place", "key", "value"),
     [
@@ -192,18 +204,13 @@ def test_what_is_read_is_valid_and_the_reverse(place: Place, folder: Path) -> No
     ],
 )
 def test_a_schema_that_says_something_else_is_noticed(
-    place: Place, key: str, value: object, folder: Path
+    place: Place, key: str, value: object, several: tuple[list[Content], list[bool]]
 ) -> None:
     broken: Any = json_schema()
     assert table_at(broken, place)[key] != value
     table_at(broken, place)[key] = value
     twin = Draft202012Validator(broken)
-    samples = [data for where in places(DATA) if not is_only_read(where) for data in tried(where)]
-    samples += [content(SMALL), DATA | {"zzz": 1}, changed(("check", 1, "severity"), "warn")]
-    samples += [*map(without, [("defaults", "tau"), ("defaults", "epsilon")])]
-    samples += [changed(("check", 5, "tau"), 1), changed(("check", 4, "bins"), "age=0:9:1")]
-    accepted = [reads(data, folder) for data in samples]
-    assert [SCHEMA.is_valid(data) for data in samples] == accepted
+    samples, accepted = several
     assert [twin.is_valid(data) for data in samples] != accepted
 
 
