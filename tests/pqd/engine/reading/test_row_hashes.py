@@ -1,0 +1,111 @@
+"""Hashes of rows: the same for the same multiset of rows in any order, another for any other."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqd.engine.reading import row_hashes
+from pqd.engine.reading.columns import Column
+from pqd.engine.reading.row_hashes import RowHasher
+from tests.support.drawing import examples
+
+KEY = b"k" * 32
+PRIME = 2**31 - 1
+Row = tuple[str | None, ...]
+
+
+def hasher(
+    rows: Sequence[Row], names: Sequence[str] = "ab", key: bytes = KEY, block: int = 3
+) -> RowHasher:
+    made = RowHasher(names, key, lambda values: values.to_pylist(), ranked=True)
+    for first in range(0, len(rows), block):
+        columns = zip(*rows[first : first + block], strict=True)
+        cells = [pa.array(column, pa.large_string()).dictionary_encode() for column in columns]
+        made.add(dict(zip(names, cells, strict=True)))
+    return made
+
+
+def content(rows: Sequence[Row], names: Sequence[str] = "ab", key: bytes = KEY) -> tuple[int, ...]:
+    return hasher(rows, names, key).content()
+
+
+cells = st.sampled_from([None, "", "-", "x", "1", "+x"])
+tables = st.lists(st.tuples(cells, cells), max_size=8)
+
+
+@examples(150)
+@given(tables, tables, st.integers(1, 9))
+def test_tables_are_alike_where_their_multisets_of_rows_are(
+    one: list[Row], other: list[Row], block: int
+) -> None:
+    assert (content(one) == content(other)) == (Counter(one) == Counter(other))
+    assert hasher(one[::-1], block=block).content() == content(one)
+    swapped = [(b, a) for a, b in one]
+    assert content(swapped, "ba") == content(one)
+    assert (content(swapped) == content(one)) == (Counter(swapped) == Counter(one))
+
+
+PAIRS: list[tuple[list[Row], list[Row]]] = [
+    # The same columns, but not the same rows: sums of cells would be alike.
+    ([("a", "x"), ("b", "y")], [("a", "y"), ("b", "x")]),
+    ([("1", "12")], [("11", "2")]),
+    ([(None, "x")], [("", "x")]),
+    ([("a", "a")] * 2, [("a", "a")]),
+    ([], [("a", "a")]),
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_tables_that_differ_little(pair: tuple[list[Row], list[Row]]) -> None:
+    one, other = map(content, pair)
+    assert not set(one[1:]) & set(other[1:]), "each of the four hashes tells them apart"
+
+
+def test_another_key_or_name_is_another_hash() -> None:
+    rows: list[Row] = [("a", "x"), ("b", "y")]
+    assert not set(content(rows)[1:]) & set(content(rows, key=b"j" * 32)[1:])
+    assert not set(content(rows)[1:]) & set(content(rows, "ac")[1:])
+    assert content(rows, "aB") == content(rows), "capitals of a name do not matter"
+
+
+def test_a_hash_is_the_product_of_its_cells_numbers() -> None:
+    """By exact arithmetic, for more columns than one fold of a product could take."""
+    names = [f"c{n}" for n in range(40)]
+    rows: list[Row] = [tuple(f"{n * row % 7}" for n in range(40)) for row in range(300)]
+    totals, ranks = [0] * 4, []
+    for row in rows:
+        products = [1] * 4
+        for name, text in zip(names, row, strict=True):
+            key = row_hashes._column_key(name, KEY)
+            numbers = row_hashes._numbers([text], key)[0].tolist()
+            products = [a * b % PRIME for a, b in zip(products, numbers, strict=True)]
+        totals = [(a + b) % PRIME for a, b in zip(totals, products, strict=True)]
+        ranks.append(products[0] << 31 | products[1])
+    made = hasher(rows, names, block=100)
+    assert made.content() == (300, *totals)
+    assert made.ranks().tolist() == ranks
+
+
+def test_the_largest_numbers_do_not_overflow() -> None:
+
+    column = Column(np.zeros(3, np.uint8), pa.array(["x"]))
+    numbers = np.full((1, 4), PRIME - 1, np.uint64)
+    for width in range(1, 9):
+        products = row_hashes._products([column] * width, [numbers] * width, slice(0, 3))
+        assert products.tolist() == [[pow(PRIME - 1, width, PRIME)] * 4] * 3
+
+
+def test_rows_are_hashed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[Row] = [(f"{n % 5}", f"{n % 3}") for n in range(50)]
+    whole = hasher(rows)
+    monkeypatch.setattr(row_hashes, "_GATHERED", 7)
+    monkeypatch.setattr(row_hashes, "_CACHED", 4)
+    parts = hasher(rows)
+    assert parts.content() == whole.content()
+    assert parts.ranks().tolist() == whole.ranks().tolist()
+    assert len(set(parts.ranks().tolist())) == 15
