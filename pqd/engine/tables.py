@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 import pyarrow as pa
 
 from pqd.engine.reading.csv_files import Dialect, buffer_for, header_of, is_packed
+from pqd.engine.reading.memory import TableMemory
 from pqd.engine.reading.parquet_files import parquet_names
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case, quote_identifier, quote_literal
@@ -35,7 +36,7 @@ class Table:
     ``relation`` is the DuckDB SQL that reads it, ``path`` the only file that it touches and
     ``frame`` the object that it is registered from, whichever applies; ``source`` is what it was
     opened from.  A ``textual`` table (CSV) is read as text in its ``dialect``; an empty field is
-    NULL.
+    NULL.  ``memory`` keeps what was read.
     """
 
     role: Role
@@ -46,6 +47,7 @@ class Table:
     path: Path | None = None
     frame: object | None = field(default=None, repr=False)
     source: object = field(default=None, repr=False)
+    memory: TableMemory = field(default_factory=TableMemory, repr=False, compare=False)
 
     @property
     def textual(self) -> bool:
