@@ -17,6 +17,7 @@ from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
 from pqd.accounting.composition import Charge, price
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.ledger import Ledger
+from pqd.accounting.recognition import fingerprint_of
 from pqd.errors import BudgetError, LedgerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
@@ -130,13 +131,10 @@ class Accountant:
 
         def recognition() -> RecognisedTable:
             file = ledger.keyed_digest(private.digest())
-            fingerprint = ledger.fingerprint_of_file(file)
-            if fingerprint is None:
-                content = engine.content(private, ledger.key("rows"))
-                fingerprint = ledger.fingerprint(content)
+            fingerprint = fingerprint_of(ledger, engine, private)
             return RecognisedTable(private.label, fingerprint, file)
 
-        seen = (private.relation, private.label, version) if version else None
+        seen = (private.path, private.label, version) if version else None
         recognised = self._recognised.get(seen) or sealed(recognition)
         # Not of a file that was written meanwhile.
         if seen and version == private.version():

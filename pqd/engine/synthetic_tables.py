@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from deciders import Lattice
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case
+from pqd.threads import thread_count
 from reports.text.notes import kind_note
 
 if TYPE_CHECKING:
@@ -57,6 +59,25 @@ class SyntheticTables:
     def columns(self) -> tuple[str, ...]:
         """The names of the first table's columns."""
         return self.tables[0].columns
+
+    def read(self, names: Collection[str], content_keys: Mapping[int, Collection[bytes]]) -> None:
+        """Read columns of all tables, at once, and the content of some, and keep them.
+
+        ``content_keys`` are those of a table by its place, the private one last.
+
+        Raises
+        ------
+        TableError, RunError
+            If a table cannot be read.
+        """
+        tables = [*self.tables, *([self.private] if self.private else [])]
+        with ThreadPoolExecutor(thread_count()) as pool:
+            reading = [
+                pool.submit(self.engine.read, table, names, content_keys.get(place, ()))
+                for place, table in enumerate(tables)
+            ]
+        for each in reading:
+            each.result()
 
     def schema(self, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns and return the kind of every column of the first table.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from pqd.interrupts import heed
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from pqd.engine.tables import Table
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _BREAKS = (pa.ArrowException, OSError, EOFError, zlib.error)
 Result = TypeVar("Result")
-_CSV = "; give it rows as long as the header, and cells in UTF-8"
 
 
 def plain_texts(values: pa.Array) -> Sequence[str | None]:
@@ -59,16 +59,26 @@ class TableReader:
         """
         # Rows are counted by the cells of a column, the first if none is asked for.
         wanted = list(names) or list(self._table.columns[:1])
-        memory = self._memory
-        with memory.lock:
-            self._read(wanted, rank_key, None)
-            ranks = memory.ranks[rank_key] if rank_key is not None else None
+        ranked = [] if rank_key is None else [rank_key]
+        with self._memory.lock:
+            self._read(wanted, ranked, ())
+            memory = self._memory
+            ranks = None if rank_key is None else memory.ranks[rank_key]
             return Columns(memory.rows, {name: memory.columns[name] for name in names}, ranks)
 
-    def content(self, key: bytes, names: Sequence[str] = ()) -> str:
+    def content(self, key: bytes) -> str:
         """Keyed hash of all that the table holds, whatever the order of its rows and columns.
 
-        The columns ``names`` are kept on the way.
+        Raises
+        ------
+        TableError, RunError
+            As ``columns``.
+        """
+        self.read((), (key,))
+        return self._memory.contents[key]
+
+    def read(self, names: Sequence[str], content_keys: Collection[bytes]) -> None:
+        """Read columns, and the content under each key, in one pass.
 
         Raises
         ------
@@ -76,11 +86,13 @@ class TableReader:
             As ``columns``.
         """
         with self._memory.lock:
-            self._read(names, None, key)
-            return self._memory.contents[key]
+            self._read(names, (), content_keys)
 
     def _read(
-        self, names: Sequence[str], rank_key: bytes | None, content_key: bytes | None
+        self,
+        names: Sequence[str],
+        rank_keys: Collection[bytes],
+        content_keys: Collection[bytes],
     ) -> None:
         """Read what is not known yet, in one pass."""
         memory, every = self._memory, self._table.columns
@@ -88,31 +100,27 @@ class TableReader:
         if version != memory.version:
             memory.forget(version)
         new = [name for name in names if name not in memory.columns]
-        ranked = rank_key is not None and rank_key not in memory.ranks
-        hashed = content_key is not None and content_key not in memory.contents
-        if not (new or ranked or hashed):
-            return
+        ranked = [key for key in rank_keys if key not in memory.ranks]
+        hashed = [key for key in content_keys if key not in memory.contents]
 
         def work(blocks: Blocks) -> None:
             builders = {name: ColumnBuilder() for name in new}
-            ranker = RowHasher(every, rank_key or b"", self._texts, ranked=True)
-            hasher = RowHasher(every, content_key or b"", self._texts)
-            hashers = [*([ranker] if ranked else []), *([hasher] if hashed else [])]
+            rankers = {key: RowHasher(every, key, self._texts, ranked=True) for key in ranked}
+            hashers = {key: RowHasher(every, key, self._texts) for key in hashed}
             for block in blocks:
                 for name, builder in builders.items():
                     builder.add(block[name])
-                for each in hashers:
-                    each.add(block)
+                for hasher in (*rankers.values(), *hashers.values()):
+                    hasher.add(block)
             columns = {name: builder.column() for name, builder in builders.items()}
-            if rank_key is not None and ranked:
-                memory.ranks[rank_key] = ranker.ranks()
-            if content_key is not None and hashed:
-                memory.contents[content_key] = _content(every, hasher)
-            memory.columns.update(columns)
+            memory.ranks |= {key: ranker.ranks() for key, ranker in rankers.items()}
+            memory.contents |= {key: _content(every, hasher) for key, hasher in hashers.items()}
+            memory.columns |= columns
             if new:
                 memory.rows = len(columns[new[0]].codes)
 
-        in_one_pass(self._table, every if ranked or hashed else new, work)
+        if new or ranked or hashed:
+            in_one_pass(self._table, every if ranked or hashed else new, work)
 
 
 def _content(names: Sequence[str], hasher: RowHasher) -> str:
@@ -134,19 +142,12 @@ def in_one_pass(table: Table, wanted: Sequence[str], work: Callable[[Blocks], Re
     TableError, RunError
         As ``TableReader.columns``.
     """
-    reason = None
     for size in _block_sizes(table):
-        try:
+        with suppress(*_BREAKS):
             return work(_blocks(table, wanted, size))
-        except _BREAKS as error:
-            reason = str(error).splitlines()[0][:200] if table.role == "synthetic" else None
-    # Raised outside the handler, since the reader's own error may hold a private value.
-    if reason is None:
-        raise RunError(
-            f"the {table.role} table {table.label} could not be read to its end; check the file"
-        )
-    hint = _CSV if table.dialect else ""
-    raise TableError(f"the synthetic table {table.label} cannot be read: {reason}{hint}")
+    # Raised outside the handler, since the reader's own error may hold a value.
+    kind = TableError if table.role == "synthetic" else RunError
+    raise kind(f"the {table.role} table {table.label} could not be read to its end; check the file")
 
 
 def _block_sizes(table: Table) -> Sequence[int]:
@@ -171,7 +172,5 @@ def _opened(table: Table, wanted: Sequence[str], size: int) -> Blocks:
         return frame_blocks(table.frame, wanted)
     if table.dialect is None:
         return parquet_blocks(table.path, wanted)
-    public = table.role == "synthetic"
-    return csv_blocks(
-        table.path, table.columns, wanted, table.dialect, public=public, block_size=size
-    )
+    odd = table.memory.note
+    return csv_blocks(table.path, table.columns, wanted, table.dialect, size, odd)

@@ -66,14 +66,22 @@ class Table:
 
     def digest(self) -> bytes | None:
         """Hash of the file and of how it is read; None for a frame or if unreadable."""
-        if self.path is None:
+        version = self.version()
+        if self.path is None or not version:
             return None
+        if version != self.memory.version:
+            self.memory.forget(version)
+        if self.memory.digest is None:
+            self.memory.digest = self._digest(self.path)
+        return self.memory.digest
+
+    def _digest(self, path: Path) -> bytes | None:
         try:
-            with self.path.open("rb") as file:
+            with path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             return None
-        reading = self.relation.replace(quote_literal(literal_path(self.path)), "")
+        reading = f"text {self.dialect.delimiter}" if self.dialect else "parquet"
         return hashlib.sha256(f"{content}\n{reading}".encode()).digest()
 
 

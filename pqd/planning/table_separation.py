@@ -7,20 +7,18 @@ The refusal says that two tables are the same, and nothing else (docs/limitation
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
-from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
+from pqd.accounting.recognition import fingerprint_by_file, fingerprint_of
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
-from pqd.errors import NotPublicError, RunError, TableError
+from pqd.errors import NotPublicError
 from pqd.exception_barrier import sealed
-from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from pqd.accounting.accountant import Accountant
@@ -33,9 +31,14 @@ _ALIKE = "holds the same rows as the private table; give the synthetic copy"
 
 
 def separate_tables(
-    private: object, *synthetic: object, accountant: Accountant | None = None
+    private: object,
+    *synthetic: object,
+    accountant: Accountant | None = None,
+    names: Collection[str] | None = (),
 ) -> SyntheticTables:
     """Tables of a run, opened, after a check that none of the public ones is private.
+
+    The columns ``names``, all for None, are read for it, which the run will need.
 
     Raises
     ------
@@ -44,7 +47,7 @@ def separate_tables(
     """
     secret = open_table(private, "private")
     tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic], secret)
-    check_separation(tables, accountant)
+    check_separation(tables, accountant, names)
     return tables
 
 
@@ -61,10 +64,15 @@ def public_tables(*synthetic: object) -> SyntheticTables:
     return tables
 
 
-def check_separation(tables: SyntheticTables, accountant: Accountant | None = None) -> None:
+def check_separation(
+    tables: SyntheticTables,
+    accountant: Accountant | None = None,
+    names: Collection[str] | None = (),
+) -> None:
     """Refuse tables of which a public one is private, and a ledger that evades a limit.
 
     Every run begins with it.  One that only plans has no private table and no accountant.
+    The columns ``names`` (all for None) of all tables are read at once, and compared first.
 
     Raises
     ------
@@ -86,14 +94,49 @@ def check_separation(tables: SyntheticTables, accountant: Accountant | None = No
             check_other_file(private.path, public)
     if private and accountant:
         check_governing_ledger(private, accountant)
-    suspects = [_Suspect(*pair) for pair in zip(tables.engines, tables.tables, strict=True)]
-    for ledger in ledgers_of([*tables.tables, *([private] if private else [])], accountant):
-        for suspect in suspects:
-            suspect.check_unknown(ledger)
-    if private:
-        secret = _Secret(tables.engine, private)
-        for suspect in suspects:
-            suspect.check_other_rows(secret)
+    ledgers = [
+        ledger
+        for ledger in ledgers_of([*tables.tables, *([private] if private else [])], accountant)
+        if ledger.accounts
+    ]
+    wanted = tables.columns if names is None else names
+    sealed(lambda: tables.read(wanted, _content_keys(tables, accountant, ledgers)))
+    for ledger in ledgers:
+        for engine, public in zip(tables.engines, tables.tables, strict=True):
+            _check_unknown(ledger, engine, public)
+    for public in tables.tables if private else ():
+        if sealed(lambda public=public: tables.engine.same_rows(private, public, wanted)):
+            raise _refusal(public, _ALIKE)
+
+
+def _content_keys(
+    tables: SyntheticTables, accountant: Accountant | None, ledgers: Sequence[Ledger]
+) -> dict[int, list[bytes]]:
+    """Keys under which the content of each table is asked for, by the table's place in ``every``.
+
+    What a ledger knows by its file is not asked for.
+    """
+    asked = {
+        place: [ledger for ledger in ledgers if not fingerprint_by_file(ledger, table)]
+        for place, table in enumerate(tables.tables)
+    }
+    if tables.private and accountant and accountant.exists():
+        own = accountant.ledger
+        known = fingerprint_by_file(own, tables.private)
+        asked[len(tables.tables)] = [] if known else [own]
+    return {place: [each.key("rows") for each in several] for place, several in asked.items()}
+
+
+def _check_unknown(ledger: Ledger, engine: DuckDBEngine, public: Table) -> None:
+    """Refuse a public table that a ledger has an account of."""
+    account = ledger.account(fingerprint_of(ledger, engine, public))
+    if account:
+        raise _refusal(
+            public,
+            f"is known to the ledger {ledger.path.name} as a private table (number "
+            f"{account.number} there); are the two tables swapped? If it was public all along, "
+            "move that ledger away",
+        )
 
 
 def check_other_file(private: Path, public: Table) -> None:
@@ -108,58 +151,3 @@ def check_other_file(private: Path, public: Table) -> None:
 def _refusal(public: Table, what: str) -> NotPublicError:
     name = public.label if public.path is None else f"synthetic table {public.label}"
     return NotPublicError(f"the {name} {what}. Nothing was spent")
-
-
-def _names(table: Table) -> list[str]:
-    return sorted(map(fold_case, table.columns))
-
-
-class _Secret:
-    """Private table, and its content under a key that is never stored."""
-
-    def __init__(self, engine: DuckDBEngine, table: Table) -> None:
-        self.names, self.key = _names(table), os.urandom(32)
-        self.content = cache(
-            lambda most: sealed(lambda: engine.content(table, self.key, most, loosely=True))
-        )
-
-
-class _Suspect:
-    """Public table, read as if it were private: compared with ledgers and the private table."""
-
-    def __init__(self, engine: DuckDBEngine, public: Table) -> None:
-        table = open_table(public.source, "private")
-        # Its messages are about the table that it was given as.
-        self._table = engine.described(replace(table, role=public.role, label=public.label))
-        self._engine, self._public = engine, public
-        self._digest = cache(self._table.digest)
-
-    def check_unknown(self, ledger: Ledger) -> None:
-        """Refuse a table that a ledger has an account of."""
-        if not ledger.accounts:
-            return
-        known = ledger.fingerprint_of_file(ledger.keyed_digest(self._digest()))
-        account = ledger.account(known or ledger.fingerprint(self._content(ledger.key("rows"))))
-        if account:
-            raise _refusal(
-                self._public,
-                f"is known to the ledger {ledger.path.name} as a private table (number "
-                f"{account.number} there); are the two tables swapped? If it was public all along, "
-                "move that ledger away",
-            )
-
-    def check_other_rows(self, secret: _Secret) -> None:
-        """Refuse a table that holds the private table's rows, however its cells are written."""
-        if _names(self._table) != secret.names:
-            return
-        # Most tables that differ do so in their first column.
-        for most in (1, None):
-            if secret.content(most) != self._content(secret.key, most, loosely=True):
-                return
-        raise _refusal(self._public, _ALIKE)
-
-    def _content(self, key: bytes, most: int | None = None, *, loosely: bool = False) -> str:
-        try:
-            return self._engine.content(self._table, key, most, loosely=loosely)
-        except RunError as error:
-            raise TableError(str(error)) from None

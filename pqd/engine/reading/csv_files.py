@@ -23,7 +23,7 @@ from pqd.engine.reading.utf8 import NO_TEXT, Utf8Stream
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 DELIMITERS = ",;\t|"
@@ -74,22 +74,26 @@ def csv_blocks(
     names: Sequence[str],
     wanted: Sequence[str],
     dialect: Dialect,
-    *,
-    public: bool,
     block_size: int = BLOCK_SIZES[0],
+    odd: Callable[[str], object] = str,
 ) -> Iterator[Mapping[str, pa.DictionaryArray]]:
     """Rows in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
 
-    A private row that is longer or shorter than the header is left out, and a private cell that
-    is not UTF-8 is NULL, since an error would tell of it.
+    A row that is longer or shorter than the header is left out, and a cell that is not UTF-8 is
+    NULL; ``odd`` is told, in words that quote no cell.
 
     Raises
     ------
     pyarrow.ArrowInvalid
-        If a row is longer than ``block_size``; for a ``public`` table, whatever is odd.
+        If a row is longer than ``block_size``.
     OSError, EOFError, zlib.error
         If the file breaks.
     """
+
+    def left_out(row: pcsv.InvalidRow) -> str:
+        odd(f"a row has {row.actual_columns} cells, and the header has {row.expected_columns}")
+        return "skip"
+
     with _opened(path) as file:
         file.read(dialect.header_size)
         # A line end first: without it a first row could begin with what is taken for a mark of
@@ -102,7 +106,7 @@ def csv_blocks(
             parse_options=pcsv.ParseOptions(
                 delimiter=dialect.delimiter,
                 newlines_in_values=True,
-                invalid_row_handler=None if public else _left_out,
+                invalid_row_handler=left_out,
             ),
             convert_options=pcsv.ConvertOptions(
                 column_types=dict.fromkeys(wanted, _TEXTS),
@@ -114,22 +118,16 @@ def csv_blocks(
             ),
         ) as reader:
             for batch in reader:
-                yield {name: _checked(batch.column(name), public=public) for name in wanted}
+                yield {name: _checked(batch.column(name), odd) for name in wanted}
 
 
-def _left_out(_row: object) -> str:
-    """Handle a row of a wrong length."""
-    return "skip"
-
-
-def _checked(cells: pa.DictionaryArray, *, public: bool) -> pa.DictionaryArray:
+def _checked(cells: pa.DictionaryArray, odd: Callable[[str], object]) -> pa.DictionaryArray:
     """Cells, those that are not UTF-8 without a value."""
     texts = cells.dictionary.cast(pa.large_string())
-    odd = pc.match_substring(texts, NO_TEXT)
-    if pc.any(odd).as_py():
-        if public:
-            raise pa.ArrowInvalid("a cell is not UTF-8")
-        texts = pc.if_else(odd, None, texts)
+    no_text = pc.match_substring(texts, NO_TEXT)
+    if pc.any(no_text).as_py():
+        odd("a cell is not UTF-8")
+        texts = pc.if_else(no_text, None, texts)
     return pa.DictionaryArray.from_arrays(cells.indices, texts)
 
 

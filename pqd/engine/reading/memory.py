@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class TableMemory:
     """Columns of a table, hashes of its rows by key, and of its content by key.
 
-    ``version`` is the file's when it was read, None of a frame.
+    ``version`` is the file's when it was read, None of a frame; ``odd`` says, without a cell, that
+    rows or cells are not as they should be.
     """
 
     def __init__(self) -> None:
@@ -30,6 +31,12 @@ class TableMemory:
         self.columns: dict[str, Column] = {}
         self.ranks: dict[bytes, NDArray[np.uint64]] = {}
         self.contents: dict[bytes, str] = {}
+        self.digest: bytes | None = None
+        self.odd: str | None = None
+
+    def note(self, odd: str) -> None:
+        """Note what is odd."""
+        self.odd = odd
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private."""
