@@ -140,8 +140,8 @@ def scan() -> Callable[..., list[Any]]:
     ) -> list[Any]:
         parsed = [Query(sql) for sql in queries]
         tables = open_table(synthetic, "synthetic"), open_table(private, "private")
-        engine = DuckDBEngine(*tables)
-        public, secret = (engine.described(table) for table in tables)
+        engine = DuckDBEngine()
+        public, secret = (table for table in tables)
         schema = engine.schema(public, {name for q in parsed for name in q.mentioned}, {})
         resolved = [query.resolve(schema) for query in parsed]
         lattices = [

@@ -184,7 +184,8 @@ def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list
     # The double nearest to each lattice value, which is what a literal of that value reads as.
     units = lattice.units_at(places)
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
-    engine = DuckDBEngine(table := open_table(pd.DataFrame({name: values}), "synthetic"))
+    engine = DuckDBEngine()
+    table = open_table(pd.DataFrame({name: values}), "synthetic")
     kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
     contingency = engine.contingency(table, {**schema, **kinds}, workload)
     order = np.argsort(contingency.places)

@@ -8,7 +8,7 @@ from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.execution import measure
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.table_separation import separate_tables
+from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, silent
 from pqd.results import cost_of, verdicts_of
 from reports.models.audit import AuditReport
@@ -42,7 +42,9 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     """
     budget = None if sharing is None else SharedBudget(parameters.epsilon, sharing)
     criteria = parameters.criteria if budget else parameters
-    tables = separate_tables(private, synthetic, accountant=accountant)
+    tables = separate_tables(
+        private, synthetic, accountant=accountant, names=mentioned(queries, unit)
+    )
     progress(stages.READING_COPY)
     requests = [QueryRequest(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)

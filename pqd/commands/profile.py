@@ -47,7 +47,7 @@ def run_profile(
 
     The cells of the worst marginals are measured second, since the released distances choose them.
     """
-    tables = separate_tables(private, synthetic, accountant=accountant)
+    tables = separate_tables(private, synthetic, accountant=accountant, names=None)
     plan = _plan(tables, parameters, unit, progress)
     if plan.zoom:
         # Refusals come before the distances are paid for.
@@ -96,7 +96,7 @@ def run_profile_plan(
     if private is None:
         tables = public_tables(synthetic)
     else:
-        tables = separate_tables(private, synthetic, accountant=accountant)
+        tables = separate_tables(private, synthetic, accountant=accountant, names=None)
     plan = _plan(tables, parameters, unit, progress)
     known = accountant if private is not None and accountant and accountant.exists() else None
     quotes = _quotes(plan, known, progress)

@@ -18,7 +18,7 @@ from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.table_separation import separate_tables
+from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, silent
 from pqd.results import cost_of
 from pqd.spec.sources import ledger_of, open_source, paths_as_written
@@ -62,7 +62,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
 ) -> ReleaseReport:
     """Release with ``noise``; see ``pqd.release``.  Without an accountant no account is kept."""
     _check(queries, parameters)
-    tables = separate_tables(private, synthetic, accountant=accountant)
+    tables = separate_tables(private, synthetic, accountant=accountant, names=mentioned(queries))
     progress(stages.READING_COPY)
     requests = [QueryRequest(query, parameters) for query in queries]
     bound = bind(tables, requests, parameters.columns)

@@ -1,28 +1,25 @@
 """The default engine: a table becomes columns of codes, and DuckDB evaluates SQL on their values.
 
-DuckDB is embedded and locked: it may read the given files and nothing else, cannot write, cannot
-load extensions, and its settings cannot be changed.  Every column is cast to its public kind by
+DuckDB is embedded and locked: it reads no file and writes none, cannot load extensions, and its
+settings cannot be changed.  Every column is cast to its public kind by
 TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from deciders import Histogram, Lattice
 from pqd.engine.column_types import kind_of, text_kind
 from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
+from pqd.engine.earlier_recognition import earlier_content
 from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
-from pqd.engine.kernel.combinations import as_codes
 from pqd.engine.kernel.evaluator import Evaluator
 from pqd.engine.kernel.persons import Persons, person_codes, persons_of
-from pqd.engine.kernel.typed_sql import mark_of
 from pqd.engine.lattices import lattice_of
 from pqd.engine.marginals import (
     MarginalCounts,
@@ -33,15 +30,17 @@ from pqd.engine.marginals import (
     value_counts_of,
 )
 from pqd.engine.partitions import Partition
-from pqd.engine.reading.columns import Column, Columns
-from pqd.engine.reading.frames import loosely_typed, numbered, readable
+from pqd.engine.reading.frames import loosely_typed, numbered
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
-from pqd.engine.scan_sql import content_hash, content_sql, predicate_sql
-from pqd.engine.tables import Table, literal_path, missing
+from pqd.engine.scan_sql import predicate_sql
+from pqd.engine.table_likeness import TableLikeness
+from pqd.engine.table_reader import TableReader, in_one_pass, plain_texts
+from pqd.engine.tables import Table, missing
 from pqd.errors import QueryError, RunError, TableError
 from pqd.interrupts import heeded
 from pqd.sql.query import BoundExpression
-from pqd.sql.schema import Kind, Schema, fold_case, quote_identifier, quote_literal
+from pqd.sql.schema import Kind, Schema, fold_case, quote_literal
+from pqd.threads import thread_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,17 +58,14 @@ Plan = TypeVar("Plan", bound=TablePlan)
 
 
 class DuckDBEngine:
-    """One locked DuckDB over the given tables."""
+    """One locked DuckDB, and the columns of tables that it evaluates on."""
 
-    def __init__(self, *tables: Table) -> None:
-        """Open, register and lock; read nothing but column names."""
+    def __init__(self) -> None:
+        """Open and lock; read nothing."""
         self._connection = duckdb.connect(":memory:")
         self._value_counts: dict[tuple[str, Kind], ValueCounts] = {}
         self._evaluators: dict[tuple[tuple[str, Kind], ...], Evaluator] = {}
         self._sql = ArrowSQL(self._connection)
-        # A path may be a pattern to DuckDB, so it is let through as such too; it matches one file.
-        names = {name for t in tables if t.path for name in (str(t.path), literal_path(t.path))}
-        paths = ", ".join(map(quote_literal, sorted(names)))
         for setting in (
             *self._without_bar(),
             "SET autoinstall_known_extensions = false",
@@ -77,7 +73,7 @@ class DuckDBEngine:
             "SET temp_directory = ''",
             "SET TimeZone = 'UTC'",
             f"SET disabled_optimizers = {quote_literal(','.join(self._meddling()))}",
-            f"SET allowed_paths = [{paths}]",
+            f"SET threads = {thread_count()}",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):
@@ -101,42 +97,6 @@ class DuckDBEngine:
         rows = self._execute("SELECT * FROM duckdb_optimizers()").fetchall()
         return sorted(_MEDDLING & {str(row[0]) for row in rows})
 
-    def _register(
-        self, table: Table, names: Sequence[str], used: Sequence[str] | None = None
-    ) -> None:
-        """Make the columns ``names`` of a frame known to DuckDB; see ``readable``."""
-        if table.frame is None:
-            return
-        registered = False
-        # A second try on a copy: the engine does not read every layout of a frame.
-        for again in (False, True):
-            with suppress(duckdb.Error, TypeError, ValueError, OverflowError), heeded():
-                columns = readable(table.frame, names, used=used, afresh=again)
-                self._connection.register(table.relation, columns)
-                registered = True
-                break
-        # Raised outside the handler, since the first error may hold a value of the frame.
-        if not registered:
-            raise TableError(f"the {table.role} frame holds columns that the engine cannot read")
-
-    def described(self, table: Table) -> Table:
-        """``table`` with its column names filled in."""
-        if table.columns:
-            return table
-        rows = self._attempted(f"DESCRIBE SELECT * FROM {table.relation}")
-        if rows is None:
-            raise TableError(
-                f"the {table.role} table {table.label} is not Parquet, or broken; write it anew"
-            )
-        return replace(table, columns=tuple(str(row[0]) for row in rows))
-
-    def _attempted(self, sql: str) -> list[tuple[Any, ...]] | None:
-        """All rows, None if the engine fails; its message may hold a private value."""
-        with suppress(duckdb.Error):
-            rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
-            return rows
-        return None
-
     def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
 
@@ -146,21 +106,17 @@ class DuckDBEngine:
         lowered = {fold_case(name) for name in wanted}
         names = [name for name in table.columns if fold_case(name) in lowered]
         loose = set(names if table.textual else loosely_typed(table.frame, names))
-        try:
-            self._synthetic = self._columns(table, names)
-            columns = self._synthetic.by_name
-            kinds = {
-                name: text_kind(self._sql, column.values)
-                if name in loose
-                else kind_of(self._sql.type_of(column.values))
-                for name, column in columns.items()
-            }
-        except duckdb.Error as error:
-            reason = str(error).splitlines()[0][:200]
-            hint = _CSV if table.textual else ""
+        self._synthetic = self._reader(table).columns(names)
+        if table.memory.odd:
             raise TableError(
-                f"the synthetic table {table.label} cannot be read: {reason}{hint}"
-            ) from None
+                f"the synthetic table {table.label} cannot be read: {table.memory.odd}{_CSV}"
+            )
+        kinds = {
+            name: text_kind(self._sql, column.values)
+            if name in loose
+            else kind_of(self._sql.type_of(column.values))
+            for name, column in self._synthetic.by_name.items()
+        }
         self._evaluators.clear()
         self._value_counts.clear()
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
@@ -220,24 +176,57 @@ class DuckDBEngine:
         where = predicate_sql(resolved.where) if resolved.where else "TRUE"
         return evaluator.distinct(columns, resolved.columns, where, most)
 
-    def content(
-        self, table: Table, key: bytes, most: int | None = None, *, loosely: bool = False
-    ) -> str:
-        """Keyed hash of all that ``table`` holds, whatever its name and row order.
+    def _reader(self, table: Table) -> TableReader:
+        return TableReader(table, self._texts)
 
-        Of its first ``most`` columns by name; ``loosely`` whatever the type of its cells too.
+    def _texts(self, values: pa.Array) -> Sequence[str | None]:
+        """Texts of distinct values; several threads may ask at once."""
+        if pa.types.is_large_string(values.type):
+            return plain_texts(values)
+        sql = ArrowSQL(self._connection.cursor())
+        texts: list[str | None] = sql.of_values(values, "CAST(value AS VARCHAR)").to_pylist()
+        return texts
+
+    def read(
+        self, table: Table, names: Collection[str], content_keys: Collection[bytes] = ()
+    ) -> None:
+        """Read columns of any case that ``table`` has, and its content, in one pass; keep them.
 
         Raises
         ------
-        RunError
-            If the scan breaks; the message says nothing of the content.
+        TableError, RunError
+            If it cannot be read; the message says nothing of the content.
         """
-        names = sorted(table.columns, key=fold_case)[:most]
-        self._register(table, names, used=())
-        rows = self._attempted(content_sql(table.relation, names, key, loosely=loosely))
-        if rows is None:
-            raise _unreadable(table)
-        return json.dumps([[fold_case(name) for name in names], *map(str, rows[0])])
+        lowered = {fold_case(name) for name in names}
+        stored = [name for name in table.columns if fold_case(name) in lowered]
+        self._reader(table).read(stored, content_keys)
+
+    def content(self, table: Table, key: bytes) -> str:
+        """Keyed hash of all that ``table`` holds, whatever its name and row order.
+
+        Raises
+        ------
+        TableError, RunError
+            As ``read``.
+        """
+        return self._reader(table).content(key)
+
+    def earlier_content(self, table: Table, key: bytes) -> str:
+        """Keyed hash of all that ``table`` holds, as earlier versions made it.
+
+        Raises
+        ------
+        TableError, RunError
+            As ``read``.
+        """
+        names = table.columns
+        return in_one_pass(
+            table, names, lambda blocks: earlier_content(self._sql, names, key, blocks)
+        )
+
+    def same_rows(self, one: Table, other: Table, names: Collection[str]) -> bool:
+        """Whether two tables hold the same rows, by ``names`` first; see ``TableLikeness``."""
+        return TableLikeness(self._sql).same_rows(one, other, names)
 
     def check(self, table: Table, columns: Iterable[str]) -> None:
         """Raise TableError if ``table`` lacks one of ``columns``."""
@@ -315,8 +304,7 @@ class DuckDBEngine:
 
     def frame(self, table: Table) -> "pd.DataFrame":
         """All columns of the synthetic table, its rows in their order."""
-        self._register(table, table.columns)
-        frame: pd.DataFrame = self._execute(f"SELECT * FROM {table.relation}").df()
+        frame = self._sql.frame(arrow_table(self._reader(table).columns(table.columns)))
         return numbered(frame) if table.textual else frame
 
     def _scanned(
@@ -327,8 +315,6 @@ class DuckDBEngine:
         count: Callable[[Evaluator, Plan, Persons | None], Gathered],
     ) -> Gathered:
         """What ``count`` gathers of a table; an error tells nothing of the content."""
-        import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
         self.check(table, plan.columns)
         public = table.role == "synthetic"
         stored = {fold_case(name): name for name in table.columns}
@@ -336,9 +322,10 @@ class DuckDBEngine:
         if plan.unit and person is None and not public:
             missing(table, plan.unit.column)
         names = {name: stored[fold_case(name)] for name in plan.columns}
-        key, read = plan.key if person else None, list(names.values())
+        key = plan.key if person else None
+        read = sorted({*names.values(), *([person] if person else [])})
         try:
-            columns = self._public(key) if public else self._columns(table, read, key, person)
+            columns = self._reader(table).columns(read, key)
             evaluator = Evaluator(self._sql, columns, {name: schema[name] for name in names}, names)
             persons = persons_of(evaluator, person, plan.unit.max_rows) if plan.unit else None
             return count(evaluator, plan, persons)
@@ -348,54 +335,6 @@ class DuckDBEngine:
             raise QueryError(f"the engine cannot evaluate these queries: {reason}")
         # Raised outside the handler, since the engine's own error may hold a private value.
         raise _unreadable(table)
-
-    def _public(self, key: bytes | None) -> Columns:
-        """Loaded columns of the synthetic table, ranked by ``key``."""
-        if key is None:
-            return self._synthetic
-        table = arrow_table(self._synthetic)
-        hashed = _RANK.format(content_hash(sorted(table.column_names, key=fold_case), key))
-        parts = self._sql.evaluated(table, [hashed])
-        return replace(
-            self._synthetic, ranks=np.concatenate([rank.to_numpy() for (rank,) in parts])
-        )
-
-    def _columns(
-        self,
-        table: Table,
-        names: Sequence[str],
-        key: bytes | None = None,
-        person: str | None = None,
-    ) -> Columns:
-        """Columns ``names`` and ``person`` of a table, ranked by a hash of each row under ``key``.
-
-        Of ``person`` only equality counts.
-        """
-        self._register(table, names if key is None else table.columns, names)
-        names = sorted({*names, *([person] if person else [])})
-        described = self._execute(f"DESCRIBE SELECT * FROM {table.relation}").fetchall()
-        types = {str(name): str(kind) for name, kind, *_ in described}
-        outputs = [
-            quote_identifier(name)
-            if kind_of(types[name]) is not Kind.TEXT or types[name] == "VARCHAR"
-            else f"CAST({quote_identifier(name)} AS VARCHAR) AS {quote_identifier(name)}"
-            for name in names
-        ]
-        mark = mark_of(names)
-        if key is not None:
-            hashed = content_hash(sorted(table.columns, key=fold_case), key)
-            outputs.append(f"{_RANK.format(hashed)} AS {mark}h")
-        outputs.append(f"1 AS {mark}o")
-        with heeded():
-            selected = f"SELECT {', '.join(outputs)} FROM {table.relation}"
-            rows = self._connection.sql(selected).to_arrow_table()
-        by_name = {}
-        for name in names:
-            encoded = rows[name].combine_chunks().dictionary_encode("encode")
-            codes = as_codes(encoded.indices.to_numpy(), len(encoded.dictionary))
-            by_name[name] = Column(codes, encoded.dictionary)
-        ranks = rows[f"{mark}h"].to_numpy() if key is not None else None
-        return Columns(rows.num_rows, by_name, ranks)
 
 
 def _unreadable(table: Table) -> RunError:

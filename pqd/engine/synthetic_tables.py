@@ -35,13 +35,11 @@ class SyntheticTables:
         self, tables: Sequence[Table], private: Table | None = None, telling: int | None = None
     ) -> None:
         """Open the engines; nothing is read but column names."""
-        first, *others = tables
-        self.engine = DuckDBEngine(first, *([private] if private else []))
-        self.engines = (self.engine, *map(DuckDBEngine, others))
-        self.tables = tuple(
-            engine.described(table) for engine, table in zip(self.engines, tables, strict=True)
-        )
-        self.private = self.engine.described(private) if private else None
+        _, *others = tables
+        self.engine = DuckDBEngine()
+        self.engines = (self.engine, *(DuckDBEngine() for _ in others))
+        self.tables = tuple(tables)
+        self.private = private
         self._telling = self.engines[:telling]
         self.notes: dict[str, None] = {}
 

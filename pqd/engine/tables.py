@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import pyarrow as pa
 
-from pqd.engine.reading.csv_files import Dialect, buffer_for, header_of, is_packed
+from pqd.engine.reading.csv_files import Dialect, header_of
 from pqd.engine.reading.memory import TableMemory
 from pqd.engine.reading.parquet_files import parquet_names
 from pqd.errors import TableError
-from pqd.sql.schema import fold_case, quote_identifier, quote_literal
+from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,26 +22,21 @@ if TYPE_CHECKING:
 Role = Literal["private", "synthetic"]
 
 FORMATS = ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a pandas DataFrame or a pyarrow Table"
-# What no cell of a table is: two signs that Unicode keeps from any text.
-_NO_CELL = "\ufffe\uffff"
 
 
 @dataclass(frozen=True)
 class Table:
     """A table that is not read yet.
 
-    ``label`` is what messages and reports call it; ``columns`` are its names as stored
-    (public);
-    ``relation`` is the DuckDB SQL that reads it, ``path`` the only file that it touches and
-    ``frame`` the object that it is registered from, whichever applies; ``source`` is what it was
-    opened from.  A ``textual`` table (CSV) is read as text in its ``dialect``; an empty field is
-    NULL.  ``memory`` keeps what was read.
+    ``label`` is what messages and reports call it; ``columns`` are its names as stored (public);
+    ``path`` is the file that holds it, or ``frame`` the object; ``source`` is what it was opened
+    from.  A ``textual`` table (CSV) is read as text in its ``dialect``.  ``memory`` keeps what was
+    read.
     """
 
     role: Role
     label: str
     columns: tuple[str, ...] = field(repr=False)
-    relation: str = field(repr=False)
     dialect: Dialect | None = None
     path: Path | None = None
     frame: object | None = field(default=None, repr=False)
@@ -113,8 +107,7 @@ def _opened(source: object, role: Role) -> Table:
 
 def _frame(frame: object, role: Role, columns: list[str]) -> Table:
     _check_names(f"the {role} frame", columns)
-    name = f"{role}_frame"
-    return Table(role, f"{role} frame", tuple(columns), name, frame=frame)
+    return Table(role, f"{role} frame", tuple(columns), frame=frame)
 
 
 def _file(path: Path, role: Role) -> Table:
@@ -135,11 +128,7 @@ def _file(path: Path, role: Role) -> Table:
     if kind in ([".csv"], [".tsv"]):
         return _delimited(path, role, "\t" if kind == [".tsv"] else None)
     if kind == [".parquet"]:
-        relation = (
-            f"read_parquet({quote_literal(literal_path(path.resolve()))}, "
-            "hive_partitioning = false)"
-        )
-        return Table(role, path.name, _stored_names(path, role), relation, path=path.resolve())
+        return Table(role, path.name, _stored_names(path, role), path=path.resolve())
     raise TableError(f"the {role} table {path} ends in none of the known formats: {FORMATS}")
 
 
@@ -157,37 +146,7 @@ def _delimited(path: Path, role: Role, delimiter: str | None) -> Table:
     what = f"the {role} table {path}"
     names, dialect = header_of(path, what, delimiter)
     _check_names(what, names)
-    relation = _row_by_row(path.resolve(), role, names, dialect.delimiter)
-    return Table(role, path.name, tuple(names), relation, dialect, path.resolve())
-
-
-def _row_by_row(path: Path, role: Role, names: Sequence[str], delimiter: str) -> str:
-    """SQL that reads delimited text so that no row sways what another one counts.
-
-    One thread goes through the file, since several would guess where rows begin, and all of the
-    dialect is said here, since a guess would depend on rows.  LF, CRLF and CR end rows, in any
-    mixture: that takes ``new_line`` LF without ``strict_mode``.  An empty line is no row, even of
-    one column: that takes a ``nullstr`` that is not empty.  A private row is left out if it has
-    fewer cells than the header, or one that is not UTF-8, since an error would tell of it.
-    """
-    columns = ", ".join(f"{quote_literal(name)}: 'VARCHAR'" for name in names)
-    quoted = map(quote_identifier, names)
-    cells = ", ".join(f"NULLIF({name}, '') AS {name}" for name in quoted)
-    packed = "gzip" if is_packed(path) else "none"
-    buffer = buffer_for(path)
-    # Whatever is odd in public rows is an error; mixed line ends are odd then.
-    odd = {
-        "private": "new_line = '\\n', strict_mode = false, ignore_errors = true",
-        "synthetic": "strict_mode = true, ignore_errors = false",
-    }
-    return (
-        f"(SELECT {cells} FROM read_csv({quote_literal(literal_path(path))}, auto_detect = false, "
-        f"columns = {{{columns}}}, header = true, skip = 0, delim = {quote_literal(delimiter)}, "
-        f"quote = '\"', escape = '\"', comment = '', nullstr = {quote_literal(_NO_CELL)}, "
-        f"encoding = 'utf-8', compression = '{packed}', hive_partitioning = false, "
-        f"null_padding = false, {odd[role]}, parallel = false, buffer_size = {buffer}, "
-        f"max_line_size = {buffer}))"
-    )
+    return Table(role, path.name, tuple(names), dialect, path.resolve())
 
 
 def _check_path(path: Path, role: Role) -> None:
@@ -220,11 +179,6 @@ def _closed(path: Path, role: Role, error: OSError) -> TableError:
             "right to read it, or run as a user who has it"
         )
     return TableError(f"the {role} table {path} cannot be opened: {error.strerror or 'no reason'}")
-
-
-def literal_path(path: Path) -> str:
-    """``path`` as a pattern that matches this file alone, whatever signs it holds."""
-    return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from pqd.planning.attribute_lattices import NUMERIC, Bounds, beyond_bounds_warni
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.query_warnings import Constants, warnings_of
 from pqd.planning.refusals import Refusals
+from pqd.planning.table_separation import mentioned
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.schema import fold_case
 from reports.text.notes import WARNING, unit_note
@@ -88,9 +89,7 @@ class _Binding:
 
     def of(self, requests: Sequence[QueryRequest], others: Sequence[Query]) -> BoundWorkload:
         queries = [request.query for request in requests]
-        names = {name for query in queries for name in query.mentioned}
-        if self._unit:
-            names.add(self._unit.column)
+        names = mentioned(queries, self._unit)
         stated = stated_kinds(self._stated, self._tables.columns)
         self._schema = self._tables.schema(names, stated)
         check_facts(self._stated, self._schema, [*queries, *others])

@@ -8,6 +8,7 @@ The refusal says that two tables are the same, and nothing else (docs/limitation
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
@@ -18,13 +19,15 @@ from pqd.errors import NotPublicError
 from pqd.exception_barrier import sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from pqd.accounting.accountant import Accountant
     from pqd.accounting.ledger import Ledger
     from pqd.engine.duckdb import DuckDBEngine
+    from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.tables import Table
+    from pqd.sql.query import Query
 
 _ITSELF = "is the private table itself; give the synthetic copy"
 _ALIKE = "holds the same rows as the private table; give the synthetic copy"
@@ -49,6 +52,13 @@ def separate_tables(
     tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic], secret)
     check_separation(tables, accountant, names)
     return tables
+
+
+def mentioned(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> set[str]:
+    """Names of the columns that a run over ``queries`` reads."""
+    return {name for query in queries for name in query.mentioned} | (
+        {unit.column} if unit else set()
+    )
 
 
 def public_tables(*synthetic: object) -> SyntheticTables:
@@ -104,9 +114,8 @@ def check_separation(
     for ledger in ledgers:
         for engine, public in zip(tables.engines, tables.tables, strict=True):
             _check_unknown(ledger, engine, public)
-    for public in tables.tables if private else ():
-        if sealed(lambda public=public: tables.engine.same_rows(private, public, wanted)):
-            raise _refusal(public, _ALIKE)
+    if private:
+        _check_other_rows(tables, private, wanted)
 
 
 def _content_keys(
@@ -137,6 +146,13 @@ def _check_unknown(ledger: Ledger, engine: DuckDBEngine, public: Table) -> None:
             f"{account.number} there); are the two tables swapped? If it was public all along, "
             "move that ledger away",
         )
+
+
+def _check_other_rows(tables: SyntheticTables, private: Table, names: Collection[str]) -> None:
+    """Refuse a public table that holds the private table's rows, however its cells are written."""
+    for public in tables.tables:
+        if sealed(partial(tables.engine.same_rows, private, public, names)):
+            raise _refusal(public, _ALIKE)
 
 
 def check_other_file(private: Path, public: Table) -> None:

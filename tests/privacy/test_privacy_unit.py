@@ -13,7 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -26,13 +25,13 @@ from deciders import Histogram, Lattice, SecureNoise
 from pqd.accounting.composition import PARALLEL, SEQUENTIAL
 from pqd.commands.audit import run_audit
 from pqd.engine import histograms as histograms_home
-from pqd.engine import scan_sql as sql_module
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.histograms import PersonTotals, QueryGroup
 from pqd.engine.kernel import persons as persons_home
 from pqd.engine.kernel.persons import PersonCodes
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters, privacy_unit
@@ -114,8 +113,8 @@ def histograms(
     private: object, most: int, sqls: Sequence[str] = (*ONCE, *BY_ROWS), key: bytes = KEY
 ) -> list[Histogram]:
     verdicts, schema = planned_verdicts(tuple(sqls), most)
-    engine = DuckDBEngine(open_table(SYNTHETIC, "synthetic"), open_table(private, "private"))
-    table = engine.described(open_table(private, "private"))
+    engine = DuckDBEngine()
+    table = open_table(private, "private")
     unit = PrivacyUnit("pid", most)
     workload = ScanPlan(tuple(verdict.statistic for verdict in verdicts), unit, key)
     return list(engine.histograms(table, schema, workload))
@@ -452,11 +451,11 @@ def test_values_of_kept_rows_are_what_is_counted() -> None:
 def test_ties_are_rows_that_are_the_same_to_the_letter() -> None:
     """What tells two rows of a person apart takes part in their rank: -0.0, spaces, case, NULL."""
     texts = ["a", "A", "a ", "", None, "-", "1:a", "-0.0", "0.0"]
-    hashed = sql_module.content_hash(["x", "y"], KEY)
-    connection = duckdb.connect()
-    connection.register("t", pa.table({"x": texts * 9, "y": [t for t in texts for _ in texts]}))
-    found = connection.execute(f"SELECT {hashed} FROM t").fetchall()
-    assert len(set(found)) == len(texts) ** 2
+    pairs = pa.table({"x": texts * 9, "y": [text for text in texts for _ in texts]})
+    table = open_table(pairs, "private")
+    ranks = TableReader(table).columns(["x"], KEY).ranks
+    assert ranks is not None
+    assert len(set(ranks.tolist())) == len(texts) ** 2
 
 
 # What is charged

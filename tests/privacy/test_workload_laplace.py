@@ -58,8 +58,8 @@ Drawn = tuple[str, list[str]]
 @cache
 def engine() -> tuple[DuckDBEngine, Table, Table, Schema]:
     tables = open_table(COPY, "synthetic"), open_table(ROWS, "private")
-    found = DuckDBEngine(*tables)
-    public, secret = (found.described(table) for table in tables)
+    found = DuckDBEngine()
+    public, secret = (table for table in tables)
     return found, public, secret, found.schema(public, {"a", "b", "name", "pay"}, {})
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 DELIMITERS = ",;\t|"
 # Bytes of a block.  A row that is longer takes the next size; the last is the most of the parser.
 BLOCK_SIZES = (1 << 20, 1 << 23, 1 << 26, 1 << 29, (1 << 31) - 1)
-_BLOCK = 1 << 24
 _LONGEST_HEADER = 1 << 20
 _LINE_END = re.compile(rb"[\r\n]")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
@@ -129,18 +128,6 @@ def _checked(cells: pa.DictionaryArray, odd: Callable[[str], object]) -> pa.Dict
         odd("a cell is not UTF-8")
         texts = pc.if_else(no_text, None, texts)
     return pa.DictionaryArray.from_arrays(cells.indices, texts)
-
-
-def buffer_for(path: Path) -> int:
-    """Size of a buffer that holds the whole of the text."""
-    try:
-        if not is_packed(path):
-            return max(_BLOCK, path.stat().st_size + 1)
-        with _opened(path) as file:
-            return max(_BLOCK, sum(map(len, iter(lambda: file.read(_BLOCK), b""))) + 1)
-    except (OSError, EOFError, zlib.error):
-        # The engine fails on it too, and says so without a word of the content.
-        return _BLOCK
 
 
 def _opened(path: Path) -> gzip.GzipFile | BufferedReader:

@@ -1,8 +1,8 @@
 """Frames as the engine may read them: no column whose type is guessed from its cells.
 
-DuckDB guesses the type of a pandas object column from a sample of its rows and fails on a later
-one that differs: an error that would speak of private rows.  Such columns become text, cell by
-cell, and are cast to their public kind like those of a CSV.
+The type of a pandas object column could only be told from its rows, and one that differs would be
+an error that speaks of private rows.  Such columns become text, cell by cell, and are cast to their
+public kind like those of a CSV.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from pqd.engine.reading.values import encoded
 if TYPE_CHECKING:
     import pandas as pd
 
-# Kinds of pandas columns that the engine guesses the type of, or cannot hold all values of.
+# Kinds of pandas columns of no one type, or of which the engine cannot hold all values.
 _LOOSE = (
     "object",
     "datetime64[s",
@@ -29,7 +29,6 @@ _LOOSE = (
 )
 # Rows of a block.
 _ROWS = 1 << 17
-_COARSE = ("timestamp[s", "timestamp[ms", "time32", "time64", "duration[")
 
 
 def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
@@ -39,41 +38,6 @@ def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
         return []
     types = {str(name): str(dtype) for name, dtype in dtypes.items()}
     return [name for name in names if types.get(name, "").startswith(_LOOSE)]
-
-
-def readable(
-    frame: Any,  # noqa: ANN401 - pandas or pyarrow
-    names: Sequence[str],
-    *,
-    used: Sequence[str] | None = None,
-    afresh: bool = False,
-) -> object:
-    """Columns ``names`` of a frame, loose ones as text; every row is kept.
-
-    Only those ``used`` need keep their meaning, all by default.  ``afresh`` copies them, which
-    makes any layout a plain one.
-    """
-    if not hasattr(frame, "dtypes"):
-        chosen = frame.select(list(names)) if names else frame
-        return chosen if used is None else _arrow(chosen, used)
-    if afresh:
-        frame = frame.copy()
-    chosen = frame.rename(columns=str)
-    chosen = chosen[list(names)] if names else chosen.iloc[:, :1]
-    loose = loosely_typed(chosen, [str(name) for name in chosen.columns])
-    return chosen.assign(**{name: chosen[name].map(text_of).astype("str") for name in loose})
-
-
-def _arrow(table: Any, used: Sequence[str]) -> object:  # noqa: ANN401 - a pyarrow Table
-    """Pyarrow Table whose coarse times that nobody asks for are whole numbers.
-
-    The engine's range of times is less than theirs, and a cell beyond it would end the run.
-    """
-    for place, field in enumerate(table.schema):
-        if str(field.type).startswith(_COARSE) and field.name not in used:
-            column = table.column(place).cast("int32" if field.type.bit_width == 32 else "int64")
-            table = table.set_column(place, field.name, column)
-    return table
 
 
 def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":

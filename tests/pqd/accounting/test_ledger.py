@@ -659,8 +659,8 @@ def known(ledger: Ledger) -> Callable[[object], str]:
 
 def fingerprint(ledger: Ledger, source: object) -> str:
     table = open_table(source, "private")
-    engine = DuckDBEngine(table)
-    return ledger.fingerprint(engine.content(engine.described(table), ledger.key("rows")))
+    engine = DuckDBEngine()
+    return ledger.fingerprint(engine.content(table, ledger.key("rows")))
 
 
 def csv_of(path: Path, rows: Iterable[tuple[str, ...]], names: tuple[str, ...] = NAMED) -> Path:
@@ -750,7 +750,8 @@ def test_the_fingerprint_is_of_its_ledger(
     with closing(Ledger(ledger.path)) as again:
         assert fingerprint(again, table) in prints
     # Neither does what the engine says of a table give it away: it is keyed as well.
-    engine = DuckDBEngine(opened := open_table(table, "private"))
+    engine = DuckDBEngine()
+    opened = open_table(table, "private")
     assert len({engine.content(opened, key) for key in (b"a", b"b", ledger.key("rows"))}) == 3
 
 

@@ -57,9 +57,9 @@ class Scanned:
     """An engine over a synthetic and a private table, and a workload resolved on it."""
 
     def __init__(self, synthetic: pd.DataFrame, private: pd.DataFrame, *queries: str) -> None:
-        tables = open_table(synthetic, "synthetic"), open_table(private, "private")
-        self.engine = DuckDBEngine(*tables)
-        self.public, self.secret = (self.engine.described(t) for t in tables)
+        self.public = open_table(synthetic, "synthetic")
+        self.secret = open_table(private, "private")
+        self.engine = DuckDBEngine()
         parsed = [Query(sql) for sql in queries]
         self.schema = self.engine.schema(self.public, {n for q in parsed for n in q.mentioned}, {})
         statistics = []

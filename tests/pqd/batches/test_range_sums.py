@@ -59,7 +59,8 @@ def planned(
     summed: str = "pay",
 ) -> tuple[RangePlan, LinearWorkload, list[int], np.ndarray]:
     """Plan, the same batch as a linear workload, its exact answers, and those of the plan."""
-    engine = DuckDBEngine(opened := open_table(table, "synthetic"))
+    engine = DuckDBEngine()
+    opened = open_table(table, "synthetic")
     workload, schema = scan_plan(engine, opened, conditions, lattice, summed)
     cells = engine.contingency(opened, schema, workload)
     problem = LinearWorkload(RowClasses.of(workload, cells.words), lattice)
@@ -177,7 +178,8 @@ def test_a_row_without_a_value_is_left_out_and_others_are_one_value() -> None:
     for extra in (None, 40.0, 1e9, np.nan):
         added = [] if extra is None else [{"pay": extra, "age": 1}]
         table = pd.concat([frame(5), pd.DataFrame(added)], ignore_index=True)
-        engine = DuckDBEngine(opened := open_table(table, "synthetic"))
+        engine = DuckDBEngine()
+        opened = open_table(table, "synthetic")
         query = Query("SELECT SUM(pay) FROM D WHERE pay < 30")
         schema = engine.schema(opened, {"pay"}, {})
         found = query.resolve(schema)
@@ -194,7 +196,8 @@ def test_a_row_without_a_value_is_left_out_and_others_are_one_value() -> None:
 def test_noise_is_as_large_as_it_says() -> None:
     lattice, table = Lattice(0, 100), frame(6)
     plan, _, _, _ = planned(table, CONDITIONS, lattice, Fraction(1))
-    engine = DuckDBEngine(opened := open_table(table, "synthetic"))
+    engine = DuckDBEngine()
+    opened = open_table(table, "synthetic")
     schema = engine.schema(opened, {"pay"}, {})
     query = Query("SELECT SUM(pay) FROM D")
     found = query.resolve(schema)

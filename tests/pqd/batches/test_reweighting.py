@@ -86,8 +86,8 @@ def test_rows_come_in_the_order_of_the_file(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": rng.integers(0, 99, 400_000), "x": rng.random(400_000)})
     for name in ("t.parquet", "t.csv"):
         write_frame(frame, tmp_path / name)
-        engine = DuckDBEngine(table := open_table(tmp_path / name, "synthetic"))
-        table = engine.described(table)
+        engine = DuckDBEngine()
+        table = open_table(tmp_path / name, "synthetic")
         engine.schema(table, {"age"}, {})
         assert engine.frame(table)["age"].tolist() == frame.age.tolist()
         assert engine.loaded()["age"].astype(int).tolist() == frame.age.tolist()
@@ -95,8 +95,9 @@ def test_rows_come_in_the_order_of_the_file(tmp_path: Path) -> None:
 
 def test_text_of_a_csv_stays_text_and_numbers_become_numbers(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,c\n1,x,\n2,2,0.5\n")
-    engine = DuckDBEngine(table := open_table(tmp_path / "t.csv", "synthetic"))
-    found = engine.frame(engine.described(table))
+    engine = DuckDBEngine()
+    table = open_table(tmp_path / "t.csv", "synthetic")
+    found = engine.frame(table)
     assert found["a"].tolist() == [1, 2]
     assert found["b"].tolist() == ["x", "2"]
     assert found["c"].isna().tolist() == [True, False]

@@ -67,7 +67,7 @@ def counts_of(
     plan, engine = MarginalPlan(maps, bound.unit, b"key"), bound.tables.engine
     table = bound.private
     if private is not None:
-        table = engine.described(open_table(private.reset_index(drop=True), "private"))
+        table = open_table(private.reset_index(drop=True), "private")
     return engine.marginals(table, bound.schema, plan)
 
 

@@ -52,4 +52,4 @@ def test_contents_of_tables_are_what_they_were() -> None:
     for source, content in tables:
         table = open_table(source, "private")
         assert earlier_digest(table) is None
-        assert DuckDBEngine(table).earlier_content(table, KEY) == content
+        assert DuckDBEngine().earlier_content(table, KEY) == content
