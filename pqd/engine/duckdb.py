@@ -51,7 +51,7 @@ _MEDDLING = {
     *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
 }
 _RANK = "CAST('0x' || ({0})[1:16] AS UBIGINT)"
-_CSV = "; give it rows as long as the header, cells in UTF-8, and line ends of one kind"
+_CSV = "; give it rows as long as the header, and cells in UTF-8"
 # What is gathered from a scan: histograms, or cells.
 Gathered = TypeVar("Gathered")
 Plan = TypeVar("Plan", bound=TablePlan)

@@ -123,7 +123,7 @@ def test_the_private_table_in_any_form_is_refused(form: str) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("form", list(FORMS)[:4])
 def test_one_file_is_not_even_read(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("pqd.planning.table_separation._Suspect")
+    monkeypatch.delattr("pqd.engine.synthetic_tables.SyntheticTables.read")
     with pytest.raises(NotPublicError, match="is the private table itself"):
         pqd.audit("private.csv", FORMS[form](), SQL, **ASKED)
 

@@ -30,6 +30,8 @@ from pqd.engine.kernel.atom_classes import AtomClasses
 from pqd.engine.kernel.combinations import combined
 from pqd.engine.kernel.measures import Measured
 from pqd.engine.kernel.persons import PersonCodes, Persons
+from pqd.engine.reading.dictionaries import ColumnBuilder
+from pqd.engine.reading.row_hashes import RowHasher
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, RunError
 from pqd.exception_barrier import sealed
@@ -112,7 +114,8 @@ def releasing(path: Path, noise: Any, private: object) -> None:
 # Per stage of a run: what fails there.  A NULL in the path of a frame shows nothing.
 STAGES: dict[str, tuple[Any, str] | None] = {
     "recognise": (engine.DuckDBEngine, "content"),
-    "count": (engine.DuckDBEngine, "_attempted"),
+    "hash": (RowHasher, "content"),
+    "read": (ColumnBuilder, "column"),
     "rows": (histograms_home, "Cells"),
     "scan": (engine.DuckDBEngine, "_scanned"),
     "gathered": (QueryGroup, "histogram"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pqd.engine.reading.object_texts import text_of
-from pqd.engine.reading.values import encoded
+from pqd.engine.reading.values import encoded_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,8 +69,7 @@ def frame_blocks(
         table = pa.Table.from_arrays(columns, names=list(wanted))
     else:
         table = frame.select(list(wanted))
-    for batch in table.to_batches(max_chunksize=_ROWS):
-        yield {name: encoded(batch.column(name)) for name in wanted}
+    return encoded_blocks(table.to_batches(max_chunksize=_ROWS), table.schema, wanted)
 
 
 def _arrow_cells(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pqd.engine.reading.values import encoded
+from pqd.engine.reading.values import encoded_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,5 +40,4 @@ def parquet_blocks(
     """
     with pq.ParquetFile(path, read_dictionary=list(wanted), pre_buffer=False) as file:
         batches = file.iter_batches(_ROWS, columns=list(wanted), use_threads=threads)
-        for batch in batches:
-            yield {name: encoded(batch.column(name)) for name in wanted}
+        yield from encoded_blocks(batches, file.schema_arrow, wanted)

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from pqd.engine.reading.object_texts import text_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 # Most whole units of a time that fit into microseconds of 64 bits.
 _MOST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
+
+
+def encoded_blocks(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, wanted: Sequence[str]
+) -> Iterator[Mapping[str, pa.DictionaryArray]]:
+    """Columns ``wanted`` of each batch; without one, of an empty batch, which has their types."""
+    none = True
+    for batch in batches:
+        none = False
+        yield {name: encoded(batch.column(name)) for name in wanted}
+    if none:
+        empty = pa.RecordBatch.from_pylist([], schema)
+        yield {name: encoded(empty.column(name)) for name in wanted}
 
 
 def encoded(cells: pa.Array) -> pa.DictionaryArray:
@@ -54,6 +73,8 @@ def _plain(values: pa.Array) -> pa.Array:
         return _in_microseconds(values, pa.timestamp("us", kind.tz))
     if pt.is_duration(kind) and kind.unit in _MOST:
         return _in_microseconds(values, pa.duration("us"))
+    if pt.is_time(kind):
+        return _within_a_day(values)
     if pt.is_decimal256(kind):
         return _texts(values)
     return values
@@ -83,6 +104,14 @@ def _in_microseconds(values: pa.Array, kind: pa.DataType) -> pa.Array:
     most = _MOST[values.type.unit]
     within = pc.and_(pc.less_equal(ticks, most), pc.greater_equal(ticks, -most))
     return pc.if_else(within, values, None).cast(kind)
+
+
+def _within_a_day(values: pa.Array) -> pa.Array:
+    """Times of day, those that no day has as NULL."""
+    ticks = values.view(f"int{values.type.bit_width}")
+    last = 24 * 60 * 60 * _A_SECOND[values.type.unit] - 1
+    within = pc.and_(pc.greater_equal(ticks, 0), pc.less_equal(ticks, last))
+    return pc.if_else(within, values, None)
 
 
 def _texts(cells: pa.Array) -> pa.Array:

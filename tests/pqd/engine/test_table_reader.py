@@ -5,7 +5,7 @@ import gzip
 import io
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.engine import table_reader
+from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.csv_files import BLOCK_SIZES
 from pqd.engine.reading.dictionaries import ColumnBuilder
@@ -196,8 +197,9 @@ ODD = ["1\n", "1,2,3\n", "1,2\n3\n", b"1,\xff\n"]
 @pytest.mark.parametrize("content", ODD)
 def test_odd_public_rows_are_an_error(content: str | bytes, tmp_path: Path) -> None:
     content = content.encode() if isinstance(content, str) else content
+    table = open_table(written(tmp_path / "s.csv", b"a,b\n" + content), "synthetic")
     with pytest.raises(TableError, match="rows as long as the header, and cells in UTF-8"):
-        read(written(tmp_path / "s.csv", b"a,b\n" + content), "synthetic")
+        DuckDBEngine().schema(table, ["a", "b"], {})
 
 
 @pytest.mark.parametrize("content", ["a,b", "a,b\n", "a,b\r\n\r\n", "\ufeffa,b\r"])
@@ -281,6 +283,10 @@ ODD_CELLS: dict[str, tuple[pa.Array, list[object]]] = {
     "times beyond the range": (
         pa.array([0, 1 << 62, -(1 << 62)], pa.timestamp("s")),
         [datetime(1970, 1, 1), None, None],  # noqa: DTZ001 - as Arrow gives it
+    ),
+    "times of no day": (
+        pa.array([0, 86_400 * 10**6 - 1, 86_400 * 10**6, -1], pa.time64("us")),
+        [time(0), time(23, 59, 59, 999_999), None, None],
     ),
     "lists": (pa.array([[1, 2], None, [3]]), ["[1, 2]", None, "[3]"]),
     "structures": (pa.array([{"x": 1}, None]), ["{'x': 1}", None]),

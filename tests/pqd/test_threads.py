@@ -1,0 +1,42 @@
+"""Number of threads: as stated, else that of the cores; no result depends on it."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import open_table
+from pqd.errors import ParameterError
+from pqd.threads import VARIABLE, thread_count
+
+
+@pytest.mark.parametrize("stated", ["0", "-1", "two", "1.5", "²", "9999"])
+def test_what_is_no_number_of_threads_is_refused(
+    stated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, stated)
+    with pytest.raises(ParameterError, match="is a number of threads"):
+        thread_count()
+
+
+@pytest.mark.parametrize("stated", ["1", "3", " 2 ", ""])
+def test_threads_change_no_result(
+    stated: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pd.DataFrame({"a": [n % 7 for n in range(500)], "b": "x"})
+    for name in ("s.csv", "t.csv"):
+        frame.to_csv(tmp_path / name, index=False)
+    monkeypatch.setenv(VARIABLE, stated)
+    assert thread_count() >= 1
+    copies = [open_table(tmp_path / name, "synthetic") for name in ("s.csv", "t.csv")]
+    tables = SyntheticTables(copies, open_table(frame, "private"))
+    tables.read(["A"], {0: [b"key"], 2: [b"key"]})
+    assert tables.private
+    contents = {DuckDBEngine().content(table, b"key") for table in (*copies, tables.private)}
+    assert len(contents) == 1
+    schema = tables.schema(["a"], {})
+    assert tables.engine.profile(schema, ["a"], '"a"') is not None
+    (threads,) = tables.engine._one("SELECT current_setting('threads')")
+    assert threads == thread_count()
