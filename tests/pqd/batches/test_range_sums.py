@@ -147,7 +147,8 @@ def test_ranges_are_those_of_comparisons_at_every_place(lattice: Lattice) -> Non
             expected[f"pay {how} {end}"] = (held[0], held[-1] + 1)
     assert len(expected) > 20
     for conditions in ([*expected], ["pay + 0 >= 5", *expected]):
-        engine = DuckDBEngine(opened := open_table(frame(1), "synthetic"))
+        engine = DuckDBEngine()
+        opened = open_table(frame(1), "synthetic")
         workload, schema = scan_plan(engine, opened, conditions, lattice)
         assert lattice_ranges(workload, lattice, schema)[-len(expected) :] == [*expected.values()]
 
