@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from deciders import Histogram, Lattice
-from pqd.engine.column_types import kind_of, text_kind
 from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
 from pqd.engine.earlier_recognition import earlier_content
 from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
+from pqd.engine.kernel.column_types import kind_of, text_kind
 from pqd.engine.kernel.evaluator import Evaluator
 from pqd.engine.kernel.persons import Persons, person_codes, persons_of
 from pqd.engine.lattices import lattice_of

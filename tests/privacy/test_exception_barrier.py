@@ -249,7 +249,7 @@ def test_rich_shows_no_count_either(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("shown", [rendered, enriched])
-@pytest.mark.parametrize(("how", "stage"), [(releasing, "draw"), (auditing, "count")])
+@pytest.mark.parametrize(("how", "stage"), [(releasing, "draw"), (auditing, "read")])
 def test_the_check_sees_what_is_not_sealed(
     how: Callable[..., None],
     stage: str,
