@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deciders import Lattice
+from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
     from pqd.engine.kernel.evaluator import Evaluator
@@ -31,7 +32,7 @@ def lattice_of(evaluator: Evaluator, value: str, persons: PersonCodes | None) ->
     outputs = [f"CAST({value} AS DOUBLE)", *(f"COALESCE({one}, FALSE)" for one in whole)]
     parts = list(evaluator.values(names, combinations, outputs))
     values, *fits = (
-        np.concatenate([output.to_numpy() for output in each]) for each in zip(*parts, strict=True)
+        np.concatenate([numpy_of(output) for output in each]) for each in zip(*parts, strict=True)
     )
     finite = np.isfinite(values)
     if not finite.any():

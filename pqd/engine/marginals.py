@@ -13,6 +13,7 @@ import numpy as np
 
 from pqd.engine.kernel.combinations import as_codes
 from pqd.engine.partitions import number_sql
+from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,7 +197,7 @@ def _values(evaluator: Evaluator, sql: str) -> NDArray[Any]:
     """Values of an expression of one column, on each distinct cell of it."""
     names = evaluator.names(sql)
     parts = evaluator.values(names, evaluator.combinations(names), [sql])
-    return np.concatenate([values.to_numpy() for (values,) in parts])
+    return np.concatenate([numpy_of(values) for (values,) in parts])
 
 
 def counted(evaluator: Evaluator, plan: MarginalPlan, persons: Persons | None) -> MarginalCounts:

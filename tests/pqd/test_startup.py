@@ -17,7 +17,7 @@ HEAVY = {
     *("duckdb", "opendp", "sqlglot", "matplotlib", "jinja2", "dp_accounting"),
 }
 # What an audit has no use for, even where it is installed.
-UNUSED = {"scipy", "sklearn", "polars", "matplotlib", "jinja2", "dp_accounting"}
+UNUSED = {"pandas", "scipy", "sklearn", "polars", "matplotlib", "jinja2", "dp_accounting"}
 
 LOADED = """
 import json, sys

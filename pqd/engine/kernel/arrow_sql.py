@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.engine.kernel.typed_sql import mark_of
+from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.interrupts import heeded
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class ArrowSQL:
     def _selected(self, table: pa.Table, expressions: Sequence[str]) -> list[pa.ChunkedArray]:
         number = f"{mark_of(table.column_names)}n"
         outputs = ", ".join(f"{sql} AS o{place}" for place, sql in enumerate(expressions))
-        numbered = table.append_column(number, [np.arange(table.num_rows)])
+        numbered = table.append_column(number, arrow_of(np.arange(table.num_rows)))
         with heeded():
             self._connection.register(SOURCE, numbered)
             try:
@@ -93,10 +94,10 @@ class ArrowSQL:
                 values = relation.to_arrow_table()
             finally:
                 self._connection.unregister(SOURCE)
-        order = values.column(0).to_numpy()
+        order = numpy_of(values.column(0))
         # Nothing promises that the engine keeps the order of the rows.
         if np.any(np.diff(order) != 1):
-            values = values.take(np.argsort(order))
+            values = values.take(arrow_of(np.argsort(order)))
         columns: list[pa.ChunkedArray] = values.columns[1:]
         return columns
 
@@ -115,10 +116,10 @@ def arrow_table(columns: Columns) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
 
     if not columns.by_name:
-        return pa.table({"none": np.zeros(columns.rows, np.bool_)})
+        return pa.table({"none": arrow_of(np.zeros(columns.rows, np.bool_))})
     return pa.table(
         {
-            name: pa.DictionaryArray.from_arrays(pa.array(each.codes), each.values)
+            name: pa.DictionaryArray.from_arrays(arrow_of(each.codes), each.values)
             for name, each in columns.by_name.items()
         }
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from pqd.engine.kernel.bitmaps import WORD
 from pqd.engine.kernel.combinations import as_codes, combined
+from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +72,7 @@ def packed(truths: Sequence[pa.ChunkedArray]) -> Packed:
     rows = len(truths[0])
     words = np.zeros((-(-len(truths) // WORD), rows), np.uint64)
     for bit, truth in enumerate(truths):
-        words[bit // WORD] |= truth.to_numpy().astype(np.uint64) << np.uint64(bit % WORD)
+        words[bit // WORD] |= numpy_of(truth).astype(np.uint64) << np.uint64(bit % WORD)
     return np.ascontiguousarray(words.T)
 
 

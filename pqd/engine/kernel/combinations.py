@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pqd.engine.reading.buffers import arrow_of, numpy_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -67,11 +69,9 @@ def renumbered(numbers: NDArray[Any], bound: int) -> tuple[NDArray[Any], NDArray
         lookup = np.zeros(bound, np.min_scalar_type(distinct.size))
         lookup[distinct] = np.arange(distinct.size)
         return lookup[numbers], distinct
-    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
-    encoded = pa.array(numbers).dictionary_encode()
-    distinct = encoded.dictionary.to_numpy().astype(np.int64)
-    return as_codes(encoded.indices.to_numpy(), distinct.size), distinct
+    encoded = arrow_of(numbers).dictionary_encode()
+    distinct = numpy_of(encoded.dictionary).astype(np.int64)
+    return as_codes(numpy_of(encoded.indices), distinct.size), distinct
 
 
 def as_codes(codes: NDArray[Any], size: int) -> NDArray[Any]:

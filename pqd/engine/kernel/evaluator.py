@@ -14,6 +14,7 @@ import numpy as np
 from pqd.engine.kernel.arrow_sql import SOURCE, ArrowSQL
 from pqd.engine.kernel.combinations import Combinations, combined
 from pqd.engine.kernel.typed_sql import cast_sql
+from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.columns import Column, Columns
 from pqd.sql.schema import Kind, Schema, quote_identifier
 
@@ -111,10 +112,10 @@ class Evaluator:
         import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
 
         if not names:
-            return pa.table({"none": np.zeros(combinations.size, np.bool_)})
+            return pa.table({"none": arrow_of(np.zeros(combinations.size, np.bool_))})
         columns = {name: self.typed(name).values for name in names}
         if len(names) > 1:
             for name, digits in zip(names, combinations.digits, strict=True):
-                codes = pa.array(digits.astype(np.int32))
+                codes = arrow_of(digits.astype(np.int32))
                 columns[name] = pa.DictionaryArray.from_arrays(codes, columns[name])
         return pa.table(columns)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pqd.engine.kernel.arrow_sql import joined
 from pqd.engine.kernel.combinations import as_codes
+from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,12 +52,12 @@ def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Ascending distinct values, and for each place its value's number; a NULL has the last."""
     import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
 
-    held = np.flatnonzero(array.is_valid().to_numpy())
+    held = np.flatnonzero(numpy_of(array.is_valid()))
     valid = array.drop_null()
     if not pa.types.is_integer(array.type) and not pa.types.is_floating(array.type):
         # What is no number is told apart by equality alone.
         valid = valid.combine_chunks().dictionary_encode().indices
-    numbers = valid.to_numpy()
+    numbers = numpy_of(valid)
     # 0 and -0 are one, and so are all that are no number.
     values, own = np.unique(numbers, return_inverse=True)
     codes = np.full(len(array), values.size, np.int64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.reading.columns import Column
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ColumnBuilder:
         parts = [_with_null(block) for block in self._waiting]
         every = pa.concat_arrays([*known, *parts]).dictionary_encode(null_encoding="encode")
         self._values = every.dictionary
-        places = every.indices.to_numpy()
+        places = numpy_of(every.indices)
         first = sum(map(len, known))
         for block, part in zip(self._waiting, parts, strict=True):
             place = narrowed(places[first : first + len(part)], len(self._values))
@@ -71,7 +72,7 @@ def _without_unused(codes: NDArray[np.unsignedinteger], values: pa.Array) -> Col
     if used.all():
         return Column(codes, values)
     places = narrowed(np.cumsum(used) - 1, int(used.sum()))
-    return Column(places[codes], values.filter(pa.array(used)))
+    return Column(places[codes], values.filter(arrow_of(used)))
 
 
 def codes_of(block: pa.DictionaryArray) -> NDArray[np.integer]:
@@ -79,7 +80,7 @@ def codes_of(block: pa.DictionaryArray) -> NDArray[np.integer]:
     indices = block.indices
     if indices.null_count:
         indices = indices.fill_null(len(block.dictionary))
-    codes: NDArray[np.integer] = indices.to_numpy()
+    codes: NDArray[np.integer] = numpy_of(indices)
     return codes
 
 

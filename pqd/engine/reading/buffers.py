@@ -1,0 +1,55 @@
+"""Arrow arrays as numpy arrays and the other way round, by their buffers.
+
+Pyarrow's own conversions import pandas, which takes longer than reading a small table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
+def numpy_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Values of an array of numbers or truths; others as objects.
+
+    With a null among them numbers are doubles, of which NaN stands for null, and truths objects.
+    """
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    if pa.types.is_boolean(array.type) and not array.null_count:
+        return _truths(array)
+    if not pa.types.is_integer(array.type) and not pa.types.is_floating(array.type):
+        return np.array(array.to_pylist(), dtype=object)
+    values = _numbers(array)
+    if array.null_count:
+        values = values.astype(np.float64)
+        values[~_truths(array.is_valid())] = np.nan
+    return values
+
+
+def _truths(array: pa.BooleanArray) -> NDArray[np.bool_]:
+    bits = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+    return np.unpackbits(bits, bitorder="little")[array.offset :][: len(array)].astype(np.bool_)
+
+
+def _numbers(array: pa.Array) -> NDArray[Any]:
+    dtype = np.dtype(_FLOATS.get(str(array.type), str(array.type)))
+    values = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+    first = array.offset * dtype.itemsize
+    return values[first : first + len(array) * dtype.itemsize].view(dtype)
+
+
+def arrow_of(values: NDArray[Any]) -> pa.Array:
+    """Array of whole numbers, doubles or truths, without a null."""
+    if values.dtype == np.bool_:
+        packed = np.packbits(values, bitorder="little")
+        return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(packed)])
+    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, buffer])
