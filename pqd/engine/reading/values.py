@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-# Most whole units of a time that fit into microseconds of 64 bits.
-_MOST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
+# Most whole units of a time that fit into microseconds of 64 bits; of these it is infinity.
+_MOST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1, "us": (1 << 63) - 1}
+# Second of the engine's first moment, in the year 290,309 BC; one before it breaks the engine.
+_FIRST_SECOND = -9_223_372_022_400
 
 
 def encoded_blocks(
@@ -70,9 +72,10 @@ def _plain(values: pa.Array) -> pa.Array:
     if pt.is_string(kind) or pt.is_large_string(kind):
         return _valid(values)
     if pt.is_timestamp(kind) and kind.unit in _MOST:
-        return _in_microseconds(values, pa.timestamp("us", kind.tz))
+        least = _FIRST_SECOND * _A_SECOND[kind.unit]
+        return _in_microseconds(values, pa.timestamp("us", kind.tz), least)
     if pt.is_duration(kind) and kind.unit in _MOST:
-        return _in_microseconds(values, pa.duration("us"))
+        return _in_microseconds(values, pa.duration("us"), -_MOST[kind.unit])
     if pt.is_time(kind):
         return _within_a_day(values)
     if pt.is_decimal256(kind):
@@ -98,11 +101,12 @@ def _decoded(cell: bytes | None) -> str | None:
         return None
 
 
-def _in_microseconds(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Times in microseconds, those beyond their range as NULL."""
+def _in_microseconds(values: pa.Array, kind: pa.DataType, least: int) -> pa.Array:
+    """Times in microseconds, those beyond their range (``least`` is in their units) as NULL."""
     ticks = values.view(pa.int64())
-    most = _MOST[values.type.unit]
-    within = pc.and_(pc.less_equal(ticks, most), pc.greater_equal(ticks, -most))
+    within = pc.and_(pc.less_equal(ticks, _MOST[values.type.unit]), pc.greater_equal(ticks, least))
+    if values.type.unit == "us":
+        within = pc.or_(within, pc.equal(ticks, -_MOST["us"]))
     return pc.if_else(within, values, None).cast(kind)
 
 
