@@ -119,4 +119,13 @@ def _within_a_day(values: pa.Array) -> pa.Array:
 
 
 def _texts(cells: pa.Array) -> pa.Array:
-    return pa.array(map(text_of, cells.to_pylist()), pa.large_string())
+    return pa.array(map(_text, cells), pa.large_string())
+
+
+def _text(cell: pa.Scalar) -> str | None:
+    """Text of one cell, None where a part of it is nothing that Python has: a year 0, no UTF-8."""
+    try:
+        held = cell.as_py()
+    except Exception:  # noqa: BLE001 - no cell may end the run, whatever it is
+        return None
+    return text_of(held)

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.reading.values import encoded
 from pqd.engine.tables import open_table
 
 # Second of the engine's first moment.
@@ -30,3 +31,20 @@ def test_infinite_moments_are_not_null() -> None:
     most, kind = (1 << 63) - 1, pa.timestamp("us")
     known = {content([0, last], kind) for last in (None, most, -most)}
     assert len(known) == 3
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pa.array([0, -(1 << 62)], pa.int64()).view(pa.timestamp("s")),
+        pa.array([0, 1 << 62], pa.int64()).view(pa.date64()),
+        pa.array([0, 1 << 62], pa.int64()).view(pa.duration("s")),
+        pa.array([b"a", b"\xff"]).view(pa.string()),
+    ],
+    ids=lambda odd: str(odd.type),
+)
+def test_a_list_or_struct_with_a_part_that_python_lacks_is_null(odd: pa.Array) -> None:
+    lists = encoded(pa.ListArray.from_arrays([0, 1, 2], odd)).to_pylist()
+    structs = encoded(pa.StructArray.from_arrays([odd], ["part"])).to_pylist()
+    assert [cell is None for cell in lists] == [False, True]
+    assert [cell is None for cell in structs] == [False, True]
