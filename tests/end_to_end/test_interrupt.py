@@ -88,6 +88,10 @@ def test_an_interrupt_while_it_loads(module: str, process: Callable[..., Ran]) -
     assert err == "pqd: interrupted; nothing was spent\n"
 
 
+def nothing(*_: Any) -> None:
+    pass
+
+
 def engines_own(*_: Any, **__: Any) -> Any:
     raise RuntimeError("Query interrupted")
 
@@ -108,7 +112,11 @@ def test_an_interrupt_inside_the_engine(
             with suppress(KeyboardInterrupt):
                 noted(signal.SIGINT, None)
         else:
-            monkeypatch.setattr(engine, "_connection", SimpleNamespace(execute=engines_own))
+            stopped = SimpleNamespace(
+                **dict.fromkeys(["register", "unregister"], nothing),
+                **dict.fromkeys(["execute", "sql"], engines_own),
+            )
+            monkeypatch.setattr(engine._sql, "_connection", stopped)
         return reading(engine, *given)
 
     monkeypatch.setattr(DuckDBEngine, "schema", pressed)
