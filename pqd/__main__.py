@@ -1,8 +1,10 @@
 """The command line's entry: ``pqd`` and ``python -m pqd``."""
 
 import gc
+import os
 import signal
 import sys
+from contextlib import suppress
 
 from pqd.interrupts import listen
 
@@ -21,10 +23,26 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         sys.stderr.write("pqd: interrupted; nothing was spent\n")
-        sys.exit(130)
+        _leave(130)
+    except SystemExit as ended:
+        if isinstance(ended.code, int) and ended.code:
+            _leave(ended.code)
+        raise
     finally:
         # Nothing is left but Python's own end, which would show a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _leave(code: int) -> None:
+    """End a run that failed, without Python's own end.
+
+    Where reading broke, a thread of pyarrow may still ask for bytes of the file; while Python ends
+    that would abort the process in place of its exit code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
