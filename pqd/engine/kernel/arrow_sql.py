@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from pqd.engine.kernel.typed_sql import mark_of
 from pqd.engine.reading.buffers import arrow_of, numpy_of
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     import duckdb
     import pandas as pd
-    import pyarrow as pa
 
     from pqd.engine.reading.columns import Columns
 
@@ -57,15 +57,11 @@ class ArrowSQL:
 
     def type_of(self, values: pa.Array) -> str:
         """Name of DuckDB's type of ``values``."""
-        import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
         (row,) = self.fetched(pa.table({"value": values}), f"DESCRIBE {SOURCE}")
         return str(row[1])
 
     def of_values(self, values: pa.Array, expression: str) -> pa.ChunkedArray:
         """Values of an expression, over ``value``, on each of ``values``, in their order."""
-        import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
         return joined(self.evaluated(pa.table({"value": values}), [expression]))
 
     def evaluated(
@@ -104,8 +100,6 @@ class ArrowSQL:
 
 def joined(parts: Iterable[Sequence[pa.ChunkedArray]]) -> pa.ChunkedArray:
     """Chunks of one expression as one array."""
-    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
     outcomes = [outcome for (outcome,) in parts]
     chunks = [chunk for outcome in outcomes for chunk in outcome.chunks]
     return pa.chunked_array(chunks, outcomes[0].type)
@@ -113,8 +107,6 @@ def joined(parts: Iterable[Sequence[pa.ChunkedArray]]) -> pa.ChunkedArray:
 
 def arrow_table(columns: Columns) -> pa.Table:
     """Rows of ``columns`` as an Arrow table of dictionaries."""
-    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
     if not columns.by_name:
         return pa.table({"none": arrow_of(np.zeros(columns.rows, np.bool_))})
     return pa.table(

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from pqd.engine.kernel.arrow_sql import SOURCE, ArrowSQL
 from pqd.engine.kernel.combinations import Combinations, combined
@@ -20,8 +21,6 @@ from pqd.sql.schema import Kind, Schema, quote_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    import pyarrow as pa
 
 _TEXTS = {"string", "large_string"}
 # Texts are passed over: a quoted name inside one is none.
@@ -109,8 +108,6 @@ class Evaluator:
 
     def _table(self, names: Names, combinations: Combinations) -> pa.Table:
         """Combinations as an Arrow table of dictionaries, by public name."""
-        import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
         if not names:
             return pa.table({"none": arrow_of(np.zeros(combinations.size, np.bool_))})
         columns = {name: self.typed(name).values for name in names}

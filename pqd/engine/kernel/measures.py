@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from pqd.engine.kernel.arrow_sql import joined
 from pqd.engine.kernel.combinations import as_codes
 from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from pqd.engine.kernel.evaluator import Evaluator
@@ -50,8 +50,6 @@ def measured(evaluator: Evaluator, sql: str) -> Measured:
 
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Ascending distinct values, and for each place its value's number; a NULL has the last."""
-    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
     held = np.flatnonzero(numpy_of(array.is_valid()))
     valid = array.drop_null()
     if not pa.types.is_integer(array.type) and not pa.types.is_floating(array.type):

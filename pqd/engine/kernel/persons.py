@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from pqd.engine.kernel.combinations import as_codes
 from pqd.engine.kernel.measures import numbered
@@ -42,8 +43,6 @@ class Persons(PersonCodes):
 
 def person_codes(evaluator: Evaluator, column: str) -> PersonCodes:
     """Persons by the stored ``column``: rows of one value are one, those without are one more."""
-    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only scans need
-
     stored = evaluator.columns.by_name[column]
     if not pa.types.is_floating(stored.values.type):
         return PersonCodes(stored.codes, len(stored.values))

@@ -1,6 +1,7 @@
 """Arrow arrays as numpy arrays and the other way round, by their buffers.
 
-Pyarrow's own conversions import pandas, which takes longer than reading a small table.
+Pyarrow's own conversions import pandas, those of single values and of lists too, which takes longer
+than reading a small table.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def numpy_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     With a null among them numbers are doubles, of which NaN stands for null, and truths objects.
     """
     if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
     if pa.types.is_boolean(array.type) and not array.null_count:
         return _truths(array)
     if not pa.types.is_integer(array.type) and not pa.types.is_floating(array.type):
@@ -32,6 +33,12 @@ def numpy_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
         values = values.astype(np.float64)
         values[~_truths(array.is_valid())] = np.nan
     return values
+
+
+def filled(array: pa.Array, missing: int) -> NDArray[Any]:
+    """Whole numbers of an array, ``missing`` in place of a null."""
+    numbers = _numbers(array)
+    return np.where(_truths(array.is_valid()), numbers, missing) if array.null_count else numbers
 
 
 def _truths(array: pa.BooleanArray) -> NDArray[np.bool_]:
@@ -53,3 +60,13 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
         return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(packed)])
     buffer = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, buffer])
+
+
+def whole(number: int) -> pa.Scalar:
+    """Whole number of 64 bits, as a value of Arrow's."""
+    return arrow_of(np.array([number], np.int64))[0]
+
+
+def no_value(kind: pa.DataType) -> pa.Scalar:
+    """Null of a type, as a value of Arrow's."""
+    return pa.nulls(1, kind)[0]

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
+from pqd.engine.reading.buffers import no_value
 from pqd.engine.reading.utf8 import NO_TEXT, Utf8Stream
 from pqd.errors import TableError
 
@@ -126,7 +127,7 @@ def _checked(cells: pa.DictionaryArray, odd: Callable[[str], object]) -> pa.Dict
     no_text = pc.match_substring(texts, NO_TEXT)
     if pc.any(no_text).as_py():
         odd("a cell is not UTF-8")
-        texts = pc.if_else(no_text, None, texts)
+        texts = pc.if_else(no_text, no_value(texts.type), texts)
     return pa.DictionaryArray.from_arrays(cells.indices, texts)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.reading.buffers import arrow_of, numpy_of
+from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 from pqd.engine.reading.columns import Column
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ColumnBuilder:
         """Column of all rows that were added."""
         self._fold()
         if self._values is None:
-            return Column(np.empty(0, np.uint8), pa.array([], pa.large_string()))
+            return Column(np.empty(0, np.uint8), pa.nulls(0, pa.large_string()))
         dtype = narrowed(np.empty(0), len(self._values)).dtype
         codes = np.concatenate([part.astype(dtype, copy=False) for part in self._codes])
         self._codes = [codes]
@@ -77,11 +77,7 @@ def _without_unused(codes: NDArray[np.unsignedinteger], values: pa.Array) -> Col
 
 def codes_of(block: pa.DictionaryArray) -> NDArray[np.integer]:
     """Place in ``_with_null(block)`` of each cell of a block."""
-    indices = block.indices
-    if indices.null_count:
-        indices = indices.fill_null(len(block.dictionary))
-    codes: NDArray[np.integer] = numpy_of(indices)
-    return codes
+    return filled(block.indices, len(block.dictionary))
 
 
 def _with_null(block: pa.DictionaryArray) -> pa.Array:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from pqd.engine.reading.buffers import no_value, whole
 from pqd.engine.reading.object_texts import text_of
 
 if TYPE_CHECKING:
@@ -23,14 +24,13 @@ _FIRST_SECOND = -9_223_372_022_400
 def encoded_blocks(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, wanted: Sequence[str]
 ) -> Iterator[Mapping[str, pa.DictionaryArray]]:
-    """Columns ``wanted`` of each batch; without one, of an empty batch, which has their types."""
+    """Columns ``wanted`` of each batch; without one, without rows, of their types."""
     none = True
     for batch in batches:
         none = False
         yield {name: encoded(batch.column(name)) for name in wanted}
     if none:
-        empty = pa.RecordBatch.from_pylist([], schema)
-        yield {name: encoded(empty.column(name)) for name in wanted}
+        yield {name: encoded(pa.nulls(0, schema.field(name).type)) for name in wanted}
 
 
 def encoded(cells: pa.Array) -> pa.DictionaryArray:
@@ -104,18 +104,21 @@ def _decoded(cell: bytes | None) -> str | None:
 def _in_microseconds(values: pa.Array, kind: pa.DataType, least: int) -> pa.Array:
     """Times in microseconds, those beyond their range (``least`` is in their units) as NULL."""
     ticks = values.view(pa.int64())
-    within = pc.and_(pc.less_equal(ticks, _MOST[values.type.unit]), pc.greater_equal(ticks, least))
+    within = _within(ticks, least, _MOST[values.type.unit])
     if values.type.unit == "us":
-        within = pc.or_(within, pc.equal(ticks, -_MOST["us"]))
-    return pc.if_else(within, values, None).cast(kind)
+        within = pc.or_(within, pc.equal(ticks, whole(-_MOST["us"])))
+    return pc.if_else(within, values, no_value(values.type)).cast(kind)
 
 
 def _within_a_day(values: pa.Array) -> pa.Array:
     """Times of day, those that no day has as NULL."""
     ticks = values.view(f"int{values.type.bit_width}")
     last = 24 * 60 * 60 * _A_SECOND[values.type.unit] - 1
-    within = pc.and_(pc.greater_equal(ticks, 0), pc.less_equal(ticks, last))
-    return pc.if_else(within, values, None)
+    return pc.if_else(_within(ticks, 0, last), values, no_value(values.type))
+
+
+def _within(ticks: pa.Array, least: int, most: int) -> pa.Array:
+    return pc.and_(pc.greater_equal(ticks, whole(least)), pc.less_equal(ticks, whole(most)))
 
 
 def _texts(cells: pa.Array) -> pa.Array:

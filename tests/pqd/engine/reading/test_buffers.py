@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pqd.engine.reading.buffers import arrow_of, numpy_of
+from pqd.engine.reading.buffers import arrow_of, filled, no_value, numpy_of, whole
 
 NUMBERS = (
     *(np.array([0, 1, 200], f"{sign}int{size}") for sign in ("", "u") for size in (16, 32, 64)),
@@ -57,3 +57,17 @@ def test_chunks_are_one_array() -> None:
 def test_what_is_no_number_is_an_object() -> None:
     assert numpy_of(pa.array(["a", None, "ü"])).tolist() == ["a", None, "ü"]
     assert numpy_of(pa.array([True, None])).tolist() == [True, None]
+
+
+@pytest.mark.parametrize("kind", [pa.int32(), pa.uint8(), pa.int64()])
+def test_another_number_stands_for_a_null(kind: pa.DataType) -> None:
+    array = pa.array([1, None, 3, None], kind)
+    assert filled(array, 7).tolist() == [1, 7, 3, 7]
+    assert filled(array[1:3], 7).tolist() == [7, 3]
+    assert filled(array[2:3], 7).tolist() == [3]
+    assert filled(pa.nulls(0, kind), 7).size == 0
+
+
+def test_a_single_value() -> None:
+    assert [whole(n).as_py() for n in (0, -1, 2**63 - 1)] == [0, -1, 2**63 - 1]
+    assert no_value(pa.time64("us")).equals(pa.scalar(None, pa.time64("us")))
