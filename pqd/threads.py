@@ -1,31 +1,60 @@
-"""Threads: how many read and evaluate at a time."""
+"""Threads: how many read and evaluate at a time; no result depends on it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from pqd.errors import ParameterError
 
-VARIABLE = "PQD_THREADS"
+VARIABLE, OPTION = "PQD_THREADS", "--threads"
+_MOST = 1023
+# Number that the command line states for the run in this context, None for the variable's.
+_STATED: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
-def thread_count() -> int:
-    """Number that PQD_THREADS states, by default that of the cores there are.
+@contextmanager
+def stated_threads(stated: str | None) -> Iterator[None]:
+    """Context of a run by ``stated`` threads, which win over PQD_THREADS; None leaves it to that.
 
-    No result depends on it.
+    Threads that the run starts are outside of the context: ask for the number before.
 
     Raises
     ------
     ParameterError
-        If it states no positive whole number.
+        If it is no number from 1 to 1023.
     """
+    token = _STATED.set(None if stated is None else _number(stated, OPTION))
+    try:
+        yield
+    finally:
+        _STATED.reset(token)
+
+
+def thread_count() -> int:
+    """Number that the run states, else PQD_THREADS, by default that of the cores there are.
+
+    Raises
+    ------
+    ParameterError
+        If PQD_THREADS is no number from 1 to 1023.
+    """
+    number = _STATED.get()
+    if number is not None:
+        return number
     stated = os.environ.get(VARIABLE, "").strip()
-    if not stated:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _cores()
-    if not (stated.isascii() and stated.isdigit() and 0 < int(stated) < 1 << 10):
-        raise ParameterError(f"{VARIABLE} is a number of threads from 1 to 1023")
+    return _number(stated, VARIABLE) if stated else _cores()
+
+
+def _number(stated: str, source: str) -> int:
+    if not (stated.isascii() and stated.isdigit() and 1 <= int(stated) <= _MOST):
+        raise ParameterError(f"{source} is a number of threads from 1 to {_MOST}")
     return int(stated)
 
 
 def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -11,6 +11,7 @@ from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, LedgerOptions, QueryOptions, UnitOptions, VerdictOptions
 from pqd.cli.outputs import OutputOptions
+from pqd.cli.thread_option import with_threads
 
 if TYPE_CHECKING:
     from pqd.stated_budgets import RunBudget
@@ -44,6 +45,7 @@ class BudgetOptions:
         return budget
 
 
+@with_threads
 @with_groups
 def audit(
     private: options.Private,

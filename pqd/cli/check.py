@@ -12,6 +12,7 @@ from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import LedgerOptions
 from pqd.cli.outputs import CheckOutputOptions, show
+from pqd.cli.thread_option import with_threads
 from pqd.paths import unlinked, usable, writable
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class BaselineOptions:
         write_baseline(self.baseline, report, known)
 
 
+@with_threads
 @with_groups
 def check(
     spec: Annotated[Path, typer.Argument(help="The spec, such as audit.toml.", show_default=False)],

@@ -11,6 +11,7 @@ from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions, UnitOptions
 from pqd.cli.outputs import OutputOptions
+from pqd.cli.thread_option import with_threads
 
 if TYPE_CHECKING:
     from pqd.comparison.comparison_parameters import ComparisonParameters
@@ -166,6 +167,7 @@ class RankingOptions:
         )
 
 
+@with_threads
 @with_groups
 def compare(
     private: options.Private,

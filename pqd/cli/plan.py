@@ -11,12 +11,14 @@ from pqd.cli import options
 from pqd.cli.option_groups import with_groups
 from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions
 from pqd.cli.outputs import OutputOptions
+from pqd.cli.thread_option import with_threads
 from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from reports.models.profile import ProfileReport
 
 
+@with_threads
 @with_groups
 def plan(
     synthetic: options.Synthetic,

@@ -10,6 +10,7 @@ from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions
 from pqd.cli.outputs import OutputOptions
+from pqd.cli.thread_option import with_threads
 
 if TYPE_CHECKING:
     from pqd.distances.profile_parameters import ProfileParameters
@@ -112,6 +113,7 @@ class ProfileOptions:
         )
 
 
+@with_threads
 @with_groups
 def profile(
     private: options.Private,

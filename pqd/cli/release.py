@@ -13,6 +13,7 @@ from pqd.cli import options
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions
 from pqd.cli.outputs import OutputOptions, Targets, new_table
+from pqd.cli.thread_option import with_threads
 from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class ReleaseOptions:
         return options.criteria(criteria, columns, self.mechanism or AUTO).at(budget)
 
 
+@with_threads
 @with_groups
 def release(
     private: Annotated[

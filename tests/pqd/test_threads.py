@@ -9,16 +9,33 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
-from pqd.threads import VARIABLE, thread_count
+from pqd.threads import VARIABLE, stated_threads, thread_count
+
+WRONG = ["0", "-1", "two", "1.5", "²", "1024", ""]
 
 
-@pytest.mark.parametrize("stated", ["0", "-1", "two", "1.5", "²", "9999"])
+@pytest.mark.parametrize("stated", WRONG[:-1])
 def test_what_is_no_number_of_threads_is_refused(
     stated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, stated)
     with pytest.raises(ParameterError, match="is a number of threads"):
         thread_count()
+
+
+@pytest.mark.parametrize("stated", WRONG)
+def test_what_a_run_states_is_refused_by_its_own_name(stated: str) -> None:
+    with pytest.raises(ParameterError, match="--threads is a number"), stated_threads(stated):
+        raise AssertionError
+
+
+def test_what_a_run_states_wins_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "5")
+    with stated_threads("1023"):
+        assert thread_count() == 1023
+        with stated_threads(None):
+            assert thread_count() == 5
+    assert thread_count() == 5
 
 
 @pytest.mark.parametrize("stated", ["1", "3", " 2 ", ""])
