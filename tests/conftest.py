@@ -42,7 +42,7 @@ SURROUNDINGS = (
 )
 # What ``make test-fast`` leaves out: whole runs, exhaustive and statistical checks.
 SLOW = (
-    *("end_to_end", "privacy", "statistics", "browser"),
+    *("end_to_end", "packaging", "privacy", "statistics", "browser"),
     *("estimators", "range_sums", "test_noise"),
     *("test_composition", "test_ledger", "test_cache_keys"),
     *("test_shared_budget", "test_leaderboard", "test_reference_tables", "test_estimates"),

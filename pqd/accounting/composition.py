@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from deciders.extras import needed
 from pqd.accounting.zcdp import epsilon_of
 
 if TYPE_CHECKING:
@@ -91,14 +92,20 @@ def optimal(epsilons: Sequence[Fraction], delta: Fraction) -> Fraction:
 
     An upper bound: losses are rounded up to a grid, the result to 5 digits, and a part of delta
     is kept back for the rounding of doubles.  The plain sum where delta is below 1e-9.
+
+    Raises
+    ------
+    ParameterError
+        dp-accounting is not installed.
     """
     if delta < _LEAST_DELTA:
         return sum(epsilons, Fraction(0))
     # Imported late: it takes a second and few runs need it.
-    from dp_accounting.pld.common import DifferentialPrivacyParameters  # noqa: PLC0415
-    from dp_accounting.pld.privacy_loss_distribution import (  # noqa: PLC0415
-        from_privacy_parameters,
-    )
+    with needed("composition", "a budget with a delta"):
+        from dp_accounting.pld.common import DifferentialPrivacyParameters  # noqa: PLC0415
+        from dp_accounting.pld.privacy_loss_distribution import (  # noqa: PLC0415
+            from_privacy_parameters,
+        )
 
     grid = max(float(min(epsilons)) / _FINENESS, float(sum(epsilons)) / _CELLS)
     composed = None

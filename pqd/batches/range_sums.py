@@ -25,6 +25,7 @@ from pqd.accounting.cache_keys import parameters_of_range_sums
 from pqd.batches.mechanisms import RANGES
 from pqd.engine.contingency import selections
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.tables import open_table
 from pqd.sql.regions import exactly
 from pqd.sql.schema import Kind, fold_case
@@ -177,7 +178,7 @@ def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list
     ParameterError
         If a query selects no place, or leaves a gap.
     """
-    import pandas as pd  # noqa: PLC0415 - a heavy import that only this needs
+    import pyarrow as pa  # noqa: PLC0415 - a heavy import that only this needs
 
     (name,) = workload.columns
     places = _turning_places(workload, lattice)
@@ -185,7 +186,7 @@ def lattice_ranges(workload: ScanPlan, lattice: Lattice, schema: Schema) -> list
     units = lattice.units_at(places)
     values = units * float(lattice.unit.numerator) / float(lattice.unit.denominator)
     engine = DuckDBEngine()
-    table = open_table(pd.DataFrame({name: values}), "synthetic")
+    table = open_table(pa.table({name: arrow_of(values)}), "synthetic")
     kinds = engine.schema(table, {fold_case(name)}, {name: Kind.NUMBER})
     contingency = engine.contingency(table, {**schema, **kinds}, workload)
     order = np.argsort(contingency.places)
@@ -233,7 +234,7 @@ def _ends(lattice: Lattice, ranges: list[tuple[int, int]], public: Histogram) ->
         return np.arange(lattice.points)
     cuts = np.array([x - 1 for pair in ranges for x in pair if x > 0], np.int64)
     ends = [np.array([0, lattice.points - 1]), cuts, _ladder(lattice)]
-    values, rows = public.values, public.counts.astype(float)  # noqa: PD011 - no frame
+    values, rows = public.values, public.counts.astype(float)
     places = (values - lattice.lower_units) // lattice.step_units
     for weights in (rows, rows * values):
         running = np.cumsum(weights)

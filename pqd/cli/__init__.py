@@ -16,6 +16,7 @@ from pqd.cli import ledger
 from pqd.cli.audit import audit
 from pqd.cli.check import check
 from pqd.cli.compare import compare
+from pqd.cli.help import help_of
 from pqd.cli.init import init
 from pqd.cli.plan import plan
 from pqd.cli.profile import profile
@@ -34,7 +35,6 @@ _INTERRUPTED = 130
 app = typer.Typer(
     name="pqd",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -69,6 +69,7 @@ app.command(name="release", no_args_is_help=True)(release)
 app.command(name="init", no_args_is_help=True)(init)
 app.command(name="spec", no_args_is_help=True)(spec)
 app.add_typer(ledger.app, name="ledger")
+app.command(name="help")(help_of)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Classifier: gradient boosted trees that name a row's class from its cells.
 
 It is trained on the synthetic table alone, so it is a public function of rows.
-scikit-learn is an extra (``pip install "pqd[learn]"``) and is imported when it is needed.
+scikit-learn is an extra (``pqd[learn]``) and is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqd.errors import ParameterError
+from deciders.extras import needed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 _TREES = 100
 _LEAST_ROUNDS = 10
 _MOST_ROUNDS = 50
-_MISSING = (
-    "a target needs scikit-learn, which is not installed; "
-    'run pip install "pqd[learn]", or leave the target out'
-)
 
 
 def require_library() -> None:
@@ -34,15 +30,10 @@ def require_library() -> None:
 
 
 def _estimator_class() -> Any:  # noqa: ANN401 - scikit-learn has no types
-    missing = False
-    try:
+    with needed("learn", "a target"):
         from sklearn.ensemble import (  # noqa: PLC0415 - an extra, and a heavy import
             HistGradientBoostingClassifier,
         )
-    except ImportError:
-        missing = True
-    if missing:
-        raise ParameterError(_MISSING)
     return HistGradientBoostingClassifier
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deciders.extras import needed
 from pqd.errors import ParameterError, RunError
 from pqd.paths import writable
 
@@ -21,8 +22,10 @@ def check_new(path: str | Path) -> Path:
     ------
     ParameterError
         Unless it can be made there, ends in .parquet or .csv, and is not there yet: no table is
-        ever overwritten.
+        ever overwritten.  Or pandas, which writes it, is not installed.
     """
+    with needed("frames", "a table made of the synthetic one"):
+        import pandas as _  # noqa: F401, ICN001, PLC0415 - a heavy import that only this needs
     place = Path(path)
     try:
         exists = place.resolve().exists() or place.is_symlink()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from deciders.extras import missing_library
 from reports.text.numbers import share_text
 
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ class Curves:
         self._drawings: dict[tuple[tuple[float | None, ...], ...], int] = {}
 
     def add(self, facts: QueryFacts) -> Curve | None:
-        """Picture of a query's curves, None where there are none."""
-        if not any(candidate.curve for candidate in facts.candidates):
+        """Picture of a query's curves, None where there are none or none can be drawn."""
+        if not _has_curve(facts) or not _can_draw():
             return None
         # Matplotlib is imported only by a page that shows a curve.
         from reports.plots import drawn  # noqa: PLC0415
@@ -53,6 +55,21 @@ class Curves:
         ids = (f"curve-{number}" for number in self._drawings.values())
         drawings = zip(ids, curves_svg(self._drawings), strict=True)
         return {"curve-scale": frame_svg(), **dict(drawings)}
+
+
+def curve_notes(facts: QueryFacts) -> list[tuple[str, str]]:
+    """Line and role in place of curves that cannot be drawn."""
+    if not _has_curve(facts) or _can_draw():
+        return []
+    return [(missing_library("plots", "The curve of the chance of a yes"), "advice")]
+
+
+def _has_curve(facts: QueryFacts) -> bool:
+    return any(candidate.curve for candidate in facts.candidates)
+
+
+def _can_draw() -> bool:
+    return find_spec("matplotlib") is not None
 
 
 def _rounded(curve: Sequence[float | None]) -> tuple[float | None, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from reports.html.curves import curve_notes
 from reports.html.pictures import interval_picture, shares
 from reports.models.audit import Verdict
 from reports.text.numbers import budget_text, number_text, p_cell, share_text
@@ -50,7 +51,7 @@ def panel(facts: QueryFacts, stated: str, curves: Curves) -> dict[str, Any]:
         if facts.is_distance
         else interval_picture(facts.q_synthetic, ends, least, claim),
         "least": amount_text(facts, least),
-        "lines": told(facts, stated),
+        "lines": [*told(facts, stated), *curve_notes(facts)],
         "curve": curves.add(facts),
         "candidates": [_candidate(c, facts) for c in facts.candidates if c.shown],
         "budgeted": any(c.tau_min is not None for c in facts.candidates),

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from deciders.extras import needed
 from reports.models.query import QueryFacts
 from reports.models.report import CurvedReport, Report
 
@@ -116,7 +117,8 @@ class AuditReport(Report, CurvedReport):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query, without the candidates; one not asked has no outcome."""
-        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+        with needed("frames", "to_frame()"):
+            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = [asdict(verdict) for verdict in self.verdicts]
         rows += [asdict(each) for each in self.refused]

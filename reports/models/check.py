@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from deciders.extras import needed
 from reports.models.audit import Verdict
 from reports.models.report import Report
 
@@ -110,7 +111,8 @@ class CheckReport(Report):
 
         A check that has no verdict, as it is broken or only planned, has a row without one.
         """
-        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+        with needed("frames", "to_frame()"):
+            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []
         for entry in self.checks:

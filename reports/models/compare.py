@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from deciders.extras import needed
 from reports.models.report import Report
 
 if TYPE_CHECKING:
@@ -189,7 +190,8 @@ class CompareReport(Report):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query and candidate; a query not asked has but a reason."""
-        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+        with needed("frames", "to_frame()"):
+            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []
         for query in self.queries:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from deciders.extras import needed
 from reports.models.query import CandidateFacts, QueryFacts
 from reports.models.report import CurvedReport, Report
 
@@ -40,7 +41,8 @@ class PlanReport(Report, CurvedReport):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query and candidate; a query not planned has but a reason."""
-        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+        with needed("frames", "to_frame()"):
+            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         names = [field.name for field in fields(CandidateFacts) if field.name != "curve"]
         rows = []

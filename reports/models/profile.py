@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
+from deciders.extras import needed
 from reports.models.report import Report, rendering
 
 if TYPE_CHECKING:
@@ -291,7 +292,8 @@ class ProfileReport(Report):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per distance."""
-        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+        with needed("frames", "to_frame()"):
+            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []
         for each in self.marginals:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from deciders.extras import needed
 from reports.models.report import Report
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class RankingReport(Report):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per copy."""
-        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+        with needed("frames", "to_frame()"):
+            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         rows = []
         for copy in self.copies:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from deciders.extras import needed
 from reports.models.report import Report
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ class ReleaseReport(Report):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query; one not asked has a reason and no answer."""
-        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+        with needed("frames", "to_frame()"):
+            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
         names = ReleasedQuery.__slots__
         rows = [{name: getattr(query, name) for name in names} for query in self.queries]

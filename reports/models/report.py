@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from deciders.extras import needed
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -31,7 +33,16 @@ _HOMES = {
 
 
 def rendering(function: str) -> Callable[..., Any]:
-    """Function of a format by its name, imported when it is needed."""
+    """Function of a format by its name, imported when it is needed.
+
+    Raises
+    ------
+    ParameterError
+        It draws, and matplotlib is not installed.
+    """
+    if _HOMES[function] == "reports.plots":
+        with needed("plots", "a plot"):
+            import matplotlib as _  # noqa: F401, ICN001, PLC0415 - a heavy import, and an extra
     return cast("Callable[..., Any]", getattr(import_module(_HOMES[function]), function))
 
 
