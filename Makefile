@@ -43,11 +43,14 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Writes requirements.lock again from pyproject.toml, with hashes and for every platform.
+# Writes both locks again from pyproject.toml, with hashes and for every platform: what tests need,
+# and the part of it that the program needs with all of its extras.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-header --no-annotate --all-extras pyproject.toml
 lock: $(READY)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-header --no-annotate --group dev pyproject.toml -o requirements.lock
+	$(COMPILE) --group dev -o requirements.lock
+	$(COMPILE) --group build --constraint requirements.lock -o requirements-run.lock
 
 samples: $(READY)
 	$(BIN)/python samples/make.py all

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -60,10 +61,22 @@ def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> Non
         "reports",
     }
     for package in ("pqd", "deciders", "reports"):
-        sources = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*.py")}
-        assert sources <= names
+        # Templates, scripts and styles too.
+        files = (path for path in (ROOT / package).rglob("*") if path.is_file())
+        assert {str(path.relative_to(ROOT)) for path in files if path.suffix != ".pyc"} <= names
         assert f"{package}/py.typed" in names
+    assert "reports/templates/page.css" in names
     assert not [name for name in names if "__pycache__" in name or name.startswith("tests")]
+
+
+def test_an_index_would_accept_both_archives(wheel: Path) -> None:
+    pytest.importorskip("twine")
+    python("hatchling", "build", "-t", "sdist", "-d", str(wheel.parent), cwd=ROOT)
+    (source,) = wheel.parent.glob("*.tar.gz")
+    python("twine", "check", "--strict", str(wheel), str(source), cwd=wheel.parent)
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", "reports/templates/page.css"} <= names
 
 
 def test_the_wheel_names_its_command_and_its_needs(site: Path) -> None:
@@ -72,7 +85,7 @@ def test_the_wheel_names_its_command_and_its_needs(site: Path) -> None:
         encoding="utf-8"
     )
     metadata = (information / "METADATA").read_text(encoding="utf-8")
-    for needed in ("duckdb", "numpy", "opendp", "pandas", "rich", "sqlglot", "typer"):
+    for needed in ("duckdb", "numpy", "opendp", "pyarrow", "rich", "sqlglot", "typer"):
         assert f"Requires-Dist: {needed}" in metadata
     assert "License-Expression: Apache-2.0" in metadata
 
