@@ -1,0 +1,40 @@
+"""pqd help, and the completion of shells."""
+
+from collections.abc import Callable
+
+import pytest
+
+Ran = tuple[int, str, str]
+
+
+@pytest.mark.parametrize("words", [[], ["audit"], ["ledger"], ["ledger", "show"]])
+def test_help_is_what_the_option_shows(words: list[str], command: Callable[..., Ran]) -> None:
+    shown = command("help", *words)
+    assert shown[0] == 0
+    assert shown[1].split() == command(*words, "--help")[1].split()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["adit"], "has no command 'adit'; use one of profile, audit, plan,"),
+        (["audit", "it"], "audit has no command 'it'; leave it out"),
+    ],
+)
+def test_help_on_what_is_no_command(
+    words: list[str], message: str, command: Callable[..., Ran]
+) -> None:
+    code, out, err = command("help", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_shell_completes_commands(process: Callable[..., Ran]) -> None:
+    code, out, err = process(
+        *("-c", "import sys; sys.argv = ['pqd']; from pqd.__main__ import main; main()"),
+        _PQD_COMPLETE="complete_bash",
+        COMP_WORDS="pqd com",
+        COMP_CWORD="1",
+    )
+    assert (code, err) == (0, "")
+    assert out.split() == ["compare"]
