@@ -6,17 +6,16 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 import pqd
-from deciders.errors import PqdError
+from deciders.errors import ParameterError, PqdError
 from pqd.cli import ledger
 from pqd.cli.audit import audit
 from pqd.cli.check import check
 from pqd.cli.compare import compare
-from pqd.cli.help import help_of
 from pqd.cli.init import init
 from pqd.cli.plan import plan
 from pqd.cli.profile import profile
@@ -69,7 +68,25 @@ app.command(name="release", no_args_is_help=True)(release)
 app.command(name="init", no_args_is_help=True)(init)
 app.command(name="spec", no_args_is_help=True)(spec)
 app.add_typer(ledger.app, name="ledger")
-app.command(name="help")(help_of)
+
+
+@app.command(name="help")
+def _help(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND]...", help="The command, such as audit or ledger show."),
+    ] = None,
+) -> None:
+    """Show what a command does and its options, as its --help does."""
+    shown = context.find_root()
+    for word in words or ():
+        commands = getattr(shown.command, "commands", {})
+        if word not in commands:
+            advice = f"use one of {', '.join(commands)}" if commands else "leave it out"
+            raise ParameterError(f"{shown.command_path} has no command {word!r}; {advice}")
+        shown = shown.command.context_class(commands[word], info_name=word, parent=shown)
+    typer.echo(shown.get_help())
 
 
 def main() -> None:
