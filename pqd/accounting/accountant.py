@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
 from pqd.accounting.composition import Charge, price
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
-from pqd.accounting.ledger import Ledger
-from pqd.accounting.recognition import fingerprint_of
+from pqd.accounting.hash_chain import new_secret
+from pqd.accounting.ledger import Ledger, key_of
+from pqd.accounting.recognition import ROWS, fingerprint_of
 from pqd.errors import BudgetError, LedgerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
@@ -96,6 +97,7 @@ class Accountant:
         """Open no file yet: that happens when it is first needed."""
         self.path, self.budget, self.fresh = path, budget, fresh
         self._recognised: dict[object, RecognisedTable] = {}
+        self._secret: bytes | None = None
 
     def exists(self) -> bool:
         """Whether there is a ledger already; LedgerError for a place where none can be."""
@@ -112,7 +114,21 @@ class Accountant:
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger."""
-        return Ledger(self.path)
+        # It makes one ledger at most, also where that one is lost and another is made.
+        secret, self._secret = self._secret, None
+        return Ledger(self.path, secret=secret)
+
+    @property
+    def row_key(self) -> bytes:
+        """Secret that rows are hashed under: the ledger's, or that of the one that it will make.
+
+        No file is made.  Where another process makes the ledger first, that one's counts, and what
+        was hashed under this one is not used.
+        """
+        if self.exists():
+            return self.ledger.key(ROWS)
+        self._secret = self._secret or new_secret()
+        return key_of(self._secret, ROWS)
 
     @property
     def sample_key(self) -> bytes:

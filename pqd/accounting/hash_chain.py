@@ -61,8 +61,8 @@ class HashChain:
     ``wait`` is how many seconds to wait for another process that is writing.
     """
 
-    def __init__(self, path: Path, *, wait: float = 10.0) -> None:
-        """Open the log, or make it if there is none.
+    def __init__(self, path: Path, *, wait: float = 10.0, secret: bytes | None = None) -> None:
+        """Open the log, or make it if there is none, with ``secret``, which no other log has.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class HashChain:
             if present and not path.is_file():
                 raise LedgerError(self._message("is no file; name another place with --ledger"))
         if not present:
-            self._create()
+            self._create(secret or new_secret())
         with self._translated("read"):
             # A file that is empty is one that was cut off: a log is never made that way.
             if not path.stat().st_size:
@@ -194,7 +194,7 @@ class HashChain:
         self._entries.append(entry)
         return entry
 
-    def _create(self) -> None:
+    def _create(self, secret: bytes) -> None:
         """Make a whole log under another name and link it to its own, so that none is half made."""
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.{os.urandom(4).hex()}")
         try:
@@ -202,7 +202,7 @@ class HashChain:
             with self._translated("made"):
                 connection = sqlite3.connect(draft, isolation_level=None)
                 try:
-                    connection.executescript(_TABLES.format(key=os.urandom(32).hex()))
+                    connection.executescript(_TABLES.format(key=secret.hex()))
                 finally:
                     connection.close()
             # Another process may have been faster: then its log is the one.
@@ -261,6 +261,11 @@ class HashChain:
         if self._file is not None:
             self.check_in_place()
         raise LedgerError(self._message(f"cannot be {verb}: {reason}"))
+
+
+def new_secret() -> bytes:
+    """Secret key of a log that is not made yet."""
+    return os.urandom(32)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

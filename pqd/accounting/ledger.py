@@ -54,9 +54,11 @@ class Ledger:
         Whenever the file cannot be read or written as it must be.
     """
 
-    def __init__(self, path: str | Path, *, wait: float = 10.0) -> None:
-        """Open the file and check the whole chain."""
-        self._chain = HashChain(Path(path), wait=wait)
+    def __init__(
+        self, path: str | Path, *, wait: float = 10.0, secret: bytes | None = None
+    ) -> None:
+        """Open the file and check the whole chain; ``secret`` is a new one's, and no other's."""
+        self._chain = HashChain(Path(path), wait=wait, secret=secret)
         self._forget()
         self.refresh()
 
@@ -96,7 +98,7 @@ class Ledger:
 
     def key(self, purpose: str) -> bytes:
         """Secret key of one ``purpose``; it never leaves the process."""
-        return hmac.digest(self._chain.secret, purpose.encode(), "sha256")
+        return key_of(self._chain.secret, purpose)
 
     def fingerprint(self, content: str) -> str:
         """Keyed fingerprint of a table, given its engine's digest of its content."""
@@ -318,6 +320,11 @@ class Ledger:
                 "pqd does not understand. Nothing was spent."
             ) from None
         self._read = entry.number
+
+
+def key_of(secret: bytes, purpose: str) -> bytes:
+    """Key of one ``purpose`` in a ledger with this secret."""
+    return hmac.digest(secret, purpose.encode(), "sha256")
 
 
 def _written(amount: Fraction | None) -> str | None:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.tables import Table
 
+# Purpose of the key that rows are hashed under.
+ROWS = "rows"
+
 
 def fingerprint_of(ledger: Ledger, engine: DuckDBEngine, table: Table) -> str:
     """Fingerprint under which ``ledger`` keeps ``table``, or would.
@@ -26,7 +29,7 @@ def fingerprint_of(ledger: Ledger, engine: DuckDBEngine, table: Table) -> str:
     by_file = fingerprint_by_file(ledger, table)
     if by_file is not None:
         return by_file
-    key = ledger.key("rows")
+    key = ledger.key(ROWS)
     fingerprint = ledger.fingerprint(engine.content(table, key))
     if ledger.holds_earlier_accounts and not ledger.account(fingerprint):
         earlier = ledger.earlier_fingerprint(engine.earlier_content(table, key))

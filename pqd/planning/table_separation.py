@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
-from pqd.accounting.recognition import fingerprint_by_file, fingerprint_of
+from pqd.accounting.recognition import ROWS, fingerprint_by_file, fingerprint_of
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError
@@ -126,14 +126,13 @@ def _content_keys(
     What a ledger knows by its file is not asked for.
     """
     asked = {
-        place: [ledger for ledger in ledgers if not fingerprint_by_file(ledger, table)]
+        place: [ledger.key(ROWS) for ledger in ledgers if not fingerprint_by_file(ledger, table)]
         for place, table in enumerate(tables.tables)
     }
-    if tables.private and accountant and accountant.exists():
-        own = accountant.ledger
-        known = fingerprint_by_file(own, tables.private)
-        asked[len(tables.tables)] = [] if known else [own]
-    return {place: [each.key("rows") for each in several] for place, several in asked.items()}
+    if tables.private and accountant:
+        known = accountant.exists() and fingerprint_by_file(accountant.ledger, tables.private)
+        asked[len(tables.tables)] = [] if known else [accountant.row_key]
+    return asked
 
 
 def _check_unknown(ledger: Ledger, engine: DuckDBEngine, public: Table) -> None:

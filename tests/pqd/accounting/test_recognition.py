@@ -10,10 +10,11 @@ import pytest
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.composition import Charge
+from pqd.accounting.ledger import Ledger
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.earlier_recognition import earlier_digest
 from pqd.engine.tables import Table, open_table
-from pqd.errors import NotPublicError
+from pqd.errors import LedgerError, NotPublicError
 from pqd.planning.table_separation import separate_tables
 
 KEY = b"k" * 32
@@ -158,4 +159,50 @@ def test_an_account_of_an_earlier_version_is_private_too(tmp_path: Path) -> None
     copy = pd.DataFrame({"a": [1], "b": ["q"]})
     with pytest.raises(NotPublicError, match="is known to the ledger"):
         separate_tables(copy, path, accountant=accountant)
+    accountant.ledger.close()
+
+
+def test_a_new_ledger_takes_the_key_that_was_drawn_for_it(tmp_path: Path) -> None:
+    accountant = Accountant(tmp_path / "ledger.sqlite")
+    key = accountant.row_key
+    assert accountant.row_key == key
+    assert not accountant.path.exists(), "no file before there is something to write"
+    assert accountant.ledger.key("rows") == key == accountant.row_key
+    assert Accountant(accountant.path).row_key == key, "as the file has it"
+    other = Accountant(tmp_path / "other.sqlite")
+    assert other.row_key != key
+    assert other.ledger.key("rows") != key
+    for each in (accountant, other):
+        each.ledger.close()
+
+
+def test_where_another_process_makes_the_ledger_first_its_key_counts(tmp_path: Path) -> None:
+    path = tmp_path / "private.csv"
+    path.write_text("age\n1\n2\n", "utf-8")
+    late, first = Accountant(tmp_path / "ledger.sqlite"), Accountant(tmp_path / "ledger.sqlite")
+    table, engine = open_table(path, "private"), DuckDBEngine()
+    engine.read(table, (), [late.row_key])
+    fingerprint = recogniser(first, path)()
+    assert late.recognise(engine, table).fingerprint == fingerprint
+    assert late.row_key == first.row_key
+    for each in (late, first):
+        each.ledger.close()
+
+
+def test_a_key_makes_one_ledger_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the ledger is lost after it was made, and is made again."""
+    accountant = Accountant(tmp_path / "ledger.sqlite")
+    key = accountant.row_key
+
+    def lost(ledger: Ledger) -> bool:
+        ledger.close()
+        ledger.path.unlink()
+        raise LedgerError("lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "refresh", lost)
+        with pytest.raises(LedgerError, match="lost"):
+            _ = accountant.ledger
+    assert accountant.row_key != key
+    assert accountant.ledger.key("rows") == accountant.row_key != key
     accountant.ledger.close()
