@@ -12,6 +12,7 @@ from pqd.comparison.leaderboard import leaderboard
 from pqd.comparison.reference_measurement import add_references
 from pqd.errors import BudgetError, overtaken
 from pqd.execution import measure
+from pqd.planning.table_separation import mentioned
 from pqd.progress import Progress, silent
 from pqd.results import added_costs, cost_of
 from reports.models.compare import CompareReport
@@ -41,7 +42,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     unit: PrivacyUnit | None = None,
 ) -> CompareReport:
     """Compare with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
-    candidates = Candidates(private, synthetics, accountant)
+    candidates = Candidates(private, synthetics, accountant, mentioned(queries, unit))
     costs, notes, before = [], [], None
     if parameters.references is not None:
         references = add_references(

@@ -10,7 +10,7 @@ from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import decider_plan, planned_verdict
-from pqd.planning.table_separation import public_tables
+from pqd.planning.table_separation import mentioned, public_tables
 from reports.models.plan import PlannedQuery, PlanReport
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def run_plan(
     unit: PrivacyUnit | None = None,
 ) -> PlanReport:
     """Plan ``queries``; see ``pqd.plan``."""
-    tables = public_tables(synthetic)
+    tables = public_tables(synthetic, names=mentioned(queries, unit))
     requests = [QueryRequest(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     epsilon = total = None

@@ -47,7 +47,7 @@ def run_profile(
 
     The cells of the worst marginals are measured second, since the released distances choose them.
     """
-    tables = separate_tables(private, synthetic, accountant=accountant, names=None)
+    tables = _separated(private, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress)
     if plan.zoom:
         # Refusals come before the distances are paid for.
@@ -94,13 +94,24 @@ def run_profile_plan(
     has of it.  Nothing is spent.
     """
     if private is None:
-        tables = public_tables(synthetic)
+        tables = public_tables(synthetic, names=parameters.request.mentioned(unit))
     else:
-        tables = separate_tables(private, synthetic, accountant=accountant, names=None)
+        tables = _separated(private, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress)
     known = accountant if private is not None and accountant and accountant.exists() else None
     quotes = _quotes(plan, known, progress)
     return replace(_report(plan, ProfileFigures(plan, None), quotes, known), dry=True)
+
+
+def _separated(
+    private: object,
+    synthetic: object,
+    parameters: ProfileParameters,
+    accountant: Accountant | None,
+    unit: PrivacyUnit | None,
+) -> SyntheticTables:
+    names = parameters.request.mentioned(unit)
+    return separate_tables(private, synthetic, accountant=accountant, names=names)
 
 
 def _plan(

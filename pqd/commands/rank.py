@@ -42,7 +42,7 @@ def run_ranking(
     unit: PrivacyUnit | None = None,
 ) -> RankingReport:
     """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
-    candidates = Candidates(private, synthetics, accountant)
+    candidates = Candidates(private, synthetics, accountant, parameters.request.mentioned(unit))
     progress(stages.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)
     bound = plan.bound

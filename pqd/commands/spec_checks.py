@@ -13,7 +13,7 @@ from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableErro
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
-from pqd.planning.table_separation import check_separation
+from pqd.planning.table_separation import check_separation, mentioned
 from pqd.spec.sources import open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
@@ -94,6 +94,10 @@ class BoundChecks:
         self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
         self.private = open_source(spec.private, "private")
         self._columns = parse_columns(spec.columns)
+        queries = [each for each in self.checks if each.check.sql]
+        others = [each for each in self.checks if not each.check.sql]
+        self._queries = {each.id: self._requests(each) for each in queries}
+        self._marginals = {each.id: self._distances(each) for each in others}
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
         progress(stages.READING_COPIES)
@@ -108,17 +112,26 @@ class BoundChecks:
             with paths_as_written(self._spec):
                 table = open_source(self._spec.synthetic[name], "synthetic")
                 tables = SyntheticTables([table], self.private)
-                check_separation(tables, accountant)
+                check_separation(tables, accountant, self._mentioned())
         except NotPublicError:
             raise
         except TableError as error:
             return error
         return tables
 
+    def _mentioned(self) -> set[str] | None:
+        """Names of the columns that the checks read; None for all."""
+        names = mentioned((r.query for each in self._queries.values() for r in each), self.unit)
+        for marginal in (r.columns for each in self._marginals.values() for r in each):
+            if marginal is None:
+                return None
+            names.update(marginal)
+        return names
+
     def _bound(self, name: str, tables: SyntheticTables | TableError) -> Iterator[BoundWorkload]:
         """Workload on one synthetic table, if it can be read and there are queries."""
         checks = [each for each in self.checks if each.synthetic == name and each.check.sql]
-        requests = [request for each in checks for request in self._requests(each)]
+        requests = [request for each in checks for request in self._queries[each.id]]
         if not requests:
             return
         try:
@@ -139,7 +152,7 @@ class BoundChecks:
     ) -> tuple[BoundDistance, ...]:
         """Distances to one synthetic table, as far as they can be told."""
         checks = [each for each in self.checks if each.synthetic == name and not each.check.sql]
-        requests = [request for each in checks for request in self._distances(each)]
+        requests = [request for each in checks for request in self._marginals[each.id]]
         if not requests:
             return ()
         if isinstance(tables, TableError):

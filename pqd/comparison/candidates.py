@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -41,9 +41,15 @@ class Candidates:
     """
 
     def __init__(
-        self, private: object, synthetics: Mapping[str, object], accountant: Accountant | None
+        self,
+        private: object,
+        synthetics: Mapping[str, object],
+        accountant: Accountant | None,
+        names: Collection[str] | None = (),
     ) -> None:
         """Open the tables, and check that none of the public ones is private.
+
+        The columns ``names``, all for None, are read for it, which the run will need.
 
         Raises
         ------
@@ -52,7 +58,7 @@ class Candidates:
         """
         self.private = open_table(private, "private")
         tables = _opened(synthetics)
-        check_separation(SyntheticTables(list(tables.values()), self.private), accountant)
+        check_separation(SyntheticTables(list(tables.values()), self.private), accountant, names)
         self.files = {name: table.label for name, table in tables.items()}
         self.kinds: dict[str, CandidateKind] = dict.fromkeys(tables, "candidate")
         self._tables = {name: replace(table, label=name) for name, table in tables.items()}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pqd.column_facts import check_facts, stated_kinds, unknown_column
@@ -178,7 +177,7 @@ class _Binding:
         notes = tuple(unit_notes(tables, self._unit))
         self._check_cells()
         self._schema = self._kinds()
-        names, left_out = profiled_columns(tables, self._schema, self._wanted, self._unit)
+        names, left_out = profiled_columns(tables, self._schema, self._request.named, self._unit)
         self._left_out.extend(left_out)
         if not names:
             raise NothingSelectedError(_without_columns(left_out))
@@ -204,19 +203,10 @@ class _Binding:
             copy_rows=tuple(int(copy.sum()) for copy in counts(marginals[0]).copies),
         )
 
-    @property
-    def _wanted(self) -> tuple[str, ...] | None:
-        """Columns that the caller names, also by marginals of theirs; None for all."""
-        request = self._request
-        if request.marginals is None:
-            return request.columns
-        named = dict.fromkeys((*(request.columns or ()), *chain.from_iterable(request.marginals)))
-        return tuple(named)
-
     def _kinds(self) -> Schema:
         """Kinds of the columns; those that may be profiled are loaded."""
         tables, facts = self._tables, self._request.facts
-        names, _ = shared_columns(tables, self._wanted, self._unit)
+        names, _ = shared_columns(tables, self._request.named, self._unit)
         unit = [self._unit.column] if self._unit else []
         schema = tables.schema([*names, *unit], stated_kinds(facts, tables.columns))
         check_facts(facts, schema, [])

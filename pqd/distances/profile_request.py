@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pqd.column_facts import Facts, StatedCells
+    from pqd.engine.scan_plan import PrivacyUnit
     from reports.models.profile import DistanceId
 
 # Distances that can be measured, and those that are where nothing else is stated.
@@ -41,3 +43,14 @@ class ProfileRequest:
     distances: tuple[DistanceId, ...] = USUAL
     cells: Mapping[str, StatedCells] = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)
+
+    @property
+    def named(self) -> tuple[str, ...] | None:
+        """Columns that the caller names, also by marginals of theirs; None for all."""
+        if self.marginals is None:
+            return self.columns
+        return tuple(dict.fromkeys((*(self.columns or ()), *chain.from_iterable(self.marginals))))
+
+    def mentioned(self, unit: PrivacyUnit | None) -> set[str] | None:
+        """Names of the columns that a run reads; None for all."""
+        return None if self.named is None else {*self.named, *([unit.column] if unit else [])}

@@ -61,8 +61,10 @@ def mentioned(queries: Iterable[Query], unit: PrivacyUnit | None = None) -> set[
     )
 
 
-def public_tables(*synthetic: object) -> SyntheticTables:
+def public_tables(*synthetic: object, names: Collection[str] | None = ()) -> SyntheticTables:
     """Tables of a plan, opened, after a check that no ledger knows one as private.
+
+    The columns ``names``, all for None, are read for it, which the plan will need.
 
     Raises
     ------
@@ -70,7 +72,7 @@ def public_tables(*synthetic: object) -> SyntheticTables:
         As ``separate_tables``.
     """
     tables = SyntheticTables([open_table(source, "synthetic") for source in synthetic])
-    check_separation(tables)
+    check_separation(tables, names=names)
     return tables
 
 

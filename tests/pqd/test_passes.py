@@ -1,0 +1,113 @@
+"""Passes over the files: each command reads each table once, whatever the ledger knows."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+import pytest
+
+import pqd
+from pqd.engine import table_reader
+from pqd.engine.tables import Table
+
+QUERIES = ["SELECT COUNT(*) FROM D WHERE a > 3", "SELECT SUM(b) FROM D", "SELECT AVG(b) FROM D"]
+SPEC = """[private]
+path = "{private}"
+[synthetic.one]
+path = "{one}"
+[synthetic.two]
+path = "{two}"
+[defaults]
+tau = "10%"
+epsilon = 1
+[[check]]
+id = "count"
+sql = "SELECT COUNT(*) FROM D WHERE a > 3"
+[[check]]
+id = "sum"
+sql = "SELECT SUM(b) FROM D"
+[[check]]
+id = "distance"
+marginal = ["c"]
+tau = 0.1
+"""
+Tables = dict[str, Path]
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def tables(request: pytest.FixtureRequest, tmp_path: Path) -> Tables:
+    """Private table and two copies, that differ in every column."""
+    made = {}
+    for number, name in enumerate(("private", "one", "two")):
+        columns = {
+            "a": [(n + number) % (7 + number) for n in range(300)],
+            "b": [n * (number + 2) % 11 for n in range(300)],
+            "c": ["xyzzy"[n * n % (3 + number)] for n in range(300)],
+            "unused": list(range(300)),
+        }
+        made[name] = tmp_path / f"{name}.{request.param}"
+        write = pq.write_table if request.param == "parquet" else pcsv.write_csv
+        write(pa.table(columns), made[name])
+    return made
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Passes over each table."""
+    counted: Counter[str] = Counter()
+    blocks = table_reader._blocks
+
+    def watched(table: Table, wanted: Sequence[str], size: int) -> "table_reader.Blocks":
+        counted[table.path.stem if table.path else "frame"] += 1
+        return blocks(table, wanted, size)
+
+    monkeypatch.setattr(table_reader, "_blocks", watched)
+    return counted
+
+
+def audit(t: Tables) -> None:
+    pqd.audit(t["private"], t["one"], QUERIES, tau="10%", epsilon=1)
+
+
+def profile(t: Tables) -> None:
+    pqd.profile(t["private"], t["one"], total_epsilon=1)
+
+
+def compare(t: Tables) -> None:
+    copies = {name: t[name] for name in ("one", "two")}
+    pqd.compare(t["private"], copies, QUERIES, tau="10%", epsilon=1)
+
+
+def rank(t: Tables) -> None:
+    copies = {name: t[name] for name in ("one", "two")}
+    pqd.compare(t["private"], copies, total_epsilon=1)
+
+
+def plan(t: Tables) -> None:
+    pqd.plan(t["one"], QUERIES, tau="10%", epsilon=1)
+
+
+def release(t: Tables) -> None:
+    pqd.release(t["private"], t["one"], QUERIES[:2], total_epsilon=1)
+
+
+def check(t: Tables) -> None:
+    spec = t["private"].with_name("audit.toml")
+    spec.write_text(SPEC.format(**{name: path.name for name, path in t.items()}), "utf-8")
+    pqd.check(spec)
+
+
+@pytest.mark.parametrize("command", [audit, check, compare, rank, plan, profile, release])
+def test_each_table_is_read_once(
+    command: Callable[[Tables], None], tables: Tables, passes: Counter[str]
+) -> None:
+    for before in (None, None, audit):
+        if before:
+            before(tables)
+        passes.clear()
+        command(tables)
+        assert passes["one"] == 1
+        assert set(passes.values()) == {1}, passes
