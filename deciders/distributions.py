@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deciders.exact import as_float
+from deciders.exact import as_float, ratio
 from deciders.interval import Interval
 
 Floats = NDArray[np.float64]
@@ -24,10 +24,20 @@ def noise_tail(steps: Fraction | int, scale: Fraction) -> float:
 
     With ``a = exp(-1/scale)`` it is ``a^steps / (1 + a)`` for a whole number of steps >= 1.
     """
-    first = math.ceil(steps)
-    a = math.exp(-as_float(1 / scale))
-    far = math.exp(-as_float(max(first, 1 - first) / scale)) / (1 + a)
-    return far if first >= 1 else 1 - far
+    size, parts = scale.as_integer_ratio()
+    return _geometric_tail(math.ceil(steps), parts, size)
+
+
+def budget_tail(steps: int, epsilon: Fraction) -> float:
+    """``noise_tail`` of a whole number of steps at the scale ``1/epsilon``."""
+    return _geometric_tail(steps, *epsilon.as_integer_ratio())
+
+
+def _geometric_tail(steps: int, numerator: int, denominator: int) -> float:
+    """``Pr[Z >= steps]`` at the rate ``numerator / denominator``."""
+    a = math.exp(-ratio(numerator, denominator))
+    far = math.exp(-ratio(max(steps, 1 - steps) * numerator, denominator)) / (1 + a)
+    return far if steps >= 1 else 1 - far
 
 
 def noise_variance(scale: Fraction) -> float:
@@ -42,12 +52,20 @@ def probability_inside(statistic: Fraction | int, interval: Interval, scale: Fra
     Outside the interval the difference is taken as one product, so that it keeps its relative
     accuracy far in the tail.
     """
-    below = as_float((statistic - interval.lower) / scale)
-    above = as_float((interval.upper - statistic) / scale)
+    below = _in_scales(statistic, interval.lower, scale)
+    above = -_in_scales(statistic, interval.upper, scale)
     if below >= 0 and above >= 0:
         return 1 - (math.exp(-below) + math.exp(-above)) / 2
     near = max(-below, -above)
     return -math.exp(-near) * math.expm1(-(below + above)) / 2
+
+
+def _in_scales(number: Fraction | int, origin: Fraction, scale: Fraction) -> float:
+    """``(number - origin) / scale``, rounded once."""
+    top, bottom = number.as_integer_ratio()
+    first, parts = origin.as_integer_ratio()
+    size, share = scale.as_integer_ratio()
+    return ratio((top * parts - first * bottom) * share, bottom * parts * size)
 
 
 def doubled_tail(x: float) -> float:

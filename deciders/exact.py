@@ -1,5 +1,6 @@
 """Exact rational numbers from what people type: ``0.1`` means one tenth, not the nearest double."""
 
+import math
 import re
 import sys
 from decimal import Decimal
@@ -9,6 +10,8 @@ from numbers import Rational
 from deciders.errors import ParameterError
 
 Number = int | float | str | Decimal | Fraction
+# Numerator and denominator > 0, not reduced: exact, without the cost of a Fraction.
+Ratio = tuple[int, int]
 
 _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?|[+-]?\d+/\d+", re.ASCII | re.IGNORECASE
@@ -30,7 +33,7 @@ def exact(value: Number, name: str = "value") -> Fraction:
     ParameterError
         If ``value`` is not a finite number.
     """
-    if type(value) is Fraction and _is_usual(value):
+    if type(value) is Fraction and _is_usual(*value.as_integer_ratio()):
         return value
     if isinstance(value, bool):
         raise ParameterError(f"{name} is {value!r}; a number is needed")
@@ -44,10 +47,9 @@ def exact(value: Number, name: str = "value") -> Fraction:
     return number
 
 
-def _is_usual(number: Fraction) -> bool:
+def _is_usual(numerator: int, denominator: int) -> bool:
     """Whether a number is clearly within the bounds, at the cost of no multiplication."""
-    bits = number.numerator.bit_length(), number.denominator.bit_length()
-    return max(bits) <= _USUAL_BITS
+    return numerator.bit_length() <= _USUAL_BITS and denominator.bit_length() <= _USUAL_BITS
 
 
 def _read(text: str, name: str) -> Fraction:
@@ -63,18 +65,19 @@ def _read(text: str, name: str) -> Fraction:
 def positive(value: Number, name: str) -> Fraction:
     """``value`` as an exact fraction greater than 0, else raise ParameterError."""
     number = exact(value, name)
-    if number <= 0:
+    if number.numerator <= 0:
         raise ParameterError(f"{name} is {value}; it must be greater than 0")
     return number
 
 
-_LEAST_BUDGET, _MOST_BUDGET = Fraction(1, 10**12), Fraction(10**12)
+_MOST_BUDGET = 10**12
 
 
 def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
     """Privacy budget as an exact fraction, 10^-12 to 10^12, else raise ParameterError."""
     number = positive(epsilon, name)
-    if not _LEAST_BUDGET <= number <= _MOST_BUDGET:
+    numerator, denominator = number.as_integer_ratio()
+    if not (denominator <= numerator * _MOST_BUDGET and numerator <= denominator * _MOST_BUDGET):
         raise ParameterError(f"{name} is {epsilon}; it must lie between 1e-12 and 1e12")
     return number
 
@@ -82,14 +85,19 @@ def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
 def probability(value: Number, name: str) -> Fraction:
     """``value`` as an exact fraction strictly between 0 and 1, else raise ParameterError."""
     number = exact(value, name)
-    if not 0 < number < 1:
+    if not 0 < number.numerator < number.denominator:
         raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1")
     return number
 
 
 def as_float(number: Fraction) -> float:
     """Nearest double of ``number``, infinite where it does not fit."""
+    return ratio(*number.as_integer_ratio())
+
+
+def ratio(numerator: int, denominator: int) -> float:
+    """Nearest double of a quotient by a whole number > 0, infinite where it does not fit."""
     try:
-        return float(number)
+        return numerator / denominator
     except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
+        return math.inf if numerator > 0 else -math.inf

@@ -1,20 +1,19 @@
 """The one sufficient statistic of every decider: counts of the attribute's lattice values."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciders.errors import ParameterError
+from deciders.running_sums import Exact, Mirrored, RunningSums
 
 Integers = NDArray[np.int64]
-Exact = int | Fraction
 
 # A span of values up to this is counted in a dense array, a wider one by sorting.
 _DENSE = 1 << 22
@@ -22,7 +21,7 @@ _INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Histogram:
+class Histogram(RunningSums):
     """Ascending distinct integer values (lattice units) and how many matching rows hold each.
 
     ``values`` and ``counts`` are int64 arrays of one length; every count is at least 1.  For
@@ -36,7 +35,7 @@ class Histogram:
         """Raise ParameterError unless values ascend strictly and counts are positive."""
         if self.values.shape != self.counts.shape or self.values.ndim != 1:
             raise ParameterError("a histogram needs as many counts as values, in one dimension")
-        if np.any(np.diff(self.values) <= 0) or np.any(self.counts <= 0):
+        if np.any(self.values[1:] <= self.values[:-1]) or np.any(self.counts <= 0):
             raise ParameterError("histogram values must ascend strictly and counts be at least 1")
 
     def __repr__(self) -> str:
@@ -100,15 +99,19 @@ class Histogram:
     @cached_property
     def cumulative_counts(self) -> Integers:
         """Rows with one of the first ``k`` values, for ``k = 0 .. len(values)``."""
-        return _running(self.counts)
+        running = np.zeros(self.counts.size + 1, np.int64)
+        np.cumsum(self.counts, out=running[1:])
+        return running
 
     @cached_property
     def _cumulative_sums(self) -> NDArray[np.int64] | NDArray[np.object_]:
         """Sum over the rows with one of the first ``k`` values; Python integers if 64 bits fail."""
         ends = (self.values.item(0), self.values.item(-1)) if self.values.size else (0,)
-        if max(map(abs, ends)) * self.mass <= _INT64:
-            return _running(self.values * self.counts)
-        return _running(self.values.astype(object) * self.counts.astype(object))
+        kind: Any = np.int64 if max(map(abs, ends)) * self.mass <= _INT64 else object
+        sums = np.zeros(self.values.size + 1, kind)
+        np.multiply(self.values.astype(kind, copy=False), self.counts, out=sums[1:])
+        np.add.accumulate(sums[1:], out=sums[1:])
+        return sums
 
     @cached_property
     def total(self) -> int:
@@ -118,62 +121,51 @@ class Histogram:
     @property
     def largest(self) -> int:
         """Largest value held by a row; 0 for no rows (the downward sensitivity of a SUM >= 0)."""
-        return int(self.values[-1]) if self.values.size else 0
+        return self.values.item(-1) if self.values.size else 0
 
-    def sum_at_most(self, bound: Fraction | int) -> int:
-        """Exact sum over the rows with value <= ``bound``; rows above it are removed."""
-        return int(self._cumulative_sums[self._place(math.floor(bound), "right")])
+    @property
+    def size(self) -> int:
+        """Number of distinct values."""
+        return self.values.size
 
-    def count_below(self, bound: Fraction | int) -> int:
-        """Count the rows with value < ``bound``."""
-        return int(self.cumulative_counts[self._place(math.ceil(bound), "left")])
+    def value_at(self, place: int) -> int:
+        """Value with so many below it."""
+        return self.values.item(place)
 
-    def count_at_most(self, bound: Fraction | int) -> int:
-        """Count the rows with value <= ``bound``."""
-        return int(self.cumulative_counts[self._place(math.floor(bound), "right")])
+    def rows_before(self, place: int) -> int:
+        """Rows with one of the first ``place`` values."""
+        return self.cumulative_counts.item(place)
 
-    def _place(self, bound: int, side: Literal["left", "right"]) -> int:
-        """Number of values below ``bound``, or up to it."""
-        return int(self.values.searchsorted(max(-_INT64, min(_INT64, bound)), side=side))
+    def sum_before(self, place: int) -> int:
+        """Sum of the rows with one of the first ``place`` values."""
+        found: int = self._cumulative_sums.item(place)
+        return found
+
+    def place_below(self, bound: int) -> int:
+        """Number of distinct values < ``bound``."""
+        return int(self.values.searchsorted(max(-_INT64, min(_INT64, bound))))
+
+    def place_up_to(self, bound: int) -> int:
+        """Number of distinct values <= ``bound``."""
+        return int(self.values.searchsorted(max(-_INT64, min(_INT64, bound)), "right"))
 
     def smallest(self, k: int) -> int:
         """``k``-th smallest value, ``1 <= k <= mass``."""
         if not 1 <= k <= self.mass:
             raise ParameterError(f"there is no {k}-th smallest of {self.mass} values")
-        return int(self.values[np.searchsorted(self.cumulative_counts[1:], k)])
+        return self.values.item(self.cumulative_counts[1:].searchsorted(k))
 
     def sum_of_smallest(self, k: Exact) -> Exact:
         """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``, the last row in part."""
         place = int(self.cumulative_counts[1:].searchsorted(math.ceil(k)))
-        if place == self.values.size:
+        if place == self.size:
             return self.total
-        rest = k - int(self.cumulative_counts[place])
-        return int(self._cumulative_sums[place]) + rest * int(self.values[place])
+        return self.sum_before(place) + (k - self.rows_before(place)) * self.value_at(place)
 
-    def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
-        """Number of largest rows, the last in part, that exceed ``origin`` by ``gap`` in all.
-
-        ``gap`` is above 0 and at most what all rows above ``origin`` exceed it by.
-        """
-        part, whole = origin.numerator, origin.denominator
-        counts, sums = self.cumulative_counts, self._cumulative_sums
-        needed = gap * whole
-
-        def shortage(place: int) -> int:
-            """Minus what the rows from ``place`` on exceed the origin by."""
-            rows, total = self.mass - counts.item(place), self.total - sums.item(place)
-            return part * rows - whole * total
-
-        # It ascends from the first value above the origin on.
-        places = range(self._place(math.floor(origin), "right"), self.values.size + 1)
-        after = places[bisect_right(places, -math.ceil(needed), key=shortage)]
-        gain = whole * self.values.item(after - 1) - part
-        return self.mass - counts.item(after) + Fraction(needed + shortage(after)) / gain
-
-    @cached_property
-    def mirrored(self) -> "Histogram":
-        """Histogram of the values times -1."""
-        return Histogram(-self.values[::-1], self.counts[::-1])
+    @property
+    def mirrored(self) -> Mirrored:
+        """Table of the values times -1."""
+        return Mirrored(self)
 
     def quantile(self, p: Fraction) -> int:
         """``p``-quantile, the ``ceil(p n)``-th smallest value."""
@@ -183,13 +175,6 @@ class Histogram:
     def median(self) -> int:
         """Lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
         return self.quantile(Fraction(1, 2))
-
-
-def _running(gains: NDArray[Any]) -> NDArray[Any]:
-    """Sums of the first ``k`` gains, for ``k = 0 .. len(gains)``."""
-    sums = np.zeros(gains.size + 1, gains.dtype)
-    np.cumsum(gains, out=sums[1:])
-    return sums
 
 
 EMPTY = Histogram(np.empty(0, np.int64), np.empty(0, np.int64))

@@ -21,7 +21,7 @@ class Interval:
     def __init__(self, lower: Number, upper: Number) -> None:
         """Raise ParameterError unless ``lower < upper`` and both are finite."""
         low, high = exact(lower, "lower end"), exact(upper, "upper end")
-        if low >= high:
+        if low.numerator * high.denominator >= high.numerator * low.denominator:
             raise ParameterError(f"interval ({lower}, {upper}) is empty; lower must be below upper")
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from deciders.distributions import Floats
-from deciders.histogram import Exact, Histogram, Integers
+from deciders.histogram import Histogram, Integers
+from deciders.running_sums import Exact
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
 _DRAWN = 2
@@ -61,10 +62,10 @@ class Reranked:
     @cached_property
     def copy(self) -> Histogram:
         """Histogram of the table."""
-        running = np.rint(self.ranks(self.base.cumulative_counts.astype(np.float64)))
-        counts: Integers = np.diff(running).astype(np.int64)
+        counts: Integers = np.diff(np.rint(self.ranks(self.base.cumulative_counts)))
+        counts, values = counts.astype(np.int64), self.base.values
         kept = counts > 0
-        return Histogram(self.base.values[kept], counts[kept])
+        return Histogram(values, counts) if kept.all() else Histogram(values[kept], counts[kept])
 
     @property
     def values(self) -> Integers:

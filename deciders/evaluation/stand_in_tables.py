@@ -12,25 +12,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciders.histogram import Exact, Histogram, Integers
+from deciders.exact import Ratio
+from deciders.histogram import Histogram, Integers
+from deciders.running_sums import Exact, RunningSums, by_additions
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Table of which nothing is asked but its number of rows."""
+
+    mass: int
 
 
 @dataclass(frozen=True, slots=True)
 class Reweighted:
-    """Table in which each row of ``base`` counts ``factor`` >= 0 times."""
+    """Table in which each row of ``base`` counts ``factor`` > 0 times."""
 
-    base: Histogram
+    base: RunningSums
     factor: Fraction
 
     @property
-    def mass(self) -> Fraction:
+    def mass(self) -> Exact:
         """Number of rows."""
-        return self.factor * self.base.mass
+        return self._times(self.base.mass)
 
     @property
-    def total(self) -> Fraction:
+    def total(self) -> Exact:
         """Sum."""
-        return self.factor * self.base.total
+        return self._times(self.base.total)
+
+    def _times(self, number: int) -> Exact:
+        numerator, denominator = self.factor.as_integer_ratio()
+        whole, rest = divmod(number * numerator, denominator)
+        return self.factor * number if rest else whole
 
     def count_below(self, bound: Exact) -> Fraction:
         """Count the rows with value < ``bound``."""
@@ -48,9 +62,12 @@ class Reweighted:
         """Sum of the ``k`` smallest values."""
         return self.factor * self.base.sum_of_smallest(k / self.factor)
 
-    def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
-        """Rows that exceed ``origin`` by ``gap``; see ``Histogram``."""
-        return self.factor * self.base.rows_from_top(gap / self.factor, origin)
+    def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
+        """Changes that lower ``sum (v - origin)`` by ``gap``; see ``RunningSums``."""
+        often, times = self.factor.as_integer_ratio()
+        share = gap[0] * times, gap[1] * often
+        found = self.base.rows_to_lower(share, origin, lower)
+        return found and (found[0] * often, found[1] * times)
 
     @property
     def mirrored(self) -> "Reweighted":
@@ -62,7 +79,7 @@ class Reweighted:
 class Extended:
     """Table ``base`` with ``rows`` rows more, at a ``value`` beyond 0 that none of it is beyond."""
 
-    base: Histogram
+    base: RunningSums
     rows: Fraction
     value: int
 
@@ -88,14 +105,15 @@ class Extended:
         """Sum over the rows with value <= ``bound``."""
         return self.base.sum_at_most(bound) + self.rows * self.value * (self.value <= bound)
 
-    def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
-        """Rows that exceed ``origin``, 0 for every sum, by ``gap``; see ``Histogram``."""
-        if self.value <= origin:
-            return self.base.rows_from_top(gap, origin)
-        held = self.rows * (self.value - origin)
-        if gap <= held:
-            return Fraction(gap) / (self.value - origin)
-        return self.rows + self.base.rows_from_top(gap - held, origin)
+    def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
+        """Changes that lower ``sum (v - origin)`` by ``gap``, origin 0; see ``RunningSums``."""
+        if self.value <= max(0, -lower):
+            return self.base.rows_to_lower(gap, origin, lower)
+        missing = Fraction(*gap) - self.rows * self.value
+        if missing <= 0:
+            return gap[0], gap[1] * self.value
+        found = self.base.rows_to_lower(missing.as_integer_ratio(), origin, lower)
+        return found and (self.rows + Fraction(*found)).as_integer_ratio()
 
     @property
     def mirrored(self) -> "Extended":
@@ -119,7 +137,7 @@ class Raised:
     ``total`` is its sum.
     """
 
-    base: Histogram
+    base: RunningSums
     parts: tuple[Part, ...]
     total: int
 
@@ -165,20 +183,28 @@ class Raised:
         beyond = self._beyond(bound, closed=False)
         return self.total - sum(self._sum(part, stop) for part, stop in beyond)
 
-    def rows_from_top(self, gap: Exact, origin: Exact) -> Exact:
-        """Rows that exceed ``origin`` by ``gap``; see ``Histogram``."""
-        part = self.parts[0]
-        for part, stop in self._beyond(origin, closed=False):
-            held = self._sum(part, stop) - origin * (stop - part.start)
-            if held >= gap:
-                break
-            gap -= held
-        if part.to is not None:
-            return part.start + Fraction(gap) / (part.to - origin)
-        # As if all rows of the base were moved so: those before the part are made up for.
-        moved = origin - part.by
-        gap += self._top(part.start) - moved * part.start
-        return self.base.rows_from_top(gap, moved)
+    def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
+        """Changes that lower ``sum (v - origin)`` by ``gap``; see ``RunningSums``."""
+        (part, whole), (needed, share) = origin, gap
+        addition, missing = max(part - lower * whole, 0), needed * whole
+        rows = 0
+        for piece, stop in self._beyond((part + addition) // whole, closed=False):
+            held = (whole * self._sum(piece, stop) - part * (stop - piece.start)) * share
+            if held >= missing:
+                return self._rows_within(piece, (missing, share), origin)
+            rows, missing = rows + stop - piece.start, missing - held
+        return by_additions(rows, missing, share, addition)
+
+    def _rows_within(self, piece: Part, gap: Ratio, origin: Ratio) -> Ratio:
+        """Rows up to the one in ``piece`` that reaches a gap, in units of one over the whole."""
+        (part, whole), (missing, share) = origin, gap
+        if piece.to is not None:
+            gain = (piece.to * whole - part) * share
+            return piece.start * gain + missing, gain
+        # As if all rows of the base were moved so: those before the piece are made up for.
+        part -= piece.by * whole
+        missing += (whole * self._top(piece.start) - part * piece.start) * share
+        return self.base.rows_from_top((missing, share * whole), (part, whole))
 
     @property
     def mirrored(self) -> "Raised":

@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deciders.aggregates import HALF, answer
-from deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted
-from deciders.histogram import Histogram
+from deciders.aggregates import HALF
+from deciders.evaluation.stand_in_tables import Extended, Moved, Part, Raised, Reweighted, Rows
+from deciders.histogram import EMPTY, Histogram
+from deciders.running_sums import RunningSums
 
 _LARGEST = 2**62
 
-StandIn = Histogram | Reweighted | Extended | Raised | Moved
+StandIn = Histogram | Rows | Reweighted | Extended | Raised | Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,52 +48,51 @@ def stand_ins_at(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[
 
     A side on which no table can be that far is left out.
     """
-    centre = answer(shape.aggregate, histogram, shape.p)
-    if centre is None:
-        return
     for side in (1, -1):
-        target = centre + side * gap
-        if abs(target) <= _LARGEST:
-            found = _at(histogram, centre, target, shape)
-            if found is not None:
-                yield found
+        found = _at(histogram, gap, side, shape)
+        if found is not None:
+            yield found
 
 
-def _at(histogram: Histogram, centre: Fraction, target: Fraction, shape: Shape) -> StandIn | None:
-    side = 1 if target >= centre else -1
-    if shape.aggregate == "AVG":
-        total = math.ceil(side * target * histogram.mass)
-        low, high = shape.ends
-        if side > 0:
-            return _raised(histogram, total, high, shape.step)
-        lowered = _raised(histogram.mirrored, total, -low, shape.step)
-        return lowered and lowered.mirrored
-    if shape.aggregate in {"MEDIAN", "QUANTILE"}:
-        return _shifted(histogram, centre, target, shape)
-    whole = side * math.ceil(side * target)
-    if shape.aggregate == "SUM":
-        return _summing_to(histogram, whole, side, shape)
-    return _counting(histogram, whole)
-
-
-def _counting(histogram: Histogram, count: int) -> StandIn | None:
-    """Table of ``count`` rows, or distinct values, in the same proportions."""
-    if count < 0:
+def _at(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> StandIn | None:
+    aggregate, more = shape.aggregate, side * math.ceil(gap)
+    if aggregate == "COUNT":
+        return _counting(histogram.mass + more)
+    if aggregate == "COUNT DISTINCT":
+        return _multiplied(histogram, histogram.mass + more)
+    if aggregate == "SUM":
+        return _summing(histogram, more, side, shape)
+    if not histogram.mass:
         return None
+    return (_averaging if aggregate == "AVG" else _shifted)(histogram, gap, side, shape)
+
+
+def _counting(count: int) -> Rows | None:
+    """Table of ``count`` rows."""
+    return Rows(count) if 0 <= count <= _LARGEST else None
+
+
+def _multiplied(histogram: Histogram, count: int) -> StandIn | None:
+    """Table of ``count`` distinct values, with multiplicities in the same proportions."""
+    if not 0 < count <= _LARGEST:
+        return None if count else EMPTY
     base = histogram if histogram.mass else Histogram.from_values([1])
     return Reweighted(base, Fraction(count, base.mass))
 
 
-def _summing_to(histogram: Histogram, total: int, side: int, shape: Shape) -> StandIn | None:
-    """Table with its counts multiplied so that it sums to ``total``; else with rows added.
+def _summing(histogram: Histogram, missing: int, side: int, shape: Shape) -> StandIn | None:
+    """Table with its counts multiplied so that it sums to so much more; else with rows added.
 
     Rows like the farthest there are, else at the bound, else (without bounds) of one step.
     """
+    total = histogram.total + missing
+    if abs(total) > _LARGEST:
+        return None
     if histogram.total and total * histogram.total >= 0:
-        return Reweighted(histogram, Fraction(total, histogram.total))
-    ends = (histogram.values.item(0), histogram.values.item(-1)) if histogram.mass else (0, 0)
+        return Reweighted(histogram, Fraction(total, histogram.total)) if total else EMPTY
+    ends = (histogram.value_at(0), histogram.value_at(-1)) if histogram.mass else (0, 0)
     bound = shape.upper if side > 0 else shape.lower
-    gain, missing = ends[1] if side > 0 else ends[0], total - histogram.total
+    gain = ends[1] if side > 0 else ends[0]
     if side * gain <= 0:
         gain = side * shape.step if bound is None else bound
     if side * gain <= 0:
@@ -106,45 +106,49 @@ def _summing_to(histogram: Histogram, total: int, side: int, shape: Shape) -> St
     return Histogram.merged([histogram, Histogram.from_values([value])])
 
 
-def _shifted(
-    histogram: Histogram, centre: Fraction, target: Fraction, shape: Shape
-) -> StandIn | None:
-    """Table with all values moved by whole steps until the quantile is at or past ``target``."""
+def _shifted(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> StandIn | None:
+    """Table with all values moved by whole steps until the quantile is far enough."""
     low, high = shape.ends
-    side = 1 if target >= centre else -1
-    steps = math.ceil(abs(target - centre) / shape.step) * shape.step
-    reached = min(max(centre + side * min(steps, _LARGEST), Fraction(low)), Fraction(high))
-    if side * (reached - target) < 0:
-        return None
-    return Moved(histogram, side * min(steps, _LARGEST), low, high)
+    centre = histogram.quantile(shape.p)
+    by = min(math.ceil(gap / shape.step) * shape.step, _LARGEST)
+    reached = min(max(centre + side * by, low), high)
+    return Moved(histogram, side * by, low, high) if side * (reached - centre) >= gap else None
 
 
-def _raised(histogram: Histogram, total: int, upper: int, step: int) -> Raised | None:
+def _averaging(histogram: Histogram, gap: Fraction, side: int, shape: Shape) -> Raised | None:
+    """Table with all values moved by whole steps, within the bounds, until the mean is there."""
+    low, high = shape.ends
+    gain = math.ceil(gap * histogram.mass)
+    if side > 0:
+        return _raised(histogram, histogram.total + gain, high, shape.step)
+    lowered = _raised(histogram.mirrored, gain - histogram.total, -low, shape.step)
+    return lowered and lowered.mirrored
+
+
+def _raised(table: RunningSums, total: int, upper: int, step: int) -> Raised | None:
     """Table with all values raised by whole steps, as far as ``upper``, to sum to ``total``.
 
     The last step is taken by as few rows as will do, the largest that can.
     """
-    mass = histogram.mass
+    mass, value_at = table.mass, table.value_at
+    rows_before, sum_before = table.rows_before, table.sum_before
     if mass * upper < total:
         return None
 
     def shortage(place: int) -> int:
         """Minus the sum once the value at ``place``, and all larger ones, are at the bound."""
-        value = histogram.values.item(place)
-        free = histogram.count_at_most(value)
-        return value * free - histogram.sum_at_most(value) - upper * mass
+        return value_at(place) * rows_before(place + 1) - sum_before(place + 1) - upper * mass
 
     # The larger a value, the sooner it is at the bound.
-    places = range(histogram.values.size)
-    last = bisect_right(places, -total, key=shortage) - 1
-    value = histogram.values.item(last)
-    free, held = histogram.count_at_most(value), histogram.sum_at_most(value)
+    place = bisect_right(range(table.size), -total, key=shortage)
+    free, held = rows_before(place), sum_before(place)
     by = (total - held - upper * (mass - free)) // free // step * step
-    at_upper = mass - histogram.count_below(upper - by)
-    before = histogram.sum_at_most(upper - by - 1) + by * (mass - at_upper) + upper * at_upper
+    kept = table.place_below(upper - by)
+    at_upper = mass - rows_before(kept)
+    before = sum_before(kept) + by * (mass - at_upper) + upper * at_upper
     rows = -(-(total - before) // step)
     more = at_upper + rows
     parts = Part(0, at_upper, to=upper), Part(at_upper, more, by + step), Part(more, mass, by)
     return Raised(
-        histogram, tuple(part for part in parts if part.start < part.stop), before + rows * step
+        table, tuple(part for part in parts if part.start < part.stop), before + rows * step
     )

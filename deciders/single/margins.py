@@ -13,17 +13,20 @@ read from running counts and sums, so that a margin costs a few searches in them
 import math
 from fractions import Fraction
 
-from deciders.histogram import Exact, Histogram
+from deciders.exact import Ratio
+from deciders.histogram import Histogram
 from deciders.interval import Interval
+from deciders.running_sums import RunningSums
 
 NEVER = math.inf
+ORIGIN: Ratio = 0, 1
 
 
 def count_margin(count: int, interval: Interval) -> float:
     """Margin of ``l < COUNT < r``: each change moves the count by one."""
     below = math.ceil(interval.upper) - count
-    above = count - math.floor(interval.lower) if interval.lower >= 0 else NEVER
-    return min(below, above)
+    left = math.floor(interval.lower)
+    return min(below, count - left) if left >= 0 else below
 
 
 def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:
@@ -31,12 +34,12 @@ def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int)
     left, right, total = math.floor(interval.lower), math.ceil(interval.upper), histogram.total
     # A half-line that does not hold is the nearer one: no sum is beyond both ends.
     if total >= right:
-        return 1 - changes_to_lower(histogram, total - right + 1, 0, lower)
+        return 1 - changes_to_lower(histogram, (total - right + 1, 1), ORIGIN, lower)
     if total <= left:
-        return 1 - changes_to_raise(histogram, left - total + 1, 0, upper)
+        return 1 - changes_to_raise(histogram, (left - total + 1, 1), ORIGIN, upper)
     return min(
-        changes_to_raise(histogram, right - total, 0, upper),
-        changes_to_lower(histogram, total - left, 0, lower),
+        changes_to_raise(histogram, (right - total, 1), ORIGIN, upper),
+        changes_to_lower(histogram, (total - left, 1), ORIGIN, lower),
     )
 
 
@@ -46,54 +49,44 @@ def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int
     ``AVG < r`` is ``sum (v - r) < 0``: a SUM of shifted values, in whole multiples of one over the
     denominator of r.
     """
-    left, right = interval.lower, interval.upper
-    above = histogram.total - right * histogram.mass
-    below = left * histogram.mass - histogram.total
+    left, right = interval.lower.as_integer_ratio(), interval.upper.as_integer_ratio()
+    total, mass = histogram.total, histogram.mass
+    above = total * right[1] - right[0] * mass
+    below = left[0] * mass - total * left[1]
     outside = []
     if above >= 0:
-        gap = above + Fraction(1, right.denominator)
-        outside.append(1 - changes_to_lower(histogram, gap, right, lower))
+        outside.append(1 - changes_to_lower(histogram, (above + 1, right[1]), right, lower))
     if below >= 0:
-        gap = below + Fraction(1, left.denominator)
-        outside.append(1 - changes_to_raise(histogram, gap, left, upper))
+        outside.append(1 - changes_to_raise(histogram, (below + 1, left[1]), left, upper))
     return min(
         outside
         or (
-            changes_to_raise(histogram, -above, right, upper),
-            changes_to_lower(histogram, -below, left, lower),
+            changes_to_raise(histogram, (-above, right[1]), right, upper),
+            changes_to_lower(histogram, (-below, left[1]), left, lower),
         )
     )
 
 
-def changes_to_lower(table: Histogram, gap: Exact, origin: Exact, lower: int) -> float:
-    """Least changes that lower ``sum (v - origin)`` by ``gap`` > 0.
-
-    Rows of value ``lower`` may be added, and rows of the table removed.  Greedy, largest gain
-    first: removals that beat an addition, then additions.
-    """
-    addition = max(origin - lower, 0)
-    least = origin + addition
-    rows = table.mass - table.count_at_most(least)
-    gained = table.total - table.sum_at_most(least) - origin * rows if rows else 0
-    if gained >= gap:
-        return math.ceil(table.rows_from_top(gap, origin))
-    return math.ceil(rows + Fraction(gap - gained) / addition) if addition else NEVER
+def changes_to_lower(table: RunningSums, gap: Ratio, origin: Ratio, lower: int) -> float:
+    """Least changes that lower ``sum (v - origin)`` by ``gap`` > 0, of values from ``lower`` on."""
+    return _whole(table.rows_to_lower(gap, origin, lower))
 
 
-def changes_to_raise(table: Histogram, gap: Exact, origin: Exact, upper: int) -> float:
+def changes_to_raise(table: RunningSums, gap: Ratio, origin: Ratio, upper: int) -> float:
     """Least changes that raise ``sum (v - origin)`` by ``gap`` > 0; the mirror image."""
-    addition = max(upper - origin, 0)
-    if addition and not table.count_below(origin - addition):
-        return math.ceil(Fraction(gap) / addition)
-    return changes_to_lower(table.mirrored, gap, -origin, -upper)
+    return _whole(table.mirrored.rows_to_lower(gap, (-origin[0], origin[1]), -upper))
+
+
+def _whole(changes: Ratio | None) -> float:
+    return NEVER if changes is None else -(-changes[0] // changes[1])
 
 
 def quantile_margin(histogram: Histogram, interval: Interval, p: Fraction) -> float:
     """Margin of ``l < quantile < r``, the ``ceil(p n)``-th smallest; no rows count as outside."""
     mass = histogram.mass
     return min(
-        margin_below(histogram.count_below(interval.upper), mass, p),
-        margin_above(histogram.count_at_most(interval.lower), mass, p),
+        margin_below(histogram.count_below(math.ceil(interval.upper)), mass, p),
+        margin_above(histogram.count_at_most(math.floor(interval.lower)), mass, p),
     )
 
 

@@ -10,7 +10,9 @@ from bisect import bisect_left, bisect_right
 from fractions import Fraction
 from typing import NamedTuple
 
-from deciders.histogram import Exact, Histogram
+from deciders.exact import Ratio
+from deciders.histogram import Histogram
+from deciders.running_sums import Exact
 from deciders.single.margins import margin_above, margin_below
 
 
@@ -42,24 +44,26 @@ def mean_reach(histogram: Histogram, changes: int, lower: int, upper: int) -> Re
     if changes >= mass:
         return EVERYTHING
 
-    def lowered(mean: Fraction) -> Fraction:
-        """Mean after the changes that lower ``sum (v - mean)`` most."""
-        removed = min(changes, mass - histogram.count_at_most(2 * mean - lower))
-        rest = histogram.sum_of_smallest(mass - removed) + (changes - removed) * lower
-        return Fraction(rest) / (mass + changes - 2 * removed)
+    def lowered(part: int, whole: int) -> Ratio:
+        """Mean after the changes that lower ``sum (v - part / whole)`` most."""
+        bound = (2 * part - lower * whole) // whole
+        removed = min(changes, mass - histogram.count_at_most(bound))
+        rest = int(histogram.sum_of_smallest(mass - removed)) + (changes - removed) * lower
+        return rest, mass + changes - 2 * removed
 
-    def raised(mean: Fraction) -> Fraction:
-        removed = min(changes, histogram.count_below(2 * mean - upper))
-        rest = total - histogram.sum_of_smallest(removed) + (changes - removed) * upper
-        return Fraction(rest) / (mass + changes - 2 * removed)
+    def raised(part: int, whole: int) -> Ratio:
+        bound = -((upper * whole - 2 * part) // whole)
+        removed = min(changes, histogram.count_below(bound))
+        rest = total - int(histogram.sum_of_smallest(removed)) + (changes - removed) * upper
+        return rest, mass + changes - 2 * removed
 
     # Dinkelbach 1967: each step improves the ratio, until it is the best one.
     ends = []
     for step in (lowered, raised):
-        mean, after = None, Fraction(total, mass)
-        while after != mean:
-            mean, after = after, step(after)
-        ends.append(after)
+        mean, after = (total, mass), step(total, mass)
+        while after[0] * mean[1] != mean[0] * after[1]:
+            mean, after = after, step(*after)
+        ends.append(Fraction(*after))
     return Reach(*ends)
 
 

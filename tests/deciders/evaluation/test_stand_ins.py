@@ -137,25 +137,32 @@ def test_moved_values_stay_within_the_bounds(held: list[int], by: int, bound: in
 
 def assert_alike(table: Any, built: Histogram, bound: int, origins: list[Fraction]) -> None:
     """The look-ups of a table are those of the built one, and so are those of its mirror image."""
-    for one, other, cut in ((table, built, bound), (table.mirrored, built.mirrored, -bound)):
+    mirrored = Histogram(-built.values[::-1], built.counts[::-1])
+    pairs = [(table, built, bound), (table.mirrored, mirrored, -bound)]
+    for one, other, cut in [*pairs, (built, built, bound), (built.mirrored, mirrored, -bound)]:
         assert (one.mass, one.total) == (other.mass, other.total)
         assert one.count_below(cut) == other.count_below(cut)
         assert one.count_at_most(cut) == other.count_at_most(cut)
         assert one.sum_at_most(cut) == other.sum_at_most(cut)
-        values = np.repeat(other.values, other.counts).tolist()
+        values: list[int] = np.repeat(other.values, other.counts).tolist()
         for origin in origins:
-            excess = sum(v - origin for v in values if v > origin)
-            for share in (Fraction(1, 7), Fraction(1, 2), Fraction(1)) if excess else ():
-                expected = fewest_rows(values, share * excess, origin)
-                assert one.rows_from_top(share * excess, origin) == expected
+            for lower in (-20, -1):
+                for gap in (Fraction(1, 7), Fraction(9), Fraction(500)):
+                    ratios = gap.as_integer_ratio(), origin.as_integer_ratio()
+                    found = one.rows_to_lower(*ratios, lower)
+                    expected = fewest_changes(values, gap, origin, lower)
+                    assert (found and Fraction(*found)) == expected
 
 
-def fewest_rows(values: list[int], gap: Fraction, origin: Fraction) -> Fraction:
-    """Largest values, one by one, that exceed the origin by the gap; the last in part."""
-    rows = Fraction(0)
+def fewest_changes(
+    values: list[int], gap: Fraction, origin: Fraction, lower: int
+) -> Fraction | None:
+    """Rows removed, the largest first, and rows of ``lower`` added; the last in part."""
+    addition, changes = origin - lower, Fraction(0)
     for value in sorted(values, reverse=True):
-        share = min(Fraction(1), gap / (value - origin))
-        rows, gap = rows + share, gap - share * (value - origin)
-        if gap == 0:
-            break
-    return rows
+        if value - origin > max(addition, Fraction(0)) and gap:
+            share = min(Fraction(1), gap / (value - origin))
+            changes, gap = changes + share, gap - share * (value - origin)
+    if gap and addition <= 0:
+        return None
+    return changes + gap / addition if gap else changes

@@ -183,7 +183,7 @@ def test_p_value_is_the_worst_tail_of_the_other_verdict(margin: int, epsilon: fl
 def test_greedy_changes_are_the_least(values: list[int], gap: int, bounds: tuple[int, int]) -> None:
     low, high = bounds
     held = sorted(v for v in values if low <= v <= high)
-    found = changes_to_raise(Histogram.from_values(held), gap, 0, high)
+    found = changes_to_raise(Histogram.from_values(held), (gap, 1), (0, 1), high)
     gains = sorted((-v for v in held if v < 0), reverse=True)
     best: float = math.inf
     for removed in range(len(gains) + 1):

@@ -1,0 +1,164 @@
+"""Look-ups in running counts and sums, in whole numbers: what a margin asks of a table."""
+
+import math
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+
+from deciders.exact import Ratio
+
+Exact = int | Fraction
+
+
+class RunningSums(ABC):
+    """Table by its ascending distinct values, and the rows and the sum of the first so many."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def mass(self) -> int:
+        """Number of rows."""
+
+    @property
+    @abstractmethod
+    def total(self) -> int:
+        """Sum."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of distinct values."""
+
+    @abstractmethod
+    def value_at(self, place: int) -> int:
+        """Value with so many below it, ``0 <= place < size``."""
+
+    @abstractmethod
+    def rows_before(self, place: int) -> int:
+        """Rows with one of the first ``place`` values."""
+
+    @abstractmethod
+    def sum_before(self, place: int) -> int:
+        """Sum of the rows with one of the first ``place`` values."""
+
+    @abstractmethod
+    def place_below(self, bound: int) -> int:
+        """Number of distinct values < ``bound``."""
+
+    @abstractmethod
+    def place_up_to(self, bound: int) -> int:
+        """Number of distinct values <= ``bound``."""
+
+    @abstractmethod
+    def sum_of_smallest(self, k: Exact) -> Exact:
+        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``, the last row in part."""
+
+    @property
+    @abstractmethod
+    def mirrored(self) -> "RunningSums":
+        """Table of the values times -1."""
+
+    def count_below(self, bound: Exact) -> int:
+        """Count the rows with value < ``bound``."""
+        return self.rows_before(self.place_below(math.ceil(bound)))
+
+    def count_at_most(self, bound: Exact) -> int:
+        """Count the rows with value <= ``bound``."""
+        return self.rows_before(self.place_up_to(math.floor(bound)))
+
+    def sum_at_most(self, bound: Exact) -> int:
+        """Exact sum over the rows with value <= ``bound``; rows above it are removed."""
+        return self.sum_before(self.place_up_to(math.floor(bound)))
+
+    def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
+        """Least changes, the last in part, that lower ``sum (v - origin)`` by ``gap`` > 0.
+
+        Rows of value ``lower`` may be added, and rows of the table removed.  Greedy, largest gain
+        first: removals that beat an addition, then additions.  None if none are enough.
+        """
+        (part, whole), (needed, share) = origin, gap
+        # Gains are counted in units of one over ``whole``.
+        addition, needed = max(part - lower * whole, 0), needed * whole
+        place = self.place_up_to((part + addition) // whole)
+        rows = self.mass - self.rows_before(place)
+        gained = whole * (self.total - self.sum_before(place)) - part * rows
+        if gained * share >= needed:
+            return self.rows_from_top(gap, origin)
+        return by_additions(rows, needed - gained * share, share, addition)
+
+    def rows_from_top(self, gap: Ratio, origin: Ratio) -> Ratio:
+        """Number of largest rows, the last in part, that exceed ``origin`` by ``gap`` in all.
+
+        ``gap`` is above 0 and at most what all rows above ``origin`` exceed it by.
+        """
+        (part, whole), (needed, share) = origin, gap
+        needed, mass, total = needed * whole, self.mass, self.total
+        rows_before, sum_before = self.rows_before, self.sum_before
+
+        def shortage(place: int) -> int:
+            """Minus what the rows from ``place`` on exceed the origin by."""
+            return part * (mass - rows_before(place)) - whole * (total - sum_before(place))
+
+        # It ascends from the first value above the origin on.
+        places = range(self.place_up_to(part // whole), self.size + 1)
+        after = places[bisect_right(places, -needed // share, key=shortage)]
+        gain = (whole * self.value_at(after - 1) - part) * share
+        return (mass - rows_before(after)) * gain + needed + shortage(after) * share, gain
+
+
+def by_additions(rows: int, missing: int, share: int, addition: int) -> Ratio | None:
+    """``rows`` and as many additions as gain ``missing / share``; None if an addition is none."""
+    return (rows * addition * share + missing, addition * share) if addition else None
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored(RunningSums):
+    """Table of the values of ``base`` times -1, by the look-ups of ``base``."""
+
+    base: RunningSums
+
+    @property
+    def mass(self) -> int:
+        """Number of rows."""
+        return self.base.mass
+
+    @property
+    def total(self) -> int:
+        """Sum."""
+        return -self.base.total
+
+    @property
+    def size(self) -> int:
+        """Number of distinct values."""
+        return self.base.size
+
+    def value_at(self, place: int) -> int:
+        """Value with so many below it."""
+        return -self.base.value_at(self.base.size - 1 - place)
+
+    def rows_before(self, place: int) -> int:
+        """Rows with one of the first ``place`` values."""
+        return self.base.mass - self.base.rows_before(self.base.size - place)
+
+    def sum_before(self, place: int) -> int:
+        """Sum of the rows with one of the first ``place`` values."""
+        return self.base.sum_before(self.base.size - place) - self.base.total
+
+    def place_below(self, bound: int) -> int:
+        """Number of distinct values < ``bound``."""
+        return self.base.size - self.base.place_up_to(-bound)
+
+    def place_up_to(self, bound: int) -> int:
+        """Number of distinct values <= ``bound``."""
+        return self.base.size - self.base.place_below(-bound)
+
+    def sum_of_smallest(self, k: Exact) -> Exact:
+        """Exact sum of the ``k`` smallest values."""
+        return self.base.sum_of_smallest(self.base.mass - k) - self.base.total
+
+    @property
+    def mirrored(self) -> RunningSums:
+        """Table that this is the mirror image of."""
+        return self.base
