@@ -35,9 +35,9 @@ def digest(facts: Mapping[str, Any]) -> str:
 
 def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
     """Value as a key holds it, exact and never by its printed form; TypeError for another type."""
+    if value is None or isinstance(value, (str, int)):
+        return value
     match value:
-        case None | bool() | int() | str():
-            return value
         case float() | Fraction() | Decimal():
             return str(exact(value))
         case Interval():

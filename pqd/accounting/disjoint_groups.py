@@ -135,10 +135,16 @@ class _GrowingGroup:
         }
         self._combinations = {_combination(region, self._singles)}
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no query can be added any more."""
+        pairs = self._unions or self._combinations or len(self.costs) < _MOST_PAIRED
+        return not pairs or not _shares(self.costs[0])
+
     def add(self, cost: Cost) -> bool:
         """Add ``cost``, which overlaps with none here; False if that proof cannot be shown."""
-        region, first = cost.region, self.costs[0]
-        if region is None or first.region is None or cost.rho or first.rho:
+        region = cost.region
+        if region is None or not _shares(cost) or self.is_full:
             return False
         unions = {
             column: union(admitted, region[column])
@@ -178,6 +184,11 @@ class _GrowingGroup:
         return Group(costs, tuple(sorted(self._singles)) if self._combinations else ())
 
 
+def _shares(cost: Cost) -> bool:
+    """Whether a query may be charged together with others."""
+    return cost.region is not None and not cost.rho
+
+
 def _combination(region: Region, columns: Iterable[str]) -> tuple[ValueSet, ...]:
     return tuple(region[column] for column in sorted(columns))
 
@@ -202,14 +213,16 @@ def _first_fit(costs: Sequence[Cost]) -> list[_GrowingGroup]:
     """Groups of costs, each in the first group of which none overlaps with it."""
     overlaps = Overlaps([cost.region or {} for cost in costs])
     groups: list[_GrowingGroup] = []
-    joined = np.zeros(len(costs), np.intp)
+    joined, full = np.zeros(len(costs), np.intp), np.zeros(len(costs), np.bool_)
     for place, cost in enumerate(costs):
-        closed = np.zeros(len(groups), np.bool_)
-        closed[joined[:place][overlaps.before(place)]] = True
+        closed = full[: len(groups)].copy()
+        # By places: a choice by flags in no order takes six times as long.
+        closed[joined[np.flatnonzero(overlaps.before(place))]] = True
         opened = (number for number in np.flatnonzero(~closed) if groups[number].add(cost))
-        joined[place] = next(opened, len(groups))
-        if joined[place] == len(groups):
+        number = next(opened, len(groups))
+        if number == len(groups):
             groups.append(_GrowingGroup(cost))
+        joined[place], full[number] = number, groups[number].is_full
     return groups
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pqd.sql.regions import Region
 
     Flags = NDArray[np.bool_]
+
+# Sets of a column, of as many as are compared with all others once.
+_MOST_KEPT = 1024
 
 
 class Overlaps:
@@ -65,19 +69,24 @@ class _Pieces:
         self._runs = [tuple(_runs(*pair, len(cuts) + 1)) for pair in zip(codes, ends, strict=True)]
         flat = [(*run, owner) for owner, runs in enumerate(self._runs) for run in runs]
         self._low, self._high, self._owner = np.array(flat, np.intp).reshape(-1, 3).T.copy()
+        self._sharing = lru_cache(_MOST_KEPT)(self._sets_sharing)
 
     def met_before(self, place: int) -> Flags:
         """Whether each set before ``place`` has a piece of the one at ``place``."""
         if not self._comparable:
             return np.ones(place, np.bool_)
+        return self._sharing(int(self._codes[place]))[self._codes[:place]]
+
+    def _sets_sharing(self, code: int) -> Flags:
+        """Whether each set has a piece of one of them."""
         # How many of its pieces are before each.
         held = np.zeros(self._pieces + 1, np.intp)
-        for low, high in self._runs[self._codes[place]]:
+        for low, high in self._runs[code]:
             held[low + 1 : high + 1] = 1
         held.cumsum(out=held)
-        met = np.zeros(self._number, np.bool_)
-        met[self._owner[held[self._high] > held[self._low]]] = True
-        return met[self._codes[:place]]
+        sharing = np.zeros(self._number, np.bool_)
+        sharing[self._owner[held[self._high] > held[self._low]]] = True
+        return sharing
 
 
 def _runs(one: ValueSet, places: list[int], null: int) -> Iterator[tuple[int, int]]:

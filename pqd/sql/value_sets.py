@@ -57,8 +57,27 @@ _NOTHING = ValueSet(null=False, start=False)
 
 
 def disjoint(first: ValueSet, second: ValueSet) -> bool:
-    """Whether no value, nor NULL, is admitted by both."""
-    return _swept("and", (first, second)) == _NOTHING
+    """Whether no value, nor NULL, is admitted by both; False where values of two types meet.
+
+    Both are walked from cut to cut, in steps that grow with the number of cuts.
+    """
+    ours, theirs = first.cuts, second.cuts
+    inside, there = first.start, second.start
+    if (first.null and second.null) or (inside and there):
+        return False
+    if ours and theirs and type(ours[0][0]) is not type(theirs[0][0]):
+        return False
+    ahead = beyond = 0
+    while ahead < len(ours) and beyond < len(theirs):
+        cut, other = ours[ahead], theirs[beyond]
+        if cut <= other:
+            ahead, inside = ahead + 1, not inside
+        if other <= cut:
+            beyond, there = beyond + 1, not there
+        if inside and there:
+            return False
+    # Where one has no further cut, the other comes in at its next one.
+    return not (inside and beyond < len(theirs)) and not (there and ahead < len(ours))
 
 
 def union(first: ValueSet, second: ValueSet) -> ValueSet:
