@@ -105,22 +105,29 @@ class TableReader:
 
         def work(blocks: Blocks) -> None:
             builders = {name: ColumnBuilder() for name in new}
-            rankers = {key: RowHasher(every, key, self._texts, ranked=True) for key in ranked}
-            hashers = {key: RowHasher(every, key, self._texts) for key in hashed}
+            rankers = {key: self._hasher(key, builders, ranked=True) for key in ranked}
+            hashers = {key: self._hasher(key, builders) for key in hashed}
             for block in blocks:
                 for name, builder in builders.items():
                     builder.add(block[name])
                 for hasher in (*rankers.values(), *hashers.values()):
                     hasher.add(block)
-            columns = {name: builder.column() for name, builder in builders.items()}
             memory.ranks |= {key: ranker.ranks() for key, ranker in rankers.items()}
             memory.contents |= {key: _content(every, hasher) for key, hasher in hashers.items()}
+            # At the end, since the columns take the codes that hashes are made of.
+            columns = {name: builder.column() for name, builder in builders.items()}
             memory.columns |= columns
             if new:
                 memory.rows = len(columns[new[0]].codes)
 
         if new or ranked or hashed:
             in_one_pass(self._table, every if ranked or hashed else new, work)
+
+    def _hasher(
+        self, key: bytes, builders: Mapping[str, ColumnBuilder], *, ranked: bool = False
+    ) -> RowHasher:
+        names = self._table.columns
+        return RowHasher(names, key, self._texts, ranked=ranked, shared=builders)
 
 
 def _content(names: Sequence[str], hasher: RowHasher) -> str:

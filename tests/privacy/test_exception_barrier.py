@@ -2,6 +2,7 @@
 
 import io
 import re
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from rich.traceback import Traceback
 
 import pqd.accounting.accountant as accountant_home
 import pqd.execution as execution_home
+import pqd.planning.table_separation as separation_home
 from deciders import Histogram
 from deciders.batch.linear.universe import Rows
 from pqd.accounting.accountant import Accountant
@@ -83,19 +85,25 @@ def after(
 ) -> None:
     """Let a function do its work, keep what came of it in a variable, and fail."""
     original, recognised, begun = getattr(owner, name), Accountant.recognise, []
+    read, this_thread = engine.DuckDBEngine.read, threading.local()
 
     def begin(*args: Any) -> Any:
         begun.append(True)
         return recognised(*args)
 
+    def reading(self: engine.DuckDBEngine, table: Table, *args: Any) -> None:
+        this_thread.private = table.role == "private"
+        read(self, table, *args)
+
     def broken(*args: Any, **named: Any) -> Any:
         found = original(*args, **named)
-        if begun:
+        if begun or getattr(this_thread, "private", False):
             raise failure
         return found
 
-    # What came before is public.
+    # What came before is public, but for the columns of the private table.
     monkeypatch.setattr(Accountant, "recognise", begin)
+    monkeypatch.setattr(engine.DuckDBEngine, "read", reading)
     static = isinstance(vars(owner).get(name), classmethod)
     monkeypatch.setattr(owner, name, staticmethod(broken) if static else broken)
 
@@ -258,7 +266,7 @@ def test_the_check_sees_what_is_not_sealed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The twin: where frames are kept, the same check finds counts in their variables."""
-    for home in (accountant_home, execution_home):
+    for home in (accountant_home, execution_home, separation_home):
         monkeypatch.setattr(home, "sealed", lambda work: work())
     error = failed(how, stage, InjectedError, tmp_path, monkeypatch)
     assert isinstance(error, InjectedError)

@@ -35,8 +35,24 @@ class ColumnBuilder:
         """Add the rows of a block; its dictionary may be any, with codes in 32 bits."""
         self._waiting.append(block)
         self._entries += len(block.dictionary) + 1
-        if self._entries > max(_FEW, 0 if self._values is None else len(self._values)):
+        if self._entries > max(_FEW, self.size):
             self._fold()
+
+    @property
+    def size(self) -> int:
+        """Number of distinct values that are known: a value keeps its code when more come."""
+        return 0 if self._values is None else len(self._values)
+
+    def since(self, blocks: int) -> tuple[NDArray[np.unsignedinteger], pa.Array]:
+        """Codes of the rows after the first ``blocks`` blocks, and the values known by now."""
+        self._fold()
+        codes = np.concatenate([np.empty(0, np.uint8), *self._codes[blocks:]])
+        return codes, pa.nulls(0) if self._values is None else self._values
+
+    def forget_rows(self) -> None:
+        """Let go of the rows, and keep the values."""
+        self._fold()
+        self._codes.clear()
 
     def _fold(self) -> None:
         """Bring the dictionaries that wait into the one of the column."""

@@ -18,10 +18,11 @@ product would be the same for all tables with the same columns, whatever their r
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.sql.schema import fold_case
 
@@ -31,61 +32,64 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from pqd.engine.reading.columns import Column
+    Texts = Callable[[pa.Array], Sequence[str | None]]
 
 _BITS = 31
 _PRIME = (1 << _BITS) - 1
 _LANES = 4
 # Rows that are gathered before they are hashed, and rows that stay in the processor's cache.
-_GATHERED, _CACHED = 1 << 20, 1 << 13
+_GATHERED, _CACHED = 1 << 18, 1 << 13
+# Values of a column whose numbers are kept, and combinations of columns that are made one factor.
+_KEPT, _COMBINED = 1 << 18, 1 << 14
+
+
+class _Factor(NamedTuple):
+    """Factor of each row's product: ``numbers[codes[i]]`` of row ``i``, (values, 4)."""
+
+    codes: NDArray[np.unsignedinteger]
+    numbers: NDArray[np.uint64]
 
 
 class RowHasher:
     """Hashes of the rows of one table, which come in blocks of all of its columns.
 
-    ``texts`` gives the text of distinct values; ``ranked`` keeps each row's hash.
+    ``texts`` gives the text of distinct values; ``ranked`` keeps each row's hash.  ``shared`` are
+    the builders of columns that are read besides: each block is added to them before.
     """
 
     def __init__(
         self,
         names: Sequence[str],
         key: bytes,
-        texts: Callable[[pa.Array], Sequence[str | None]],
+        texts: Texts,
         *,
         ranked: bool = False,
+        shared: Mapping[str, ColumnBuilder] | None = None,
     ) -> None:
         """No rows yet."""
-        self._names, self._texts = tuple(names), texts
-        self._keys = [_column_key(name, key) for name in names]
+        builders = shared or {}
+        self._columns = {
+            name: _HashedColumn(_column_key(name, key), texts, builders.get(name)) for name in names
+        }
         self._ranks: list[NDArray[np.uint64]] | None = [] if ranked else None
         self._sums = [0] * _LANES
-        self._rows = 0
-        self._begin()
-
-    def _begin(self) -> None:
-        self._gathered = 0
-        self._builders = [ColumnBuilder() for _ in self._names]
+        self._rows = self._gathered = 0
 
     def add(self, block: Mapping[str, pa.DictionaryArray]) -> None:
         """Add the rows of a block."""
-        for name, builder in zip(self._names, self._builders, strict=True):
-            builder.add(block[name])
-        self._gathered += len(block[self._names[0]])
+        for name, column in self._columns.items():
+            column.add(block[name])
+        self._gathered += len(block[next(iter(self._columns))])
         if self._gathered >= _GATHERED:
             self._hash()
 
     def _hash(self) -> None:
         """Hash the rows that were gathered, and let them go."""
-        columns = [builder.column() for builder in self._builders]
-        numbers = [
-            _numbers(self._texts(column.values), key)
-            for column, key in zip(columns, self._keys, strict=True)
-        ]
+        factors = _combined([column.factor() for column in self._columns.values()])
         for first in range(0, self._gathered, _CACHED):
-            rows = slice(first, min(first + _CACHED, self._gathered))
-            self._take(_products(columns, numbers, rows))
+            self._take(_products(factors, slice(first, min(first + _CACHED, self._gathered))))
         self._rows += self._gathered
-        self._begin()
+        self._gathered = 0
 
     def _take(self, products: NDArray[np.uint64]) -> None:
         totals = products.sum(axis=0).tolist()
@@ -104,6 +108,58 @@ class RowHasher:
         return np.concatenate([np.empty(0, np.uint64), *(self._ranks or [])])
 
 
+class _HashedColumn:
+    """Column whose cells are hashed part by part; a value's number is drawn once while it is kept.
+
+    The dictionary is ``shared`` with the reader of the column, or its own: then what is kept of it
+    is bounded.
+    """
+
+    def __init__(self, key: bytes, texts: Texts, shared: ColumnBuilder | None) -> None:
+        self._key, self._texts, self._shared = key, texts, shared
+        self._blocks = self._taken = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._own = ColumnBuilder()
+        self._numbers = np.empty((0, _LANES), np.uint64)
+
+    def add(self, block: pa.DictionaryArray) -> None:
+        """Add the rows of a block."""
+        self._blocks += 1
+        if self._shared is None:
+            self._own.add(block)
+
+    def factor(self) -> _Factor:
+        """Factor of the rows that were added since the last."""
+        if self._shared is None:
+            return self._own_factor()
+        codes, values = self._shared.since(self._taken)
+        self._taken = self._blocks
+        if len(values) <= _KEPT:
+            return self._factor(codes, values)
+        # Of very many values those are looked at that these rows have.
+        self._numbers = self._numbers[:0]
+        used, codes = np.unique(codes, return_inverse=True)
+        return _Factor(codes, self._drawn(values.take(arrow_of(used))))
+
+    def _own_factor(self) -> _Factor:
+        factor = self._factor(*self._own.since(0))
+        if self._own.size > _KEPT:
+            self._begin()
+        self._own.forget_rows()
+        return factor
+
+    def _factor(self, codes: NDArray[np.unsignedinteger], values: pa.Array) -> _Factor:
+        if len(values) > len(self._numbers):
+            new = self._drawn(values[len(self._numbers) :])
+            self._numbers = np.concatenate([self._numbers, new])
+        return _Factor(codes, self._numbers)
+
+    def _drawn(self, values: pa.Array) -> NDArray[np.uint64]:
+        return _numbers(self._texts(values), self._key)
+
+
 def _column_key(name: str, key: bytes) -> bytes:
     """Key of one column's cells: the same cell of another column is another number."""
     return hashlib.blake2b(fold_case(name).encode(), key=key[:64], digest_size=64).digest()
@@ -111,25 +167,45 @@ def _column_key(name: str, key: bytes) -> bytes:
 
 def _numbers(texts: Sequence[str | None], key: bytes) -> NDArray[np.uint64]:
     """Numbers of distinct texts (texts, 4) below the prime; that of no text is another one."""
-    digests = b"".join(
-        hashlib.blake2b(
-            b"" if text is None else b"+" + text.encode(), key=key, digest_size=8 * _LANES
-        ).digest()
-        for text in texts
-    )
+    keyed = hashlib.blake2b(key=key, digest_size=8 * _LANES)
+    digests = bytearray()
+    for text in texts:
+        digest = keyed.copy()
+        if text is not None:
+            digest.update(b"+" + text.encode())
+        digests += digest.digest()
     numbers: NDArray[np.uint64] = np.frombuffer(digests, "<u8").reshape(-1, _LANES) % _PRIME
     return numbers
 
 
-def _products(
-    columns: Sequence[Column], numbers: Sequence[NDArray[np.uint64]], rows: slice
-) -> NDArray[np.uint64]:
-    """Products of the numbers of each row's cells (rows, 4), below the prime."""
-    product: NDArray[Any] = np.ones((rows.stop - rows.start, _LANES), np.uint64)
-    for column, of_values in zip(columns, numbers, strict=True):
-        product *= of_values[column.codes[rows]]
-        # Below 2^62, then below 2^32, then at most the prime and one: the next product fits.
-        for _ in range(2):
-            product = (product & np.uint64(_PRIME)) + (product >> np.uint64(_BITS))
-    product[product >= _PRIME] -= np.uint64(_PRIME)
+def _combined(factors: Sequence[_Factor]) -> list[_Factor]:
+    """Fewer factors of the same products: of columns with few values one, of their combinations."""
+    combined: list[_Factor] = []
+    for factor in sorted(factors, key=lambda each: len(each.numbers)):
+        size = len(factor.numbers)
+        if combined and len(combined[-1].numbers) * size <= _COMBINED:
+            codes, numbers = combined.pop()
+            every = (numbers[:, np.newaxis] * factor.numbers).reshape(-1, _LANES)
+            combined.append(_Factor(codes * np.uint32(size) + factor.codes, _reduced(every)))
+        else:
+            combined.append(_Factor(factor.codes.astype(np.uint32), factor.numbers))
+    return combined
+
+
+def _products(factors: Sequence[_Factor], rows: slice) -> NDArray[np.uint64]:
+    """Products of the factors of each row (rows, 4), below the prime."""
+    (codes, numbers), *others = factors
+    product: NDArray[np.uint64] = numbers.take(codes[rows], axis=0)
+    for codes, numbers in others:
+        product *= numbers.take(codes[rows], axis=0)
+        product = _reduced(product)
     return product
+
+
+def _reduced(products: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Products of two numbers below the prime, themselves below it."""
+    # Below 2^62, then below 2^32, then at most the prime and one.
+    for _ in range(2):
+        products = (products & np.uint64(_PRIME)) + (products >> np.uint64(_BITS))
+    products[products >= _PRIME] -= np.uint64(_PRIME)
+    return products

@@ -11,8 +11,10 @@ import pytest
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
+from pqd.engine import table_reader
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.earlier_recognition import earlier_digest
+from pqd.engine.reading import parquet_files, row_hashes
 from pqd.engine.tables import Table, open_table
 from pqd.errors import LedgerError, NotPublicError
 from pqd.planning.table_separation import separate_tables
@@ -206,3 +208,26 @@ def test_a_key_makes_one_ledger_at_most(tmp_path: Path, monkeypatch: pytest.Monk
     assert accountant.row_key != key
     assert accountant.ledger.key("rows") == accountant.row_key != key
     accountant.ledger.close()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 18])
+def test_the_content_is_the_same_whatever_is_read_with_it(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of CSV and Parquet, in blocks and parts of any size."""
+    monkeypatch.setattr(row_hashes, "_GATHERED", size)
+    monkeypatch.setattr(row_hashes, "_KEPT", size)
+    monkeypatch.setattr(table_reader, "BLOCK_SIZES", (64, 1 << 20))
+    monkeypatch.setattr(parquet_files, "_ROWS", 5)
+    rows = {"a": [n % 7 for n in range(40)], "b": [f"{n * n % 5}" for n in range(40)]}
+    sources = [tmp_path / "private.csv", tmp_path / "private.parquet"]
+    pd.DataFrame(rows).to_csv(sources[0], index=False)
+    pd.DataFrame(rows).to_parquet(sources[1])
+    found = set()
+    for source in sources:
+        for names in ((), ("a",), ("b", "a")):
+            engine, table = DuckDBEngine(), open_table(source, "private")
+            engine.read(table, names, [KEY])
+            assert sorted(table.memory.columns) == sorted(names)
+            found.add(engine.content(table, KEY))
+    assert found == {DuckDBEngine().content(open_table(pd.DataFrame(rows), "private"), KEY)}

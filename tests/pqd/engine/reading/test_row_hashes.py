@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.engine.reading import row_hashes
-from pqd.engine.reading.columns import Column
+from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_hashes import RowHasher
 from tests.support.drawing import examples
 
@@ -20,13 +20,21 @@ Row = tuple[str | None, ...]
 
 
 def hasher(
-    rows: Sequence[Row], names: Sequence[str] = "ab", key: bytes = KEY, block: int = 3
+    rows: Sequence[Row],
+    names: Sequence[str] = "ab",
+    key: bytes = KEY,
+    block: int = 3,
+    shared: str = "",
 ) -> RowHasher:
-    made = RowHasher(names, key, lambda values: values.to_pylist(), ranked=True)
+    builders = {name: ColumnBuilder() for name in shared}
+    made = RowHasher(names, key, lambda values: values.to_pylist(), ranked=True, shared=builders)
     for first in range(0, len(rows), block):
         columns = zip(*rows[first : first + block], strict=True)
         cells = [pa.array(column, pa.large_string()).dictionary_encode() for column in columns]
-        made.add(dict(zip(names, cells, strict=True)))
+        blocks = dict(zip(names, cells, strict=True))
+        for name, builder in builders.items():
+            builder.add(blocks[name])
+        made.add(blocks)
     return made
 
 
@@ -92,20 +100,51 @@ def test_a_hash_is_the_product_of_its_cells_numbers() -> None:
 
 
 def test_the_largest_numbers_do_not_overflow() -> None:
-
-    column = Column(np.zeros(3, np.uint8), pa.array(["x"]))
-    numbers = np.full((1, 4), PRIME - 1, np.uint64)
+    factor = row_hashes._Factor(np.zeros(3, np.uint8), np.full((1, 4), PRIME - 1, np.uint64))
     for width in range(1, 9):
-        products = row_hashes._products([column] * width, [numbers] * width, slice(0, 3))
-        assert products.tolist() == [[pow(PRIME - 1, width, PRIME)] * 4] * 3
+        for factors in ([factor] * width, row_hashes._combined([factor] * width)):
+            products = row_hashes._products(factors, slice(0, 3))
+            assert products.tolist() == [[pow(PRIME - 1, width, PRIME)] * 4] * 3
 
 
-def test_rows_are_hashed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows: list[Row] = [(f"{n % 5}", f"{n % 3}") for n in range(50)]
-    whole = hasher(rows)
-    monkeypatch.setattr(row_hashes, "_GATHERED", 7)
-    monkeypatch.setattr(row_hashes, "_CACHED", 4)
-    parts = hasher(rows)
-    assert parts.content() == whole.content()
-    assert parts.ranks().tolist() == whole.ranks().tolist()
-    assert len(set(parts.ranks().tolist())) == 15
+@pytest.mark.parametrize("shared", ["", "a", "ab"])
+@pytest.mark.parametrize(
+    ("gathered", "cached", "kept"), [(1, 1, 0), (2, 4, 1), (3, 2, 3), (7, 4, 2), (1000, 3, 9)]
+)
+def test_rows_are_hashed_in_parts(
+    monkeypatch: pytest.MonkeyPatch, gathered: int, cached: int, kept: int, shared: str
+) -> None:
+    """However many at a time, whichever columns are read besides, however many values are kept."""
+    rows: list[Row] = [(f"{n % 5}" if n % 4 else None, f"{n * n % 11 - n % 2}") for n in range(70)]
+    whole, distinct = hasher(rows), len(set(rows))
+    monkeypatch.setattr(row_hashes, "_GATHERED", gathered)
+    monkeypatch.setattr(row_hashes, "_CACHED", cached)
+    monkeypatch.setattr(row_hashes, "_KEPT", kept)
+    for block in (1, 2, 3, 7, 100):
+        parts = hasher(rows, block=block, shared=shared)
+        assert parts.content() == whole.content()
+        assert parts.ranks().tolist() == whole.ranks().tolist()
+    assert len(set(parts.ranks().tolist())) == distinct
+
+
+@examples(100)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=7), st.integers(0, 2**32 - 1))
+def test_combined_columns_have_the_products_of_the_single_ones(sizes: list[int], seed: int) -> None:
+    rng, rows = np.random.default_rng(seed), 50
+    factors = [
+        row_hashes._Factor(
+            rng.integers(0, size, rows, np.uint8), rng.integers(0, PRIME, (size, 4), np.uint64)
+        )
+        for size in sizes
+    ]
+    expected = [[1] * 4] * rows
+    for codes, numbers in factors:
+        cells = numbers[codes].tolist()
+        pairs = zip(expected, cells, strict=True)
+        expected = [[a * b % PRIME for a, b in zip(*pair, strict=True)] for pair in pairs]
+    for most in (0, 100, 1 << 14):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(row_hashes, "_COMBINED", most)
+            combined = row_hashes._combined(factors)
+        assert row_hashes._products(combined, slice(0, rows)).tolist() == expected
+    assert len(combined) <= len(factors)
