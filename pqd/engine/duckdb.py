@@ -17,7 +17,7 @@ from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
 from pqd.engine.earlier_recognition import earlier_content
 from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
-from pqd.engine.kernel.column_types import kind_of, text_kind
+from pqd.engine.kernel.column_types import kind_of, text_kinds
 from pqd.engine.kernel.evaluator import Evaluator
 from pqd.engine.kernel.persons import Persons, person_codes, persons_of
 from pqd.engine.lattices import lattice_of
@@ -30,6 +30,7 @@ from pqd.engine.marginals import (
     value_counts_of,
 )
 from pqd.engine.partitions import Partition
+from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.frames import loosely_typed, numbered
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
 from pqd.engine.scan_sql import predicate_sql
@@ -111,15 +112,19 @@ class DuckDBEngine:
             raise TableError(
                 f"the synthetic table {table.label} cannot be read: {table.memory.odd}{_CSV}"
             )
-        kinds = {
-            name: text_kind(self._sql, column.values)
-            if name in loose
-            else kind_of(self._sql.type_of(column.values))
-            for name, column in self._synthetic.by_name.items()
-        }
+        kinds = self._kinds(self._synthetic, loose)
         self._evaluators.clear()
         self._value_counts.clear()
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
+
+    def _kinds(self, columns: Columns, loose: Collection[str]) -> Schema:
+        """Kinds of columns: the ``loose`` ones by their texts, others by their types."""
+        texts: dict[str, pa.Array] = {}
+        typed: dict[str, pa.Array] = {}
+        for name, column in columns.by_name.items():
+            (texts if name in loose else typed)[name] = column.values  # noqa: PD011 - no pandas
+        stored = self._sql.types_of(typed)
+        return text_kinds(self._sql, texts) | {name: kind_of(stored[name]) for name in typed}
 
     def loaded(self) -> "pd.DataFrame":
         """Loaded columns of the synthetic table."""

@@ -13,7 +13,7 @@ from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.interrupts import heeded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import duckdb
     import pandas as pd
@@ -64,10 +64,13 @@ class ArrowSQL:
                 self._connection.unregister(SOURCE)
         return frame
 
-    def type_of(self, values: pa.Array) -> str:
-        """Name of DuckDB's type of ``values``."""
-        (row,) = self.fetched(pa.table({"value": values}), f"DESCRIBE {SOURCE}")
-        return str(row[1])
+    def types_of(self, columns: Mapping[str, pa.Array]) -> dict[str, str]:
+        """Name of DuckDB's type of each of ``columns``."""
+        if not columns:
+            return {}
+        parts, names = [values[:0] for values in columns.values()], map(str, range(len(columns)))
+        rows = self.fetched(pa.table(parts, list(names)), f"DESCRIBE {SOURCE}")
+        return {name: str(row[1]) for name, row in zip(columns, rows, strict=True)}
 
     def of_values(self, values: pa.Array, expression: str) -> pa.ChunkedArray:
         """Values of an expression, over ``value``, on each of ``values``, in their order."""
