@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check pytest test-fast golden fuzz format lock samples tables architecture pictures benchmark clean
+.PHONY: demo test check pytest test-fast golden fuzz format lock samples tables architecture pictures docs benchmark clean
 
 demo: $(READY)
 	$(BIN)/pqd profile samples/census_private.parquet samples/census_synthetic.parquet
@@ -64,6 +64,10 @@ architecture: $(READY)
 pictures: $(READY)
 	$(BIN)/python docs/make_pictures.py
 
+# The site of the documents, in build/site; whatever is to be warned of is an error.
+docs: $(READY)
+	$(BIN)/python docs/make_site.py
+
 # Beside programs in an environment of their own; what cannot be installed there is left out.
 OTHERS := $(VENV)/others
 benchmark: $(READY)
@@ -71,7 +75,7 @@ benchmark: $(READY)
 	$(BIN)/python benchmarks/audit_time.py --others $(OTHERS)/bin/python $(BENCHMARK)
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # --no-build-isolation: the build backend is in the lock too, so nothing unpinned is fetched.
 $(READY): requirements.lock pyproject.toml

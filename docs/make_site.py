@@ -44,7 +44,7 @@ OTHERS = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
-LINK = re.compile(r"\]\(([^)#\s]+?)(#[^)\s]*)?\)")
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+?)(#[^)\s]*)?\)")
 
 
 def stage(folder: Path) -> None:
@@ -70,7 +70,7 @@ def page_of(path: Path, pages: Path) -> str:
     names = {(ROOT / source).resolve(): name for source, name in OTHERS.items()}
 
     def linked(match: re.Match[str]) -> str:
-        address, anchor = match[1], match[2] or ""
+        picture, text, address, anchor = match[1], match[2], match[3], match[4] or ""
         target = (path.parent / address).resolve()
         if address.startswith("http") or not target.is_file():
             return match[0]
@@ -85,7 +85,9 @@ def page_of(path: Path, pages: Path) -> str:
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(target, place)
             address = str(place.relative_to(pages))
-        return f"]({address}{anchor})"
+        if text.endswith(".md"):
+            text = target.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        return f"{picture}[{text}]({address}{anchor})"
 
     return LINK.sub(linked, path.read_text(encoding="utf-8"))
 
@@ -118,7 +120,9 @@ def _command(command: Any, name: str, mark: str) -> Iterator[str]:  # noqa: ANN4
         rows = [record for record in records if record]
         if rows:
             yield f"| {title} | |\n| --- | --- |"
-            yield from (f"| `{_cell(names)}` | {_cell(said)} |" for names, said in rows)
+            # What kind of value it takes is said in words.
+            named = [(re.sub(r" <[^>]+>", "", names), said) for names, said in rows]
+            yield from (f"| `{_cell(names)}` | {_cell(said)} |" for names, said in named)
             yield ""
 
 

@@ -54,7 +54,15 @@ SLOW = (
         "test_grouping",
         "test_schema",
     ),
-    *("test_regions", "test_range_sums", "test_fuzz", "test_startup", "test_documents"),
+    *(
+        "test_regions",
+        "test_range_sums",
+        "test_fuzz",
+        "test_startup",
+        "test_documents",
+        "test_site",
+        "test_extending",
+    ),
 )
 
 

@@ -1,0 +1,77 @@
+"""The site of the documents: built strictly, complete, and without a request to another host."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pqd.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+CONFIGURATION = tomllib.loads((DOCS / "zensical.toml").read_text(encoding="utf-8"))["project"]
+# What a browser fetches by itself, as opposed to a link that a reader follows.
+FETCHED = re.compile(
+    r'<(?:script|img|iframe|source)[^>]*\bsrc="?(https?:)?//'
+    r'|<link(?![^>]*rel="?(?:canonical|prev|next))[^>]*\bhref="?(https?:)?//'
+    r"|url\(\s*[\"']?(https?:)?//|@import"
+)
+
+
+def named(part: object) -> set[str]:
+    """Pages that a part of the navigation names."""
+    if isinstance(part, str):
+        return {part}
+    inner = part.values() if isinstance(part, dict) else part
+    assert isinstance(inner, list | type({}.values()))
+    return set().union(*map(named, inner))
+
+
+def test_every_document_has_a_place() -> None:
+    pages = named(CONFIGURATION["nav"])
+    made = {"commands.md", "gallery.md"}
+    others = {"benchmarks.md", "samples.md", "contributing.md", "changelog.md"}
+    assert pages == {path.name for path in DOCS.glob("*.md")} | made | others
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for library in ("zensical", "mkdocstrings_handlers.python"):
+        pytest.importorskip(library)
+    spec = importlib.util.spec_from_file_location("make_site", DOCS / "make_site.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    target = tmp_path_factory.mktemp("build") / "site"
+    module.build(target)
+    assert {path.stem for path in (target / "gallery").glob("*.html")} == set(module.GALLERY)
+    return target
+
+
+def test_every_page_is_there(site: Path) -> None:
+    for name in named(CONFIGURATION["nav"]):
+        assert (site / name).with_suffix(".html").stat().st_size, name
+
+
+def test_nothing_is_fetched_from_another_host(site: Path) -> None:
+    pages = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
+    assert len(pages) > 30
+    assert not [path.name for path in pages if FETCHED.search(path.read_text(encoding="utf-8"))]
+    assert FETCHED.search('<script src="https://cdn.example/katex.js">')
+    assert FETCHED.search('<link rel="stylesheet" href="//fonts.example/x.css">')
+
+
+def test_the_commands_and_the_reference_are_complete(site: Path) -> None:
+    commands = (site / "commands.html").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        assert f'id="pqd-{command.name}"' in commands
+    for option in ("--total-epsilon", "--bounds", "--ledger", "--sharing", "--zoom"):
+        assert option in commands
+    assert "&amp;lt;" not in commands
+    reference = (site / "api.html").read_text(encoding="utf-8")
+    for name in re.findall(r"^::: (\S+)$", (DOCS / "api.md").read_text("utf-8"), re.MULTILINE):
+        assert f'id="{name}"' in reference
+    assert "<th>Name</th>" in reference, "parameters are a table"
