@@ -141,10 +141,13 @@ class QueryMeasurement(Measurement[Output]):
         The query; of a batch the first.
     statistic
         What the engine must count.
+    composition_group
+        Name that those have which are charged once, where queries share a budget.
     """
 
     query: Query
     statistic: Statistic
+    composition_group: str = ""
 
     @property
     def id(self) -> str:
@@ -175,9 +178,9 @@ class QueryMeasurement(Measurement[Output]):
 
     @property
     def composition_cost(self) -> Cost:
-        """Cost as it is composed with those of other measurements."""
-        block = self.query.block
-        return Cost(self.id, self.cost, self.region, blocks=frozenset([block] if block else []))
+        """Cost as it is composed with those of its composition group."""
+        blocks = frozenset([self.query.block] if self.query.block else [])
+        return Cost(self.id, self.cost, self.region, self.composition_group, blocks)
 
     @cached_property
     def cache_key(self) -> str:

@@ -55,10 +55,6 @@ class Cost:
                 f"{self.delta}, and more than 0 is needed"
             )
 
-    def in_composition_group(self, group: str) -> Cost:
-        """The same cost, to be grouped with others of this composition group alone."""
-        return replace(self, composition_group=group)
-
     def with_blocks_of(self, other: Cost) -> Cost:
         """The same cost, a part of the blocks of ``other`` too."""
         return replace(self, blocks=self.blocks | other.blocks)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from deciders import Decider, Histogram, Noise
     from deciders.single.base import Estimate
-    from pqd.accounting.disjoint_groups import Cost
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.execution import Outputs
     from pqd.measurement import Measurement, MeasurementSet
@@ -97,26 +96,16 @@ class DeciderPlan:
 # Without slots, so that the cache key is computed once.
 @dataclass(frozen=True, kw_only=True)
 class DeciderMeasurement(QueryMeasurement[Decision]):
-    """Measurement of one query by a decider.
-
-    Where queries share a budget, those that are charged once have one ``composition_group``.
-    """
+    """Measurement of one query by a decider."""
 
     decider: Decider
     interval: Interval
     tau: Fraction
-    composition_group: str = ""
 
     @cached_property
     def settled(self) -> bool:
         """Whether every table within the bounds has the same verdict, which then costs nothing."""
         return self.decider.settled(self.interval) is not None
-
-    @property
-    def composition_cost(self) -> Cost:
-        """Cost as it is composed with others of its composition group."""
-        cost = super().composition_cost
-        return cost.in_composition_group(self.composition_group)
 
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the decider, and the interval."""
