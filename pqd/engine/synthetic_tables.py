@@ -61,21 +61,34 @@ class SyntheticTables:
     def read(self, names: Collection[str], content_keys: Mapping[int, Collection[bytes]]) -> None:
         """Read columns of all tables, at once, and the content of some, and keep them.
 
-        ``content_keys`` are those of a table by its place, the private one last.
+        ``content_keys`` are those of a table by its place, the private one last; the digest of a
+        file whose content is read is taken at once too.
 
         Raises
         ------
         TableError, RunError
             If a table cannot be read.
         """
-        tables = [*self.tables, *([self.private] if self.private else [])]
         with ThreadPoolExecutor(thread_count()) as pool:
-            reading = [
+            tasks = [
                 pool.submit(self.engine.read, table, names, content_keys.get(place, ()))
-                for place, table in enumerate(tables)
+                for place, table in enumerate(self._every)
             ]
-        for each in reading:
+            # Last: it takes up the thread of the table that is read first.
+            hashed = [table for place, table in enumerate(self._every) if content_keys.get(place)]
+            tasks += [pool.submit(_take_digest, table) for table in hashed]
+        for each in tasks:
             each.result()
+
+    def take_digests(self) -> None:
+        """Take the digests of all files, at once, and keep them."""
+        with ThreadPoolExecutor(thread_count()) as pool:
+            list(pool.map(_take_digest, self._every))
+
+    @property
+    def _every(self) -> tuple[Table, ...]:
+        """All tables, the private one last."""
+        return (*self.tables, *([self.private] if self.private else []))
 
     def schema(self, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns and return the kind of every column of the first table.
@@ -132,6 +145,11 @@ class SyntheticTables:
         """Distinct values of ``columns`` on rows of telling tables, ``most`` at most."""
         groups = (e.groups(schema, columns, resolved, most) for e in self._telling)
         return list(dict.fromkeys(key for keys in groups for key in keys))[:most]
+
+
+def _take_digest(table: Table) -> None:
+    """Take the digest of a file, which the table keeps."""
+    table.digest()
 
 
 def _renamed(kinds: Schema, table: Table) -> Schema:

@@ -59,15 +59,17 @@ class Table:
         return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
     def digest(self) -> bytes | None:
-        """Hash of the file and of how it is read; None for a frame or if unreadable."""
+        """Hash of the file and of how it is read; None for a frame or if unreadable.
+
+        Another thread may read the table meanwhile.
+        """
         version = self.version()
         if self.path is None or not version:
             return None
-        if version != self.memory.version:
-            self.memory.forget(version)
-        if self.memory.digest is None:
-            self.memory.digest = self._digest(self.path)
-        return self.memory.digest
+        known = self.memory.digest
+        if known is None or known[0] != version:
+            self.memory.digest = known = version, self._digest(self.path)
+        return known[1]
 
     def _digest(self, path: Path) -> bytes | None:
         try:

@@ -111,6 +111,9 @@ def check_separation(
         for ledger in ledgers_of([*tables.tables, *([private] if private else [])], accountant)
         if ledger.accounts
     ]
+    if ledgers:
+        # Before the tables are read: of a file that a ledger knows no row is hashed.
+        tables.take_digests()
     wanted = tables.columns if names is None else names
     sealed(lambda: tables.read(wanted, _content_keys(tables, accountant, ledgers)))
     for ledger in ledgers:

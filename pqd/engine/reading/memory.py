@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 class TableMemory:
     """Columns of a table, hashes of its rows by key, and of its content by key.
 
-    ``version`` is the file's when it was read, None of a frame; ``odd`` says, without a cell, that
+    ``version`` is the file's when it was read, None of a frame, and ``digest`` is kept with that of
+    its own; ``odd`` says, without a cell, that
     rows or cells are not as they should be.
     """
 
     def __init__(self) -> None:
         """Nothing was read."""
         self.lock = Lock()
+        self.digest: tuple[tuple[int, ...], bytes | None] | None = None
         self.forget(None)
 
     def forget(self, version: tuple[int, ...] | None) -> None:
@@ -31,7 +33,6 @@ class TableMemory:
         self.columns: dict[str, Column] = {}
         self.ranks: dict[bytes, NDArray[np.uint64]] = {}
         self.contents: dict[bytes, str] = {}
-        self.digest: bytes | None = None
         self.odd: str | None = None
 
     def note(self, odd: str) -> None:

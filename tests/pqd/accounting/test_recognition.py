@@ -231,3 +231,40 @@ def test_the_content_is_the_same_whatever_is_read_with_it(
             assert sorted(table.memory.columns) == sorted(names)
             found.add(engine.content(table, KEY))
     assert found == {DuckDBEngine().content(open_table(pd.DataFrame(rows), "private"), KEY)}
+
+
+def test_a_digest_is_taken_once_of_each_version_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the first reading of the private table, or before it, where a ledger knows a table."""
+    taken, digest = [], Table._digest
+
+    def watched(table: Table, path: Path) -> bytes | None:
+        taken.append(table.role)
+        return digest(table, path)
+
+    monkeypatch.setattr(Table, "_digest", watched)
+    paths = [tmp_path / f"{name}.csv" for name in ("private", "synthetic")]
+    for number, path in enumerate(paths):
+        path.write_text(f"age\n1\n{number}\n", "utf-8")
+    for roles in (["private"], ["private", "synthetic"]):
+        accountant = Accountant(tmp_path / "ledger.sqlite")
+        tables = separate_tables(*paths, accountant=accountant, names=("age",))
+        private = tables.private or pytest.fail("it is lost")
+        table = accountant.recognise(tables.engine, private)
+        assert sorted(taken) == roles
+        measured = {"key": {"id": "q1"}}
+        accountant.ledger.reserve(
+            table.fingerprint,
+            table.label,
+            measured,
+            lambda _: Charge(Fraction(1)),
+            file=table.file,
+            fresh=True,
+        )
+        taken.clear()
+    old = private.digest()
+    paths[0].write_text("age\n1\n22\n", "utf-8")
+    assert private.digest() != old
+    assert taken == ["private"]
+    accountant.ledger.close()
