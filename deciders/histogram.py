@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciders.errors import ParameterError
-from deciders.running_sums import Exact, Mirrored, RunningSums
+from deciders.running_sums import Mirrored, RunningSums
 
 Integers = NDArray[np.int64]
+Sums = NDArray[np.int64] | NDArray[np.object_]
 
 # A span of values up to this is counted in a dense array, a wider one by sorting.
 _DENSE = 1 << 22
@@ -104,14 +105,8 @@ class Histogram(RunningSums):
         return running
 
     @cached_property
-    def _cumulative_sums(self) -> NDArray[np.int64] | NDArray[np.object_]:
-        """Sum over the rows with one of the first ``k`` values; Python integers if 64 bits fail."""
-        ends = (self.values.item(0), self.values.item(-1)) if self.values.size else (0,)
-        kind: Any = np.int64 if max(map(abs, ends)) * self.mass <= _INT64 else object
-        sums = np.zeros(self.values.size + 1, kind)
-        np.multiply(self.values.astype(kind, copy=False), self.counts, out=sums[1:])
-        np.add.accumulate(sums[1:], out=sums[1:])
-        return sums
+    def _cumulative_sums(self) -> Sums:
+        return sums_of(self.values, self.counts, self.mass)
 
     @cached_property
     def total(self) -> int:
@@ -153,14 +148,11 @@ class Histogram(RunningSums):
         """``k``-th smallest value, ``1 <= k <= mass``."""
         if not 1 <= k <= self.mass:
             raise ParameterError(f"there is no {k}-th smallest of {self.mass} values")
-        return self.values.item(self.cumulative_counts[1:].searchsorted(k))
+        return self.value_at(self.place_holding(k))
 
-    def sum_of_smallest(self, k: Exact) -> Exact:
-        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``, the last row in part."""
-        place = int(self.cumulative_counts[1:].searchsorted(math.ceil(k)))
-        if place == self.size:
-            return self.total
-        return self.sum_before(place) + (k - self.rows_before(place)) * self.value_at(place)
+    def place_holding(self, k: int) -> int:
+        """Place of the ``k``-th smallest row."""
+        return int(self.cumulative_counts[1:].searchsorted(k))
 
     @property
     def mirrored(self) -> Mirrored:
@@ -175,6 +167,16 @@ class Histogram(RunningSums):
     def median(self) -> int:
         """Lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
         return self.quantile(Fraction(1, 2))
+
+
+def sums_of(values: Integers, counts: Integers, mass: int) -> Sums:
+    """Sum over the rows with one of the first ``k`` values; Python integers if 64 bits fail."""
+    ends = (values.item(0), values.item(-1)) if values.size else (0,)
+    kind: Any = np.int64 if max(map(abs, ends)) * mass <= _INT64 else object
+    sums = np.zeros(values.size + 1, kind)
+    np.multiply(values.astype(kind, copy=False), counts, out=sums[1:])
+    np.add.accumulate(sums[1:], out=sums[1:])
+    return sums
 
 
 EMPTY = Histogram(np.empty(0, np.int64), np.empty(0, np.int64))

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -51,9 +51,9 @@ class RunningSums(ABC):
     def place_up_to(self, bound: int) -> int:
         """Number of distinct values <= ``bound``."""
 
-    @abstractmethod
-    def sum_of_smallest(self, k: Exact) -> Exact:
-        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``, the last row in part."""
+    def place_holding(self, k: int) -> int:
+        """Place of the ``k``-th smallest row."""
+        return bisect_left(range(1, self.size + 1), k, key=self.rows_before)
 
     @property
     @abstractmethod
@@ -71,6 +71,13 @@ class RunningSums(ABC):
     def sum_at_most(self, bound: Exact) -> int:
         """Exact sum over the rows with value <= ``bound``; rows above it are removed."""
         return self.sum_before(self.place_up_to(math.floor(bound)))
+
+    def sum_of_smallest(self, k: Exact) -> Exact:
+        """Exact sum of the ``k`` smallest values, ``0 <= k <= mass``, the last row in part."""
+        place = self.place_holding(math.ceil(k))
+        if place == self.size:
+            return self.total
+        return self.sum_before(place) + (k - self.rows_before(place)) * self.value_at(place)
 
     def rows_to_lower(self, gap: Ratio, origin: Ratio, lower: int) -> Ratio | None:
         """Least changes, the last in part, that lower ``sum (v - origin)`` by ``gap`` > 0.

@@ -1,6 +1,7 @@
 """MEDIAN by three noisy counts: all rows, and those beyond either end (Patwa 2023, Alg. 3)."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -15,7 +16,7 @@ from deciders.estimators.base import (
     by_cuts,
     whole_span,
 )
-from deciders.exact import Number, as_float, budget_of
+from deciders.exact import Number, as_float, budget_of, ratio
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise, fineness
@@ -63,14 +64,9 @@ class MajorityCounts(BonferroniClaims):
 
     def release(self, histogram: Histogram, epsilon: Number, noise: Noise) -> EstimatorOutput:
         """N, q1 and q2 with noise, in grid points."""
-        below, above = self._beyond(histogram, self.cuts)
         scale = self.largest_scale(epsilon) * self.fineness
-        counts = (histogram.mass, below, above)
+        counts = counts_beyond(histogram, self.cuts)
         return EstimatorOutput(tuple(noise.laplace(n * self.fineness, scale) for n in counts))
-
-    def _beyond(self, histogram: Histogram, span: Span) -> tuple[int, int]:
-        low, high = span
-        return histogram.count_below(low), histogram.mass - histogram.count_below(high)
 
     def span(self, interval: Interval) -> Span:
         """First lattice unit inside and the first one above."""
@@ -78,9 +74,8 @@ class MajorityCounts(BonferroniClaims):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
-        below, above = self._beyond(histogram, self.span(interval))
-        scale = as_float(self.largest_scale(epsilon))
-        return as_probability(_majority_probability(histogram.mass, below, above, scale))
+        counts = counts_beyond(histogram, whole_span(interval))
+        return majority_probability(*counts, budget_of(epsilon))
 
     def contains(self, released: EstimatorOutput, span: Span) -> bool:
         """Whether neither side has reached ``ceil(n~/2)``: Algorithm 3."""
@@ -131,60 +126,57 @@ class MajorityCounts(BonferroniClaims):
         return by_cuts(self, self.cuts, released, epsilon, alpha)
 
 
-# coef * exp(rate * (k - anchor) / scale): one exponential piece of a function of k.
-_Piece = tuple[float, int, float]
+def counts_beyond(histogram: Histogram, cuts: tuple[int, int]) -> tuple[int, int, int]:
+    """All rows, those below the first cut, and those not below the second."""
+    low, high = cuts
+    return histogram.mass, histogram.count_below(low), histogram.mass - histogram.count_below(high)
 
 
-def _majority_probability(mass: int, below: int, above: int, scale: float) -> float:
-    """``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of ``scale``.
+# Below this an exponential is 0.
+_UNDERFLOW = -750.0
+# coef * exp(rate * x / scale): exponential pieces of the Laplace law's F(x), for x < 0 and x >= 0.
+_BEFORE = ((0.5, 1),)
+_AFTER = ((1.0, 0), (-0.5, -1))
+
+
+def majority_probability(mass: int, below: int, above: int, epsilon: Fraction) -> float:
+    """``sum_k Pr[ceil((mass + Lap)/2) = k] F(k - below) F(k - above)``, all of scale 2/epsilon.
 
     Between a few whole numbers k every factor is a sum of exponentials, so the series is a sum of
     finite geometric ones: no loop over k, no truncation.
     """
+    numerator, denominator = epsilon.as_integer_ratio()
+    scale = ratio(2 * denominator, numerator)
     half, odd = divmod(mass, 2)
     cuts = sorted({below, above, half + 1, half + 1 + odd})
-    starts = [-math.inf, *map(float, cuts)]
-    stops = [*(float(cut - 1) for cut in cuts), math.inf]
+    decays = [math.expm1(-rate / scale) for rate in range(5)]
     total = 0.0
-    for first, last in zip(starts, stops, strict=True):
-        if first > last:
-            continue
-        inner = last if math.isfinite(last) else first
-        middle = _half_mass_piece(inner, half, odd, scale)
-        for low in _cdf_pieces(inner, below):
-            for high in _cdf_pieces(inner, above):
-                total += _geometric_sum(middle, low, high, first, last, scale)
-    return total
+    for first, last in zip((-math.inf, *cuts), (*(cut - 1 for cut in cuts), math.inf), strict=True):
+        inner = first if last == math.inf else last
+        share, rise, centre = _half_mass_piece(inner, half, odd, decays)
+        for low, low_rate in _BEFORE if inner < below else _AFTER:
+            for high, high_rate in _BEFORE if inner < above else _AFTER:
+                rate = rise + low_rate + high_rate
+                peak = last if rate > 0 or first == -math.inf else first
+                exponent = rise * (peak - centre)
+                exponent += low_rate * (peak - below) + high_rate * (peak - above)
+                if exponent < _UNDERFLOW * scale:
+                    continue
+                term, terms = share * low * high * math.exp(exponent / scale), last - first + 1
+                if rate:
+                    decay = abs(rate)
+                    total += term * math.expm1(-decay / scale * terms) / decays[decay]
+                else:
+                    total += term * terms
+    return as_probability(total)
 
 
-def _cdf_pieces(k: float, centre: int) -> tuple[_Piece, ...]:
-    """``F(k - centre)`` on the side of ``centre`` where ``k`` lies."""
-    if k < centre:
-        return ((0.5, 1, centre),)
-    return (1.0, 0, centre), (-0.5, -1, centre)
-
-
-def _half_mass_piece(k: float, half: int, odd: int, scale: float) -> _Piece:
+def _half_mass_piece(
+    k: float, half: int, odd: int, decays: Sequence[float]
+) -> tuple[float, int, float]:
     """``Pr[ceil((n + Lap)/2) = k]`` for ``n = 2 half + odd``, near ``k``."""
-    mass = 2 * half + odd
-    spread = -math.expm1(-2 / scale) / 2
     if k <= half:
-        return spread, 2, mass / 2
+        return -decays[2] / 2, 2, half + odd / 2
     if odd and k == half + 1:
-        return -math.expm1(-1 / scale), 0, k
-    return spread, -2, mass / 2 + 1
-
-
-def _geometric_sum(
-    one: _Piece, other: _Piece, third: _Piece, first: float, last: float, scale: float
-) -> float:
-    """Sum the product of three pieces over the whole numbers ``first .. last``."""
-    (c0, r0, a0), (c1, r1, a1), (c2, r2, a2) = one, other, third
-    coefficient, rate = c0 * c1 * c2, r0 + r1 + r2
-    peak = last if rate > 0 or first == -math.inf else first
-    exponent = (r0 * (peak - a0) + r1 * (peak - a1) + r2 * (peak - a2)) / scale
-    terms = last - first + 1
-    if rate == 0:
-        return coefficient * math.exp(exponent) * terms
-    decay = abs(rate) / scale
-    return coefficient * math.exp(exponent) * math.expm1(-decay * terms) / math.expm1(-decay)
+        return -decays[1], 0, k
+    return -decays[2] / 2, -2, half + odd / 2 + 1

@@ -6,15 +6,15 @@ epsilon at once (``Decider.least_epsilon``); that of others is searched.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from deciders.aggregates import answer
-from deciders.evaluation.effectiveness import Mechanism, least, shape_of
+from deciders.evaluation.effectiveness import Mechanism, far_from, least, shape_of
 from deciders.evaluation.shapes import Reranked, shapes
-from deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
+from deciders.evaluation.stand_ins import Shape, StandIn
 from deciders.exact import Number, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -23,6 +23,8 @@ from deciders.interval import Interval
 _STEP, _MOST = Fraction(1, 2**39), 2**59
 # Share by which a closed form may be too small, since it is rounded.
 _ROUNDING = 1e-9
+# ``Pr[yes]`` as a function of epsilon.
+Law = Callable[[Fraction], float]
 
 
 class Trial(NamedTuple):
@@ -35,6 +37,10 @@ class Trial(NamedTuple):
 
 class Budgeted(Mechanism, Protocol):
     """Decider, as far as its budget is planned."""
+
+    def accepting(self, histogram: Any, interval: Interval) -> Law:  # noqa: ANN401 - or a stand-in
+        """``accept`` as a function of epsilon."""
+        ...
 
     def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
         """About the least epsilon at which it errs with at most alpha in every trial."""
@@ -66,21 +72,20 @@ def trials_of(histogram: Histogram, shape: Shape, tau: Fraction) -> tuple[Trial,
         if (centre := answer(shape.aggregate, table, shape.p)) is not None
     ]
     return tuple(
-        Trial(table, Interval.around(centre, tau), tuple(stand_ins_at(table, 2 * tau, shape)))
+        Trial(table, Interval.around(centre, tau), far_from(table, 2 * tau, shape))
         for table, centre in tables
     )
 
 
-def searched_epsilon(
-    decider: Mechanism, trials: Sequence[Trial], alpha: Number
-) -> Fraction | float:
+def searched_epsilon(decider: Budgeted, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
     """Epsilon by search, to half a per cent; it has been evaluated in every trial.
 
     It is the least one where errors fall as epsilon grows.
     """
     level, steps, passed, number = float(probability(alpha, "alpha")), 1, 0, 0
+    laws = [_laws(decider, trial) for trial in trials]
     while passed < len(trials):
-        found = _least_steps(decider, trials[number % len(trials)], level, steps)
+        found = _least_steps(*laws[number % len(trials)], level, steps)
         if found is None:
             return math.inf
         passed = passed + 1 if found == steps else 1
@@ -88,18 +93,24 @@ def searched_epsilon(
     return _epsilon(steps)
 
 
-def _least_steps(decider: Mechanism, trial: Trial, level: float, first: int) -> int | None:
-    """Steps from ``first`` on that suffice in one trial."""
+def _laws(decider: Budgeted, trial: Trial) -> tuple[Law, list[Law]]:
+    """``Pr[yes]`` on the table of a trial, and on those far from it."""
     table, interval, far = trial
+    return decider.accepting(table, interval), [decider.accepting(h, interval) for h in far]
+
+
+def _least_steps(near: Law, far: Sequence[Law], level: float, first: int) -> int | None:
+    """Steps from ``first`` on that suffice in one trial."""
 
     def suffices(steps: int) -> bool:
         epsilon = _epsilon(steps)
-        near = 1 - decider.accept(table, interval, epsilon) <= level
-        return near and all(decider.accept(h, interval, epsilon) <= level for h in far)
+        return 1 - near(epsilon) <= level and all(law(epsilon) <= level for law in far)
 
     return least(suffices, _MOST, first)
 
 
+# Searches begin alike.
+@lru_cache(maxsize=1024)
 def _epsilon(steps: int) -> Fraction:
     """``steps`` of the search, rounded up."""
     return _rounded_up(steps * _STEP)

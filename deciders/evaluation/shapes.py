@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from deciders.distributions import Floats
-from deciders.histogram import Histogram, Integers
-from deciders.running_sums import Exact
+from deciders.histogram import Histogram, Integers, Sums, sums_of
+from deciders.running_sums import Exact, Mirrored, RunningSums
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
 _DRAWN = 2
@@ -25,10 +25,13 @@ _BLOCKS = 1024
 Ranks = Callable[[Any], Any]
 
 
-# Without slots, so that the table is copied once, where a mechanism reads all of its values.
+# Without slots, so that arrays are made once, where a mechanism reads them.
 @dataclass(frozen=True, eq=False)
-class Reranked:
-    """Table with the values of ``base`` and other running counts, rounded: its shape is kept."""
+class Reranked(RunningSums):
+    """Table with the values of ``base`` and other running counts, rounded: its shape is kept.
+
+    A value may have no rows.  Counts are looked up one by one, running sums in arrays.
+    """
 
     base: Histogram
     ranks: Ranks
@@ -49,6 +52,52 @@ class Reranked:
         """Count the rows with value <= ``bound``."""
         return self._count(self.base.count_at_most(bound))
 
+    @cached_property
+    def _running(self) -> Floats:
+        running: Floats = np.rint(self.ranks(self.base.cumulative_counts.astype(np.float64)))
+        return running
+
+    @cached_property
+    def _sums(self) -> Sums:
+        counts = np.diff(self._running).astype(np.int64)
+        return sums_of(self.base.values, counts, self.mass)
+
+    @cached_property
+    def total(self) -> int:
+        """Sum."""
+        return int(self._sums[-1])
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return self.base.size
+
+    def value_at(self, place: int) -> int:
+        """Value with so many below it."""
+        return self.base.value_at(place)
+
+    def rows_before(self, place: int) -> int:
+        """Rows with one of the first ``place`` values."""
+        return int(self._running.item(place))
+
+    def sum_before(self, place: int) -> int:
+        """Sum of the rows with one of the first ``place`` values."""
+        found: int = self._sums.item(place)
+        return found
+
+    def place_below(self, bound: int) -> int:
+        """Number of values < ``bound``."""
+        return self.base.place_below(bound)
+
+    def place_up_to(self, bound: int) -> int:
+        """Number of values <= ``bound``."""
+        return self.base.place_up_to(bound)
+
+    @property
+    def mirrored(self) -> Mirrored:
+        """Table of the values times -1."""
+        return Mirrored(self)
+
     def quantile(self, p: Fraction) -> int:
         """``p``-quantile."""
         counts = self.base.cumulative_counts
@@ -62,10 +111,9 @@ class Reranked:
     @cached_property
     def copy(self) -> Histogram:
         """Histogram of the table."""
-        counts: Integers = np.diff(np.rint(self.ranks(self.base.cumulative_counts)))
-        counts, values = counts.astype(np.int64), self.base.values
+        counts = np.diff(self._running).astype(np.int64)
         kept = counts > 0
-        return Histogram(values, counts) if kept.all() else Histogram(values[kept], counts[kept])
+        return Histogram(self.base.values[kept], counts[kept])
 
     @property
     def values(self) -> Integers:
@@ -93,9 +141,7 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram | Reranke
     """
     if aggregate in _SHAPED and histogram.mass:
         for ranks in _every_ranks(histogram):
-            table = Reranked(histogram, ranks)
-            # A mean reads running sums, which only a histogram has.
-            yield table.copy if aggregate == "AVG" else table
+            yield Reranked(histogram, ranks)
     yield histogram
 
 

@@ -1,9 +1,10 @@
 """Deciders: their interface, their output, and what most of them have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, NamedTuple, Protocol
 
 from deciders.distributions import sigmoid
@@ -82,6 +83,10 @@ class Decider(Protocol):
         """Exact ``Pr[yes]`` on ``histogram``: not private, for analysis only."""
         ...
 
+    def accepting(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
+        """``accept`` as a function of epsilon, for a search."""
+        ...
+
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
     ) -> Decision:
@@ -121,6 +126,12 @@ class DeciderDefaults:
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Bound ``9/epsilon``, which holds for every decider but those of sums."""
         return 9 / budget_of(epsilon)
+
+    def accepting(
+        self: Decider, histogram: Histogram, interval: Interval
+    ) -> Callable[[Fraction], float]:
+        """``accept`` as a function of epsilon."""
+        return partial(self.accept, histogram, interval)
 
     def estimated(
         self,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from deciders.bounds import NoBounds
@@ -105,6 +106,7 @@ class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
         return inverse_epsilon(max(0.0, log_odds(alpha)), trials)
 
 
+@lru_cache(maxsize=16)
 def log_odds(alpha: Number) -> float:
     """``ln((1 - alpha)/alpha)``."""
     level = probability(alpha, "alpha")

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from deciders.aggregates import HALF, answer
 from deciders.bounds import LatticeBounds, NoBounds, ValueBounds
-from deciders.distributions import noise_tail
+from deciders.distributions import budget_tail
 from deciders.evaluation.effectiveness import Threshold, searched_threshold
 from deciders.evaluation.needed_budget import Trial, above
 from deciders.exact import Number, as_float, budget_of, probability
@@ -72,7 +72,7 @@ class InverseSensitivity(ABC):
         if answer is not None:
             return float(answer)
         s = int(self.margin(histogram, interval))
-        wrong = noise_tail(max(s, 1 - s), 1 / budget_of(epsilon))
+        wrong = budget_tail(max(s, 1 - s), budget_of(epsilon))
         return 1 - wrong if s >= 1 else wrong
 
     def tau_min(
@@ -90,13 +90,16 @@ class InverseSensitivity(ABC):
         """Epsilon from the least distance to the other verdict, which does not depend on it."""
         distances = [self._distance(trial.table, trial.interval) for trial in trials]
         distances += [1 - self._distance(far, t.interval) for t in trials for far in t.far]
-        level, distance = float(probability(alpha, "alpha")), min(distances, default=math.inf)
+        distance = min(distances, default=math.inf)
         if distance < 1:
             return math.inf
         # a^s/(1 + a) = alpha for a = e^-epsilon, by iteration: each step halves the error at least.
-        epsilon = 0.0
+        epsilon, logarithm = 0.0, math.log(float(probability(alpha, "alpha")))
         for _ in range(_HALVINGS):
-            epsilon = max(0.0, -(math.log(level) + math.log1p(math.exp(-epsilon))) / distance)
+            before, softplus = epsilon, math.log1p(math.exp(-epsilon))
+            epsilon = max(0.0, -(logarithm + softplus) / distance)
+            if epsilon == before:
+                break
         return above(epsilon)
 
     def _distance(self, histogram: Any, interval: Interval) -> float:  # noqa: ANN401 - or a stand-in
@@ -132,7 +135,7 @@ def least_margin(epsilon: Number, alpha: Number) -> int:
 def verdict_of(noisy: int, epsilon: Fraction) -> Decision:
     """Verdict that follows from a noisy margin, by post-processing."""
     outcome = noisy >= 1
-    p_value = noise_tail(noisy if outcome else 1 - noisy, 1 / epsilon)
+    p_value = budget_tail(noisy if outcome else 1 - noisy, epsilon)
     return Decision(outcome, p_value, noisy)
 
 
@@ -204,7 +207,8 @@ class InverseMean(InverseSensitivity, ValueBounds, DeciderDefaults):
 
     def settled(self, interval: Interval) -> bool | None:
         """No if no mean of values within the bounds is inside."""
-        return False if interval.upper <= self.lower or interval.lower >= self.upper else None
+        low, high = math.floor(interval.lower), math.ceil(interval.upper)
+        return False if high <= self.lower or low >= self.upper else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,4 +283,4 @@ class InverseDistinct(InverseSensitivity, NoBounds, DeciderDefaults):
 def _holds_whole(interval: Interval, least: float, most: float = NEVER) -> bool:
     """Whether a whole number of ``least .. most`` lies inside."""
     first = max(least, math.floor(interval.lower) + 1)
-    return first < interval.upper and first <= most
+    return first < math.ceil(interval.upper) and first <= most

@@ -1,7 +1,10 @@
 """Deciders of MEDIAN queries (Patwa 2023, section 6); the median is the lower one."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -9,8 +12,8 @@ import numpy as np
 from deciders.bounds import LatticeBounds
 from deciders.distributions import Floats
 from deciders.errors import ParameterError
-from deciders.estimators.base import Estimator, EstimatorOutput
-from deciders.estimators.majority import MajorityCounts
+from deciders.estimators.base import Estimator, EstimatorOutput, whole_span
+from deciders.estimators.majority import MajorityCounts, counts_beyond, majority_probability
 from deciders.exact import Number, as_float, budget_of
 from deciders.histogram import Histogram, Integers
 from deciders.interval import Interval
@@ -105,7 +108,11 @@ class HistogramMedian(GenericDecider, LatticeBounds, DeciderDefaults):
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
         """``sum_k Pr[ceil(n~/2) = k] F(k - q1) F(k - q2)``."""
-        return self.estimator(interval, epsilon).accept(histogram, interval, epsilon)
+        return self.accepting(histogram, interval)(budget_of(epsilon))
+
+    def accepting(self, histogram: Histogram, interval: Interval) -> Callable[[Fraction], float]:
+        """``accept`` for every epsilon, by counts that do not depend on it."""
+        return partial(majority_probability, *counts_beyond(histogram, whole_span(interval)))
 
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number

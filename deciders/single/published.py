@@ -5,6 +5,7 @@ Kept to reproduce the paper; ``Decider.tau_min`` is what pqd goes by (docs/errat
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from deciders.exact import Number, as_float, budget_of, positive, probability
 from deciders.histogram import Histogram
@@ -53,7 +54,12 @@ def race_threshold(
     An upper bound, far from tight; and DS is private: only a public stand-in may be used for it.
     It presumes that R2T runs with ``beta = alpha``.
     """
+    return _race_share(global_sensitivity, epsilon, alpha) * float(downward_sensitivity)
+
+
+# Queries of one column share it.
+@lru_cache(maxsize=64)
+def _race_share(global_sensitivity: Number, epsilon: Number, alpha: Number) -> float:
     bound = max(Fraction(2), positive(global_sensitivity, "global sensitivity"))
     logarithm, level = math.log2(bound), float(probability(alpha, "alpha"))
-    share = 4 * logarithm * math.log(logarithm / level) / as_float(budget_of(epsilon))
-    return share * float(downward_sensitivity)
+    return 4 * logarithm * math.log(logarithm / level) / as_float(budget_of(epsilon))

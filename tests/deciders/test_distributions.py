@@ -1,12 +1,13 @@
 """Tails of one draw of noise are the sums of its chances."""
 
+import math
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
-from deciders.distributions import mean_of, noise_tail
+from deciders.distributions import budget_tail, mean_of, noise_tail
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(6)])
@@ -17,6 +18,7 @@ def test_a_tail_is_the_sum_of_the_chances(scale: Fraction) -> None:
             chances = [(1 - a) / (1 + a) * a ** abs(z) for z in range(-600, 900) if z >= steps]
             expected = float(mpmath.fsum(chances))
             assert noise_tail(steps, scale) == pytest.approx(expected, rel=1e-13)
+            assert budget_tail(math.ceil(steps), 1 / scale) == noise_tail(steps, scale)
 
 
 def test_tails_of_extreme_scales() -> None:

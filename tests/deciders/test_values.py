@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciders import Histogram, Interval, Lattice, ParameterError
-from deciders.exact import exact, positive, probability
+from deciders.exact import as_float, exact, positive, probability, ratio
 from deciders.histogram import EMPTY
 
 VALUES = st.lists(st.integers(-50, 50), max_size=40)
@@ -51,6 +51,11 @@ def test_budget_and_tolerance_must_be_positive(wrong: int | str) -> None:
 def test_a_probability_lies_strictly_inside(wrong: float | str) -> None:
     with pytest.raises(ParameterError, match="strictly between"):
         probability(wrong, "alpha")
+
+
+def test_a_quotient_beyond_the_doubles_is_infinite() -> None:
+    assert (ratio(10**400, 3), ratio(-(10**400), 3)) == (np.inf, -np.inf)
+    assert (ratio(10**400, 10**400 * 3), as_float(Fraction(-1, 3))) == (1 / 3, -1 / 3)
 
 
 def test_interval_is_open_and_exact() -> None:

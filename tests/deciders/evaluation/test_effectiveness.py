@@ -223,6 +223,30 @@ def test_look_ups_of_shapes_are_those_of_their_copies(values: list[int], bound: 
         assert table.cumulative_counts.tolist() == built.cumulative_counts.tolist()
         for p in (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)):
             assert table.quantile(p) == built.quantile(p)
+        for one, other in ((table, built), (table.mirrored, built.mirrored)):
+            assert one.total == other.total
+            assert one.sum_at_most(bound) == other.sum_at_most(bound)
+            assert one.sum_of_smallest(one.mass // 2) == other.sum_of_smallest(one.mass // 2)
+            for gap in ((1, 3), (40, 1)):
+                ratio = other.rows_to_lower(gap, (bound, 7), -30)
+                found = one.rows_to_lower(gap, (bound, 7), -30)
+                assert (found and Fraction(*found)) == (ratio and Fraction(*ratio))
+
+
+def test_sums_of_shapes_are_exact_beyond_64_bits() -> None:
+    table = Histogram(np.array([2**52, 2**52 + 1]), np.array([2**13, 2**13]))
+    tables: list[Any] = list(shapes(table, "AVG"))
+    assert tables[0].total == 2**12 * (2**53 + 1)
+    assert tables[0].sum_at_most(2**52) == 2**64
+
+
+@pytest.mark.parametrize("decider_id", ["inv_median", "hist_median"])
+def test_a_law_is_the_chance_of_a_yes_at_each_epsilon(decider_id: str) -> None:
+    decider: Any = DECIDERS[decider_id](lower=0, upper=85)
+    interval = Interval.around(AGES.median, Fraction(7, 2))
+    law = decider.accepting(AGES, interval)
+    for epsilon in (Fraction(1, 50), Fraction(1, 3), Fraction(4)):
+        assert law(epsilon) == decider.accept(AGES, interval, epsilon)
 
 
 def test_many_values_are_drawn_by_ranges() -> None:
