@@ -21,6 +21,7 @@ from deciders.interval import Interval
 
 # The search looks from one of the first to as many of them as the second says.
 _STEP, _MOST = Fraction(1, 2**39), 2**59
+_HIGHEST = 2**20
 # Share by which a closed form may be too small, since it is rounded.
 _ROUNDING = 1e-9
 # ``Pr[yes]`` as a function of epsilon.
@@ -58,7 +59,7 @@ def needed_epsilon(
     """
     trials = trials_of(histogram_public, shape_of(decider), interval.tau)
     found = decider.least_epsilon(trials, alpha)
-    return math.inf if found > _STEP * _MOST else float(_rounded_up(max(Fraction(found), _STEP)))
+    return math.inf if found > _HIGHEST else float(_rounded_up(Fraction(max(found, _STEP))))
 
 
 # Deciders of one query share its trials.
@@ -119,8 +120,9 @@ def _epsilon(steps: int) -> Fraction:
 def _rounded_up(epsilon: Fraction) -> Fraction:
     """``epsilon`` rounded up to three significant digits."""
     digits = 2 - math.floor(math.log10(epsilon))
-    scale = Fraction(10) ** digits
-    return math.ceil(epsilon * scale) / scale
+    up, down = 10 ** max(digits, 0), 10 ** max(-digits, 0)
+    numerator, denominator = epsilon.as_integer_ratio()
+    return Fraction(-(-numerator * up // (denominator * down)) * down, up)
 
 
 def above(epsilon: float) -> float:

@@ -4,7 +4,6 @@ A budget that is needed is a promise about a table that is not known; it is the 
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +14,7 @@ import numpy as np
 
 from deciders.distributions import Floats
 from deciders.histogram import Histogram, Integers, Sums, sums_of
-from deciders.running_sums import Exact, Mirrored, RunningSums
+from deciders.running_sums import Mirrored, RunningSums
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
 _DRAWN = 2
@@ -30,27 +29,17 @@ Ranks = Callable[[Any], Any]
 class Reranked(RunningSums):
     """Table with the values of ``base`` and other running counts, rounded: its shape is kept.
 
-    A value may have no rows.  Counts are looked up one by one, running sums in arrays.
+    A value may have no rows.  ``listed``: running counts are looked up in an array of all of them.
     """
 
     base: Histogram
     ranks: Ranks
-
-    def _count(self, rows: int) -> int:
-        return round(float(self.ranks(rows)))
+    listed: bool
 
     @cached_property
     def mass(self) -> int:
         """Number of rows."""
-        return self._count(self.base.mass)
-
-    def count_below(self, bound: Exact) -> int:
-        """Count the rows with value < ``bound``."""
-        return self._count(self.base.count_below(bound))
-
-    def count_at_most(self, bound: Exact) -> int:
-        """Count the rows with value <= ``bound``."""
-        return self._count(self.base.count_at_most(bound))
+        return self.rows_before(self.size)
 
     @cached_property
     def _running(self) -> Floats:
@@ -78,7 +67,9 @@ class Reranked(RunningSums):
 
     def rows_before(self, place: int) -> int:
         """Rows with one of the first ``place`` values."""
-        return int(self._running.item(place))
+        if self.listed:
+            return int(self._running.item(place))
+        return round(float(self.ranks(self.base.rows_before(place))))
 
     def sum_before(self, place: int) -> int:
         """Sum of the rows with one of the first ``place`` values."""
@@ -100,13 +91,7 @@ class Reranked(RunningSums):
 
     def quantile(self, p: Fraction) -> int:
         """``p``-quantile."""
-        counts = self.base.cumulative_counts
-        place = bisect_left(
-            range(1, counts.size),
-            math.ceil(p * self.mass),
-            key=lambda place: self._count(counts.item(place)),
-        )
-        return self.base.values.item(place)
+        return self.value_at(self.place_holding(math.ceil(p * self.mass)))
 
     @cached_property
     def copy(self) -> Histogram:
@@ -140,8 +125,10 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram | Reranke
     itself.  For all else the table itself.  Each is judged around its own answer.
     """
     if aggregate in _SHAPED and histogram.mass:
+        # A mean reads running sums; and few values are ranked at once in less time than some.
+        listed = aggregate == "AVG" or histogram.size <= _BLOCKS
         for ranks in _every_ranks(histogram):
-            yield Reranked(histogram, ranks)
+            yield Reranked(histogram, ranks, listed)
     yield histogram
 
 

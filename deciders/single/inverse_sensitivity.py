@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol, Self
 
 from deciders.aggregates import HALF, answer
@@ -124,6 +125,7 @@ class InverseSensitivity(ABC):
         return verdict_of(noise.laplace(int(self.margin(histogram, interval)), 1 / budget), budget)
 
 
+@lru_cache(maxsize=16)
 def least_margin(epsilon: Number, alpha: Number) -> int:
     """Least margin s >= 1 at which a verdict errs with at most alpha: ``a^s/(1 + a) <= alpha``."""
     budget, level = as_float(budget_of(epsilon)), float(probability(alpha, "alpha"))

@@ -21,7 +21,7 @@ from deciders import (
     operating_characteristic,
 )
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, least, shape_of
-from deciders.evaluation.shapes import shapes
+from deciders.evaluation.shapes import Reranked, shapes
 from deciders.evaluation.stand_ins import Shape, stand_ins_at
 
 RNG = np.random.default_rng(5)
@@ -215,7 +215,8 @@ def test_the_expected_wrong_are_the_mean_of_both_sides() -> None:
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(-2, 33))
 def test_look_ups_of_shapes_are_those_of_their_copies(values: list[int], bound: int) -> None:
     tables: list[Any] = list(shapes(Histogram.from_values(values), "MEDIAN"))
-    for table in tables[:-1]:
+    looked_up = [Reranked(table.base, table.ranks, listed=False) for table in tables[:-1]]
+    for table in [*tables[:-1], *looked_up]:
         built = Histogram(table.values, table.counts)
         assert table.mass == built.mass
         assert table.count_below(bound) == built.count_below(bound)
