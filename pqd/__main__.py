@@ -4,18 +4,20 @@ import gc
 import os
 import signal
 import sys
-from contextlib import suppress
+from typing import NoReturn
 
 from pqd.interrupts import listen
 
 # New objects between two searches for circles of them.  Python's 700 suit a program that runs for
 # long: the queries of a run stay to its end, and are searched again and again.
 _NEW_OBJECTS = 100_000
+_BROKEN, _INTERRUPTED = 3, 130
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line; Ctrl-C is one line even while it loads, or ends."""
     gc.set_threshold(_NEW_OBJECTS)
+    code = 0
     try:
         listen()
         from pqd.cli import main as run  # noqa: PLC0415 - it takes long enough to be interrupted
@@ -23,25 +25,25 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         sys.stderr.write("pqd: interrupted; nothing was spent\n")
-        _leave(130)
+        code = _INTERRUPTED
     except SystemExit as ended:
-        if isinstance(ended.code, int) and ended.code:
-            _leave(ended.code)
-        raise
-    finally:
-        # Nothing is left but Python's own end, which would show a traceback.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    _leave(code)
 
 
-def _leave(code: int) -> None:
-    """End a run that failed, without Python's own end.
+def _leave(code: int) -> NoReturn:
+    """End the process without Python's own end.
 
-    Where reading broke, a thread of pyarrow may still ask for bytes of the file; while Python ends
-    that would abort the process in place of its exit code.
+    That would take every object apart, a sixth of a short run.  And where reading broke, a thread
+    of pyarrow may still ask for bytes of the file, and abort the process in place of its exit code.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
+        try:
             stream.flush()
+        except (OSError, ValueError):
+            # What was to be shown is lost.
+            code = code or _BROKEN
     os._exit(code)
 
 

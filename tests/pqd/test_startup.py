@@ -43,6 +43,40 @@ main()
 """
 
 
+ENDS = """
+import atexit, sys, pqd.cli
+from pqd.__main__ import main
+class Full:
+    def flush(self):
+        raise OSError
+def run():
+    print("shown")
+    {last}
+atexit.register(print, "Python's own end")
+pqd.cli.main = run
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ("pass", 0),
+        ("sys.exit(0)", 0),
+        ("sys.exit()", 0),
+        ("sys.exit(4)", 4),
+        ("sys.exit('words')", 1),
+        ("sys.stderr = Full()", 3),
+        ("sys.stderr = Full(); sys.exit(2)", 2),
+    ],
+)
+def test_the_command_line_ends_at_once_with_its_code_and_all_that_it_wrote(
+    last: str, expected: int, process: Process
+) -> None:
+    code, out, err = process("-c", ENDS.format(last=last))
+    assert (code, out, err) == (expected, "shown\n", "")
+
+
 def loaded(process: Process, *arguments: str) -> tuple[int, set[str], str]:
     code, out, err = process("-c", LOADED.format(arguments=list(arguments)))
     assert code == 0, err
