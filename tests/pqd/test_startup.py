@@ -66,6 +66,7 @@ main()
         ("sys.exit()", 0),
         ("sys.exit(4)", 4),
         ("sys.exit('words')", 1),
+        ("sys.stdout.flush(); sys.stdout = None", 0),
         ("sys.stderr = Full()", 3),
         ("sys.stderr = Full(); sys.exit(2)", 2),
     ],
