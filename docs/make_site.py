@@ -1,7 +1,8 @@
 """Builds the site of the documents: `python docs/make_site.py [FOLDER]`, build/site if left out.
 
 Its pages are the documents, with the commands' options and reports of the samples made anew.
-The site asks no other host for anything: its fonts are those of the reader's machine.
+The site asks no other host for anything, and can be opened as files: its fonts are those of the
+reader's machine.
 """
 
 from __future__ import annotations
@@ -44,6 +45,13 @@ OTHERS = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
+# Of the gallery, which the documents lack, and the site has.
+IN_THE_SITE = (
+    "the gallery, in the site that `make docs` builds",
+    "[Gallery](gallery.md): a report of every kind",
+)
+# A worker for pages that are opened as files: the builder names it at another host.
+FOREIGN, OURS = "https://unpkg.com/iframe-worker/shim", "theme/iframe-worker.js"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+?)(#[^)\s]*)?\)")
 
 
@@ -57,7 +65,8 @@ def stage(folder: Path) -> None:
     documents = {path: path.name for path in sorted(DOCS.glob("*.md"))}
     documents |= {ROOT / path: name for path, name in OTHERS.items()}
     for path, name in documents.items():
-        (pages / name).write_text(page_of(path, pages), encoding="utf-8")
+        text = page_of(path, pages).replace(*IN_THE_SITE)
+        (pages / name).write_text(text, encoding="utf-8")
     (pages / "commands.md").write_text("\n".join(commands_page()), encoding="utf-8")
     (pages / "gallery").mkdir()
     for name, (_, command) in GALLERY.items():
@@ -171,6 +180,8 @@ def build(target: Path) -> None:
     )
     if done.returncode:
         sys.exit(f"the site was not built:\n{done.stdout}{done.stderr}")
+    for page in (source / "site").glob("*.html"):
+        page.write_text(page.read_text("utf-8").replace(FOREIGN, OURS), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     (source / "site").rename(target)
     print(target)
