@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +53,23 @@ class Histogram(RunningSums):
         if high - low < _DENSE:
             dense = np.bincount(array - low)
             present = np.flatnonzero(dense)
-            return cls(present + low, dense[present].astype(np.int64))
+            return cls.ascending(present + low, dense[present])
         distinct, counts = np.unique(array, return_counts=True)
         return cls(distinct, counts.astype(np.int64))
+
+    @classmethod
+    def ascending(cls, values: Integers, counts: Integers) -> "Histogram":
+        """Histogram of ``values`` that ascend strictly and ``counts`` >= 1: nothing is checked."""
+        made = cls.__new__(cls)
+        made.__dict__.update(values=values, counts=counts)
+        return made
 
     @classmethod
     def of_mass(cls, mass: int) -> "Histogram":
         """Histogram of a count: ``mass`` rows, all at value 0."""
         if mass == 0:
             return EMPTY
-        return cls(np.zeros(1, np.int64), np.array([mass], np.int64))
+        return cls.ascending(np.zeros(1, np.int64), np.array([mass], np.int64))
 
     @classmethod
     def merged(cls, parts: Iterable["Histogram"]) -> "Histogram":
@@ -86,7 +93,7 @@ class Histogram(RunningSums):
             order = np.argsort(values, kind="stable")
             values, counts = values[order], counts[order]
         starts = np.concatenate(([0], np.flatnonzero(np.diff(values)) + 1))
-        return cls(values[starts], np.add.reduceat(counts, starts))
+        return cls.ascending(values[starts], np.add.reduceat(counts, starts))
 
     def multiplicities(self) -> "Histogram":
         """Number of distinct values held by 1, 2, ... rows, for COUNT DISTINCT."""
@@ -138,21 +145,30 @@ class Histogram(RunningSums):
 
     def place_below(self, bound: int) -> int:
         """Number of distinct values < ``bound``."""
-        return int(self.values.searchsorted(max(-_INT64, min(_INT64, bound))))
+        return place_in(self.values, bound, "left")
 
     def place_up_to(self, bound: int) -> int:
         """Number of distinct values <= ``bound``."""
-        return int(self.values.searchsorted(max(-_INT64, min(_INT64, bound)), "right"))
+        return place_in(self.values, bound, "right")
 
     def smallest(self, k: int) -> int:
         """``k``-th smallest value, ``1 <= k <= mass``."""
+        self.check_rank(k)
+        return self.value_at(self.place_holding(k))
+
+    def check_rank(self, k: int) -> None:
+        """Raise ParameterError unless there is a ``k``-th smallest value."""
         if not 1 <= k <= self.mass:
             raise ParameterError(f"there is no {k}-th smallest of {self.mass} values")
-        return self.value_at(self.place_holding(k))
 
     def place_holding(self, k: int) -> int:
         """Place of the ``k``-th smallest row."""
         return int(self.cumulative_counts[1:].searchsorted(k))
+
+    @property
+    def whole(self) -> "Histogram":
+        """Histogram itself, its places those of ``values``."""
+        return self
 
     @property
     def mirrored(self) -> Mirrored:
@@ -177,6 +193,11 @@ def sums_of(values: Integers, counts: Integers, mass: int) -> Sums:
     np.multiply(values.astype(kind, copy=False), counts, out=sums[1:])
     np.add.accumulate(sums[1:], out=sums[1:])
     return sums
+
+
+def place_in(values: Integers, bound: int, side: Literal["left", "right"]) -> int:
+    """Number of ascending ``values`` below ``bound`` ("left"), or up to it ("right")."""
+    return int(values.searchsorted(max(-_INT64, min(_INT64, bound)), side))
 
 
 EMPTY = Histogram(np.empty(0, np.int64), np.empty(0, np.int64))

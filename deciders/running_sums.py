@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -60,6 +61,21 @@ class RunningSums(ABC):
     def mirrored(self) -> "RunningSums":
         """Table of the values times -1."""
 
+    @property
+    def landmarks(self) -> Sequence[int]:
+        """Ascending places before which rows and sum cost the least to look up; none: all alike."""
+        return ()
+
+    def first_beyond(self, key: Callable[[int], int], bound: int, places: range) -> int:
+        """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop."""
+        low, high, marks = places.start, places.stop, self.landmarks
+        if marks:
+            first, last = bisect_left(marks, low), bisect_left(marks, high)
+            found = bisect_right(marks, bound, first, last, key=key)
+            low = marks[found - 1] + 1 if found > first else low
+            high = marks[found] if found < last else high
+        return bisect_right(range(high), bound, low, key=key)
+
     def count_below(self, bound: Exact) -> int:
         """Count the rows with value < ``bound``."""
         return self.rows_before(self.place_below(math.ceil(bound)))
@@ -110,7 +126,7 @@ class RunningSums(ABC):
 
         # It ascends from the first value above the origin on.
         places = range(self.place_up_to(part // whole), self.size + 1)
-        after = places[bisect_right(places, -needed // share, key=shortage)]
+        after = self.first_beyond(shortage, -needed // share, places)
         gain = (whole * self.value_at(after - 1) - part) * share
         return (mass - rows_before(after)) * gain + needed + shortage(after) * share, gain
 
@@ -160,6 +176,12 @@ class Mirrored(RunningSums):
     def place_up_to(self, bound: int) -> int:
         """Number of distinct values <= ``bound``."""
         return self.base.size - self.base.place_below(-bound)
+
+    @property
+    def landmarks(self) -> Sequence[int]:
+        """Those of ``base``, from the other end."""
+        size, marks = self.base.size, self.base.landmarks
+        return [size - mark for mark in reversed(marks)] if marks else ()
 
     def sum_of_smallest(self, k: Exact) -> Exact:
         """Exact sum of the ``k`` smallest values."""

@@ -132,7 +132,7 @@ def _most_steps(histogram: Histogram, shape: Shape, grain: Fraction) -> int:
     """Limit of the search: past the whole range where values bound the answer."""
     if shape.aggregate in {"SUM", "COUNT", "COUNT DISTINCT"}:
         return _LARGEST
-    ends = (int(histogram.values[0]), int(histogram.values[-1]))
+    ends = (histogram.smallest(1), histogram.largest)
     low = min(ends[0], ends[0] if shape.lower is None else shape.lower)
     high = max(ends[1], ends[1] if shape.upper is None else shape.upper)
     return math.ceil(2 * (high - low + shape.step) / grain)

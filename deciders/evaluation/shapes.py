@@ -126,9 +126,10 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram | Reranke
     """
     if aggregate in _SHAPED and histogram.mass:
         # A mean reads running sums; and few values are ranked at once in less time than some.
-        listed = aggregate == "AVG" or histogram.size <= _BLOCKS
-        for ranks in _every_ranks(histogram):
-            yield Reranked(histogram, ranks, listed)
+        whole = histogram.whole
+        listed = aggregate == "AVG" or whole.size <= _BLOCKS
+        for ranks in _every_ranks(whole):
+            yield Reranked(whole, ranks, listed)
     yield histogram
 
 

@@ -9,7 +9,6 @@ synthetic one, so that it costs a few look-ups whatever its size.  A row may cou
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -90,7 +89,7 @@ def _summing(histogram: Histogram, missing: int, side: int, shape: Shape) -> Sta
         return None
     if histogram.total and total * histogram.total >= 0:
         return Reweighted(histogram, Fraction(total, histogram.total)) if total else EMPTY
-    ends = (histogram.value_at(0), histogram.value_at(-1)) if histogram.mass else (0, 0)
+    ends = (histogram.smallest(1), histogram.largest) if histogram.mass else (0, 0)
     bound = shape.upper if side > 0 else shape.lower
     gain = ends[1] if side > 0 else ends[0]
     if side * gain <= 0:
@@ -136,11 +135,11 @@ def _raised(table: RunningSums, total: int, upper: int, step: int) -> Raised | N
         return None
 
     def shortage(place: int) -> int:
-        """Minus the sum once the value at ``place``, and all larger ones, are at the bound."""
-        return value_at(place) * rows_before(place + 1) - sum_before(place + 1) - upper * mass
+        """Minus the sum once the value before ``place``, and all larger ones, are at the bound."""
+        return value_at(place - 1) * rows_before(place) - sum_before(place) - upper * mass
 
     # The larger a value, the sooner it is at the bound.
-    place = bisect_right(range(table.size), -total, key=shortage)
+    place = table.first_beyond(shortage, -total, range(1, table.size + 1)) - 1
     free, held = rows_before(place), sum_before(place)
     by = (total - held - upper * (mass - free)) // free // step * step
     kept = table.place_below(upper - by)

@@ -6,16 +6,20 @@ rows.  What is left for a query is a mask of cells and the sum over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from deciders import Histogram
+from deciders.blocked_histogram import BlockedHistogram
 from pqd.engine.kernel.atom_classes import atom_classes
+from pqd.engine.kernel.block_tallies import block_tally_of
 from pqd.engine.kernel.cells import Cells
 from pqd.engine.kernel.measures import Measured, measured
+from pqd.engine.kernel.ordered_rows import MatchingRows, OrderedRows, pays
 from pqd.engine.kernel.tallies import RowsByCell, Tally, tally_of
 from pqd.engine.scan_sql import place_sql
 from pqd.sql.predicate import atoms
@@ -27,11 +31,13 @@ if TYPE_CHECKING:
     from pqd.engine.kernel.evaluator import Evaluator, Names
     from pqd.engine.kernel.persons import Persons
     from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+    from pqd.sql.predicate import Predicate
 
     Integers = NDArray[np.int64]
     # Histogram of the cells that match.
     Builder = Callable[[Rows], Histogram]
 
+Given = TypeVar("Given")
 # Statistics that are answered from one set of classes; memory stays bounded.
 _BLOCK = 1 << 13
 # Totals beyond this are beyond any lattice; they are clamped all the same.
@@ -47,17 +53,41 @@ def histograms_of(
         measure: measured(evaluator, place_sql(measure))
         for measure in dict.fromkeys(one.measure.scanned for one in statistics if one.measure)
     }
+    ordered = _ordered(statistics, measures, evaluator.rows, persons)
     histograms: dict[int, Histogram] = {}
     for first in range(0, len(statistics), _BLOCK):
         block = dict(enumerate(statistics[first : first + _BLOCK], first))
-        histograms.update(_of_block(evaluator, block, measures, persons))
+        histograms.update(_of_block(evaluator, block, measures, ordered, persons))
     return tuple(histograms[number] for number in range(len(statistics)))
+
+
+def _ordered(
+    statistics: Sequence[Statistic],
+    measures: Mapping[Measure, Measured],
+    rows: int,
+    persons: Persons | None,
+) -> Mapping[Measure, OrderedRows]:
+    """Rows in the order of each measure of which there are many histograms of many values."""
+    queries = Counter(
+        one.measure
+        for one in statistics
+        if one.measure and one.measure.lattice and not (persons and one.collapsed)
+    )
+    ordered = {}
+    for measure, number in queries.items():
+        values, lattice = measures[measure.scanned], _known(measure.lattice)
+        units = lattice.units_at(values.values)
+        if not measure.cut_points and pays(units, rows, number):
+            kept = persons.kept if persons else None
+            ordered[measure] = OrderedRows(values.codes, units, kept)
+    return ordered
 
 
 def _of_block(
     evaluator: Evaluator,
     statistics: Mapping[int, Statistic],
     measures: Mapping[Measure, Measured],
+    ordered: Mapping[Measure, OrderedRows],
     persons: Persons | None,
 ) -> Iterable[tuple[int, Histogram]]:
     predicates = {number: one.predicate for number, one in statistics.items() if one.predicate}
@@ -68,21 +98,44 @@ def _of_block(
         held = atoms(predicates[number]) if number in predicates else ()
         names = frozenset(evaluator.names(atom.sql) for atom in held)
         groups.setdefault(names, []).append(number)
+
+    @cache
+    def in_order(measure: Measure, names: Names) -> NDArray[Any]:
+        codes: NDArray[Any] = classes[names].codes[ordered[measure].order]
+        return codes
+
     for names, numbers in groups.items():
-        cells = Cells([classes[each] for each in sorted(names)], evaluator.rows)
-        group = QueryGroup(cells, measures, persons)
+        parts = sorted(names)
+        cells = Cells([classes[each] for each in parts], evaluator.rows)
+        queries = Counter(statistics[number].measure for number in numbers)
+        blocked = {
+            measure: BlockedGroup(
+                cells, rows, [in_order(measure, each) for each in parts], queries[measure]
+            )
+            for measure, rows in ordered.items()
+            if queries[measure]
+        }
+        group = QueryGroup(cells, measures, persons, blocked)
         for number in numbers:
             yield number, group.histogram(statistics[number])
 
 
 class QueryGroup:
-    """Queries whose predicates are on the same ``cells``; what they share is counted once."""
+    """Queries whose predicates are on the same ``cells``; what they share is counted once.
+
+    Histograms of the measures of ``blocked`` are held by blocks.
+    """
 
     def __init__(
-        self, cells: Cells, measures: Mapping[Measure, Measured], persons: Persons | None
+        self,
+        cells: Cells,
+        measures: Mapping[Measure, Measured],
+        persons: Persons | None,
+        blocked: Mapping[Measure, BlockedGroup],
     ) -> None:
         """Nothing is counted yet."""
         self._cells, self._measures, self._persons = cells, measures, persons
+        self._blocked = blocked
         self._tallies: dict[Measure, Tally] = {}
         self._totals: dict[Measure, PersonTotals] = {}
 
@@ -96,6 +149,8 @@ class QueryGroup:
             return Histogram.of_mass(mass)
         if by_person:
             return self._total(measure).histogram(cells)
+        if measure in self._blocked:
+            return self._blocked[measure].histogram(statistic.predicate, cells)
         values, tally = self._measures[measure.scanned].values, self._tally(measure.scanned)
         if measure.cut_points:
             bounds = np.append(measure.cut_points.starts(values), values.size)
@@ -106,7 +161,8 @@ class QueryGroup:
         held = np.searchsorted(codes, values.size)
         if measure.lattice is None:
             return Histogram.from_values(counts[:held])
-        return Histogram(measure.lattice.units_at(values[codes[:held]]), counts[:held])
+        units = measure.lattice.units_at(values[codes[:held]])
+        return Histogram.ascending(units, counts[:held])
 
     def _kept(self, codes: NDArray[Any]) -> NDArray[Any]:
         return codes if self._persons is None else codes[self._persons.kept]
@@ -138,6 +194,30 @@ class QueryGroup:
             values, persons = self._measures[measure.scanned], _known(self._persons)
             self._totals[measure] = PersonTotals(self._cells, measure, values, persons)
         return self._totals[measure]
+
+
+class BlockedGroup:
+    """Histograms, by blocks, of queries on the same ``cells`` and one measure.
+
+    ``codes`` are the classes of the ``ordered`` rows, of which the cells are combinations.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        ordered: OrderedRows,
+        codes: Sequence[NDArray[Any]],
+        queries: int,
+    ) -> None:
+        """Count the rows and sums of all blocks, for so many ``queries``."""
+        self._ordered, self._codes, self._words = ordered, codes, cells.classes
+        self._tally = block_tally_of(ordered, cells.codes, cells.size, queries)
+
+    def histogram(self, predicate: Predicate | None, cells: Rows) -> Histogram:
+        """Histogram of the rows of ``cells``, which are those that match ``predicate``."""
+        rows, sums = self._tally.counted(cells)
+        matching = MatchingRows(self._ordered, self._words, self._codes, predicate)
+        return BlockedHistogram(matching, rows, sums)
 
 
 class PersonTotals:
@@ -177,7 +257,7 @@ class PersonTotals:
         return places
 
 
-def _known(persons: Persons | None) -> Persons:
-    if persons is None:
-        raise ValueError("the scan gave no persons")
-    return persons
+def _known(given: Given | None) -> Given:
+    if given is None:
+        raise ValueError("the scan gave none")
+    return given

@@ -31,6 +31,7 @@ from pqd.engine.histograms import QueryGroup
 from pqd.engine.kernel.atom_classes import AtomClasses
 from pqd.engine.kernel.combinations import combined
 from pqd.engine.kernel.measures import Measured
+from pqd.engine.kernel.ordered_rows import OrderedRows
 from pqd.engine.kernel.persons import PersonCodes, Persons
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_hashes import RowHasher
@@ -249,6 +250,24 @@ def test_no_traceback_shows_a_count_while_tables_are_held_against_each_other(
     assert type(error) is (RunError if failure is InjectedError else failure)
     assert list(chained(error)) == [error]
     assert leaked(rendered(error)) == []
+
+
+@pytest.mark.parametrize("failure", [InjectedError, KeyboardInterrupt])
+def test_no_traceback_shows_a_count_that_is_looked_up_at_a_draw(
+    failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pqd.engine.kernel.ordered_rows._BLOCKS", 2)
+    monkeypatch.setattr("pqd.engine.kernel.ordered_rows._HELD", 0)
+    after(monkeypatch, OrderedRows, "_within", failure)
+    path, ledger = tmp_path / "private.parquet", tmp_path / "ledger.sqlite"
+    PRIVATE.assign(pay=PRIVATE["pay"] + np.arange(ROWS) % 60).to_parquet(path)
+    error = interrupted(auditing, ledger, Breaking(None), path)
+    assert type(error) is (RunError if failure is InjectedError else failure)
+    assert list(chained(error)) == [error]
+    assert leaked(rendered(error)) == []
+    # What was reserved is spent: all three queries, whichever of them broke.
+    (account,) = Ledger(ledger).accounts
+    assert account.epsilon == 3
 
 
 def test_rich_shows_no_count_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

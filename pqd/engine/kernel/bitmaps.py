@@ -1,6 +1,6 @@
 """Predicates over packed atoms: 64 conditions of a row in one unsigned word."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -20,18 +20,23 @@ class Words(Protocol):
 
 
 Rows = NDArray[np.bool_]
+Spread = Callable[[int, Rows], Rows]
 
 
-def matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> Rows:
+def matching(
+    predicate: Predicate, place: Mapping[Atom, int], words: Words, spread: Spread | None = None
+) -> Rows:
     """Mask of the rows that match; ``place[atom]`` is the atom's bit, counted across ``words``.
 
-    Atoms under one AND (OR) that share a word cost one masked comparison together.
+    Atoms under one AND (OR) that share a word cost one masked comparison together.  Where words are
+    of classes of rows, ``spread`` gives for a word's number and a mask of its classes that of rows.
     """
     if isinstance(predicate, Atom):
-        return _masked("or", words, {place[predicate]})[0]
+        return _masked("or", words, {place[predicate]}, spread)[0]
     bits = {place[part] for part in predicate.parts if isinstance(part, Atom)}
-    groups = _masked(predicate.how, words, bits)
-    groups += [matching(p, place, words) for p in predicate.parts if not isinstance(p, Atom)]
+    groups = _masked(predicate.how, words, bits, spread)
+    others = (part for part in predicate.parts if not isinstance(part, Atom))
+    groups += [matching(part, place, words, spread) for part in others]
     join = np.logical_and if predicate.how == "and" else np.logical_or
     rows = groups[0]
     for group in groups[1:]:
@@ -39,7 +44,7 @@ def matching(predicate: Predicate, place: Mapping[Atom, int], words: Words) -> R
     return rows
 
 
-def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:
+def _masked(how: str, words: Words, bits: set[int], spread: Spread | None) -> list[Rows]:
     """Masks of the rows that have all ("and") or any ("or") of ``bits``, one per word."""
     masks: dict[int, int] = {}
     for bit in bits:
@@ -47,5 +52,6 @@ def _masked(how: str, words: Words, bits: set[int]) -> list[Rows]:
     masked = []
     for number, mask in masks.items():
         bits_of_word = words[number] & np.uint64(mask)
-        masked.append(bits_of_word == np.uint64(mask) if how == "and" else bits_of_word != 0)
+        found = bits_of_word == np.uint64(mask) if how == "and" else bits_of_word != 0
+        masked.append(spread(number, found) if spread else found)
     return masked

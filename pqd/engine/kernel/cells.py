@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from pqd.engine.kernel.bitmaps import Rows
     from pqd.sql.predicate import Atom, Predicate
 
-# Words of more cells than these are looked up anew for each query.
-_KEPT = 1 << 18
-
 
 class Cells:
     """Combinations of the classes of some sets of columns.
@@ -33,12 +30,7 @@ class Cells:
         parts = [(each.codes, len(each.words)) for each in classes]
         combinations = combined(parts, rows, occupied=False)
         self.codes, self.size = combinations.codes, combinations.size
-        self._words = _CellWords(classes, combinations.digits)
-        self._place: dict[Atom, int] = {}
-        first = 0
-        for each in classes:
-            self._place.update((atom, first + bit) for bit, atom in enumerate(each.atoms))
-            first += each.words.shape[1] * WORD
+        self.classes, self._digits = ClassWords(classes), combinations.digits
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
@@ -48,26 +40,31 @@ class Cells:
         """Mask of the cells whose rows match ``predicate``."""
         if predicate is None:
             return np.ones(self.size, np.bool_)
-        return matching(predicate, self._place, self._words)
+        return self.classes.matching(predicate, self._digits)
 
 
-class _CellWords:
-    """Words of atoms of each cell: those of several sets of columns one after the other."""
+class ClassWords:
+    """Words of the atoms of some sets of columns, one set after the other, by class."""
 
-    def __init__(self, classes: Sequence[AtomClasses], digits: Sequence[NDArray[Any]]) -> None:
-        self._sources = [
-            (digit, word)
-            for each, digit in zip(classes, digits, strict=True)
-            for word in each.words.T
-        ]
-        self._looked_up: dict[int, NDArray[np.uint64]] = {}
+    def __init__(self, classes: Sequence[AtomClasses]) -> None:
+        """Number the words."""
+        words = [(part, word) for part, each in enumerate(classes) for word in each.words.T]
+        self._parts, self._words = [part for part, _ in words], [word for _, word in words]
+        self._place: dict[Atom, int] = {}
+        first = 0
+        for each in classes:
+            self._place.update((atom, first + bit) for bit, atom in enumerate(each.atoms))
+            first += each.words.shape[1] * WORD
 
-    def __getitem__(self, number: int) -> NDArray[np.uint64]:
-        """Word ``number`` of each cell."""
-        if number in self._looked_up:
-            return self._looked_up[number]
-        digit, word = self._sources[number]
-        words: NDArray[np.uint64] = word[digit]
-        if words.size <= _KEPT:
-            self._looked_up[number] = words
-        return words
+    def __repr__(self) -> str:
+        """Name of the type alone."""
+        return "ClassWords(...)"
+
+    def matching(self, predicate: Predicate, codes: Sequence[NDArray[Any]]) -> Rows:
+        """Mask of the rows that match; ``codes`` are, for each set, the class of each row."""
+
+        def spread(number: int, classes: Rows) -> Rows:
+            rows: Rows = classes[codes[self._parts[number]]]
+            return rows
+
+        return matching(predicate, self._place, self._words, spread)

@@ -125,6 +125,11 @@ def of_cells(cells: Rows, starts: Integers, values: NDArray[Any]) -> NDArray[Any
 
 def _runs(cells: Rows, starts: Integers) -> Sequence[tuple[int, int]]:
     """First row, and the one after the last, of each run of chosen cells."""
-    bounded = np.concatenate(([False], cells, [False]))
-    edges = starts[np.flatnonzero(bounded[1:] != bounded[:-1])].tolist()
+    edges = starts[edges_of(cells)].tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def edges_of(cells: Rows) -> Integers:
+    """First cell, and the one after the last, of each run of chosen cells, one after the other."""
+    bounded = np.concatenate(([False], cells, [False]))
+    return np.flatnonzero(bounded[1:] != bounded[:-1])

@@ -184,7 +184,6 @@ SIZES = {
     "statements of 2 expressions": ("arrow_sql._WIDTH", 2),
     "codes that are sorted": ("tallies._SMALL", 0),
     "codes that are looked up": ("combinations._SMALL", 0),
-    "words that are not kept": ("cells._KEPT", 0),
 }
 
 

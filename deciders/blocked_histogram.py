@@ -1,0 +1,139 @@
+"""Histogram that is held by blocks of values: what is asked of it is looked up in one block."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from deciders.histogram import Histogram, Integers, place_in
+
+
+class Blocks(Protocol):
+    """Rows by blocks of ascending values, which all rows of the table may hold.
+
+    A value's place is its number; block ``i`` has those from ``edges[i]`` on, below
+    ``edges[i + 1]``.
+    """
+
+    @property
+    def values(self) -> Integers:
+        """Ascending values of all places."""
+        ...
+
+    @property
+    def edges(self) -> Sequence[int]:
+        """First place of each block, and the number of places."""
+        ...
+
+    def within(self, number: int) -> tuple[Integers, Integers]:
+        """Rows with one of the first ``k`` values of block ``number``, and the sum of them."""
+        ...
+
+    def whole(self) -> Histogram:
+        """Histogram of all rows."""
+        ...
+
+
+class BlockedHistogram(Histogram):
+    """Histogram of which no more is held than the rows and the sum of each block of values.
+
+    Every answer is that of ``whole()``, exactly.  Places count all values that the table may hold,
+    also those that no row has: none of the look-ups of ``RunningSums`` is another for it.
+    """
+
+    def __init__(self, blocks: Blocks, rows: Integers, sums: Integers) -> None:
+        """Take the rows and the sum of each block; the sums fit in 64 bits."""
+        self._blocks, self._edges, self._held = blocks, blocks.edges, blocks.values
+        self._rows, self._sums = running(rows), running(sums)
+
+    @property
+    def values(self) -> Integers:
+        """Ascending distinct values that a row has."""
+        return self._blocks.whole().values
+
+    @property
+    def counts(self) -> Integers:
+        """Number of rows of each value."""
+        return self._blocks.whole().counts
+
+    @property
+    def cumulative_counts(self) -> Integers:
+        """Rows with one of the first ``k`` of ``values``."""
+        return self._blocks.whole().cumulative_counts
+
+    @property
+    def mass(self) -> int:
+        """Number of rows."""
+        return self._rows.item(-1)
+
+    @property
+    def total(self) -> int:
+        """Exact sum."""
+        return self._sums.item(-1)
+
+    @property
+    def size(self) -> int:
+        """Number of places."""
+        return self._held.size
+
+    @property
+    def landmarks(self) -> Sequence[int]:
+        """Edges of the blocks."""
+        return self._edges
+
+    def value_at(self, place: int) -> int:
+        """Value of a place."""
+        return self._held.item(place)
+
+    def rows_before(self, place: int) -> int:
+        """Rows with a value of one of the first ``place`` places."""
+        number = bisect_right(self._edges, place) - 1
+        before, within = self._rows.item(number), place - self._edges[number]
+        if not within or before == self._rows.item(number + 1):
+            return before
+        return before + self._blocks.within(number)[0].item(within)
+
+    def sum_before(self, place: int) -> int:
+        """Sum of the rows with a value of one of the first ``place`` places."""
+        number = bisect_right(self._edges, place) - 1
+        before, within = self._sums.item(number), place - self._edges[number]
+        if not within or self._rows.item(number) == self._rows.item(number + 1):
+            return before
+        return before + self._blocks.within(number)[1].item(within)
+
+    def place_below(self, bound: int) -> int:
+        """Number of places whose value is < ``bound``."""
+        return place_in(self._held, bound, "left")
+
+    def place_up_to(self, bound: int) -> int:
+        """Number of places whose value is <= ``bound``."""
+        return place_in(self._held, bound, "right")
+
+    @property
+    def largest(self) -> int:
+        """Largest value held by a row; 0 for no rows."""
+        return self.smallest(self.mass) if self.mass else 0
+
+    @property
+    def whole(self) -> Histogram:
+        """Histogram of all rows, its places those of ``values``."""
+        return self._blocks.whole()
+
+    def place_holding(self, k: int) -> int:
+        """Place of the ``k``-th smallest row."""
+        if k > self.mass:
+            return self.size
+        number = int(self._rows[1:].searchsorted(k))
+        first, last = self._edges[number], self._edges[number + 1]
+        if last - first == 1 or k < 1:
+            return first
+        rows = self._blocks.within(number)[0]
+        return first + int(rows[1:].searchsorted(k - self._rows.item(number)))
+
+
+def running(gains: Integers) -> Integers:
+    """Sums of the first ``k`` gains, for ``k = 0 .. len(gains)``."""
+    sums = np.zeros(gains.size + 1, np.int64)
+    np.cumsum(gains, out=sums[1:])
+    return sums

@@ -1,0 +1,162 @@
+"""Histograms by blocks of values: those that are held, and one row changes them by one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from deciders import Histogram, Lattice
+from deciders.blocked_histogram import BlockedHistogram
+from pqd.engine.histograms import histograms_of
+from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.kernel.evaluator import Evaluator
+from pqd.engine.kernel.ordered_rows import OrderedRows, pays
+from pqd.engine.kernel.persons import Persons
+from pqd.engine.reading.columns import Column, Columns
+from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+from pqd.sql.query import Query
+from pqd.sql.schema import Kind
+from tests.pqd.engine.kernel import test_row_by_row as row_by_row
+
+SCHEMA = {"x": Kind.NUMBER, "y": Kind.NUMBER, "s": Kind.TEXT}
+CONDITIONS = [None, "s = 'a'", "s <> 'b' AND y > 2", "y > 1 OR s = 'c'", "y > 100", "x > 0"]
+LATTICES = [Lattice(-50, 50), Lattice(-20, 30, "0.5"), Lattice(0, 2**52)]
+ROWS = 400
+
+
+@pytest.fixture(autouse=True)
+def _blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pqd.engine.kernel.ordered_rows._BLOCKS", 3)
+    monkeypatch.setattr("pqd.engine.kernel.ordered_rows._HELD", 0)
+
+
+def plan() -> ScanPlan:
+    statistics = []
+    for lattice in LATTICES:
+        for condition in CONDITIONS:
+            where = f" WHERE {condition}" if condition else ""
+            bound = Query(f"SELECT SUM(x) FROM D{where}").resolve(SCHEMA)
+            measure = Measure(bound.value or "", lattice)
+            statistics.append(Statistic(bound.predicate, measure, bound.columns, collapsed=False))
+    return ScanPlan(tuple(statistics))
+
+
+PLAN = plan()
+
+
+def rows_of(seed: int, number: int = ROWS) -> dict[str, list[Any]]:
+    """Random rows: negative values, one that many have, NULLs."""
+    random = np.random.default_rng(seed)
+    values = (random.integers(-60, 60, number) / 2).tolist()
+    held = random.random(number)
+    x = [None if p < 0.1 else 0.0 if p < 0.4 else v for p, v in zip(held, values, strict=True)]
+    x[:1] = [2.0**50] * min(1, number)
+    y, s = random.integers(0, 5, number).astype(float).tolist(), random.choice(list("abc"), number)
+    return {"x": x, "y": y, "s": s.tolist()}
+
+
+def scanned(rows: dict[str, list[Any]], persons: Persons | None = None) -> tuple[Histogram, ...]:
+    columns = {}
+    for name, cells in rows.items():
+        coded = pa.array(cells).dictionary_encode("encode")
+        columns[name] = Column(coded.indices.to_numpy().astype(np.uint16), coded.dictionary)
+    names = {name: name for name in SCHEMA}
+    read = Columns(len(rows["x"]), columns)
+    evaluator = Evaluator(ArrowSQL(duckdb.connect()), read, SCHEMA, names)
+    return histograms_of(evaluator, PLAN, persons)
+
+
+def entries(histograms: Sequence[Histogram]) -> list[dict[int, int]]:
+    return [dict(zip(h.values.tolist(), h.counts.tolist(), strict=True)) for h in histograms]
+
+
+def looked_up(histograms: Sequence[Histogram]) -> list[list[tuple[int, int]]]:
+    """Rows and sums up to each value of interest."""
+    bounds = [*range(-50, 60, 3), 2**60]
+    return [[(h.count_below(b), h.sum_at_most(b)) for b in bounds] for h in histograms]
+
+
+def held(monkeypatch: pytest.MonkeyPatch, *given: Any) -> tuple[Histogram, ...]:
+    """Histograms of which all values are held: the slow twin."""
+    with monkeypatch.context() as patched:
+        patched.setattr("pqd.engine.histograms.pays", lambda *_: False)
+        found = scanned(*given)
+    assert not any(isinstance(each, BlockedHistogram) for each in found)
+    return found
+
+
+@pytest.mark.parametrize("shared", [0, 1 << 30])
+@pytest.mark.parametrize("number", [0, 1, ROWS])
+def test_histograms_by_blocks_are_those_that_are_held(
+    number: int, shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pqd.engine.kernel.block_tallies._SHARED", shared)
+    rows = rows_of(number, number)
+    blocked, whole = scanned(rows), held(monkeypatch, rows)
+    assert entries(blocked) == entries(whole)
+    assert looked_up(blocked) == looked_up(whole)
+    by_blocks = [isinstance(each, BlockedHistogram) for each in blocked]
+    # Sums on the last lattice are beyond what is exact.
+    assert by_blocks == [number == ROWS] * 12 + [False] * 6
+
+
+@pytest.mark.parametrize("shared", [0, 1 << 30])
+def test_rows_of_persons_that_are_not_kept_do_not_count(
+    shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pqd.engine.kernel.block_tallies._SHARED", shared)
+    random = np.random.default_rng(3)
+    persons = Persons(random.integers(0, 50, ROWS), 50, random.random(ROWS) < 0.4)
+    rows = rows_of(3)
+    blocked, whole = scanned(rows, persons), held(monkeypatch, rows, persons)
+    assert entries(blocked) == entries(whole)
+    assert looked_up(blocked) == looked_up(whole)
+    assert isinstance(blocked[0], BlockedHistogram)
+    assert blocked[0].mass < persons.kept.sum() < ROWS
+
+
+@pytest.mark.parametrize("removed", [0, 5, 17, 123, ROWS - 1])
+def test_one_row_changes_what_it_matches_by_one(removed: int) -> None:
+    rows = rows_of(9)
+    fewer = {name: cells[:removed] + cells[removed + 1 :] for name, cells in rows.items()}
+    alone = {name: [cells[removed]] for name, cells in rows.items()}
+    all_rows, others = scanned(rows), scanned(fewer)
+    own = entries(scanned(alone))
+    for one, other, row in zip(entries(all_rows), entries(others), own, strict=True):
+        assert one == {v: other.get(v, 0) + row.get(v, 0) for v in other | row}
+    for ends, others_ends, row in zip(looked_up(all_rows), looked_up(others), own, strict=True):
+        steps = {a[0] - b[0] for a, b in zip(ends, others_ends, strict=True)}
+        assert steps <= ({0, 1} if row else {0})
+
+
+@pytest.mark.parametrize("shared", [0, 1 << 30])
+def test_odd_cells_by_blocks_are_those_of_each_row(
+    shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pqd.engine.kernel.block_tallies._SHARED", shared)
+    monkeypatch.setattr("pqd.engine.kernel.ordered_rows._BLOCKS", 2)
+    row_by_row.check(150)
+
+
+def test_few_values_and_few_queries_are_held() -> None:
+    few, many = np.arange(6), np.arange(7)
+    assert pays(many, 100, 1)
+    assert not pays(few, 100, 1)
+    assert not pays(many * 2**53, 100, 1)
+
+
+def test_small_workloads_hold_their_histograms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pqd.engine.kernel.ordered_rows._HELD", 4)
+    many = np.arange(1000)
+    assert not pays(many, 10_000, 40)
+    assert pays(many, 10_000, 41)
+
+
+def test_no_repr_shows_what_is_held() -> None:
+    blocked = scanned(rows_of(1))[0]
+    ordered = OrderedRows(np.array([0, 1]), np.array([86028, 86029]))
+    assert repr(blocked) + repr(ordered) == "Histogram(...)OrderedRows(...)"
+    assert repr(vars(blocked)["_blocks"]) == "MatchingRows(...)"
