@@ -54,7 +54,7 @@ class ComparisonOptions:
         typer.Option(
             "--with-references",
             help="Also compare two reference tables: independent marginals (see "
-            "--reference-epsilon), and the first candidate resampled.",
+            "--reference-epsilon), and the first candidate resampled (needs pqd[frames]).",
         ),
     ] = False
     reference_epsilon: Annotated[
