@@ -16,6 +16,7 @@ __all__ = [
     "RunError",
     "TableError",
     "UnanswerableError",
+    "UnknownAnswerError",
     "overtaken",
 ]
 
@@ -47,6 +48,10 @@ class NothingSelectedError(PqdError, ValueError):
     """There is no query to answer."""
 
     exit_code = 5
+
+
+class UnknownAnswerError(PqdError, ValueError):
+    """A stored answer was asked for that the ledger does not have; nothing was spent."""
 
 
 class RunError(PqdError, RuntimeError):

@@ -19,7 +19,7 @@ from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import Ledger, key_of
 from pqd.accounting.recognition import ROWS, fingerprint_of
-from pqd.errors import BudgetError, LedgerError
+from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
 from reports.text.remarks import stages
@@ -91,11 +91,21 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
 
 
 class Accountant:
-    """Accountant of one ledger, with the caller's limit; ``fresh`` pays again for known answers."""
+    """Accountant of one ledger, with the caller's limit.
 
-    def __init__(self, path: Path, budget: Budget = NO_LIMIT, *, fresh: bool = False) -> None:
+    ``fresh`` pays again for known answers; one that is ``replaying`` pays for nothing.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        budget: Budget = NO_LIMIT,
+        *,
+        fresh: bool = False,
+        replaying: bool = False,
+    ) -> None:
         """Open no file yet: that happens when it is first needed."""
-        self.path, self.budget, self.fresh = path, budget, fresh
+        self.path, self.budget, self.fresh, self.replaying = path, budget, fresh, replaying
         self._recognised: dict[object, RecognisedTable] = {}
         self._secret: bytes | None = None
 
@@ -143,6 +153,11 @@ class Accountant:
         Nor is one that this accountant has recognised, and that was not written since.
         """
         progress(stages.RECOGNISING)
+        if self.replaying and not self.exists():
+            raise UnknownAnswerError(
+                f"there is no ledger {self.path}, so nothing can be replayed; run the same command "
+                "without --explain first. Nothing was spent."
+            )
         ledger, version = self.ledger, private.version()
 
         def recognition() -> RecognisedTable:
@@ -186,7 +201,11 @@ class Accountant:
         ------
         BudgetError, LedgerError
             Nothing was spent.
+        UnknownAnswerError
+            The accountant is replaying, and the ledger lacks an answer.
         """
+        if self.replaying:
+            return self._replay(table, sets), None
         keys = {measurement.cache_key for measurements in sets for measurement in measurements}
         deadline = time.monotonic() + _PATIENCE
         while True:
@@ -210,6 +229,17 @@ class Accountant:
             if charged is not None:
                 reservation, charge = charged
                 return replace(quote, charge=charge), reservation
+
+    def _replay(self, table: RecognisedTable, sets: Sets) -> Quote:
+        """Quote of what is known to the ledger; nothing else may be drawn."""
+        known = self.ledger.answers(table.fingerprint)
+        quote = _quote(sets, known, price)
+        if quote.new:
+            raise UnknownAnswerError(
+                f"the ledger {self.path.name} has no such verdict on this table; run the same "
+                "command without --explain first. Nothing was spent."
+            )
+        return replace(quote, table=table)
 
     def _reserve(self, table: RecognisedTable, quote: Quote) -> tuple[Reservation, Charge] | None:
         return self.ledger.reserve(

@@ -8,10 +8,17 @@ import typer
 
 from pqd.batches.mechanisms import TOGETHER
 from pqd.cli import options
+from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import ColumnOptions, LedgerOptions, QueryOptions, UnitOptions, VerdictOptions
+from pqd.cli.options import (
+    ColumnOptions,
+    LedgerOptions,
+    QueryOptions,
+    UnitOptions,
+    VerdictOptions,
+    with_threads,
+)
 from pqd.cli.outputs import OutputOptions
-from pqd.cli.thread_option import with_threads
 
 if TYPE_CHECKING:
     from pqd.stated_budgets import RunBudget
@@ -57,7 +64,7 @@ def audit(
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
-    verbose: options.Verbose = False,
+    display: DisplayOptions,
 ) -> None:
     """Decide, per query, whether the synthetic answer is within TAU of the private one.
 
@@ -70,6 +77,7 @@ def audit(
     queries.check(private, synthetic)
     spent = budget.read()
     targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
+    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     people = unit.read()
     from deciders import SecureNoise
 
@@ -79,11 +87,15 @@ def audit(
     from pqd.commands.audit import run_audit
 
     workload = queries.read(private, synthetic)
-    detailed = verbose or targets.has_curves(len(workload))
+    shown = display.selected(workload)
+    if spent.sharing is None:
+        # Each is drawn by itself, so that one can be replayed without the others.
+        workload = shown
+    detailed = display.detailed or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
-    accountant = ledger.accountant(private)
+    accountant = ledger.accountant(private, replaying=display.explains)
     with progress() as show:
         report = run_audit(
             private,
@@ -96,4 +108,4 @@ def audit(
             unit=people,
             sharing=spent.sharing,
         )
-    targets.finish(report, verbose=verbose)
+    targets.finish(report, display)

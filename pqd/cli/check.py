@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deciders.errors import ParameterError
-from pqd.cli import options
+from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import LedgerOptions
-from pqd.cli.outputs import CheckOutputOptions, show
-from pqd.cli.thread_option import with_threads
+from pqd.cli.options import LedgerOptions, with_threads
+from pqd.cli.outputs import CheckOutputOptions
 from pqd.paths import unlinked, usable, writable
 
 if TYPE_CHECKING:
@@ -66,6 +65,7 @@ def check(
     baseline: BaselineOptions,
     ledger: LedgerOptions,
     outputs: CheckOutputOptions,
+    display: DisplayOptions,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="Run this check alone; may be given several times."),
@@ -73,7 +73,6 @@ def check(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Plan and price; decide nothing, spend nothing.")
     ] = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Run the checks of a spec: each says whether a query is expected to be trustworthy.
 
@@ -87,6 +86,14 @@ def check(
     """
     targets = outputs.targets(baseline.baseline, spec=spec)
     baseline.check(dry_run=dry_run)
+    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+    if display.explain is not None:
+        if dry_run or only or baseline.baseline is not None:
+            raise ParameterError(
+                "--explain shows one check of an earlier run; leave --only, --dry-run and "
+                "--baseline out"
+            )
+        only = [display.explain]
     from pqd.spec import read_spec
     from pqd.spec.sources import ledger_of
 
@@ -98,19 +105,22 @@ def check(
     with targets.stopping():
         report = _run(
             read,
-            only or [],
+            # Checks that share a budget are replayed together.
+            [] if display.explains and read.shared_budget else only or [],
             ledger,
             baseline.known,
             dry_run=dry_run,
-            detailed=targets.has_curves(len(read.checks)),
+            detailed=display.explains or targets.has_curves(len(read.checks)),
+            replaying=display.explains,
         )
 
     if not targets.takes_stdout:
-        show(report, verbose=verbose)
+        display.show(report)
     baseline.update(report)
     # Last, so that a verdict is seen even where this fails.
     targets.write(report)
-    raise typer.Exit(report.exit_code)
+    # What is only shown again is judged by no one.
+    raise typer.Exit(0 if display.explains else report.exit_code)
 
 
 def _run(
@@ -121,6 +131,7 @@ def _run(
     *,
     dry_run: bool,
     detailed: bool,
+    replaying: bool,
 ) -> CheckReport:
     from deciders import SecureNoise
 
@@ -139,5 +150,6 @@ def _run(
             dry_run=dry_run,
             baseline=baseline,
             detailed=detailed,
+            replaying=replaying,
             progress=tell,
         )

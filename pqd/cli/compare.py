@@ -8,10 +8,17 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
+from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions, UnitOptions
+from pqd.cli.options import (
+    ColumnOptions,
+    CriteriaOptions,
+    LedgerOptions,
+    QueryOptions,
+    UnitOptions,
+    with_threads,
+)
 from pqd.cli.outputs import OutputOptions
-from pqd.cli.thread_option import with_threads
 
 if TYPE_CHECKING:
     from pqd.comparison.comparison_parameters import ComparisonParameters
@@ -187,7 +194,7 @@ def compare(
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
-    verbose: options.Verbose = False,
+    display: DisplayOptions,
 ) -> None:
     """Compare synthetic tables: who is within TAU on how many queries, as far as noise lets one say.
 
@@ -210,8 +217,11 @@ def compare(
     ranks = check_ranking(named, ranking.total_epsilon or None, of_queries, ranking.stated)
     if not ranks:
         comparison.check()
+    elif display.explains:
+        raise ParameterError("--explain ID is for queries; without queries give --marginals")
     tables = _named(candidates, "candidate", "tree=copy.csv")
     targets = outputs.targets(private, *tables.values(), queries.queries, ledger.ledger)
+    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     people = unit.read()
     from deciders import SecureNoise
 
@@ -223,24 +233,28 @@ def compare(
         from pqd.commands.rank import run_ranking
 
         wanted = ranking.read(criteria.alpha, columns)
-        accountant = ledger.accountant(private)
+        accountant = ledger.accountant(private, replaying=display.explains)
         with progress() as show:
             ranked = run_ranking(
                 private, tables, wanted, noise, show, accountant=accountant, unit=people
             )
-        targets.finish(ranked, verbose=verbose)
+        targets.finish(ranked, display)
         return
     from pqd.commands.compare import run_compare
 
     terms = options.criteria(criteria, columns, comparison.estimator)
     rules = comparison.read(terms.at(comparison.epsilon))
     workload = queries.read(private, *tables.values())
-    accountant = ledger.accountant(private)
+    shown = display.selected(workload)
+    if not comparison.with_references:
+        # References are made of the columns of all queries.
+        workload = shown
+    accountant = ledger.accountant(private, replaying=display.explains)
     with progress() as show:
         report = run_compare(
             private, tables, workload, rules, noise, show, accountant=accountant, unit=people
         )
-    targets.finish(report, verbose=verbose)
+    targets.finish(report, display)
 
 
 def _named(texts: list[str], what: str, example: str, *, last: bool = False) -> dict[str, str]:

@@ -9,6 +9,7 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import outputs
+from pqd.cli.display import DisplayOptions
 from pqd.paths import usable
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def show(
     ledger = _opened(place)
     report = ledger.statement()
     if json != "-":
-        outputs.show(report)
+        DisplayOptions().show(report)
     if json:
         outputs.write(report.to_json(), json)
 

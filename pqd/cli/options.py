@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +14,7 @@ import typer
 from deciders.errors import ParameterError
 from pqd.cli.option_groups import option_group
 from pqd.paths import usable
+from pqd.threads import stated_threads
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
@@ -34,13 +38,14 @@ TotalEpsilon = Annotated[
         metavar="EPSILON", help="Privacy budget of all queries of the run together, such as 1."
     ),
 ]
-Verbose = Annotated[
-    bool,
+_THREADS = "threads"
+Threads = Annotated[
+    str | None,
     typer.Option(
-        "--verbose",
-        "-v",
-        help="Show all that is known: every query in full, with Pr[yes] against the true gap per "
-        "decider; of a profile every distance and cell.",
+        metavar="N",
+        help="How many threads work, 1 to 1023; else as the variable PQD_THREADS says, else one "
+        "for each core. No result depends on it.",
+        show_default=False,
     ),
 ]
 
@@ -213,12 +218,13 @@ class LedgerOptions:
         typer.Option("--fresh", help="Draw and pay again what the ledger could replay at no cost."),
     ] = False
 
-    def accountant(self, private: str) -> Accountant:
-        """Accountant of a private table."""
+    def accountant(self, private: str, *, replaying: bool = False) -> Accountant:
+        """Accountant of a private table; one that is ``replaying`` spends nothing."""
         from pqd.accounting.accountant import Accountant
         from pqd.accounting.ledger_location import ledger_path
 
-        return Accountant(ledger_path(private, self.ledger), fresh=self.fresh)
+        path = ledger_path(private, self.ledger)
+        return Accountant(path, fresh=self.fresh, replaying=replaying)
 
 
 def criteria(
@@ -239,3 +245,20 @@ def criteria(
         columns=columns.read(),
         detail=Detail.CURVES if detailed else Detail.BUDGETS if planning else Detail.THRESHOLDS,
     )
+
+
+def with_threads(command: Callable[..., None]) -> Callable[..., None]:
+    """Command with the option ``--threads`` after its others, run by as many."""
+
+    @functools.wraps(command)
+    def run(threads: str | None = None, **values: Any) -> None:  # noqa: ANN401 - any option
+        with stated_threads(threads):
+            command(**values)
+
+    signature = inspect.signature(command)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    option = inspect.Parameter(_THREADS, kind, annotation=Threads, default=None)
+    parameters = [*signature.parameters.values(), option]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {**command.__annotations__, _THREADS: Threads}
+    return run

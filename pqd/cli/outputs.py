@@ -19,6 +19,7 @@ from pqd.cli.streams import command_to_runner
 from pqd.paths import unlinked, usable, writable, write_text
 
 if TYPE_CHECKING:
+    from pqd.cli.display import DisplayOptions
     from pqd.spec import Problem
     from reports.models.check import CheckReport
     from reports.models.report import Report
@@ -86,10 +87,10 @@ class Targets:
                 err=True,
             )
 
-    def finish(self, report: Report, *, verbose: bool = False) -> None:
+    def finish(self, report: Report, display: DisplayOptions) -> None:
         """Show a report, then write its renderings: a verdict is seen even where that fails."""
         if not self.takes_stdout:
-            show(report, verbose=verbose)
+            display.show(report)
         self.write(report)
 
     def write(self, report: Report) -> None:
@@ -258,19 +259,6 @@ def write(text: str, place: str, *, append: bool = False) -> None:
         typer.echo(text, nl=False)
         return
     write_text(Path(place), text, append=append)
-
-
-def show(report: Report, *, verbose: bool = False) -> None:
-    """Print a report; a reader that closes the pipe ends the run without a word."""
-    from rich.console import Console
-
-    from reports.terminal import TerminalReport
-
-    class Terminal(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    Terminal(highlight=False).print(TerminalReport(report, verbose=verbose))
 
 
 def path_in_repository(spec: Path) -> str:

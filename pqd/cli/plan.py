@@ -8,10 +8,10 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli import options
+from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import with_groups
-from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions
+from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions, with_threads
 from pqd.cli.outputs import OutputOptions
-from pqd.cli.thread_option import with_threads
 from reports.text.remarks import stages
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def plan(
     columns: ColumnOptions,
     unit: UnitOptions,
     outputs: OutputOptions,
+    display: DisplayOptions,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -42,7 +43,6 @@ def plan(
             help="Without queries: privacy budget of the profile that is planned (1 if left out).",
         ),
     ] = None,
-    verbose: options.Verbose = False,
 ) -> None:
     """Say, per query, which TAU can be decided at which EPSILON, and by which decider.
 
@@ -52,6 +52,7 @@ def plan(
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
     targets = outputs.targets(synthetic, queries.queries)
+    display.check(outputs=bool(targets.renderings))
     if not queries.stated:
         if epsilon is not None:
             raise ParameterError(
@@ -59,7 +60,7 @@ def plan(
                 "--total-epsilon to plan pqd profile"
             )
         profile = _profile(synthetic, criteria, columns, unit, total_epsilon)
-        targets.finish(profile, verbose=verbose)
+        targets.finish(profile, display)
         return
     if total_epsilon is not None:
         raise ParameterError(
@@ -70,8 +71,8 @@ def plan(
     from pqd.commands.plan import run_plan
     from pqd.stated_budgets import stated_budget
 
-    workload = queries.read(synthetic)
-    detailed = verbose or targets.has_values or targets.has_curves(len(workload))
+    workload = display.selected(queries.read(synthetic))
+    detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed, planning=True)
     if epsilon is not None:
         terms = terms.at(stated_budget(epsilon))
@@ -79,7 +80,7 @@ def plan(
     with progress() as show:
         show(stages.PLANNING)
         report = run_plan(synthetic, workload, terms, people)
-    targets.finish(report, verbose=verbose)
+    targets.finish(report, display)
 
 
 def _profile(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pqd.cli import options
+from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions
+from pqd.cli.options import ColumnOptions, LedgerOptions, UnitOptions, with_threads
 from pqd.cli.outputs import OutputOptions
-from pqd.cli.thread_option import with_threads
 
 if TYPE_CHECKING:
     from pqd.distances.profile_parameters import ProfileParameters
@@ -124,11 +124,11 @@ def profile(
     unit: UnitOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
+    display: DisplayOptions,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say what can be told at which price; spend nothing."),
     ] = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Say how far the whole copy is from the private table: every column, every pair, one score.
 
@@ -138,9 +138,10 @@ def profile(
     Example: pqd profile private.csv copy.csv --html profile.html
     """
     targets = outputs.targets(private, synthetic, ledger.ledger)
+    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     people = unit.read()
     parameters = stated.read(marginals, columns)
-    accountant = ledger.accountant(private)
+    accountant = ledger.accountant(private, replaying=display.explains)
     from pqd.cli.progress import progress
 
     if dry_run:
@@ -161,4 +162,4 @@ def profile(
             report = run_profile(
                 private, synthetic, parameters, noise, show, accountant=accountant, unit=people
             )
-    targets.finish(report, verbose=verbose)
+    targets.finish(report, display)

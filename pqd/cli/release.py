@@ -10,13 +10,20 @@ import typer
 from deciders.errors import ParameterError
 from pqd.batches.mechanisms import TOGETHER
 from pqd.cli import options
+from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import ColumnOptions, CriteriaOptions, LedgerOptions, QueryOptions
+from pqd.cli.options import (
+    ColumnOptions,
+    CriteriaOptions,
+    LedgerOptions,
+    QueryOptions,
+    with_threads,
+)
 from pqd.cli.outputs import OutputOptions, Targets, new_table
-from pqd.cli.thread_option import with_threads
 from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
+    from pqd.accounting.accountant import Accountant
     from pqd.parameters import Parameters
     from pqd.sql.query import Query
     from reports.models.release import ReleaseReport
@@ -79,6 +86,7 @@ def release(
     columns: ColumnOptions,
     ledger: LedgerOptions,
     outputs: OutputOptions,
+    display: DisplayOptions,
     synthetic: Annotated[
         str | None,
         typer.Argument(help="The synthetic table, taken as public.", show_default=False),
@@ -91,7 +99,6 @@ def release(
             "released: a new .parquet or .csv file (needs pqd[frames]).",
         ),
     ] = None,
-    verbose: options.Verbose = False,
 ) -> None:
     """Answer COUNT and SUM queries on the private table, as many as you like, under ONE budget.
 
@@ -103,6 +110,7 @@ def release(
     new_file = new_table(table)
     if synthetic is None:
         targets = outputs.targets()
+        _check(display, targets, ledger, new_file)
         if Path(private).suffix.lower() != ".toml":
             raise ParameterError(
                 "the synthetic table is missing; give PRIVATE SYNTHETIC and options, or a spec "
@@ -114,13 +122,25 @@ def release(
                 f"{private} is a spec, and its [release] says queries, columns, total_epsilon, "
                 "mechanism and alpha; leave these options out, or change the spec"
             )
-        report = _of_spec(Path(private), targets, ledger, new_file)
+        report = _of_spec(Path(private), targets, ledger, new_file, replaying=display.explains)
     else:
         targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
+        _check(display, targets, ledger, new_file)
         terms = stated.read(columns)
         asked = queries.read(private, synthetic)
-        report = _of_tables(private, synthetic, asked, terms, ledger, new_file)
-    targets.finish(report, verbose=verbose)
+        display.selected(asked)
+        accountant = ledger.accountant(private, replaying=display.explains)
+        report = _of_tables(private, synthetic, asked, terms, accountant, new_file)
+    targets.finish(report, display)
+
+
+def _check(
+    display: DisplayOptions, targets: Targets, ledger: LedgerOptions, table: Path | None
+) -> None:
+    """Refuse options that contradict each other, before anything is read."""
+    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+    if display.explains and table is not None:
+        raise ParameterError("--explain shows one answer of an earlier run; leave --table out")
 
 
 def _of_tables(
@@ -128,7 +148,7 @@ def _of_tables(
     synthetic: str,
     queries: tuple[Query, ...],
     terms: Parameters,
-    ledger: LedgerOptions,
+    accountant: Accountant,
     table: Path | None,
 ) -> ReleaseReport:
     from deciders import SecureNoise
@@ -138,7 +158,6 @@ def _of_tables(
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release
 
-    accountant = ledger.accountant(private)
     with progress() as show:
         return run_release(
             private, synthetic, queries, terms, noise, show, accountant=accountant, table=table
@@ -146,7 +165,12 @@ def _of_tables(
 
 
 def _of_spec(
-    path: Path, targets: Targets, ledger: LedgerOptions, table: Path | None
+    path: Path,
+    targets: Targets,
+    ledger: LedgerOptions,
+    table: Path | None,
+    *,
+    replaying: bool,
 ) -> ReleaseReport:
     from pqd.spec import read_spec
     from pqd.spec.sources import ledger_of
@@ -163,5 +187,11 @@ def _of_spec(
 
     with progress() as show:
         return run_release_spec(
-            spec, noise, show, ledger=ledger.ledger, fresh=ledger.fresh, table=table
+            spec,
+            noise,
+            show,
+            ledger=ledger.ledger,
+            fresh=ledger.fresh,
+            replaying=replaying,
+            table=table,
         )

@@ -40,13 +40,18 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     dry_run: bool = False,
     baseline: str | Path | None = None,
     detailed: bool = False,
+    replaying: bool = False,
     progress: Progress = silent,
 ) -> CheckReport:
-    """Run the checks of ``spec`` with ``noise``; see ``pqd.check``."""
+    """Run the checks of ``spec`` with ``noise``; see ``pqd.check``.
+
+    ``replaying``: what the ledger does not know is refused, and nothing is spent.
+    """
     earlier = read_baseline(baseline) if baseline else None
     with paths_as_written(spec):
         path = ledger_of(spec, ledger)
-        accountant = Accountant(path, Budget(spec.epsilon, spec.delta), fresh=fresh)
+        budget = Budget(spec.epsilon, spec.delta)
+        accountant = Accountant(path, budget, fresh=fresh, replaying=replaying)
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
         bound = BoundChecks(spec, only, accountant, detail, progress)
         plan = plan_checks(bound, SharedBudget(*spec.shared_budget) if spec.shared_budget else None)

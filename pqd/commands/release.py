@@ -100,9 +100,12 @@ def run_release_spec(
     *,
     ledger: Path | None = None,
     fresh: bool = False,
+    replaying: bool = False,
     table: Path | None = None,
 ) -> ReleaseReport:
     """Release what ``spec`` says, within its budget; see ``pqd.release``.
+
+    ``replaying``: what the ledger does not know is refused, and nothing is spent.
 
     Raises
     ------
@@ -123,7 +126,8 @@ def run_release_spec(
         mechanism=section.mechanism,
         columns=spec.columns,
     )
-    accountant = Accountant(ledger_of(spec, ledger), Budget(spec.epsilon, spec.delta), fresh=fresh)
+    path, budget = ledger_of(spec, ledger), Budget(spec.epsilon, spec.delta)
+    accountant = Accountant(path, budget, fresh=fresh, replaying=replaying)
     with paths_as_written(spec):
         tables = (
             open_source(spec.private, "private"),

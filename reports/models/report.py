@@ -46,8 +46,8 @@ def rendering(function: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", getattr(import_module(_HOMES[function]), function))
 
 
-def renderer(package: str, report: Report) -> Callable[..., Any]:
-    """Function ``render`` of the file of the report's kind in the package of a format.
+def renderer(package: str, report: Report, function: str = "render") -> Callable[..., Any]:
+    """Function of the file of the report's kind in the package of a format.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def renderer(package: str, report: Report) -> Callable[..., Any]:
         raise NotImplementedError(
             f"a report of kind {report.kind!r} has no {form} rendering: there is no {home}"
         ) from None
-    return cast("Callable[..., Any]", module.render)
+    return cast("Callable[..., Any]", getattr(module, function))
 
 
 class Report(ABC):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderResult
 
 from reports.models.report import renderer
-from reports.terminal.layout import Screen
+from reports.terminal.layout import Extent, Screen
 from reports.text.escape import inert
 
 if TYPE_CHECKING:
@@ -16,24 +16,30 @@ if TYPE_CHECKING:
 
 
 class TerminalReport:
-    """A rich renderable of a report of any kind; ``verbose`` tells all that is known."""
+    """A rich renderable of a report of any kind, or of one of its entries in full."""
 
-    def __init__(self, report: Report, *, verbose: bool = False) -> None:
-        """Report, and how much of it is told."""
-        self._report, self._verbose = report, verbose
+    def __init__(
+        self, report: Report, extent: Extent = Extent.BRIEF, explained: str | None = None
+    ) -> None:
+        """Report, how much of it is told, and the id of the entry that alone is told."""
+        self._report, self._extent, self._explained = report, extent, explained
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lines of the report, laid out for the console."""
         screen = Screen.of(console, options)
-        yield from renderer(__name__, self._report)(self._report, screen, verbose=self._verbose)
+        if self._explained is None:
+            yield from renderer(__name__, self._report)(self._report, screen, self._extent)
+            return
+        explain = renderer(__name__, self._report, "explain")
+        yield from explain(self._report, self._explained, screen)
 
 
-def terminal_text(report: Report, width: int = 80, *, verbose: bool = False) -> str:
+def terminal_text(report: Report, width: int = 80, extent: Extent = Extent.BRIEF) -> str:
     """Terminal report as plain text, which may be printed where a build's runner reads."""
     stream = io.StringIO()
     # In a notebook rich would show the text at once, and leave the stream empty.
     console = Console(
         file=stream, width=width, color_system=None, force_terminal=False, force_jupyter=False
     )
-    console.print(TerminalReport(report, verbose=verbose))
+    console.print(TerminalReport(report, extent))
     return inert(stream.getvalue())

@@ -1,70 +1,132 @@
-"""Terminal rendering of an audit: one block per verdict, then the summary."""
+"""Terminal rendering of an audit: a line per verdict, the worst first; or a verdict in full."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import (
-    BADGES,
-    chart,
-    entry_lines,
-    excerpt,
-    grouped,
-    left_out,
-    where_all_are,
-)
-from reports.terminal.layout import STYLES
-from reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
-from reports.text.escape import visible
+from deciders.errors import ParameterError
+from reports.terminal.blocks import BADGES, Blocks, chart, grouped, left_out
+from reports.terminal.frame import LEAD, Standing, closing, first_names, heading, notes_lines, table
+from reports.terminal.grid import Cells, Column
+from reports.terminal.layout import STYLES, Extent
+from reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
+from reports.text.audit import SIMULATED, audit_costs, remarks, worst_verdicts
+from reports.text.cost import budget_sentence, spent_text
+from reports.text.escape import quoted, visible
 from reports.text.numbers import p_value_text
 from reports.text.query import marks, sentences, verdict_words
-from reports.text.words import MOST_IN_FULL, first_of
+from reports.text.words import counted
 
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport, Verdict
     from reports.terminal.layout import Screen
 
+_QUESTION = "Is the private table's answer within the tolerance of the copy's?"
+_COLUMNS = (Column("verdict"), Column("query", least=20), *NUMBERS)
 
-def render(report: AuditReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:
-    """Lines of an audit; ``verbose`` adds the charts that were computed.
 
-    Of many verdicts the worst alone are told, without ``verbose``.
+def render(report: AuditReport, screen: Screen, extent: Extent) -> Iterator[Text]:
+    """Lines of an audit; in full with the charts that were computed."""
+    yield from _stamp(report, screen)
+    if extent is Extent.VERBOSE:
+        yield from _in_full(report, screen)
+        return
+    if extent is not Extent.QUIET:
+        answers = counted(len(report.verdicts), "answer")
+        subject = f"{answers} of {visible(report.synthetic)}, tolerance {visible(report.tolerance)}"
+        replayed = [verdict.replayed for verdict in report.verdicts]
+        yield from heading(subject, spent_text(report.cost, replayed), _QUESTION, screen)
+    yield from _table(report, screen, extent)
+    yield from left_out(report.refused, screen, extent)
+    yield from notes_lines(report.notes, screen, extent)
+    worst = worst_verdicts(report.verdicts)
+    outside = [visible(v.id) for v in worst if v.standing == "not trusted"]
+    failures = f"Not trusted: {first_names(outside)}." if outside else ""
+    step = f"pqd audit ... --explain {quoted(worst[0].id)}" if worst else ""
+    counts = _counts([verdict.standing for verdict in report.verdicts])
+    budget = budget_sentence(report.cost, report.private)
+    yield from closing(failures, counts, step, budget, screen, extent)
+
+
+def explain(report: AuditReport, name: str, screen: Screen) -> Iterator[Text]:
+    """Lines on one verdict in full, or on those of one grouped query.
+
+    Raises
+    ------
+    ParameterError
+        The report has no such query.
     """
+    found = [verdict for verdict in report.verdicts if name in {verdict.id, verdict.block}]
+    refused = [each for each in report.refused if name in {each.id, each.block}]
+    if not found and not refused:
+        raise ParameterError(f"there is no query {name!r}; its id stands in the report's lines")
+    yield from _stamp(report, screen)
+    if len(found) > 1:
+        yield from grouped(found, screen)
+        yield Text()
+    else:
+        for verdict in found:
+            yield from _verdict(verdict, report.tolerance, screen)
+    yield from left_out(refused, screen, Extent.VERBOSE)
+    yield from screen.paragraphs(remarks(found, ()))
+
+
+def _stamp(report: AuditReport, screen: Screen) -> Iterator[Text]:
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
-    if len(report.verdicts) > MOST_IN_FULL and not verbose:
-        yield from screen.wrapped(headline(report)[0], "bold")
-        yield Text()
-        worst = worst_verdicts(report.verdicts)
-        yield from excerpt(worst, lambda one: entry_lines(_head(one), one, screen), screen)
-        yield from where_all_are(screen)
-    else:
-        yield from _verdicts(report, screen, verbose=verbose)
-    yield from screen.paragraphs(_summary(report, verbose=verbose))
 
 
-def _verdicts(report: AuditReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:
-    for block, members in groupby(report.verdicts, key=lambda verdict: verdict.block):
-        if block is None or verbose:
-            for verdict in members:
-                yield from _verdict(verdict, report.tolerance, screen, verbose=verbose)
-        else:
-            yield from grouped(list(members), screen)
-            yield Text()
+def _table(report: AuditReport, screen: Screen, extent: Extent) -> Iterator[Text]:
+    worst, mixed = worst_verdicts(report.verdicts), mixed_replays(report.verdicts)
+    outside, unsure, trusted = (
+        Blocks([verdict for verdict in ordered if verdict.standing == standing])
+        for standing, ordered in (
+            ("not trusted", worst),
+            ("undecided", worst),
+            ("trusted", report.verdicts),
+        )
+    )
+    blocks = {"not trusted": outside, "undecided": unsure, "trusted": trusted}
+
+    def cells(verdict: Verdict) -> Iterator[Cells | Text]:
+        block = blocks[verdict.standing]
+        yield from block.head(verdict, LEAD)
+        numbers = numbers_of(verdict, screen.sign, mixed=mixed)
+        yield badge_of(verdict), block.name(verdict), *numbers
+
+    standings = (
+        Standing(Text("NO", BADGES["NO"]), outside.entries, failed=True),
+        Standing(Text("?", BADGES["?"]), unsure.entries),
+        Standing(Text("yes", BADGES["YES"]), trusted.entries, passed=True),
+    )
+    yield from table(_COLUMNS, standings, cells, lambda each: visible(each.id), screen, extent)
 
 
-def _verdict(verdict: Verdict, tolerance: str, screen: Screen, *, verbose: bool) -> Iterator[Text]:
+def _counts(standings: Sequence[str]) -> Text:
+    trusted, outside, undecided = map(standings.count, ("trusted", "not trusted", "undecided"))
+    more = f", {undecided:,} undecided" if undecided else ""
+    return Text(f"{trusted:,} trusted, {outside:,} not{more}.", style="bold")
+
+
+def _in_full(report: AuditReport, screen: Screen) -> Iterator[Text]:
+    """Every verdict in full, and all that is known of the run."""
+    for verdict in report.verdicts:
+        yield from _verdict(verdict, report.tolerance, screen)
+    yield from screen.wrapped(_counts([verdict.standing for verdict in report.verdicts]))
+    yield from left_out(report.refused, screen, Extent.VERBOSE)
+    yield from screen.paragraphs((*audit_costs(report), *remarks(report.verdicts, report.notes)))
+
+
+def _verdict(verdict: Verdict, tolerance: str, screen: Screen) -> Iterator[Text]:
     yield from screen.wrapped(_head(verdict))
     for text, role in sentences(verdict, tolerance, screen.sign):
         yield from screen.indented(text, STYLES[role])
-    if verbose:
-        for line in chart(verdict, screen):
-            yield from screen.indented(line)
+    for line in chart(verdict, screen):
+        yield from screen.indented(line)
     yield Text()
 
 
@@ -76,16 +138,3 @@ def _head(verdict: Verdict) -> Text:
     for mark in marks(verdict):
         head.append(f"   {mark}", style="bold yellow" if verdict.simulated else "")
     return head
-
-
-def _summary(report: AuditReport, *, verbose: bool) -> Iterator[Text | str]:
-    yield Text(_counts([verdict.standing for verdict in report.verdicts]), style="bold")
-    yield from left_out(report.refused, verbose=verbose)
-    yield from audit_costs(report)
-    told = remarks(report.verdicts, report.notes)
-    yield from told if verbose else first_of(told)
-
-
-def _counts(standings: Sequence[str]) -> str:
-    trusted, outside, undecided = map(standings.count, ("trusted", "not trusted", "undecided"))
-    return f"{trusted} trusted, {outside} not{f', {undecided} undecided' if undecided else ''}."

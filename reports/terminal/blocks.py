@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from rich.text import Text
 
 from reports.terminal.chart import chart_lines
+from reports.terminal.layout import Extent
 from reports.text.escape import visible
 from reports.text.notes import refused_lines, refused_sentence
 from reports.text.numbers import threshold_text
 from reports.text.query import group_parts, query_text, verdict_words
-from reports.text.words import LISTED, first_of
+from reports.text.words import first_of
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -20,9 +22,67 @@ if TYPE_CHECKING:
     from reports.models.refusals import QueryRefusal
     from reports.terminal.layout import Screen
 
-Entry = TypeVar("Entry")
-_ALL = "--verbose shows every query in full; --html FILE, --json FILE and to_frame() have all."
+_Entry = TypeVar("_Entry", bound="InBlock")
 BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
+
+
+class InBlock(Protocol):
+    """An entry of a table that may be a group of a query."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def block(self) -> str | None:
+        """Id of the query that it is a group of."""
+        ...
+
+    @property
+    def group(self) -> str | None:
+        """The group in words."""
+        ...
+
+    @property
+    def aggregate(self) -> str:
+        """Aggregate of the query."""
+        ...
+
+    @property
+    def attribute(self) -> str | None:
+        """What is aggregated."""
+        ...
+
+
+class Blocks(Generic[_Entry]):
+    """Entries of a table that fared alike: the groups of one query stand together, under its name.
+
+    A group that stands alone keeps its whole id.
+    """
+
+    def __init__(self, entries: Sequence[_Entry]) -> None:
+        """Order the entries by the first of their block."""
+        first: dict[str, int] = {}
+        for place, entry in enumerate(entries):
+            first.setdefault(entry.block or entry.id, place)
+        self.entries = sorted(entries, key=lambda entry: first[entry.block or entry.id])
+        sizes = Counter(entry.block for entry in entries if entry.block)
+        self._several = {block for block, size in sizes.items() if size > 1}
+        self._heads = {entries[first[block]].id for block in self._several}
+
+    def name(self, entry: _Entry) -> Text:
+        """Name of an entry within its block."""
+        if entry.block in self._several:
+            return Text(f"  {visible(entry.group or entry.id)}")
+        return Text(visible(entry.id))
+
+    def head(self, entry: _Entry, lead: int) -> Iterator[Text]:
+        """Line above the first entry of a block, ``lead`` cells to the right."""
+        if entry.id in self._heads:
+            p = getattr(entry, "p", None)
+            text = query_text(entry.aggregate, entry.attribute, p, None)
+            yield Text(f"{' ' * lead}{visible(entry.block or '')}   {text} per group", style="dim")
 
 
 def grouped(verdicts: Sequence[Verdict], screen: Screen) -> Iterator[Text]:
@@ -54,39 +114,12 @@ def chart(facts: QueryFacts, screen: Screen) -> Iterator[Text]:
         yield Text(line, no_wrap=True)
 
 
-def left_out(refused: Sequence[QueryRefusal], *, verbose: bool) -> Iterator[Text]:
+def left_out(refused: Sequence[QueryRefusal], screen: Screen, extent: Extent) -> Iterator[Text]:
     """Queries that were not asked, by name, each with the reason; of many the first."""
-    if refused:
-        yield Text(f"{refused_sentence(refused)}:", style="bold yellow")
+    if not refused or extent is Extent.QUIET:
+        return
+    yield from screen.wrapped(f"{refused_sentence(refused)}:", "bold yellow")
     every = refused_lines(refused)
-    for line in every if verbose else first_of(every):
-        yield Text(visible(line))
-
-
-def excerpt(
-    entries: Sequence[Entry], lines: Callable[[Entry], Iterator[Text]], screen: Screen
-) -> Iterator[Text]:
-    """Lines of the first of many entries, and how many more there are."""
-    for entry in entries[:LISTED]:
-        yield from lines(entry)
-    yield from more(len(entries) - LISTED, screen)
-
-
-def more(left: int, screen: Screen) -> Iterator[Text]:
-    """How many entries there are beyond those listed."""
-    if left > 0:
-        yield from screen.wrapped(f"and {left:,} more like these")
+    told = first_of(every) if extent is Extent.BRIEF else every
+    yield from screen.paragraphs(map(visible, told))
     yield Text()
-
-
-def where_all_are(screen: Screen) -> Iterator[Text]:
-    """Where to find what an excerpt leaves out."""
-    yield from screen.wrapped(_ALL, "dim")
-    yield Text()
-
-
-def entry_lines(head: Text, facts: QueryFacts, screen: Screen) -> Iterator[Text]:
-    """Head of an entry, and its query."""
-    yield from screen.wrapped(head)
-    text = query_text(facts.aggregate, facts.attribute, facts.p, facts.where)
-    yield from screen.indented(text)

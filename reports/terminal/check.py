@@ -1,4 +1,4 @@
-"""Terminal rendering of ``pqd check``: one block per check, verdict first, then the summary."""
+"""Terminal rendering of ``pqd check``: a line per check, failures first; or a check in full."""
 
 from __future__ import annotations
 
@@ -7,27 +7,42 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import chart, excerpt, group_lines, where_all_are
-from reports.terminal.layout import STYLES
+from deciders.errors import ParameterError
+from reports.terminal.blocks import chart, group_lines
+from reports.terminal.frame import (
+    PASSES,
+    Standing,
+    closing,
+    first_names,
+    heading,
+    notes_lines,
+    table,
+)
+from reports.terminal.grid import Cells, Column
+from reports.terminal.layout import STYLES, Extent
+from reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
 from reports.text.audit import SIMULATED
 from reports.text.check import (
+    BADGES,
     PLANNED,
     advice,
     aligned,
     badge,
+    baseline_sentence,
     cost_lines,
     counts_sentence,
     group_line,
     message_head,
     message_parts,
-    not_passed,
     remark_lines,
     result,
+    worst_first,
 )
-from reports.text.escape import visible
-from reports.text.numbers import p_value_text
-from reports.text.query import asked_sentence, marks, query_text, sentences
-from reports.text.words import MOST_IN_FULL, first_of
+from reports.text.cost import budget_sentence, spent_text
+from reports.text.escape import quoted, visible
+from reports.text.numbers import epsilon_text, p_value_text
+from reports.text.query import marks, sentences
+from reports.text.words import LISTED, MOST_IN_FULL, counted
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -35,55 +50,172 @@ if TYPE_CHECKING:
     from reports.terminal.layout import Screen
 
 _INDENT = " " * 6
-_BADGES = {"PASS": "bold green", "FAIL": "bold red", "ERROR": "bold red", PLANNED: "dim"}
+_BROKEN = 5
+_STYLES = {"PASS": "bold green", "FAIL": "bold red", "ERROR": "bold red", PLANNED: "dim"}
 _RESULTS = {"PASSED": "bold green", "PLANNED": "bold"}
+_QUESTION = "Are the private table's answers within the tolerance of the copy's, as expected?"
+_COLUMNS = (Column("verdict"), Column("check", least=20), *NUMBERS)
+_PLANS = (Column(""), Column("check", least=14), Column("plan", least=20))
 
 
-def render(report: CheckReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:
-    """Lines of a check report; ``verbose`` tells as much of what passed.
+def render(report: CheckReport, screen: Screen, extent: Extent) -> Iterator[Text]:
+    """Lines of a check report; in full with all that is known of every check."""
+    yield from _stamp(report, screen)
+    if extent is Extent.VERBOSE:
+        yield from _in_full(report, screen)
+        return
+    if extent is not Extent.QUIET:
+        subject = f"{counted(len(report.checks), 'check')} of {visible(report.spec)}"
+        yield from heading(subject, _spent(report), "" if report.dry else _QUESTION, screen)
+    yield from _table(report, screen, extent)
+    yield from _broken(report, screen, extent)
+    notes = [*report.notes, *filter(None, [baseline_sentence(report)])]
+    yield from notes_lines(notes, screen, extent)
+    failed = [check for check in worst_first(report) if check.gate in {"error", "fail"}]
+    names = first_names([visible(check.id) for check in failed])
+    counts = _counts(report)
+    budget = budget_sentence(report.cost, report.private)
+    failures = f"Failed: {names}." if failed else ""
+    yield from closing(failures, counts, _step(report), budget, screen, extent)
 
-    Of many verdicts those that did not pass are told, and the first of them alone, without
-    ``verbose``.
+
+def explain(report: CheckReport, name: str, screen: Screen) -> Iterator[Text]:
+    """Lines on one check in full.
+
+    Raises
+    ------
+    ParameterError
+        The report has no such check.
     """
+    found = [check for check in report.checks if name in {check.id, check.id.partition("@")[0]}]
+    if not found:
+        raise ParameterError(f"there is no check {name!r}; its id stands in the report's lines")
+    yield from _stamp(report, screen)
+    for check in found:
+        inner = screen.inner(len(_INDENT))
+        yield from _block(check, screen, _details(check, inner, every=False))
+        yield Text()
+    yield from screen.paragraphs(remark_lines(report))
+
+
+def _stamp(report: CheckReport, screen: Screen) -> Iterator[Text]:
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
-    if sum(max(1, len(check.verdicts)) for check in report.checks) > MOST_IN_FULL and not verbose:
-        yield from excerpt(not_passed(report), lambda check: _brief(check, screen), screen)
-        yield from where_all_are(screen)
-    else:
-        for check in report.checks:
-            yield from _block(check, screen.inner(len(_INDENT)), verbose=verbose)
-            yield Text()
-    for line in _summary(report, verbose=verbose):
-        plain = line.plain
-        indent = plain[: len(plain) - len(plain.lstrip(" "))]
+
+
+def _broken(report: CheckReport, screen: Screen, extent: Extent) -> Iterator[Text]:
+    """Checks that could not be decided: what is wrong has no room in a line."""
+    broken = [check for check in report.checks if check.gate == "error"]
+    shown = broken if extent is Extent.ALL else broken[:_BROKEN]
+    for check in shown:
+        yield from _block(check, screen, ())
+        yield Text()
+    if more := len(broken) - len(shown):
+        yield from screen.wrapped(f"{more:,} more could not be decided (--all tells why)")
+        yield Text()
+
+
+def _spent(report: CheckReport) -> str:
+    if report.dry:
+        return f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
+    every = [verdict.replayed for check in report.checks for verdict in check.verdicts]
+    return spent_text(report.cost, every)
+
+
+def _counts(report: CheckReport) -> Text:
+    word = result(report)
+    style = _RESULTS.get(word, "bold red")
+    return Text.assemble((f"{word}: ", style), (counts_sentence(report), "bold"))
+
+
+def _step(report: CheckReport) -> str:
+    command = f"pqd check {quoted(report.spec)}"
+    if report.dry:
+        return "" if result(report) == "BROKEN" else command
+    for check in worst_first(report):
+        if check.gate in {"fail", "warn", "known"}:
+            return f"{command} --explain {quoted(check.id)}"
+    return ""
+
+
+def _table(report: CheckReport, screen: Screen, extent: Extent) -> Iterator[Text]:
+    verdicts = [verdict for check in report.checks for verdict in check.verdicts]
+    mixed = mixed_replays(verdicts)
+    planned = not verdicts
+
+    def cells(check: CheckResult) -> Iterator[Cells]:
+        if planned:
+            text = "see below" if check.gate == "error" else message_head(check.message)[0]
+            yield _badge(check), visible(check.id), text
+        else:
+            yield from _cells(check, screen, mixed=mixed)
+
+    standings = []
+    for word in (*list(BADGES.values())[:-1], PLANNED, BADGES["pass"]):
+        checks = [check for check in report.checks if badge(check) == word]
+        if checks:
+            failed, passed = word in {"ERROR", "FAIL"}, word in {PLANNED, "PASS"}
+            # Of many those that only warn, or have no verdict, leave room for failures.
+            few = PASSES if word != "FAIL" and len(report.checks) > MOST_IN_FULL else None
+            standings.append(Standing(_badge(checks[0]), checks, failed, passed, few))
+    columns = _PLANS if planned else _COLUMNS
+    yield from table(columns, standings, cells, lambda each: visible(each.id), screen, extent)
+
+
+def _cells(check: CheckResult, screen: Screen, *, mixed: bool) -> Iterator[Cells]:
+    """Row of a check, and one for each of its groups that keeps it from passing."""
+    badge_, name = _badge(check), visible(check.id)
+    if len(check.verdicts) == 1:
+        (verdict,) = check.verdicts
+        *numbers, sure = numbers_of(verdict, screen.sign, mixed=mixed)
+        far = ", expected far" if check.expect == "far" else ""
+        yield badge_, name, *numbers, sure + far
+        return
+    expected = "not trusted" if check.expect == "far" else "trusted"
+    odd = [verdict for verdict in check.verdicts if verdict.standing != expected]
+    groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
+    told = "see below" if check.gate == "error" else f"{len(odd)} not as expected" if odd else ""
+    if any(verdict.simulated for verdict in check.verdicts):
+        told = ", ".join(filter(None, [told, "SIMULATED"]))
+    yield badge_, name, groups, visible(check.tolerance), "", told
+    for verdict in odd[:LISTED] if check.gate != "pass" else ():
+        label = Text.assemble("  ", visible(verdict.group or verdict.id))
+        yield badge_of(verdict), label, *numbers_of(verdict, screen.sign, mixed=mixed)
+
+
+def _badge(check: CheckResult) -> Text:
+    word = badge(check)
+    return Text(word, style=_STYLES.get(word, "bold yellow"))
+
+
+def _in_full(report: CheckReport, screen: Screen) -> Iterator[Text]:
+    """Every check with all that is known of it, and of the run."""
+    for check in report.checks:
+        inner = screen.inner(len(_INDENT))
+        yield from _block(check, screen, _details(check, inner, every=True))
+        yield Text()
+    yield from screen.wrapped(_counts(report))
+    for line in (*cost_lines(report), *remark_lines(report)):
+        indent = line[: len(line) - len(line.lstrip(" "))]
         for piece in screen.inner(len(indent)).wrapped(line[len(indent) :]):
             yield Text.assemble(indent, piece)
 
 
-def _brief(check: CheckResult, screen: Screen) -> Iterator[Text]:
-    """Badge, message and marks of a check, and its query below."""
-    word = badge(check)
-    head = Text.assemble((f"{word:<6}", _BADGES.get(word, "bold yellow")))
-    head.append(visible(check.id), style="bold")
-    for part in (message_head(check.message)[0], *_marks(check)):
-        head.append(f"   {part}")
-    yield from screen.wrapped(head)
-    for line in screen.inner(len(_INDENT)).wrapped(visible(" ".join(check.sql.split()))):
-        yield Text.assemble(_INDENT, line)
-
-
-def _block(check: CheckResult, screen: Screen, *, verbose: bool) -> Iterator[Text]:
+def _block(
+    check: CheckResult, screen: Screen, details: Iterator[Text] | tuple[()]
+) -> Iterator[Text]:
     """Badge of a check with the message beside it, and all else below that."""
-    word = badge(check)
-    lead: Text | tuple[str, str] = (f"{word:<6}", _BADGES.get(word, "bold yellow"))
-    for line in _lines(check, screen, verbose=verbose):
-        yield Text.assemble(lead, line)
+    inner = screen.inner(len(_INDENT))
+    lead = Text.assemble((f"{badge(check):<6}", _badge(check).style))
+    for line in (*_message(check, inner), *details):
+        yield lead + line
         lead = Text(_INDENT)
+    for line in (*inner.paragraphs(advice(check)), *_place(check, inner)):
+        yield lead + line
 
 
-def _lines(check: CheckResult, screen: Screen, *, verbose: bool) -> Iterator[Text]:
+def _message(check: CheckResult, screen: Screen) -> Iterator[Text]:
     head = Text(visible(check.id), style="bold")
     first, *others = message_parts(check.message)
     if first[1] is not None:
@@ -97,8 +229,9 @@ def _lines(check: CheckResult, screen: Screen, *, verbose: bool) -> Iterator[Tex
             yield from screen.wrapped(visible(line))
         else:
             yield from map(Text, aligned(line, carets, screen.width))
-    yield from _verdicts(check, screen, verbose=verbose)
-    yield from screen.paragraphs(advice(check))
+
+
+def _place(check: CheckResult, screen: Screen) -> Iterator[Text]:
     if check.gate == "error":
         yield from screen.wrapped(f"see line {check.line} of the spec")
 
@@ -111,44 +244,25 @@ def _marks(check: CheckResult) -> Iterator[str]:
         yield from marks(check.verdicts[0])
 
 
-def _verdicts(check: CheckResult, screen: Screen, *, verbose: bool) -> Iterator[Text]:
+def _details(check: CheckResult, screen: Screen, *, every: bool) -> Iterator[Text]:
+    """Lines on the verdicts of a check; of a grouped one in full if ``every``."""
     verdicts = check.verdicts
     if len(verdicts) == 1:
-        yield from _verdict(verdicts[0], check, screen, verbose=verbose)
+        yield from _verdict(verdicts[0], check, screen)
         return
     if verdicts or badge(check) == PLANNED:
         groups = f"{len(verdicts)} groups of " if verdicts else ""
         yield from screen.wrapped(groups + visible(" ".join(check.sql.split())))
-    if verbose:
+    if every:
         for verdict in verdicts:
             yield from screen.wrapped(group_line(verdict, screen.sign), "bold")
-            yield from _verdict(verdict, check, screen, verbose=True)
+            yield from _verdict(verdict, check, screen)
     elif verdicts:
         # The head of the check has said what is their title.
         yield from group_lines(verdicts, screen)
 
 
-def _verdict(
-    verdict: Verdict, check: CheckResult, screen: Screen, *, verbose: bool
-) -> Iterator[Text]:
-    if not verbose and check.gate == "pass":
-        text = query_text(verdict.aggregate, verdict.attribute, verdict.p, verdict.where)
-        yield from screen.wrapped(text)
-        yield from screen.wrapped(asked_sentence(verdict, check.tolerance, screen.sign))
-        return
-    told = list(sentences(verdict, check.tolerance, screen.sign))
-    # The last one lists what other deciders would be worth.
-    for text, role in told if verbose else told[:-1]:
+def _verdict(verdict: Verdict, check: CheckResult, screen: Screen) -> Iterator[Text]:
+    for text, role in sentences(verdict, check.tolerance, screen.sign):
         yield from screen.wrapped(text, STYLES[role])
-    if verbose:
-        yield from chart(verdict, screen)
-
-
-def _summary(report: CheckReport, *, verbose: bool) -> Iterator[Text]:
-    word = result(report)
-    yield Text.assemble(
-        (f"{word}: ", _RESULTS.get(word, "bold red")), (counts_sentence(report), "bold")
-    )
-    told = (*cost_lines(report), *remark_lines(report))
-    for line in told if verbose else first_of(told):
-        yield Text(line)
+    yield from chart(verdict, screen)

@@ -9,8 +9,20 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.blocks import left_out, more, where_all_are
-from reports.terminal.layout import NARROW
+from deciders.errors import ParameterError
+from reports.terminal.blocks import left_out
+from reports.terminal.frame import (
+    PASSES,
+    Standing,
+    closing,
+    first_names,
+    fold_text,
+    heading,
+    notes_lines,
+    table,
+)
+from reports.terminal.grid import Cells, Column
+from reports.terminal.layout import NARROW, Extent
 from reports.text.audit import SIMULATED
 from reports.text.compare import (
     SYMBOLS,
@@ -18,6 +30,7 @@ from reports.text.compare import (
     cell_sign,
     column_names,
     compare_costs,
+    headline,
     how_to_read,
     named_sentence,
     query_sentences,
@@ -25,14 +38,13 @@ from reports.text.compare import (
     tie_sentences,
     worst_compared,
 )
-from reports.text.escape import visible
+from reports.text.cost import budget_sentence, spent_text
+from reports.text.escape import quoted, visible
 from reports.text.numbers import percent, percent_range
 from reports.text.query import query_text
-from reports.text.words import LISTED, MOST_IN_FULL, first_of, rank_text
+from reports.text.words import MOST_IN_FULL, counted, rank_text, worst_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import RenderResult
 
     from reports.models.compare import ComparedQuery, CompareReport
@@ -41,36 +53,70 @@ if TYPE_CHECKING:
 
 _STYLES = {"trusted": "bold green", "not trusted": "bold red", "undecided": "bold yellow"}
 _BAR = 16
+# Room that the name of a query needs beside the signs.
+_LEAST = 16
 
 
-def render(report: CompareReport, screen: Screen, *, verbose: bool) -> RenderResult:
-    """Lines of a comparison; ``verbose`` tells every query in full.
+def render(report: CompareReport, screen: Screen, extent: Extent) -> RenderResult:
+    """Lines of a comparison; in full with every query and candidate in sentences."""
+    yield from _stamp(report, screen)
+    quiet, queries = extent is Extent.QUIET, report.queries
+    if not quiet:
+        asked = counted(len(queries), "query", "queries")
+        names = counted(len(report.leaderboard), "candidate")
+        subject = f"{asked} on {names}, tolerance {visible(report.tolerance)}"
+        spent = spent_text(report.cost, [query.replayed for query in queries])
+        yield from heading(subject, spent, "", screen)
+        yield from _board(report, screen)
+        yield Text()
+    if extent is Extent.VERBOSE:
+        for query in queries:
+            yield from _full(query, screen)
+        yield Text()
+        yield from left_out(report.refused, screen, extent)
+        tables = f"{visible(report.private)}, whatever the number of candidates"
+        told = (*compare_costs(report, tables), *how_to_read(report, unicode=screen.unicode))
+        yield from screen.paragraphs(map(visible, (*told, *report.notes)))
+        return
+    yield from _queries(report, screen, extent)
+    yield from left_out(report.refused, screen, extent)
+    yield from notes_lines(report.notes, screen, extent)
+    outside = [visible(query.id) for query in queries if _standing(query) == "not trusted"]
+    failures = f"Outside on some candidate: {first_names(outside)}." if outside else ""
+    counts = Text(f"{headline(report)[0]}.", style="bold")
+    first = next(iter((*worst_compared(queries), *queries)), None)
+    step = f"pqd compare ... --explain {quoted(first.id)}" if first else ""
+    budget = budget_sentence(report.cost, report.private)
+    yield from closing(failures, counts, step, budget, screen, extent)
 
-    Of many queries the worst alone have a line, without ``verbose``.
+
+def explain(report: CompareReport, name: str, screen: Screen) -> Iterator[Text]:
+    """Lines on one query and all its candidates, or on the groups of one.
+
+    Raises
+    ------
+    ParameterError
+        The report has no such query.
     """
+    found = [query for query in report.queries if name in {query.id, query.block}]
+    refused = [each for each in report.refused if name in {each.id, each.block}]
+    if not found and not refused:
+        raise ParameterError(f"there is no query {name!r}; its id stands in the report's lines")
+    yield from _stamp(report, screen)
+    for query in found:
+        yield from _full(query, screen)
+    yield from left_out(refused, screen, Extent.VERBOSE)
+
+
+def _stamp(report: CompareReport, screen: Screen) -> Iterator[Text]:
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
-    yield from _board(report, screen)
-    yield Text()
-    if verbose:
-        for query in report.queries:
-            yield from _full(query, screen)
-        yield Text()
-    elif len(report.queries) > MOST_IN_FULL:
-        yield from screen.wrapped(f"Worst of {len(report.queries):,} queries", "bold")
-        worst = worst_compared(report.queries)
-        yield from _lines(worst[:LISTED], report, screen)
-        yield from more(len(worst) - LISTED, screen)
-        yield from where_all_are(screen)
-    else:
-        yield from _lines(report.queries, report, screen)
-        yield Text()
-    yield from screen.paragraphs(left_out(report.refused, verbose=verbose))
-    tables = f"{visible(report.private)}, whatever the number of candidates"
-    told = (*compare_costs(report, tables), *how_to_read(report, unicode=screen.unicode))
-    every = (*told, *report.notes)
-    yield from screen.paragraphs(map(visible, every if verbose else first_of(every)))
+
+
+def _standing(query: ComparedQuery) -> str:
+    """Standing of a query on the candidate that it fares worst on."""
+    return worst_first([cell.standing for cell in query.cells])
 
 
 def _board(report: CompareReport, screen: Screen) -> RenderResult:
@@ -85,16 +131,16 @@ def _board(report: CompareReport, screen: Screen) -> RenderResult:
 
 
 def _table(report: CompareReport, screen: Screen) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("rank", no_wrap=True)
-    table.add_column("candidate", overflow="fold")
-    table.add_column("within", justify="right", no_wrap=True)
-    table.add_column(f"0 %{'100 %':>{_BAR - 3}}", no_wrap=True)
-    table.add_column("true share", no_wrap=True)
+    board = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    board.add_column("rank", no_wrap=True)
+    board.add_column("candidate", overflow="fold")
+    board.add_column("within", justify="right", no_wrap=True)
+    board.add_column(f"0 %{'100 %':>{_BAR - 3}}", no_wrap=True)
+    board.add_column("true share", no_wrap=True)
     for title in ("yes", "no", "?"):
-        table.add_column(title, justify="right")
+        board.add_column(title, justify="right")
     for row in report.leaderboard:
-        table.add_row(
+        board.add_row(
             rank_text(row, unicode=screen.unicode),
             Text(visible(row.candidate), style="bold"),
             percent(row.share),
@@ -102,7 +148,7 @@ def _table(report: CompareReport, screen: Screen) -> Table:
             percent_range(row.low, row.high),
             *(str(number) for number in (row.trusted, row.not_trusted, row.undecided)),
         )
-    return table
+    return board
 
 
 def _bar(low: float, share: float, high: float, *, unicode: bool) -> str:
@@ -114,32 +160,48 @@ def _bar(low: float, share: float, high: float, *, unicode: bool) -> str:
     return "".join(signs)
 
 
-def _lines(
-    queries: Sequence[ComparedQuery], report: CompareReport, screen: Screen
-) -> Iterator[Text]:
-    """Each query with a sign per candidate: on one line where there is room."""
+def _queries(report: CompareReport, screen: Screen, extent: Extent) -> Iterator[Text]:
+    """A line per query with a sign per candidate, those first that most are outside on."""
     columns, symbols = column_names(report), SYMBOLS[screen.unicode]
-    for legend in columns.legend:
-        yield from screen.wrapped(legend, "dim")
-    signs = columns.width * len(columns.candidates)
-    longest = max((len(visible(query.id)) for query in queries), default=0)
-    if signs + longest > screen.width:
-        for query in queries:
-            yield from _stacked(query, columns, screen)
+    if extent is not Extent.QUIET and report.queries:
+        signs = f"{symbols['yes']} within tolerance, {symbols['no']} outside, in brackets if "
+        yield from screen.wrapped(f"{signs}undecided: it leans that way", "dim")
+        for legend in columns.legend:
+            yield from screen.wrapped(legend, "dim")
+
+    def cells(query: ComparedQuery) -> Iterator[Cells]:
+        found = (query.cell(name) for name in columns.candidates)
+        signs = [Text(cell_sign(cell, symbols), _STYLES[cell.standing]) for cell in found]
+        words = query_text(query.aggregate, query.attribute, query.p, query.where)
+        yield *signs, visible(query.id), _cut(words, screen)
+
+    worst = worst_compared(report.queries)
+    by_standing = {name: [q for q in worst if _standing(q) == name] for name in _STYLES}
+    good = [query for query in report.queries if _standing(query) == "trusted"]
+    standings = (
+        Standing(Text(), by_standing["not trusted"], failed=True),
+        Standing(Text(), by_standing["undecided"]),
+        Standing(Text(), good, passed=True),
+    )
+    if columns.width * len(columns.candidates) + _LEAST > screen.width:
+        for each in standings if extent is not Extent.QUIET else standings[:1]:
+            # Each takes two lines here.
+            many = extent is Extent.BRIEF and len(report.queries) > MOST_IN_FULL
+            most = PASSES if many else len(each.entries)
+            for query in each.entries[:most]:
+                yield from _stacked(query, columns, screen)
+            if rest := [visible(query.id) for query in each.entries[most:]]:
+                yield Text(fold_text(rest, screen.width))
+        yield Text()
         return
-    yield Text("".join(f"{title:<{columns.width}}" for title in columns.titles), style="dim")
-    for query in queries:
-        line = Text(no_wrap=True)
-        for name in columns.candidates:
-            cell = query.cell(name)
-            line.append(f"{cell_sign(cell, symbols):<{columns.width}}", _STYLES[cell.standing])
-        line.append(_cut(_words(query), screen.width - signs, "…" if screen.unicode else "..."))
-        yield line
+    titles = [Column(title) for title in columns.titles]
+    shown = (*titles, Column("query", least=14), Column("", spare=1))
+    yield from table(shown, standings, cells, lambda each: visible(each.id), screen, extent)
 
 
 def _stacked(query: ComparedQuery, columns: Columns, screen: Screen) -> Iterator[Text]:
-    """One query, and below it the candidates with their signs."""
-    yield from screen.wrapped(_words(query))
+    """One query, and below it the candidates with their signs, where a table has no room."""
+    yield from screen.wrapped(visible(query.id))
     line = Text()
     for name, title in zip(columns.candidates, columns.titles, strict=True):
         cell = query.cell(name)
@@ -149,16 +211,13 @@ def _stacked(query: ComparedQuery, columns: Columns, screen: Screen) -> Iterator
     yield from screen.indented(line)
 
 
-def _words(query: ComparedQuery) -> str:
-    text = query_text(query.aggregate, query.attribute, query.p, query.where)
-    return f"{visible(query.id)}  {text}"
-
-
-def _cut(text: str, width: int, sign: str) -> str:
-    """Text in ``width`` cells, with a sign where it is cut."""
+def _cut(text: str, screen: Screen) -> str:
+    """Text of a query in a third of the width, with a sign where it is cut."""
+    width = max(screen.width - 50, 20)
     if cell_len(text) <= width:
         return text
-    return set_cell_size(text, max(0, width - len(sign))).rstrip() + sign
+    sign = "…" if screen.unicode else "..."
+    return set_cell_size(text, width - len(sign)).rstrip() + sign
 
 
 def _full(query: ComparedQuery, screen: Screen) -> Iterator[Text]:

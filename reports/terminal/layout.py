@@ -1,10 +1,11 @@
-"""Screen that a terminal report is laid out on, and lines of it."""
+"""Screen that a terminal report is laid out on, lines of it, and how much is told."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -22,6 +23,15 @@ STYLES = {"plain": "", "warning": "yellow", "detail": "dim"}
 # holds (it would be escaped), stands for them: rich takes every blank for a place to break.
 _BOUND = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d)")
 _BOND = "\ud800"
+
+
+class Extent(Enum):
+    """Extent: failures and the last line, a line per verdict, all of them, or all that is known."""
+
+    QUIET = "quiet"
+    BRIEF = "brief"
+    ALL = "all"
+    VERBOSE = "verbose"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from reports.text.ledger import account_lines, closing_lines
 
 if TYPE_CHECKING:
     from reports.models.ledger import LedgerReport
-    from reports.terminal.layout import Screen
+    from reports.terminal.layout import Extent, Screen
 
 
-def render(report: LedgerReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:  # noqa: ARG001 - all is told
+def render(report: LedgerReport, screen: Screen, extent: Extent) -> Iterator[Text]:  # noqa: ARG001 - all is told
     """Lines of a ledger."""
     for account in report.tables:
         name = f"table {account.number}   {visible(account.label)}   since {account.since[:10]}"

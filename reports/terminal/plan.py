@@ -1,16 +1,20 @@
-"""Terminal rendering of a plan: per query what each decider is worth, then the summary."""
+"""Terminal rendering of a plan: a line per query, those that need most first; or one in full."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.blocks import chart, entry_lines, excerpt, left_out, where_all_are
-from reports.terminal.layout import NARROW
+from deciders.errors import ParameterError
+from reports.terminal.blocks import Blocks, chart, left_out
+from reports.terminal.frame import Standing, closing, first_names, heading, notes_lines, table
+from reports.terminal.grid import GAP, Cells, Column
+from reports.terminal.layout import NARROW, Extent
+from reports.terminal.rows import answer_cells
 from reports.text.escape import visible
 from reports.text.numbers import (
     budget_text,
@@ -19,9 +23,9 @@ from reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from reports.text.plan import headline, reading, worst_planned
+from reports.text.plan import headline, next_step, price_sentence, reading, worst_planned
 from reports.text.query import proof_sentence, query_text, tolerance
-from reports.text.words import MOST_IN_FULL, first_of
+from reports.text.words import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
@@ -30,33 +34,115 @@ if TYPE_CHECKING:
     from reports.models.query import CandidateFacts
     from reports.terminal.layout import Screen
 
-
 _SHOWN = attrgetter("shown")
+_OK, _LOW = Text("OK", style="bold green"), Text("LOW", style="bold yellow")
+_BADGES = {True: _OK, False: _LOW, None: Text("?", style="bold yellow")}
+_LEAD = len("budget") + GAP
+_COLUMNS = (
+    Column("budget"),
+    Column("query", least=20),
+    Column("copy", right=True),
+    Column("tolerance", right=True, spare=2),
+    Column("threshold", right=True, spare=1),
+    Column("needs", right=True),
+    Column("decider", spare=3),
+)
 
 
-def render(plan: PlanReport, screen: Screen, *, verbose: bool) -> RenderResult:
-    """Lines of a plan; ``verbose`` adds the charts where they were computed.
+def render(plan: PlanReport, screen: Screen, extent: Extent) -> RenderResult:
+    """Lines of a plan; in full with the charts that were computed."""
+    if extent is Extent.VERBOSE:
+        yield from _in_full(plan, screen)
+        return
+    if extent is not Extent.QUIET:
+        answers = counted(len(plan.queries), "answer")
+        subject = f"{answers} of {visible(plan.synthetic)}, tolerance {visible(plan.tolerance)}"
+        yield from heading(subject, "nothing spent", _question(plan), screen)
+    poor = worst_planned(plan)
+    low = [query for query in poor if query.decidable is False]
+    yield from _table(plan, poor, screen, extent)
+    yield from left_out(plan.refused, screen, extent)
+    yield from notes_lines(plan.notes, screen, extent)
+    failures = f"LOW: {first_names([visible(query.id) for query in low])}." if low else ""
+    told, step = f"{headline(plan)[0]}.", next_step(plan)
+    if plan.epsilon is None and step:
+        told, step = f"{step}.", ""
+    counts = Text(told, style="bold")
+    yield from closing(failures, counts, step, price_sentence(plan), screen, extent)
 
-    Of many queries the worst alone are told, without ``verbose``.
+
+def explain(plan: PlanReport, name: str, screen: Screen) -> RenderResult:
+    """Lines on one query in full, or on those of one grouped query.
+
+    Raises
+    ------
+    ParameterError
+        The plan has no such query.
     """
-    if len(plan.queries) > MOST_IN_FULL and not verbose:
-        yield from screen.wrapped(headline(plan)[0], "bold")
+    found = [query for query in plan.queries if name in {query.id, query.block}]
+    refused = [each for each in plan.refused if name in {each.id, each.block}]
+    if not found and not refused:
+        raise ParameterError(f"there is no query {name!r}; its id stands in the report's lines")
+    for query in found:
+        yield from _query(query, plan, screen)
         yield Text()
-        worst = worst_planned(plan)
-        yield from excerpt(worst, lambda one: entry_lines(_brief(one), one, screen), screen)
-        yield from where_all_are(screen)
-    else:
-        yield from _queries(plan, screen, verbose=verbose)
-    yield from screen.paragraphs(_summary(plan, verbose=verbose))
+    yield from left_out(refused, screen, Extent.VERBOSE)
+    yield from screen.paragraphs(list(reading(plan))[:2])
 
 
-def _queries(plan: PlanReport, screen: Screen, *, verbose: bool) -> RenderResult:
+def _question(plan: PlanReport) -> str:
+    if plan.epsilon is None:
+        return "Which epsilon tells whether the private answer is within the tolerance?"
+    each = epsilon_text(plan.epsilon)
+    return (
+        f"Is epsilon {each} per query enough to tell?  threshold: the smallest tolerance that it "
+        "tells; needs: the epsilon that this tolerance needs"
+    )
+
+
+def _table(
+    plan: PlanReport, poor: Sequence[PlannedQuery], screen: Screen, extent: Extent
+) -> Iterator[Text]:
+    enough = Blocks([query for query in plan.queries if query.decidable])
+    needy = Blocks(poor)
+    columns = _COLUMNS if plan.epsilon is not None else (*_COLUMNS[1:4], *_COLUMNS[5:])
+
+    def cells(query: PlannedQuery) -> Iterator[Cells | Text]:
+        block = enough if query.decidable else needy
+        yield from block.head(query, 0 if plan.epsilon is None else _LEAD)
+        name = block.name(query)
+        answer = answer_cells(query, screen.sign)
+        needs = budget_text(query.chosen.epsilon_needed)
+        if plan.epsilon is None:
+            yield name, *answer, needs, query.decider
+            return
+        yield (
+            _BADGES[query.decidable],
+            name,
+            *answer,
+            threshold_text(query.chosen.tau_min),
+            needs,
+            query.decider,
+        )
+
+    standings = (
+        Standing(_LOW if plan.epsilon is not None else Text(), needy.entries, failed=True),
+        Standing(_OK, enough.entries, passed=True),
+    )
+    yield from table(columns, standings, cells, lambda each: visible(each.id), screen, extent)
+
+
+def _in_full(plan: PlanReport, screen: Screen) -> RenderResult:
+    """Every query with all its deciders, and how to read it."""
     for query in plan.queries:
         yield from _query(query, plan, screen)
-        if verbose:
-            for line in chart(query, screen):
-                yield from screen.indented(line)
+        for line in chart(query, screen):
+            yield from screen.indented(line)
         yield Text()
+    if plan.epsilon is not None:
+        yield from screen.wrapped(f"{headline(plan)[0]}. {price_sentence(plan)}", "bold")
+    yield from left_out(plan.refused, screen, Extent.VERBOSE)
+    yield from screen.paragraphs(reading(plan))
 
 
 def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResult:
@@ -69,7 +155,7 @@ def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResul
         for candidate in filter(_SHOWN, query.candidates):
             yield from screen.indented(_line(query, candidate))
     else:
-        yield _table(query, with_budget=plan.epsilon is not None)
+        yield _deciders(query, with_budget=plan.epsilon is not None)
 
 
 def _head(query: PlannedQuery) -> Text:
@@ -84,14 +170,6 @@ def _head(query: PlannedQuery) -> Text:
     return Text.assemble(("LOW  ", "bold yellow"), name, (f"   {told}", "yellow"))
 
 
-def _brief(query: PlannedQuery) -> Text:
-    """Head of a query in an excerpt."""
-    head = _head(query)
-    if query.decidable is None:
-        head.append(f"   needs about epsilon {budget_text(query.chosen.epsilon_needed)}")
-    return head
-
-
 def _line(query: PlannedQuery, candidate: CandidateFacts) -> Text:
     """Candidate in words, where a table has no room."""
     taken = candidate.decider == query.decider
@@ -104,31 +182,17 @@ def _line(query: PlannedQuery, candidate: CandidateFacts) -> Text:
     return Text("".join(parts), style="bold" if taken else "")
 
 
-def _table(query: PlannedQuery, *, with_budget: bool) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("     decider", no_wrap=True)
+def _deciders(query: PlannedQuery, *, with_budget: bool) -> Table:
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    grid.add_column("     decider", no_wrap=True)
     titles = ["threshold", "false no", "false yes"] if with_budget else []
     for title in [*titles, "epsilon needed, about"]:
-        table.add_column(title, justify="right")
+        grid.add_column(title, justify="right")
     for candidate in filter(_SHOWN, query.candidates):
         taken = candidate.decider == query.decider
         cells = [f"   {'>' if taken else ' '} {candidate.decider}"]
         if with_budget:
             cells.append(threshold_text(candidate.tau_min))
             cells += [share_text(candidate.false_no), share_text(candidate.false_yes)]
-        table.add_row(*cells, budget_text(candidate.epsilon_needed), style="bold" if taken else "")
-    return table
-
-
-def _summary(plan: PlanReport, *, verbose: bool) -> Iterator[Text | str]:
-    count = len(plan.queries)
-    if plan.epsilon is not None:
-        enough = sum(query.decidable is True for query in plan.queries)
-        total = epsilon_text(plan.epsilon * count if plan.price is None else plan.price)
-        yield Text(
-            f"{enough} of {count} decidable at epsilon {epsilon_text(plan.epsilon)} each "
-            f"({total} in total).",
-            style="bold",
-        )
-    yield from left_out(plan.refused, verbose=verbose)
-    yield from reading(plan) if verbose else first_of(reading(plan))
+        grid.add_row(*cells, budget_text(candidate.epsilon_needed), style="bold" if taken else "")
+    return grid

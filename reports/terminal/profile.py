@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.layout import INDENT, NARROW
+from deciders.errors import ParameterError
+from reports.terminal.frame import (
+    Standing,
+    closing,
+    first_names,
+    heading,
+    notes_lines,
+    table,
+)
+from reports.terminal.grid import Cells, Column
+from reports.terminal.layout import Extent
+from reports.terminal.zoom import target_lines, zoom_lines
+from reports.text.cost import budget_sentence, spent_text
 from reports.text.distances import (
     SHORT,
     SIMULATED,
@@ -23,140 +33,216 @@ from reports.text.distances import (
     ways_text,
 )
 from reports.text.escape import visible
-from reports.text.numbers import interval_text, p_cell, percent_text
+from reports.text.numbers import epsilon_text, interval_text, p_value_text, percent_text
 from reports.text.profile import (
     BADGES,
+    STANDINGS,
     at_once_sentences,
-    cell_words,
-    class_words,
-    copy_share,
     cost_lines,
-    counts_sentence,
-    distance_words,
-    headline,
+    counts_text,
+    distance_sentences,
     least_text,
     marginal_rows,
     next_step,
     overall_sentence,
     paid_lines,
+    plan_counts,
     plan_sentences,
-    points,
     report_tolerance,
-    rest_sentence,
     scores_sentence,
     table_sentences,
-    target_sentences,
-    zoom_digits,
 )
-from reports.text.remarks.worst_cells import different_cells, noise_sentence
 from reports.text.words import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
 
-    from reports.models.profile import CellFacts, DistanceFacts, ProfileReport, ZoomedMarginal
+    from reports.models.profile import (
+        DistanceFacts,
+        DistanceId,
+        ProfileReport,
+    )
     from reports.terminal.layout import Screen
 
 _STYLES = {"within": "bold green", "beyond": "bold red", "undecided": "bold yellow"}
-# So many marginals of several columns, and cells of one marginal, unless all are asked for.
+_FATES = {"beyond": (True, False), "undecided": (False, False), "within": (False, True)}
+_OK, _LOW = Text("OK", style="bold green"), Text("LOW", style="bold yellow")
+# So many marginals of several columns have a line, those with the largest distances.
 _WORST = 10
-_CELLS = 8
+_QUESTION = "fresh: what a fresh sample of the copy's own distribution would have"
 
 Row = Sequence["DistanceFacts"]
 
 
-def render(report: ProfileReport, screen: Screen, *, verbose: bool) -> RenderResult:
-    """Lines of a profile; ``verbose`` shows every marginal and how columns were cut into cells."""
+def render(report: ProfileReport, screen: Screen, extent: Extent) -> RenderResult:
+    """Lines of a profile; in full also how columns were cut into cells, and what each part cost."""
+    yield from _stamp(report, screen)
+    quiet, full = extent is Extent.QUIET, extent is Extent.VERBOSE
+    if not quiet:
+        yield from _head(report, screen)
+    for ways in range(1, report.ways + 1):
+        yield from _marginals(report, ways, screen, extent)
+    if not quiet:
+        yield from _details(report, screen, extent)
+    left_out = (f"Left out: {line}" for line in left_out_lines(report.left_out))
+    yield from notes_lines((*left_out, *report.notes), screen, extent)
+    if full:
+        yield from _costs(report, screen)
+    beyond = [names_text(each.columns) for each in _failed(report)]
+    title = "LOW" if report.dry else "Beyond the tolerance"
+    failures = f"{title}: {first_names(dict.fromkeys(beyond), '; ')}." if beyond else ""
+    counts = Text(f"{_counts(report)}.", style="bold")
+    step = next_step(report).removeprefix("Next: ").removesuffix(".")
+    yield from closing(failures, counts, step, _budget(report, full=full), screen, extent)
+
+
+def explain(report: ProfileReport, name: str, screen: Screen) -> RenderResult:
+    """Lines on one column, pair or triple, such as ``age,sex``: its distances, cells and verdicts.
+
+    Raises
+    ------
+    ParameterError
+        The report has no such marginal.
+    """
+    parts = {part.strip() for part in name.split(",")}
+    wanted = [{name}, parts]
+    found = [each for each in report.marginals if set(each.columns) in wanted]
+    if not found:
+        raise ParameterError(
+            f"there is no column or pair {name!r}; write a pair as its columns, such as age,sex"
+        )
+    yield from _stamp(report, screen)
+    yield from screen.wrapped(names_text(found[0].columns), "bold")
+    for each in found:
+        yield from screen.indented(_badge(each).append(f"  {SHORT[each.distance]} ", "default"))
+        for line in distance_sentences(each, report.alpha):
+            yield from screen.indented(line)
+    for column in report.columns:
+        if column.name in found[0].columns:
+            yield from screen.indented(f"{visible(column.name)}: {cells_text(column)}", "dim")
+    for marginal in report.zoomed:
+        if set(marginal.columns) == set(found[0].columns):
+            yield Text()
+            yield from zoom_lines(report, marginal, screen, every=True)
+
+
+def _stamp(report: ProfileReport, screen: Screen) -> Iterator[Text]:
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
-    yield from _head(report, screen)
-    for ways in range(1, report.ways + 1):
-        yield Text()
-        yield from _marginals(report, ways, screen, verbose=verbose)
-    if not report.dry:
-        yield Text()
-        yield from screen.wrapped(counts_sentence(report))
-        yield from screen.paragraphs(at_once_sentences(report))
-        yield from screen.paragraphs(table_sentences(report))
-    for marginal in report.zoomed:
-        yield Text()
-        yield from _zoomed(report, marginal, screen, verbose=verbose)
-    yield from _target(report, screen)
-    yield Text()
-    yield from _notes(report, screen, verbose=verbose)
 
 
 def _head(report: ProfileReport, screen: Screen) -> Iterator[Text]:
-    if report.dry or not report.marginals:
-        yield from screen.wrapped(headline(report)[0], "bold")
-        yield from screen.paragraphs(plan_sentences(report) if report.dry else ())
-    else:
+    number, public = counted(len(report.marginals), "distance"), visible(report.synthetic)
+    subject = f"{number} of {public}, tolerance {report_tolerance(report)}"
+    answers = [report.replayed] if report.replayed else []
+    price = f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
+    spent = price if report.dry else spent_text(report.cost, answers)
+    yield from heading(subject, spent, _QUESTION, screen)
+    if not report.dry and report.marginals:
         yield from screen.wrapped(overall_sentence(report), "bold")
+    yield from screen.paragraphs(plan_sentences(report) if report.dry else ())
     yield from screen.paragraphs(filter(None, [scores_sentence(report)]))
+    yield Text()
 
 
-def _marginals(report: ProfileReport, ways: int, screen: Screen, *, verbose: bool) -> RenderResult:
-    rows = marginal_rows(report, ways)
-    shown = rows if verbose or ways == 1 else rows[:_WORST]
-    number = counted(len(rows), ways_text(ways, 1), ways_text(ways))
-    # What is only planned has no worst.
-    some = f"first {len(shown)}" if report.dry else f"{len(shown)} worst"
-    title = number if len(shown) == len(rows) else f"{some} of {number}"
-    yield Text(f"{title}, tolerance {report_tolerance(report)}", style="bold")
-    if screen.width < NARROW:
-        for row in shown:
-            yield from _stacked(row, screen)
-    else:
-        yield _table(report, shown, ways)
-    if rest := [each for row in rows[len(shown) :] for each in row]:
-        yield from screen.wrapped(rest_sentence(rest, ways))
-
-
-def _table(report: ProfileReport, rows: Sequence[Row], ways: int) -> Table:
-    """Table of marginals; in a plan of what can be decided."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    first = rows[0][0].distance if rows else "tv"
-    others = list(dict.fromkeys(each.distance for row in rows for each in row[1:]))
-    table.add_column("verdict" if not report.dry else "budget", no_wrap=True)
-    table.add_column(ways_text(ways, 1), overflow="fold", min_width=14)
+def _failed(report: ProfileReport) -> list[DistanceFacts]:
+    """Distances that are beyond the tolerance; in a plan those that cannot be told."""
     if report.dry:
-        for title in ("cells", "threshold", "fresh"):
-            table.add_column(title, justify="right", no_wrap=True)
+        return [each for each in report.marginals if not each.decidable]
+    return [each for each in report.marginals if each.standing == "beyond"]
+
+
+def _counts(report: ProfileReport) -> str:
+    return plan_counts(report.marginals) if report.dry else counts_text(report.marginals)
+
+
+def _budget(report: ProfileReport, *, full: bool) -> str:
+    if report.dry:
+        return " ".join(cost_lines(report))
+    return "" if full else budget_sentence(report.cost, report.private)
+
+
+def _marginals(report: ProfileReport, ways: int, screen: Screen, extent: Extent) -> Iterator[Text]:
+    """Table of the marginals of as many columns; in a plan of what can be told of them."""
+    rows: Sequence[Row] = marginal_rows(report, ways)
+    if extent is not Extent.QUIET:
+        number = counted(len(rows), ways_text(ways, 1), ways_text(ways))
+        yield Text(number, style="bold")
+    standings: tuple[Standing[Row], ...]
+    if report.dry:
+        low = [row for row in rows if not row[0].decidable]
+        enough = [row for row in rows if row[0].decidable]
+        standings = Standing(_LOW, low, failed=True), Standing(_OK, enough, passed=True)
+    else:
+        by_standing: dict[str, list[Row]] = {name: [] for name in STANDINGS}
         for row in rows:
-            table.add_row(*_planned(row[0]))
-        return table
-    table.add_column(SHORT[first], justify="right", no_wrap=True)
-    table.add_column(f"{level_text(report.alpha)} interval", justify="right", no_wrap=True)
-    table.add_column("fresh", justify="right", no_wrap=True)
-    for distance in others:
-        table.add_column(SHORT[distance], justify="right", no_wrap=True)
-    table.add_column("p", justify="right", no_wrap=True)
+            worst = min((each.standing for each in row), key=STANDINGS.index)
+            by_standing[worst].append(row)
+        left, found = _WORST, []
+        for name in STANDINGS:
+            badge, listed = Text(BADGES[name], _STYLES[name]), None if ways == 1 else left
+            found.append(Standing(badge, by_standing[name], *_FATES[name], listed))
+            left = max(0, left - len(by_standing[name]))
+        standings = tuple(found)
     digits = digits_of(*(each.estimate for row in rows for each in row))
-    for row in rows:
-        beside = {each.distance: each for each in row[1:]}
-        more = [_beside(beside.get(distance), digits) for distance in others]
-        table.add_row(*_measured(row[0], digits, more))
-    return table
+    others = list(dict.fromkeys(each.distance for row in rows for each in row[1:]))
+
+    def cells(row: Row) -> Iterator[Cells]:
+        yield _planned(row[0]) if report.dry else _measured(row, others, digits)
+
+    columns = _plan_columns(ways) if report.dry else _columns(report, rows, others, ways)
+    yield from table(columns, standings, cells, _name, screen, extent, "; ")
 
 
-def _planned(each: DistanceFacts) -> Iterator[Text | str]:
-    yield Text("OK" if each.decidable else "LOW", "bold green" if each.decidable else "bold yellow")
-    yield names_text(each.columns)
-    yield f"{each.cells:,}"
-    yield least_text(each)
-    yield "" if each.reference is None else reference_text(each.reference, 1)
+def _name(row: Row) -> str:
+    return names_text(row[0].columns)
 
 
-def _measured(each: DistanceFacts, digits: int, more: Sequence[Text]) -> Iterator[Text | str]:
-    yield Text(BADGES[each.standing], _STYLES[each.standing])
-    yield names_text(each.columns)
+def _plan_columns(ways: int) -> tuple[Column, ...]:
+    return (
+        Column("budget"),
+        Column(ways_text(ways, 1), least=14),
+        Column("cells", right=True, spare=2),
+        Column("threshold", right=True),
+        Column("fresh", right=True, spare=1),
+    )
+
+
+def _columns(
+    report: ProfileReport, rows: Sequence[Row], others: Sequence[DistanceId], ways: int
+) -> tuple[Column, ...]:
+    first = rows[0][0].distance if rows else "tv"
+    return (
+        Column("verdict"),
+        Column(ways_text(ways, 1), least=14),
+        Column(SHORT[first], right=True),
+        Column(f"{level_text(report.alpha)} interval", right=True, spare=1),
+        Column("fresh", right=True, spare=3),
+        *(Column(SHORT[distance], right=True, spare=2) for distance in others),
+        Column("sure?"),
+    )
+
+
+def _planned(each: DistanceFacts) -> Cells:
+    badge = _OK if each.decidable else _LOW
+    fresh = "" if each.reference is None else reference_text(each.reference, 1)
+    return badge, names_text(each.columns), f"{each.cells:,}", least_text(each), fresh
+
+
+def _measured(row: Row, others: Sequence[DistanceId], digits: int) -> Cells:
+    each, beside = row[0], {one.distance: one for one in row[1:]}
     value, low, high = each.estimate or (0.0, 0.0, 1.0)
-    yield percent_text(value, digits)
-    yield interval_text(low, high, digits)
-    yield "" if each.reference is None else reference_text(each.reference, digits)
-    yield from more
-    yield p_cell(each.p_value)
+    fresh = "" if each.reference is None else reference_text(each.reference, digits)
+    figures = percent_text(value, digits), interval_text(low, high, digits), fresh
+    more = (_beside(beside.get(distance), digits) for distance in others)
+    return _badge(each), names_text(each.columns), *figures, *more, p_value_text(each.p_value)
+
+
+def _badge(each: DistanceFacts) -> Text:
+    if each.estimate is None:
+        return (_OK if each.decidable else _LOW).copy()
+    return Text(BADGES[each.standing], _STYLES[each.standing])
 
 
 def _beside(each: DistanceFacts | None, digits: int) -> Text:
@@ -167,68 +253,24 @@ def _beside(each: DistanceFacts | None, digits: int) -> Text:
     return text.append(f" {BADGES[each.standing]:>3}", _STYLES[each.standing])
 
 
-def _stacked(row: Row, screen: Screen) -> Iterator[Text]:
-    """One marginal where a table has no room."""
-    for each in row:
-        if each.estimate is None:
-            badge = Text("OK" if each.decidable else "LOW", "bold")
-        else:
-            badge = Text(BADGES[each.standing], _STYLES[each.standing])
-        short = "" if each.distance == "tv" else f"{SHORT[each.distance]} of "
-        line = badge.append(f"  {short}{distance_words(each)}", style="not bold default")
-        yield from screen.wrapped(line)
-
-
-def _zoomed(
-    report: ProfileReport, marginal: ZoomedMarginal, screen: Screen, *, verbose: bool
-) -> RenderResult:
-    yield from screen.wrapped(f"{names_text(marginal.columns)}: worst cells", "bold")
-    digits, found = zoom_digits(marginal), different_cells(report, marginal)
-    shown = marginal.cells if verbose else found[:_CELLS]
-    if screen.width < NARROW:
-        for cell in shown:
-            yield from screen.indented(f"{names_text(cell.labels)}: {cell_words(cell, digits)}")
-    elif shown:
-        yield _cells(shown, digits)
-    yield from screen.indented(noise_sentence(report, marginal))
-
-
-def _cells(cells: Sequence[CellFacts], digits: int) -> Padding:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("cell", overflow="fold", min_width=14)
-    for title in ("copy", "private", "interval", "points"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for cell in cells:
-        value, low, high = cell.private
-        table.add_row(
-            names_text(cell.labels),
-            copy_share(cell, digits),
-            percent_text(value, digits),
-            interval_text(low, high, digits),
-            points(cell, digits),
+def _details(report: ProfileReport, screen: Screen, extent: Extent) -> RenderResult:
+    """What is known beside the verdicts: of all at once, of the rows, of cells, of a target."""
+    if not report.dry and report.marginals:
+        yield from screen.paragraphs(at_once_sentences(report))
+        yield from screen.paragraphs(table_sentences(report))
+        yield Text()
+    for marginal in report.zoomed:
+        yield from zoom_lines(
+            report, marginal, screen, every=extent in {Extent.ALL, Extent.VERBOSE}
         )
-    return Padding(table, (0, 0, 0, len(INDENT)), expand=False)
+        yield Text()
+    yield from target_lines(report, screen)
 
 
-def _target(report: ProfileReport, screen: Screen) -> Iterator[Text]:
-    if report.target is None:
-        return
-    yield Text()
-    yield from screen.wrapped(f"Target {visible(report.target.column)}", "bold")
-    yield from screen.paragraphs(target_sentences(report.target))
-    for each in report.target.classes:
-        yield from screen.indented(class_words(each))
-
-
-def _notes(report: ProfileReport, screen: Screen, *, verbose: bool) -> Iterator[Text]:
-    if verbose:
-        for column in report.columns:
-            yield from screen.wrapped(f"{visible(column.name)}: {cells_text(column)}", "dim")
+def _costs(report: ProfileReport, screen: Screen) -> Iterator[Text]:
+    for column in report.columns:
+        yield from screen.wrapped(f"{visible(column.name)}: {cells_text(column)}", "dim")
     yield from screen.wrapped(columns_sentence(report.columns))
-    yield from screen.paragraphs(f"Left out: {line}" for line in left_out_lines(report.left_out))
-    yield from screen.paragraphs(map(visible, report.notes))
-    yield from screen.paragraphs(cost_lines(report))
+    yield from screen.paragraphs(cost_lines(report) if not report.dry else ())
     for line in paid_lines(report):
         yield from screen.indented(line)
-    if step := next_step(report):
-        yield from screen.wrapped(step, "bold")

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.layout import NARROW
+from deciders.errors import ParameterError
+from reports.terminal.frame import closing, heading, notes_lines
+from reports.terminal.layout import NARROW, Extent
+from reports.text.cost import budget_sentence, spent_text
 from reports.text.distances import (
     SIMULATED,
     columns_sentence,
@@ -26,10 +29,10 @@ from reports.text.ranking import (
     cost_lines,
     fresh_text,
     headline,
+    marginals_text,
     noise_sentence,
     paid_lines,
     scores_text,
-    subject,
 )
 from reports.text.words import counted, rank_text
 
@@ -39,34 +42,56 @@ if TYPE_CHECKING:
     from reports.models.ranking import RankedMarginal, RankingReport
     from reports.terminal.layout import Screen
 
+_QUESTION = "fresh: what a fresh sample of that copy's own distribution would score"
 # So many marginals of as many columns, unless all are asked for.
 _WORST = 10
 
 
-def render(report: RankingReport, screen: Screen, *, verbose: bool) -> RenderResult:
-    """Lines of a ranking; ``verbose`` shows every marginal that was asked for."""
+def render(report: RankingReport, screen: Screen, extent: Extent) -> RenderResult:
+    """Lines of a ranking; in full with all that is known of the run."""
     if report.simulated:
         yield from screen.wrapped(SIMULATED, "bold yellow")
         yield Text()
-    yield from screen.wrapped(headline(report)[0], "bold")
-    yield from screen.wrapped(f"Overall quality: {subject(report)}")
-    yield Text()
-    yield from _board(report, screen)
-    yield from screen.paragraphs(better_sentences(report))
-    for copy in report.copies:
-        if told := scores_text(copy):
-            yield from screen.wrapped(f"{visible(copy.candidate)}: {told}")
-    for ways in sorted({len(each.columns) for each in report.marginals}):
+    if extent is not Extent.QUIET:
+        answers = [report.replayed] if report.replayed else []
+        spent = spent_text(report.cost, answers)
+        yield from heading(f"Overall quality: {marginals_text(report)}", spent, _QUESTION, screen)
+        yield from _board(report, screen)
+        yield from screen.paragraphs(better_sentences(report))
+        for copy in report.copies:
+            if told := scores_text(copy):
+                yield from screen.wrapped(f"{visible(copy.candidate)}: {told}")
+        for ways in sorted({len(each.columns) for each in report.marginals}):
+            yield Text()
+            yield from _marginals(report, ways, screen, extent)
+        yield from screen.paragraphs(filter(None, [noise_sentence(report)]))
         yield Text()
-        yield from _marginals(report, ways, screen, verbose=verbose)
-    yield from screen.paragraphs(filter(None, [noise_sentence(report)]))
-    yield Text()
-    yield from screen.wrapped(columns_sentence(report.columns))
-    yield from screen.paragraphs(f"Left out: {line}" for line in left_out_lines(report.left_out))
-    yield from screen.paragraphs(map(visible, report.notes))
-    yield from screen.paragraphs(cost_lines(report))
-    for line in paid_lines(report):
-        yield from screen.indented(line)
+    full = extent is Extent.VERBOSE
+    if full:
+        yield from screen.wrapped(columns_sentence(report.columns))
+    left_out = (f"Left out: {line}" for line in left_out_lines(report.left_out))
+    yield from notes_lines((*left_out, *report.notes), screen, extent)
+    if full:
+        yield from screen.paragraphs(cost_lines(report))
+        for line in paid_lines(report):
+            yield from screen.indented(line)
+    budget = budget_sentence(report.cost, report.private)
+    counts = Text(f"{headline(report)[0]}.", style="bold")
+    step = "" if report.marginals else "--marginals shows which columns and pairs differ"
+    yield from closing("", counts, step, "" if full else budget, screen, extent)
+
+
+def explain(report: RankingReport, name: str, screen: Screen) -> RenderResult:  # noqa: ARG001 - refused
+    """Refuse to explain a query, since a ranking has none.
+
+    Raises
+    ------
+    ParameterError
+        Always.
+    """
+    raise ParameterError(
+        f"a ranking has no query {name!r} to explain; --marginals shows which columns differ"
+    )
 
 
 def _board(report: RankingReport, screen: Screen) -> RenderResult:
@@ -98,9 +123,10 @@ def _grid() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 
 
-def _marginals(report: RankingReport, ways: int, screen: Screen, *, verbose: bool) -> RenderResult:
+def _marginals(report: RankingReport, ways: int, screen: Screen, extent: Extent) -> RenderResult:
     rows = [each for each in report.marginals if len(each.columns) == ways]
-    shown = rows if verbose or ways == 1 else rows[:_WORST]
+    full = extent in {Extent.ALL, Extent.VERBOSE}
+    shown = rows if full or ways == 1 else rows[:_WORST]
     number = counted(len(rows), ways_text(ways, 1), ways_text(ways))
     title = number if len(shown) == len(rows) else f"{len(shown)} worst of {number}"
     yield Text(f"{title}, total variation from each copy", style="bold")

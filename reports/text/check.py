@@ -65,11 +65,6 @@ def worst_first(report: CheckReport) -> list[CheckResult]:
     return sorted(report.checks, key=lambda check: _WORST_FIRST.index(badge(check)))
 
 
-def not_passed(report: CheckReport) -> list[CheckResult]:
-    """Checks that did not pass, errors and failures first."""
-    return [check for check in worst_first(report) if badge(check) != BADGES["pass"]]
-
-
 def result(report: CheckReport) -> str:
     """Outcome of the whole in a word; no check at all is no success."""
     badges = {badge(check) for check in report.checks}
@@ -250,7 +245,13 @@ def _shared_lines(report: CheckReport) -> Iterator[str]:
 def remark_lines(report: CheckReport) -> Iterator[str]:
     """Lines on how to read the verdicts, the report's notes, and its baseline."""
     yield from remarks(_verdicts(report), report.notes)
-    if report.baseline is not None:
-        known, new = report.count("known"), report.count("fail")
-        failures = f"{known} failed there too, {new} did not"
-        yield f"Compared with the baseline {visible(report.baseline)}: {failures}."
+    yield from filter(None, [baseline_sentence(report)])
+
+
+def baseline_sentence(report: CheckReport) -> str:
+    """Failures beside those of the baseline, empty without one."""
+    if report.baseline is None:
+        return ""
+    known, new = report.count("known"), report.count("fail")
+    failures = f"{known} failed there too, {new} did not"
+    return f"Compared with the baseline {visible(report.baseline)}: {failures}."

@@ -1,6 +1,7 @@
 """Text from queries and file names, made harmless for a terminal and for a build's log."""
 
 import re
+import shlex
 import unicodedata
 
 # Controls, formats (such as reversed direction), halves of characters, line and page separators.
@@ -21,6 +22,11 @@ def visible(text: str, *, keep: str = "") -> str:
         else sign
         for sign in text
     )
+
+
+def quoted(text: str) -> str:
+    """Text as one word of a command line, with every sign written out that a terminal obeys."""
+    return shlex.quote(visible(text))
 
 
 def inert(text: str) -> str:

@@ -25,6 +25,8 @@ UNRECORDED_FIGURES = (
     "These figures were paid for but could not be written to the ledger; see that it is whole "
     "(pqd ledger verify) and keep this report: a repeated run draws and pays for them again."
 )
+# What was paid for and is told nowhere else: no report leaves these out.
+UNRECORDED = {UNRECORDED_VERDICTS, UNRECORDED_ANSWERS, UNRECORDED_FIGURES}
 
 
 def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> str:

@@ -127,3 +127,28 @@ def points_text(difference: float, digits: int) -> str:
     """Difference of two shares with its sign, in percentage points."""
     text = f"{100 * difference:+.{digits}f}"
     return text[1:] if float(text) == 0 else text
+
+
+def to_digits_of(number: Figure, scale: Figure) -> str:
+    """Number with as many digits beyond the point as ``scale``, which says what they mean."""
+    if isinstance(number, Fraction):
+        number = plain(number)
+    text = number_text(scale, 3)
+    if isinstance(number, int) or number == int(number) or not scale or "e" in text:
+        return number_text(number)
+    return f"{number:,.{len(text.partition('.')[2])}f}"
+
+
+def rounded_text(number: Figure, deviation: float) -> str:
+    """Noisy number, rounded to the first digit of its deviation."""
+    place = math.floor(math.log10(deviation)) if deviation > 0 else 0
+    return number_text(round(float(number), -place))
+
+
+def bound_text(number: Figure, *, up: bool) -> str:
+    """Positive bound to two digits, rounded up or down."""
+    value = float(number)
+    step = 10.0 ** (math.floor(math.log10(value)) - 1) if value > 0 else 1.0
+    # What is a rounding error of the number itself must not move it by a whole digit.
+    steps = math.ceil(value / step - 1e-9) if up else math.floor(value / step + 1e-9)
+    return number_text(steps * step, 2) if step < 1 else number_text(round(steps * step))

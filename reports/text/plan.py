@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
-from reports.text.numbers import epsilon_text, number_text
+from reports.text.numbers import budget_text, epsilon_text, number_text
 from reports.text.words import counted
 
 if TYPE_CHECKING:
@@ -42,6 +42,27 @@ def worst_planned(plan: PlanReport) -> list[PlannedQuery]:
 def _needed(query: PlannedQuery) -> float:
     needed = query.chosen.epsilon_needed
     return math.inf if needed is None else needed
+
+
+def price_sentence(plan: PlanReport) -> str:
+    """Sentence on what an audit of all queries would cost; a plan costs nothing."""
+    if plan.epsilon is None:
+        return "Nothing was spent, and no private table was read."
+    price = plan.epsilon * len(plan.queries) if plan.price is None else plan.price
+    return (
+        f"An audit would cost epsilon {epsilon_text(price)} in total; nothing was spent, and no "
+        "private table was read."
+    )
+
+
+def next_step(plan: PlanReport) -> str:
+    """Epsilon at which all queries that can be decided are, empty where it is enough already."""
+    needed = [_needed(query) for query in worst_planned(plan)]
+    able = [epsilon for epsilon in needed if not math.isinf(epsilon)]
+    if not able:
+        return ""
+    who = "all of them" if len(able) == len(needed) else "all that any epsilon can decide"
+    return f"--epsilon {budget_text(max(able))} would decide {who}"
 
 
 def reading(plan: PlanReport) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reports.text.cost import cost_sentences
 from reports.text.distances import (
+    DISTANCES,
     budget_lines,
     digits_of,
     figure_text,
@@ -184,6 +185,27 @@ def distance_words(each: DistanceFacts) -> str:
     digits = digits_of(each.estimate)
     fresh = "" if each.reference is None else f", fresh {reference_text(each.reference, digits)}"
     return f"{name}: {figure_text(each.estimate)}{fresh}; {p_value_text(each.p_value)}"
+
+
+def distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
+    """Sentences on one distance: the figure, the verdict, and what this epsilon can tell."""
+    tau = tolerance_text(each.tau)
+    if each.estimate is not None:
+        digits = digits_of(each.estimate)
+        ends = f"{interval_text(each.estimate.low, each.estimate.high, digits)} %"
+        yield (
+            f"{DISTANCES[each.distance]} {percent_text(each.estimate.value, digits)}; "
+            f"{ends} with probability {level_text(alpha)}"
+        )
+        verdict = {
+            "within": f"within the tolerance of {tau}",
+            "beyond": f"beyond the tolerance of {tau}",
+            "undecided": f"undecided at a tolerance of {tau}",
+        }[each.standing]
+        yield f"{verdict}: {p_value_text(each.p_value)}"
+    if each.reference is not None:
+        yield f"{_FRESH} would have {reference_text(each.reference, 1)}"
+    yield f"reliable for tolerances of {least_text(each)} or more; {each.cells:,} cells"
 
 
 def least_text(each: DistanceFacts) -> str:

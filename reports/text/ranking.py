@@ -118,9 +118,13 @@ def noise_sentence(report: RankingReport) -> str:
 
 def subject(report: RankingReport) -> str:
     """What was compared: the table, and by how many marginals."""
-    columns = counted(len(report.columns), "column")
+    return f"{marginals_text(report)}, {level_text(report.alpha)} intervals"
+
+
+def marginals_text(report: RankingReport) -> str:
+    """Marginals that copies are compared by: ``10 columns and all pairs of them``."""
     more = "" if report.ways < 2 else f" and all {ways_text(report.ways)} of them"
-    return f"{columns}{more}, {level_text(report.alpha)} intervals"
+    return f"{counted(len(report.columns), 'column')}{more}"
 
 
 def cost_lines(report: RankingReport) -> Iterator[str]:

@@ -24,6 +24,7 @@ from pqd.spec import SpecError, read_spec
 from pqd.sql.workload_files import as_queries
 from reports import AuditReport
 from reports.terminal import terminal_text
+from reports.terminal.layout import Extent
 from tests.end_to_end.test_release import spent
 from tests.support.swap_rows import BATCH_SPEC
 
@@ -223,7 +224,7 @@ def test_every_rendering_takes_them(sharing: str, *, detailed: bool) -> None:
     queries = [MIXED[0], *MIXED[3:6]]
     report = simulated(SECRET, SimulatedNoise(5), sharing, queries, detailed=detailed)
     for width in (40, 200):
-        assert terminal_text(report, width, verbose=True)
+        assert terminal_text(report, width, Extent.VERBOSE)
     for text in (report.to_html("pqd"), report.to_markdown(), report._repr_html_()):
         assert len(text) > 500
     assert len(report.to_frame()) == 6

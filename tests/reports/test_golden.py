@@ -20,6 +20,7 @@ from reports.junit import junit_text
 from reports.models.check import CheckReport
 from reports.models.refusals import QueryRefusal
 from reports.terminal import TerminalReport, terminal_text
+from reports.terminal.layout import Extent
 from tests.support import (
     audit_reports,
     check_reports,
@@ -101,7 +102,7 @@ TERMINAL: dict[str, Callable[[Report], str]] = {
 }
 ALL: dict[str, Callable[[Report], str]] = {
     **TERMINAL,
-    "80-verbose.txt": lambda report: terminal_text(report, 80, verbose=True),
+    "80-verbose.txt": lambda report: terminal_text(report, 80, Extent.VERBOSE),
     "json": lambda report: report.to_json(),
     "md": lambda report: report.to_markdown(),
     "notebook.html": lambda report: STYLE.sub("", report._repr_html_()),

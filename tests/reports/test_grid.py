@@ -21,7 +21,7 @@ FORMATS = ("html", "markdown", "notebook", "terminal")
 # The renderings of a kind that pqd does not have, as its author would add them.
 TOY = {
     "terminal": """
-def render(report, screen, *, verbose):
+def render(report, screen, extent):
     yield from screen.wrapped(report.word)
 """,
     "markdown": """

@@ -11,6 +11,8 @@ import pytest
 from reports.github import github_text
 from reports.models.refusals import QueryRefusal
 from reports.terminal import terminal_text
+from reports.terminal.frame import PASSES
+from reports.terminal.layout import Extent
 from reports.text.words import LISTED, MOST_IN_FULL, first_of
 from tests.support import compare_reports, release_reports
 from tests.support.audit_reports import audit_of, many_groups, many_queries, plan_of
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from reports.models.report import Report
 
+QUIET = Extent.QUIET
 LARGE: dict[str, Callable[[int], Report]] = {
     "audit": lambda number: audit_of(*many_queries(number)),
     "audit-groups": many_groups,
@@ -30,8 +33,7 @@ LARGE: dict[str, Callable[[int], Report]] = {
     "compare": compare_reports.many_compared,
     "release": lambda number: release_reports.report_of(*map(release_reports.count, range(number))),
 }
-HINT = "--verbose shows every query in full"
-MORE = re.compile(r"and ([\d,]+) more like these")
+MORE = re.compile(r"([\d,]+) more   \(--all lists them\)")
 
 
 @pytest.mark.parametrize("kind", LARGE)
@@ -40,47 +42,65 @@ def test_the_terminal_lists_the_worst_of_many_and_says_where_all_are(kind: str, 
     text = terminal_text(LARGE[kind](1000), width)
     assert len(text.splitlines()) < 130
     assert max(map(len, text.splitlines())) <= width
-    assert HINT in " ".join(text.split())
     assert MORE.search(text)
 
 
 @pytest.mark.parametrize("kind", LARGE)
-def test_up_to_a_limit_a_report_is_told_in_full(kind: str) -> None:
+def test_up_to_a_limit_all_but_passes_have_a_line(kind: str) -> None:
     # A check may have several verdicts.
     number = MOST_IN_FULL if kind != "check" else MOST_IN_FULL - 5
-    assert HINT not in terminal_text(LARGE[kind](number))
-    assert HINT in terminal_text(LARGE[kind](MOST_IN_FULL + 1))
+    passed = ("OK ", "yes ", "PASS ", "PLAN ", "\u2713 ")
+    for line in terminal_text(LARGE[kind](number)).splitlines():
+        assert not MORE.search(line) or line.lstrip().startswith(passed)
+    assert MORE.search(terminal_text(LARGE[kind](4 * MOST_IN_FULL)))
 
 
 @pytest.mark.parametrize("kind", LARGE)
-def test_verbose_leaves_nothing_out(kind: str) -> None:
-    report = LARGE[kind](70)
-    text = terminal_text(report, 200, verbose=True)
-    assert HINT not in text
+@pytest.mark.parametrize("extent", [Extent.ALL, Extent.VERBOSE])
+def test_all_and_verbose_leave_nothing_out(kind: str, extent: Extent) -> None:
+    text = terminal_text(LARGE[kind](70), 200, extent)
     assert not MORE.search(text)
-    assert len(text.splitlines()) >= 2 * 70
+    assert len(text.splitlines()) >= (2 * 70 if extent is Extent.VERBOSE else 70)
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_quiet_shows_failures_and_the_last_line(kind: str) -> None:
+    brief, quiet = (terminal_text(LARGE[kind](1000), 80, each) for each in (Extent.BRIEF, QUIET))
+    assert len(quiet) < len(brief)
+    assert not re.search(r"^ *(yes|OK|PASS|WARN) ", quiet, re.MULTILINE)
+    assert quiet.rstrip().rpartition("\n")[2].endswith(".")
 
 
 def test_what_is_not_trusted_comes_first_the_surest_before_others() -> None:
     text = terminal_text(audit_of(*many_queries(400)), 120)
-    listed = re.findall(r"^(NO|\?|YES) .* query-(\d+)$", text, re.MULTILINE)
-    assert listed == [("NO", str(4 * place + 2)) for place in range(LISTED)]
-    assert "and 180 more like these" in text
+    listed = re.findall(r"^ *(NO|\?|yes) +query-(\d+) ", text, re.MULTILINE)
+    assert listed[:LISTED] == [("NO", str(4 * place + 2)) for place in range(LISTED)]
+    assert [badge for badge, _ in listed] == ["NO"] * LISTED + ["?"] * LISTED + ["yes"] * PASSES
+    folded = re.findall(r"^ *(NO|\?|yes) +(query.*) and (\d+) more  ", text, re.MULTILINE)
+    sizes = {badge: names.count("query") + int(more) for badge, names, more in folded}
+    assert sizes == {"NO": 100 - LISTED, "?": 100 - LISTED, "yes": 200 - PASSES}
     assert "200 trusted, 100 not, 100 undecided." in text
-    assert "200 of 400 answers can be trusted" in text
+    assert "400 answers of copy.csv" in text
 
 
-def test_where_all_is_fine_nothing_is_listed() -> None:
+def test_where_all_is_fine_ten_are_listed() -> None:
     text = terminal_text(report_of(*(replace(PASS, id=f"c{n}") for n in range(60))))
+    assert len(re.findall("^ *PASS ", text, re.MULTILINE)) == PASSES + 1
     assert "c59" not in text
     assert "60 passed" in text
+
+
+def test_a_pass_that_is_left_alone_has_a_line() -> None:
+    text = terminal_text(report_of(*(replace(PASS, id=f"c{n}") for n in range(PASSES + 1))))
+    assert "c10" in text
+    assert not MORE.search(text)
 
 
 def test_a_simulation_is_stamped_at_any_size() -> None:
     verdicts = [replace(verdict, simulated=True) for verdict in many_queries(100)]
     text = terminal_text(audit_of(*verdicts))
     assert text.startswith("SIMULATED: ")
-    assert text.count("SIMULATED") == 1 + LISTED
+    assert text.count("SIMULATED") == 1 + 2 * LISTED + PASSES
 
 
 @pytest.mark.parametrize("kind", LARGE)
@@ -118,7 +138,7 @@ def test_of_many_refusals_the_first_are_named_and_the_last() -> None:
         assert "because 499" in text
         assert "because 300" not in text
         assert "480 more" in text
-    assert "because 300" in terminal_text(report, verbose=True)
+    assert "because 300" in terminal_text(report, extent=Extent.VERBOSE)
 
 
 def test_a_cut_keeps_the_last_line_which_may_be_a_warning() -> None:

@@ -29,12 +29,8 @@ from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
 from reports.github import github_text
 from reports.junit import junit_text
-from reports.models.audit import AuditReport
-from reports.models.compare import CompareReport
-from reports.models.profile import ProfileReport
-from reports.models.ranking import RankingReport
-from reports.models.release import ReleaseReport
 from reports.terminal import terminal_text
+from reports.terminal.layout import Extent
 from tests.support.noises import Recorded
 from tests.support.private_tables import CANARY, WORKERS
 
@@ -163,15 +159,8 @@ def twice(inner: Callable[[Accountant], Run]) -> Run:
 
 
 def _verbose(report: Any) -> str:
-    """What the terminal shows in full, 60 columns wide; of a check, what it always shows."""
-    match report:
-        case AuditReport():
-            return terminal_text(report, 60, verbose=True)
-        case CompareReport() | ProfileReport() | RankingReport():
-            return terminal_text(report, 60, verbose=True)
-        case ReleaseReport():
-            return terminal_text(report, 60)
-    return str(report)
+    """What the terminal shows in full, 60 columns wide, and what it shows of failures alone."""
+    return "".join(terminal_text(report, 60, extent) for extent in (Extent.VERBOSE, Extent.QUIET))
 
 
 RENDERINGS: dict[str, Callable[[Any], str]] = {

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import unicodedata
 from dataclasses import replace
 from fractions import Fraction
@@ -11,9 +12,11 @@ from hypothesis import given
 from rich.cells import cell_len
 from rich.console import Console
 
+from deciders.errors import ParameterError
 from reports.models.audit import Cost
 from reports.models.check import CheckReport, CheckResult
 from reports.terminal import TerminalReport, terminal_text
+from reports.terminal.layout import Extent
 from reports.text.check import aligned, badge, message_text, result
 from tests.support.check_reports import (
     ALL,
@@ -41,8 +44,15 @@ from tests.support.check_reports import (
 from tests.support.drawing import examples
 
 
-def shown(*entries: CheckResult, width: int = 200, verbose: bool = False) -> str:
-    return terminal_text(report_of(*entries), width, verbose=verbose)
+def shown(*entries: CheckResult, width: int = 200, extent: Extent = Extent.BRIEF) -> str:
+    return terminal_text(report_of(*entries), width, extent)
+
+
+def explained(name: str, *entries: CheckResult) -> str:
+    stream = io.StringIO()
+    report = TerminalReport(report_of(*entries), explained=name)
+    Console(file=stream, width=200).print(report)
+    return stream.getvalue()
 
 
 def flat(text: str) -> str:
@@ -57,7 +67,8 @@ def flat(text: str) -> str:
 def test_the_badge_stands_before_the_id_and_the_message(entry: CheckResult, word: str) -> None:
     assert badge(entry) == word
     message = entry.message.partition("\n")[0]
-    assert shown(entry).startswith(f"{word:<6}{entry.id}   {message}")
+    assert f"{word:<6}{entry.id}   {message}" in shown(entry, extent=Extent.VERBOSE)
+    assert re.search(rf"^  {word} +{entry.id} ", shown(entry), re.MULTILINE)
 
 
 def test_what_could_not_be_planned_is_no_plan() -> None:
@@ -65,18 +76,16 @@ def test_what_could_not_be_planned_is_no_plan() -> None:
 
 
 def test_a_pass_is_short_and_a_failure_says_what_to_do() -> None:
-    passed, failed = (shown(entry).split("\n\n")[0].splitlines() for entry in (PASS, FAIL))
-    assert passed == [
-        "PASS  rows   within tolerance, as expected   p = 0.004",
-        "      COUNT(*) where age > 40",
-        "      synthetic answer 1,122, tolerance ±56.1 (5%)",
-    ]
+    _, row = shown(PASS).split("\n\n")[1].splitlines()
+    assert row.split() == ["PASS", "rows", "1,122", "±56.1", "about", "34", "p", "=", "0.004"]
+    assert "Next: pqd check audit.toml --explain pay" in shown(FAIL)
+    assert "Failed: pay." in shown(FAIL)
+    failed = explained("pay", FAIL).split("\n\n")[0].splitlines()
     assert failed[0] == "FAIL  pay   outside tolerance, expected close   p = 0.010"
     assert failed[-1].startswith("      next: do not rely on this query on copy.csv")
     assert failed[-1].endswith('severity = "warn" (line 18)')
     assert "between 1,065.9 and 1,178.1?" in failed[2]
-    assert "effectiveness thresholds" not in "".join(failed)
-    assert "effectiveness thresholds" in shown(PASS, verbose=True)
+    assert "effectiveness thresholds" in shown(PASS, extent=Extent.VERBOSE)
 
 
 @pytest.mark.parametrize(
@@ -90,31 +99,49 @@ def test_a_pass_is_short_and_a_failure_says_what_to_do() -> None:
     ],
 )
 def test_what_to_do_next(entry: CheckResult, words: str) -> None:
-    assert words in flat(shown(entry))
+    assert words in flat(shown(entry, extent=Extent.VERBOSE))
+    assert words in flat(explained(entry.id, entry))
+
+
+def test_a_check_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ParameterError, match="nothing"):
+        explained("nothing", PASS)
+
+
+def test_of_many_broken_checks_the_first_say_why() -> None:
+    broken = [replace(BROKEN, id=f"c{number}") for number in range(8)]
+    assert shown(*broken).count("see line 36") == 5
+    assert "3 more could not be decided (--all tells why)" in shown(*broken)
+    assert shown(*broken, extent=Extent.ALL).count("see line 36") == 8
 
 
 def test_a_p_value_is_said_once() -> None:
     told = replace(FAIL, message="outside tolerance (p = 0.010), but close was expected")
     for entry in (FAIL, told):
-        assert shown(entry).split("\n\n")[0].count("p = 0.010") == 1
+        for text in (shown(entry), explained(entry.id, entry)):
+            assert text.count("p = 0.010") == 1
 
 
 def test_what_is_known_or_passes_asks_for_nothing() -> None:
-    assert "next:" not in shown(KNOWN, PASS, LENIENT, PLAN)
+    assert "next:" not in shown(KNOWN, PASS, LENIENT, PLAN, extent=Extent.VERBOSE)
+    assert "Next:" not in shown(PASS, LENIENT, PLAN)
 
 
 def test_groups_have_a_line_each() -> None:
-    lines = shown(GROUPED).splitlines()
+    _, check, group = shown(GROUPED).split("\n\n")[1].splitlines()
+    assert check.split() == ["FAIL", "by-sex", "2", "groups", "5%", "1", "not", "as", "expected"]
+    assert group.startswith("  NO         sex = Male  ")
+    lines = explained("by-sex", GROUPED).splitlines()
     assert lines[1] == f"      2 groups of {GROUPED.sql}"
     assert lines[2].startswith("      YES  sex = Female   count 1,122 ±56.1   p = 0.004")
     assert lines[3].startswith("      NO   sex = Male")
     assert "2 groups   by-sex" not in shown(GROUPED)
-    assert shown(GROUPED, verbose=True).count("is the private answer between") == 2
+    assert shown(GROUPED, extent=Extent.VERBOSE).count("is the private answer between") == 2
 
 
 @pytest.mark.parametrize("width", [30, 40, 80, 200])
 def test_carets_stay_below_what_they_mark(width: int) -> None:
-    lines = shown(BROKEN, width=width).splitlines()
+    lines = shown(BROKEN, width=width).partition("ERROR capital   no")[2].splitlines()
     (at,) = (n for n, line in enumerate(lines) if "^" in line)
     start, end = lines[at].index("^"), lines[at].rindex("^") + 1
     assert lines[at - 1][start:end] == "capital"
@@ -155,7 +182,8 @@ def test_the_summary_counts(report: CheckReport, word: str, counts: str) -> None
 
 
 def test_cost_baseline_and_notes_close_the_report() -> None:
-    text = flat(str(BASED))
+    assert str(BASED).splitlines()[0].endswith("  epsilon 1/3 spent")
+    text = flat(terminal_text(BASED, extent=Extent.VERBOSE))
     assert "Spent epsilon 1/3 for 4 queries in 2 disjoint groups" in text
     assert "on private.csv, compared with copy.csv, taken as public." in text
     assert "Compared with the baseline old.json: 1 failed there too, 5 did not." in text
@@ -164,7 +192,10 @@ def test_cost_baseline_and_notes_close_the_report() -> None:
 
 
 def test_a_dry_run_says_what_it_would_spend_and_spends_nothing() -> None:
-    text = flat(str(DRY))
+    brief = str(DRY)
+    assert brief.splitlines()[0].endswith("  nothing spent; a run costs epsilon 1/3")
+    assert "inv_count would do" in brief
+    text = flat(terminal_text(DRY, extent=Extent.VERBOSE))
     assert "Would spend epsilon 1/3 for 4 queries" in text
     assert "compared with the copies of audit.toml, taken as public" in text
     assert "Nothing was decided, nothing was spent." in text
@@ -176,10 +207,10 @@ def test_a_dry_run_says_what_it_would_spend_and_spends_nothing() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("extent", Extent)
 @pytest.mark.parametrize("number", range(len(REPORTS)))
-def test_no_line_is_wider_than_the_terminal(number: int, verbose: bool, width: int) -> None:
-    text = terminal_text(REPORTS[number], width, verbose=verbose)
+def test_no_line_is_wider_than_the_terminal(number: int, extent: Extent, width: int) -> None:
+    text = terminal_text(REPORTS[number], width, extent)
     charts = [line for line in text.splitlines() if "Pr[yes]" in line or "_count   " in line]
     for line in set(text.splitlines()) - set(charts):
         assert cell_len(line) <= width
@@ -189,7 +220,7 @@ def test_no_line_is_wider_than_the_terminal(number: int, verbose: bool, width: i
 def test_a_pipe_of_plain_letters_gets_plain_letters() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    Console(file=stream, width=80).print(TerminalReport(BASED, verbose=True))
+    Console(file=stream, width=80).print(TerminalReport(BASED, Extent.VERBOSE))
     stream.flush()
     assert "tolerance +-56.1 (5%)" in raw.getvalue().decode("ascii")
 
@@ -206,7 +237,13 @@ def test_colour_is_only_a_second_channel() -> None:
 
 def test_simulation_is_stamped() -> None:
     assert str(SIMULATED).startswith("SIMULATED")
-    assert str(SIMULATED).count("SIMULATED") == 1 + sum(len(e.verdicts) for e in ALL)
+    # Beside the banner every line of a verdict, and of a check that has some.
+    text = shown(*SIMULATED.checks)
+    rows = text.split("\n\n")[2].splitlines()[1:]
+    without = {"capital", "later"}
+    assert {row.split()[1] for row in rows if "SIMULATED" not in row} == without
+    full = terminal_text(SIMULATED, extent=Extent.VERBOSE)
+    assert full.count("SIMULATED") == 1 + sum(len(check.verdicts) for check in ALL)
     assert SIMULATED.to_dict()["simulated"] is True
     assert "SIMULATED" not in str(BASED)
 
@@ -234,7 +271,7 @@ def test_json_has_every_field_and_plain_numbers() -> None:
 def test_no_text_reaches_the_terminal_as_a_command(text: str) -> None:
     report = quoting(text)
     for width in (40, 80):
-        drawn = terminal_text(report, width, verbose=True)
+        drawn = terminal_text(report, width, Extent.VERBOSE)
         kinds = {unicodedata.category(sign) for sign in drawn if sign != "\n"}
         assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert json.loads(report.to_json())["checks"][0]["id"] == text

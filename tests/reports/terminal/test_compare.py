@@ -20,6 +20,7 @@ from reports.models.compare import (
     LeaderboardRow,
 )
 from reports.terminal import TerminalReport, terminal_text
+from reports.terminal.layout import Extent
 from reports.text.compare import (
     cell_sentence,
     column_names,
@@ -126,14 +127,15 @@ def report_of(names: Sequence[str] = NAMES, **changes: Any) -> CompareReport:
     return CompareReport(**facts | changes)
 
 
-def text_of(report: CompareReport, width: int = 80, *, verbose: bool = False) -> str:
-    return terminal_text(report, width, verbose=verbose)
+def text_of(report: CompareReport, width: int = 80, extent: Extent = Extent.BRIEF) -> str:
+    return terminal_text(report, width, extent)
 
 
 def words(text: str) -> str:
     return " ".join(text.split())
 
 
+EXTENTS = (Extent.BRIEF, Extent.ALL, Extent.VERBOSE)
 LONG = tuple(f"the-copy-made-by-a-synthesizer-of-kind-{n}" for n in range(3))
 REPORTS = {
     "short names": report_of(),
@@ -151,11 +153,11 @@ REPORTS = {
 # Width --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("extent", EXTENTS)
 @pytest.mark.parametrize("width", [40, 60, 80, 160])
 @pytest.mark.parametrize("label", REPORTS)
-def test_no_line_is_wider_than_the_terminal(label: str, width: int, verbose: bool) -> None:
-    for line in text_of(REPORTS[label], width, verbose=verbose).splitlines():
+def test_no_line_is_wider_than_the_terminal(label: str, width: int, extent: Extent) -> None:
+    for line in text_of(REPORTS[label], width, extent).splitlines():
         assert cell_len(line) <= width, line
 
 
@@ -164,11 +166,12 @@ def test_no_line_is_wider_than_the_terminal(label: str, width: int, verbose: boo
 def test_every_verdict_is_there_at_any_width(label: str, width: int) -> None:
     """What was paid for must not be cut off, and the query that it is of must be known."""
     report = REPORTS[label]
-    lines = text_of(report, width).split("\n\n")[1].splitlines()
+    lines = text_of(report, width).split("\n\n")[2].splitlines()[1:]
     signs = re.findall(r"\(✓\)|✓|✗", "\n".join(lines))
     count = len(report.leaderboard)
-    expected = ["✗" if n % 2 else "✓" for n in range(count)] + ["(✓)"] * count
-    assert signs == expected
+    mixed, unsure = ["✗" if n % 2 else "✓" for n in range(count)], ["(✓)"] * count
+    # The worst first: what is undecided stands before what all candidates are trusted on.
+    assert signs == (mixed + unsure if "✗" in mixed else unsure + mixed)
     for each in report.queries:
         assert each.id[:3] in "\n".join(lines)
 
@@ -177,7 +180,7 @@ def test_every_verdict_is_there_at_any_width(label: str, width: int) -> None:
 @pytest.mark.parametrize("label", ["short names", "long names", "many names"])
 def test_every_candidate_and_share_is_there_at_any_width(label: str, width: int) -> None:
     report = REPORTS[label]
-    board = "".join(text_of(report, width).split("\n\n")[0].split())
+    board = "".join(text_of(report, width).split("\n\n")[1].split())
     for name in (standing.candidate for standing in report.leaderboard):
         # A name may be folded within its column.
         assert name[:4] in board
@@ -188,22 +191,22 @@ def test_every_candidate_and_share_is_there_at_any_width(label: str, width: int)
 @pytest.mark.parametrize("width", [40, 60, 80, 160])
 def test_long_names_are_never_cut_in_the_board(width: int) -> None:
     """Names often differ at their end only."""
-    board = text_of(report_of(LONG), width).split("\n\n")[0]
+    board = text_of(report_of(LONG), width).split("\n\n")[1]
     assert "\u2026" not in board
 
 
 def test_a_narrow_terminal_gets_a_list_and_a_usual_one_a_table() -> None:
     narrow, usual = text_of(report_of(), 40), text_of(report_of(), 80)
     assert "within tolerance on 50 % (25 % to 75 %); 1 yes, 1 no, 0 undecided" in words(narrow)
-    assert "rank" not in narrow.splitlines()[0]
-    assert usual.splitlines()[0].split()[:3] == ["rank", "candidate", "within"]
+    assert "rank" not in narrow
+    assert usual.splitlines()[2].split()[:3] == ["rank", "candidate", "within"]
     assert "●" in usual
 
 
 def test_columns_stand_under_each_other() -> None:
     for width in (80, 160):
-        _, lines, _ = text_of(report_of(), width).split("\n\n")
-        head, *rows = lines.splitlines()
+        _, _, lines, *_ = text_of(report_of(), width).split("\n\n")
+        _, head, *rows = lines.splitlines()
         for name in NAMES:
             place = head.index(name)
             for row in rows:
@@ -212,38 +215,36 @@ def test_columns_stand_under_each_other() -> None:
 
 
 def test_the_query_is_cut_and_the_signs_are_not() -> None:
-    _, lines, _ = text_of(report_of(), 60).split("\n\n")
-    for row in lines.splitlines()[1:]:
-        assert row.endswith("…")
-        assert len(row) == 60
+    _, _, lines, *_ = text_of(report_of(), 60).split("\n\n")
+    assert [row.endswith("…") and len(row) <= 60 for row in lines.splitlines()[3:]] == [True] * 2
     assert WHERE in text_of(report_of(), 160)
-    assert "".join(WHERE.split()) in "".join(text_of(report_of(), 40, verbose=True).split())
+    assert "".join(WHERE.split()) in "".join(text_of(report_of(), 40, Extent.VERBOSE).split())
 
 
 # Encodings ----------------------------------------------------------------------------------------
 
 
-def piped(report: CompareReport, encoding: str, *, verbose: bool = False) -> str:
+def piped(report: CompareReport, encoding: str, extent: Extent = Extent.BRIEF) -> str:
     buffer = io.BytesIO()
     stream = io.TextIOWrapper(buffer, encoding=encoding, errors="strict")
     console = Console(file=stream, width=80, color_system=None, force_terminal=False)
-    console.print(TerminalReport(report, verbose=verbose))
+    console.print(TerminalReport(report, extent))
     stream.flush()
     return buffer.getvalue().decode(encoding)
 
 
-@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("extent", EXTENTS)
 @pytest.mark.parametrize("simulated", [False, True])
 @pytest.mark.parametrize("label", ["short names", "many names", "long names"])
-def test_a_pipe_without_unicode_gets_ascii(label: str, simulated: bool, verbose: bool) -> None:
+def test_a_pipe_without_unicode_gets_ascii(label: str, simulated: bool, extent: Extent) -> None:
     report = REPORTS[label]
     queries = tuple(replace(each, simulated=simulated) for each in report.queries)
-    text = piped(replace(report, queries=queries), "ascii", verbose=verbose)
+    text = piped(replace(report, queries=queries), "ascii", extent)
     assert text.isascii()
     assert ("SIMULATED" in text) == simulated
     assert "1-3" in text
     assert "+ within tolerance, x outside" in text
-    if not verbose:
+    if extent is Extent.BRIEF:
         assert "(+)" in text
 
 
@@ -255,8 +256,8 @@ def test_a_pipe_with_unicode_gets_signs() -> None:
 
 
 def test_there_is_no_escape_and_no_blank_end() -> None:
-    for verbose in (False, True):
-        text = text_of(report_of(), verbose=verbose)
+    for extent in EXTENTS:
+        text = text_of(report_of(), extent=extent)
         assert "\x1b" not in text
         assert text.endswith("\n")
         assert not text.endswith("\n\n")
@@ -281,25 +282,25 @@ def clean(text: str) -> None:
     assert not HIDDEN.search(text), repr(HIDDEN.search(text))
 
 
-@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("extent", EXTENTS)
 @pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("label", HOSTILE)
 def test_hostile_names_of_candidates_are_made_visible(
-    label: str, width: int, verbose: bool
+    label: str, width: int, extent: Extent
 ) -> None:
     name = HOSTILE[label]
     report = report_of((name, "tree"))
-    text = text_of(report, width, verbose=verbose)
+    text = text_of(report, width, extent)
     clean(text)
     shown = name.encode("unicode_escape").decode()
     assert shown[:4] in text
-    plain = text_of(report_of((re.sub(r"\S", "x", shown), "tree")), width, verbose=verbose)
+    plain = text_of(report_of((re.sub(r"\S", "x", shown), "tree")), width, extent)
     assert len(text.splitlines()) == len(plain.splitlines())
 
 
-@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("extent", EXTENTS)
 @pytest.mark.parametrize("label", HOSTILE)
-def test_hostile_texts_are_made_visible(label: str, verbose: bool) -> None:
+def test_hostile_texts_are_made_visible(label: str, extent: Extent) -> None:
     bad = HOSTILE[label]
     queries = (
         query(f"q{bad}", cell("tree"), where=f"a = '{bad}'", attribute=bad, aggregate="SUM"),
@@ -313,14 +314,14 @@ def test_hostile_texts_are_made_visible(label: str, verbose: bool) -> None:
         leaderboard=(standing("tree", wins=(bad,), worst=(bad,)),),
         cost=Cost(Fraction(1), Fraction(0), "sequential", (), ledger=bad, total=Fraction(1)),
     )
-    clean(text_of(report, verbose=verbose))
+    clean(text_of(report, extent=extent))
 
 
 def test_markup_is_text() -> None:
     names = ("[bold]", "[/red]")
     queries = tuple(replace(q, id=f"[link={q.id}]") for q in report_of(names).queries)
-    for verbose in (False, True):
-        text = text_of(replace(report_of(names), queries=queries), verbose=verbose)
+    for extent in EXTENTS:
+        text = text_of(replace(report_of(names), queries=queries), extent=extent)
         assert "[bold]" in text
         assert "[/red]" in text
         assert "[link=women]" in text
@@ -499,12 +500,13 @@ def test_where_candidates_are_best_and_worst() -> None:
 
 
 def test_what_it_costs_and_how_to_read_it() -> None:
-    text = words(text_of(report_of()))
+    assert text_of(report_of()).splitlines()[0].endswith("  epsilon 1 spent")
+    text = words(text_of(report_of(), extent=Extent.VERBOSE))
     assert "Spent epsilon 1 = 2 x 0.5 on private.csv, whatever the number of candidates" in text
     assert "candidates are taken as public" in text
     assert "Brackets mark an undecided verdict (p above 5 %)" in text
     assert "at once with probability 95 % or more" in text
     assert "Bounds of inctot from the synthetic table: 0..500,000 step 1." in text
-    other = words(text_of(replace(report_of(), alpha=Fraction(1, 100))))
+    other = words(text_of(replace(report_of(), alpha=Fraction(1, 100)), extent=Extent.VERBOSE))
     assert "p above 1 %" in other
     assert "probability 99 % or more" in other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import replace
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
 
+from deciders.errors import ParameterError
 from reports.models.profile import Figure
-from reports.terminal import terminal_text
+from reports.terminal import TerminalReport, terminal_text
+from reports.terminal.layout import Extent
 from reports.text.profile import (
     at_once_sentences,
     headline,
@@ -40,6 +44,13 @@ if TYPE_CHECKING:
     from reports.models.profile import ProfileReport
     from reports.models.ranking import RankingReport
 
+
+def explained(report: ProfileReport | RankingReport, name: str) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=80).print(TerminalReport(report, explained=name))
+    return stream.getvalue()
+
+
 WHOLE = (replace(BUDGET[0], epsilon=Fraction(1)),)
 LINES = terminal_text(PLAIN).splitlines()
 
@@ -49,7 +60,8 @@ def test_one_figure_comes_first() -> None:
         "Overall quality 95.8 % (95.7 to 96.0); a fresh sample of the copy's own distribution "
         "would score 99.2 %."
     )
-    assert " ".join(LINES[:2]) == overall_sentence(PLAIN)
+    assert LINES[0].endswith("  epsilon 1 spent")
+    assert " ".join(LINES[3:5]) == overall_sentence(PLAIN)
 
 
 def test_the_default_fits_a_screen_and_a_half() -> None:
@@ -79,16 +91,21 @@ def test_columns_are_worst_first_with_their_other_distances_beside() -> None:
     assert sum(len(row) == 2 for row in rows) == 6
     (line,) = (line for line in LINES if " fnlwgt " in line)
     assert line.split() == [
-        "NO", "fnlwgt", "6.4", "%", "5.6", "to", "7.2", "0.4", "%", "4.9", "%", "?", "0.003"
+        "NO", "fnlwgt", "6.4", "%", "5.6", "to", "7.2", "0.4", "%", "4.9", "%", "?",
+        "p", "=", "0.003",
     ]  # fmt: skip
 
 
 def test_what_is_not_shown_is_counted_and_shown_when_asked_for() -> None:
-    assert "and 95 more pairs: 45 within, 31 beyond, 19 undecided" in LINES
-    verbose = terminal_text(PLAIN, verbose=True)
-    assert "more pairs" not in verbose
-    for each in PLAIN.of_ways(2):
-        assert f" {', '.join(each.columns)} " in verbose
+    folded = [line.split() for line in LINES if line.endswith("(--all lists them)")]
+    assert [(line[0], line[line.index("and") + 1]) for line in folded] == [
+        ("NO", "30"), ("?", "17"), ("yes", "44"),
+    ]  # fmt: skip
+    for extent in (Extent.ALL, Extent.VERBOSE):
+        text = terminal_text(PLAIN, 200, extent)
+        assert "--all lists them" not in text
+        for each in PLAIN.of_ways(2):
+            assert f" {', '.join(each.columns)} " in text
 
 
 def test_what_holds_at_once_is_said() -> None:
@@ -125,8 +142,9 @@ def test_a_plan_says_what_can_be_decided_and_spends_nothing() -> None:
     assert "nothing was measured or spent" in lead
     assert "A profile would cost epsilon 1;" in lead
     text = terminal_text(DRY)
-    assert "LOW     education, native-country        792       none  3.1 %" in text
-    assert "and 95 more pairs: 86 can be decided, 9 cannot" in text
+    assert "LOW     education, native-country         792       none  3.1 %" in text
+    assert "107 can be decided, 19 cannot." in text
+    assert "nothing spent; a run costs epsilon 1" in text
     assert "Spent epsilon" not in text
     assert DRY.spent == 0
 
@@ -134,7 +152,9 @@ def test_a_plan_says_what_can_be_decided_and_spends_nothing() -> None:
 def test_prices_of_a_profile_add_up() -> None:
     assert ADULT_PROFILE.total_epsilon == 1
     assert PLAIN.total_epsilon == Fraction(7, 10)
-    assert "epsilon 0.2 for the cells of 3 marginals" in terminal_text(ADULT_PROFILE, 120)
+    assert "epsilon 0.2 for the cells of 3 marginals" in terminal_text(
+        ADULT_PROFILE, 120, Extent.VERBOSE
+    )
 
 
 def test_json_names_the_parts_of_an_interval() -> None:
@@ -176,12 +196,31 @@ def test_copies_that_are_alike_share_a_sentence() -> None:
     assert "tree and copula cannot be told apart at this epsilon." in text
     assert "1-2" not in text
     assert "and 5 more, with smaller distances" in terminal_text(DETAILED)
-    assert "and 5 more" not in terminal_text(DETAILED, verbose=True)
+    assert "and 5 more" not in terminal_text(DETAILED, extent=Extent.VERBOSE)
 
 
-def test_a_plan_has_no_worst_pairs() -> None:
-    assert "first 10 of 105 pairs" in terminal_text(DRY)
-    assert "10 worst of" not in terminal_text(DRY)
+def test_a_plan_begins_with_what_cannot_be_told() -> None:
+    _, _, pairs = terminal_text(DRY).partition("105 pairs")
+    badges = [line.split()[0] for line in pairs.split("\n\n")[0].splitlines()[2:]]
+    assert badges == sorted(badges)
+    assert set(badges) == {"LOW", "OK"}
+
+
+@pytest.mark.parametrize("name", ["age", "age,sex", "sex, age"])
+def test_one_marginal_is_explained(name: str) -> None:
+    text = explained(ADULT_PROFILE, name)
+    assert text.startswith("age")
+    assert "with probability 95 %" in text
+    assert "reliable for tolerances of" in text
+    assert ("age: " in text, "sex: " in text) == (True, "sex" in name)
+    assert ("age, education: worst cells" in explained(ADULT_PROFILE, "age,education")) is True
+    assert "would have" in explained(DRY, "age")
+
+
+def test_a_marginal_that_is_not_there_is_refused() -> None:
+    for report in (ADULT_PROFILE, RANKING):
+        with pytest.raises(ParameterError, match="nothing"):
+            explained(report, "nothing")
 
 
 def test_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:

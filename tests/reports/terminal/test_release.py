@@ -12,6 +12,7 @@ import pytest
 
 from reports.html import html_text
 from reports.terminal import terminal_text
+from reports.terminal.layout import Extent
 from reports.text.release import (
     difference,
     how_to_read,
@@ -147,13 +148,15 @@ def test_only_what_is_shown_is_explained() -> None:
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_the_terminal_shows_the_interval_in_place_of_the_deviation(width: int) -> None:
-    text = terminal_text(RELEASE, width)
-    assert max(map(len, text.splitlines())) <= max(width, 26)
+    brief, text = (terminal_text(RELEASE, width, each) for each in (Extent.BRIEF, Extent.VERBOSE))
+    assert max(map(len, (brief + text).splitlines())) <= max(width, 26)
+    assert "106 .. 168" in " ".join(brief.split())
     flat = " ".join(text.split())
     assert "137 106 .. 168; synthetic 144" in flat
     assert flat.count("(standard deviation)") == 1
     assert "low .. high holds the exact answer with probability 95 %, each by itself." in flat
     assert "low .. high" not in str(UNBOUNDED)
+    assert "low .. high" in brief or width < 80
     assert "values above 131,072 count as 131,072; synthetic 1,857,336" in flat
 
 

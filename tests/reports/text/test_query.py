@@ -8,7 +8,9 @@ import pytest
 
 from reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
 from reports.models.query import CandidateFacts
+from reports.terminal import terminal_text
 from reports.terminal.chart import chart_lines
+from reports.terminal.layout import Extent
 from reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
 from reports.text.query import (
     estimate_text,
@@ -62,11 +64,18 @@ def test_standings_are_counted_and_budgets_added() -> None:
     unsure = replace(VERDICT, id="q3", outcome="no", margin=0, p_value=0.31, conclusive=False)
     free = replace(VERDICT, id="q4", epsilon=Fraction(0), margin=None, p_value=0.0)
     report = report_of(VERDICT, no, unsure, free)
-    text = " ".join(str(report).split())
-    assert "2 trusted, 1 not, 1 undecided." in text
-    assert "Spent epsilon 0.75 = 3 x 0.25" in text
-    assert "undecided: leans NO p = 0.31" in text
-    assert "cost 0" in text
+    brief, full = (
+        " ".join(terminal_text(report, extent=extent).split())
+        for extent in (Extent.BRIEF, Extent.VERBOSE)
+    )
+    for text in (brief, full):
+        assert "2 trusted, 1 not, 1 undecided." in text
+        assert "cost 0" in text
+        assert "p = 0.31" in text
+    assert "epsilon 0.75 spent" in brief
+    assert "Not trusted: q2." in brief
+    assert "Spent epsilon 0.75 = 3 x 0.25" in full
+    assert "undecided: leans NO p = 0.31" in full
     assert report.spent == Fraction(3, 4)
 
 

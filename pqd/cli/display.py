@@ -1,0 +1,121 @@
+"""The terminal report of a run: how much of it is shown, or one of its questions in full."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deciders.errors import ParameterError
+from pqd.cli.option_groups import option_group
+
+if TYPE_CHECKING:
+    from pqd.sql.query import Query
+    from reports.models.report import Report
+
+
+@option_group
+class DisplayOptions:
+    """How much the terminal shows; one line per verdict, the worst first, if nothing is said."""
+
+    all: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Show a line for every verdict; else passes beyond ten are one."
+        ),
+    ] = False
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Show all that is known: every query in full, with Pr[yes] against the true gap "
+            "per decider; of a profile every distance and cell.",
+        ),
+    ] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Show failures and the last line alone.")
+    ] = False
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Show all that is known of one verdict of an earlier run, from the ledger; spends "
+            "nothing.",
+        ),
+    ] = None
+
+    def check(self, *, outputs: bool = False, fresh: bool = False) -> None:
+        """Refuse options that contradict each other, before anything is read.
+
+        ``outputs``: the report is also written elsewhere; ``fresh``: what is known is paid again.
+        """
+        stated = {
+            "--all": self.all,
+            "--verbose": self.verbose,
+            "--quiet": self.quiet,
+            "--explain": self.explain is not None,
+        }
+        given = [name for name, is_given in stated.items() if is_given]
+        if len(given) > 1:
+            raise ParameterError(f"{' and '.join(given)} contradict each other; give one of them")
+        if self.explain is not None and (outputs or fresh):
+            other = "an output (--json, --html, ...)" if outputs else "--fresh"
+            raise ParameterError(
+                f"--explain shows one verdict of an earlier run at no cost; leave {other} out"
+            )
+
+    @property
+    def explains(self) -> bool:
+        """Whether one verdict of an earlier run is shown, and nothing may be spent."""
+        return self.explain is not None
+
+    @property
+    def detailed(self) -> bool:
+        """Whether charts are shown, for which curves must be computed."""
+        return self.verbose or self.explains
+
+    def selected(self, queries: tuple[Query, ...]) -> tuple[Query, ...]:
+        """Queries that are shown: the explained one, or the one that it is a group of.
+
+        Raises
+        ------
+        NothingSelectedError
+            There is no such query.
+        """
+        name = self.explain
+        if name is None:
+            return queries
+        found = tuple(
+            query
+            for query in queries
+            if name in {query.id, query.block} or name.startswith(f"{query.id}[")
+        )
+        if not found:
+            from pqd.errors import NothingSelectedError
+
+            known = [query.id or "" for query in queries]
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:8]
+            raise NothingSelectedError(f"there is no query {name!r}; there is {', '.join(near)}")
+        return found
+
+    def show(self, report: Report) -> None:
+        """Print a report; a reader that closes the pipe ends the run without a word."""
+        from rich.console import Console
+
+        from reports.terminal import TerminalReport
+        from reports.terminal.layout import Extent
+
+        class Terminal(Console):
+            def on_broken_pipe(self) -> None:
+                raise BrokenPipeError
+
+        extent = Extent.BRIEF
+        for chosen, is_chosen in (
+            (Extent.ALL, self.all),
+            (Extent.VERBOSE, self.verbose),
+            (Extent.QUIET, self.quiet),
+        ):
+            extent = chosen if is_chosen else extent
+        Terminal(highlight=False).print(TerminalReport(report, extent, self.explain))

@@ -1,0 +1,154 @@
+"""Frame of a terminal report: its heading, its table with the worst first, and its closing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from reports.terminal.grid import GAP, grid_lines
+from reports.terminal.layout import Extent
+from reports.text.escape import visible
+from reports.text.notes import UNRECORDED
+from reports.text.words import LISTED, MOST_IN_FULL
+
+if TYPE_CHECKING:
+    from reports.terminal.grid import Cells, Column
+    from reports.terminal.layout import Screen
+
+Entry = TypeVar("Entry")
+PASSES = 10
+# Cells that a verdict takes before the name of what it is on.
+LEAD = len("verdict") + GAP
+WIDEST = 80
+_NAMED = 6
+_NOTES = 3
+_MORE = "   (--all lists them)"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing(Generic[Entry]):
+    """Entries of a table that fared alike, their badge, and whether they are failures or passes.
+
+    ``listed`` of them have a line each, if it says so.
+    """
+
+    badge: Text
+    entries: Sequence[Entry]
+    failed: bool = False
+    passed: bool = False
+    listed: int | None = None
+
+    def most(self, total: int, extent: Extent) -> int:
+        """Number of entries that have a line, where all standings have ``total``."""
+        number = len(self.entries)
+        if extent in {Extent.ALL, Extent.VERBOSE}:
+            return number
+        most = number if total <= MOST_IN_FULL else LISTED
+        most = PASSES if self.passed else most
+        most = most if self.listed is None else self.listed
+        # One that is left alone has a line rather than a line that says so.
+        return number if number <= most + 1 else most
+
+
+def heading(text: str, spent: str, question: str, screen: Screen) -> Iterator[Text]:
+    """Subject of a report, at the right what it spent, and below what its lines answer."""
+    width = min(screen.width, WIDEST)
+    blank = width - cell_len(text) - cell_len(spent)
+    if blank >= GAP:
+        yield Text.assemble((text, "bold"), " " * blank, spent)
+    else:
+        yield from screen.wrapped(text, "bold")
+        yield from screen.wrapped(spent)
+    if question:
+        yield from screen.wrapped(question, "dim")
+    yield Text()
+
+
+def table(
+    columns: Sequence[Column],
+    standings: Sequence[Standing[Entry]],
+    cells: Callable[[Entry], Iterable[Cells | Text]],
+    name: Callable[[Entry], str],
+    screen: Screen,
+    extent: Extent,
+    between: str = ", ",
+) -> Iterator[Text]:
+    """Lines of a table, the worst first; ``cells`` has the rows of an entry, ``name`` its name.
+
+    Of many entries that fared alike the first have a line each, and all others one line.
+    """
+    quiet = extent is Extent.QUIET
+    total = sum(len(each.entries) for each in standings)
+    indent = " " * GAP if screen.width >= WIDEST else ""
+    lead = max((each.badge.cell_len for each in standings), default=0)
+    lead = max(lead, cell_len(columns[0].title)) + GAP
+    rows: list[Cells | Text] = []
+    for each in standings:
+        if quiet and not each.failed:
+            continue
+        most = each.most(total, extent)
+        for entry in each.entries[:most]:
+            rows.extend(cells(entry))
+        if rest := each.entries[most:]:
+            badge = Text.assemble(each.badge, " " * (lead - each.badge.cell_len))
+            room = screen.width - len(indent) - lead
+            rows.append(
+                badge.append(fold_text([name(entry) for entry in rest], room, between), "default")
+            )
+    yield from grid_lines(columns, rows, screen, indent=indent, titled=not quiet)
+    if rows and not quiet:
+        yield Text()
+
+
+def fold_text(names: Sequence[str], room: int, between: str = ", ") -> str:
+    """Many names in one line: the first of them, and how many others there are."""
+    for shown in range(min(_NAMED, len(names) - 1), 0, -1):
+        text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{_MORE}"
+        if cell_len(text) <= room:
+            return text
+    text = f"{len(names):,} more"
+    return f"{text}{_MORE}" if cell_len(text + _MORE) <= room else text
+
+
+def first_names(names: Iterable[str], between: str = ", ") -> str:
+    """First of several names, and how many others there are."""
+    every = list(names)
+    if len(every) <= _NAMED + 1:
+        return between.join(every)
+    return f"{between.join(every[:_NAMED])} and {len(every) - _NAMED:,} more"
+
+
+def notes_lines(notes: Iterable[str], screen: Screen, extent: Extent) -> Iterator[Text]:
+    """Notes of a report: the first, and the last, which may be a warning."""
+    every = list(notes)
+    if extent is Extent.QUIET:
+        every = [note for note in every if note in UNRECORDED]
+    if extent is Extent.BRIEF and len(every) > _NOTES + 1:
+        left = len(every) - _NOTES
+        every = [*every[: _NOTES - 1], f"... {left:,} more notes (--all lists them) ...", every[-1]]
+    yield from screen.paragraphs(map(visible, every))
+    if every:
+        yield Text()
+
+
+def closing(
+    failures: str, counts: Text, step: str, budget: str, screen: Screen, extent: Extent
+) -> Iterator[Text]:
+    """Last lines: failures by name, the counts beside the next step, and the budget."""
+    if extent is Extent.QUIET:
+        yield from screen.wrapped(Text(" ").join(filter(None, (counts, Text(budget)))))
+        return
+    if failures:
+        yield from screen.wrapped(failures, "bold red")
+    ahead = f"Next: {step}" if step else ""
+    if counts.cell_len + 3 + cell_len(ahead) <= screen.width:
+        yield counts + Text(f"   {ahead}" if ahead else "")
+    else:
+        yield from screen.wrapped(counts)
+        yield from screen.wrapped(ahead)
+    if budget:
+        yield from screen.wrapped(budget)

@@ -1,0 +1,127 @@
+"""Grid of aligned columns that gives up, where room is short, what matters least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from reports.terminal.layout import Screen
+
+GAP = 2
+Cells = tuple[Text | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Column of a grid; a title that is empty everywhere makes no head.
+
+    ``least``: cells fold down to as many places where room is short; 0 if they do not fold.
+    ``spare``: where that is not enough the column is left out, the largest first; 0 is kept.
+    """
+
+    title: str
+    right: bool = False
+    least: int = 0
+    spare: int = 0
+
+
+def grid_lines(
+    columns: Sequence[Column],
+    rows: Sequence[Cells | Text],
+    screen: Screen,
+    *,
+    indent: str = "",
+    titled: bool = True,
+) -> Iterator[Text]:
+    """Lines of a grid, its titles first; a row that is one text stands as it is."""
+    cells = [row for row in rows if not isinstance(row, Text)]
+    room = screen.width - len(indent)
+    places, widths = _places(columns, cells, room)
+    if titled and cells and any(columns[place].title for place in places):
+        titles = tuple(column.title for column in columns)
+        if widths:
+            pieces = _aligned(titles, columns, places, widths, screen)
+            yield from (Text(indent).append(piece.plain, "dim") for piece in pieces)
+    for row in rows:
+        if isinstance(row, Text):
+            yield Text(indent).append_text(row)
+        elif widths:
+            for line in _aligned(row, columns, places, widths, screen):
+                yield Text(indent).append_text(line)
+        else:
+            yield from _stacked([row[place] for place in places], screen)
+
+
+def _places(
+    columns: Sequence[Column], rows: Sequence[Cells], room: int
+) -> tuple[list[int], list[int]]:
+    """Columns that are shown, and their widths; no widths where even those have no room."""
+    natural = [
+        max([cell_len(column.title), *(cell_len(str(row[place])) for row in rows)])
+        for place, column in enumerate(columns)
+    ]
+    places = list(range(len(columns)))
+    while True:
+        widths = {place: natural[place] for place in places}
+        over = sum(widths.values()) + GAP * (len(places) - 1) - room
+        while over > 0:
+            able = [p for p in places if columns[p].least and widths[p] > columns[p].least]
+            if not able:
+                break
+            widest = max(able, key=lambda place: widths[place])
+            widths[widest] -= 1
+            over -= 1
+        if over <= 0:
+            return places, list(widths.values())
+        spare = [place for place in places if columns[place].spare]
+        if not spare:
+            return places, []
+        places.remove(max(spare, key=lambda place: columns[place].spare))
+
+
+def _aligned(
+    row: Cells,
+    columns: Sequence[Column],
+    places: Sequence[int],
+    widths: Sequence[int],
+    screen: Screen,
+) -> Iterator[Text]:
+    """Lines of one row: several where a cell is folded."""
+    folded = []
+    for place, width in zip(places, widths, strict=True):
+        cell = row[place]
+        text = Text(cell) if isinstance(cell, str) else cell
+        folded.append([text] if text.cell_len <= width else list(_folded(text, width, screen)))
+    for pieces in zip_longest(*folded, fillvalue=Text()):
+        line = Text(no_wrap=True)
+        for piece, place, width in zip(pieces, places, widths, strict=True):
+            if place != places[0]:
+                line.append(" " * GAP)
+            blank = " " * (width - piece.cell_len)
+            line.append(blank if columns[place].right else "")
+            line.append_text(piece)
+            line.append("" if columns[place].right else blank)
+        line.rstrip()
+        yield line
+
+
+def _folded(text: Text, width: int, screen: Screen) -> Iterator[Text]:
+    """Pieces of a cell, each as far to the right as the first."""
+    blank = len(text.plain) - len(text.plain.lstrip(" "))
+    for piece in replace(screen, width=width - blank).wrapped(text[blank:]):
+        yield Text(" " * blank).append_text(piece)
+
+
+def _stacked(cells: Sequence[Text | str], screen: Screen) -> Iterator[Text]:
+    """One row where no grid has room: the first two cells, and all others below them."""
+    shown = [Text(cell) if isinstance(cell, str) else cell for cell in cells]
+    gap = Text(" " * GAP)
+    yield from screen.wrapped(gap.join(shown[:2]))
+    if others := [cell for cell in shown[2:] if cell.plain]:
+        yield from screen.indented(gap.join(others))

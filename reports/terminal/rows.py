@@ -1,0 +1,107 @@
+"""Rows of a table of verdicts: the copy's answer, how far off the private one is, how sure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from reports.terminal.grid import Column
+from reports.text.numbers import (
+    bound_text,
+    budget_text,
+    number_text,
+    p_value_text,
+    rounded_text,
+    to_digits_of,
+)
+from reports.text.query import amount_text, proof_sentence
+
+if TYPE_CHECKING:
+    from reports.models.audit import Verdict
+    from reports.models.query import QueryFacts
+
+STYLES = {"yes": "bold green", "NO": "bold red", "?": "bold yellow"}
+# A row begins with a badge and a name; where room is short it does without these, the last first.
+NUMBERS = (
+    Column("copy", right=True),
+    Column("tolerance", right=True, spare=3),
+    Column("off by", right=True, spare=2),
+    Column("sure?", least=18),
+)
+
+
+def badge_of(verdict: Verdict) -> Text:
+    """Verdict in one word."""
+    word = {"trusted": "yes", "not trusted": "NO"}.get(verdict.standing, "?")
+    return Text(word, style=STYLES[word])
+
+
+def numbers_of(verdict: Verdict, sign: str, *, mixed: bool = False) -> tuple[str, ...]:
+    """Cells beside the name; ``mixed``: some verdicts of the report were replayed, others not."""
+    sure = [sure_text(verdict)]
+    if verdict.simulated:
+        sure.append("SIMULATED")
+    if mixed and verdict.replayed:
+        sure.append("replayed")
+    if not verdict.epsilon and not verdict.replayed:
+        sure.append("cost 0")
+    return *answer_cells(verdict, sign), off_by_text(verdict), ", ".join(sure)
+
+
+def answer_cells(facts: QueryFacts, sign: str) -> tuple[str, str]:
+    """The copy's answer and the tolerance, to the digits that the tolerance gives a meaning to."""
+    if facts.is_distance:
+        return "", amount_text(facts, facts.tau)
+    return to_digits_of(facts.q_synthetic, facts.tau), f"{sign}{number_text(facts.tau, 3)}"
+
+
+def off_by_text(verdict: Verdict) -> str:
+    """How far the private answer is from the copy's, as far as the verdict's output tells it."""
+    if verdict.standing == "undecided":
+        return "?"
+    if verdict.is_distance:
+        return "" if verdict.estimate is None else amount_text(verdict, verdict.estimate, 2)
+    return _by_interval(verdict) or _by_margin(verdict)
+
+
+def _by_interval(verdict: Verdict) -> str:
+    """Bound of the gap from the interval of the private answer, empty without one."""
+    copy = verdict.q_synthetic
+    low = None if verdict.low is None else verdict.low - copy
+    high = None if verdict.high is None else verdict.high - copy
+    if low is not None and low > 0:
+        return f"> {bound_text(low, up=False)}"
+    if high is not None and high < 0:
+        return f"> {bound_text(-high, up=False)}"
+    if low is None or high is None:
+        return ""
+    return f"< {bound_text(max(-low, high), up=True)}"
+
+
+def _by_margin(verdict: Verdict) -> str:
+    """Gap from the margin of a count, where each person counts one; else the verdict's bound."""
+    inside = verdict.outcome == "yes"
+    if verdict.aggregate == "COUNT" and verdict.margin is not None and verdict.epsilon:
+        gap = verdict.tau - verdict.margin if inside else verdict.tau + 1 - verdict.margin
+        return f"about {rounded_text(max(gap, 0), math.sqrt(2) / float(verdict.epsilon))}"
+    return f"{'<' if inside else '>'} {number_text(verdict.tau, 3)}"
+
+
+def sure_text(verdict: Verdict) -> str:
+    """P-value of a verdict; of an undecided one, what would decide it."""
+    if verdict.standing != "undecided":
+        return p_value_text(verdict.p_value)
+    needed = verdict.chosen.epsilon_needed
+    if proof_sentence(verdict.chosen) or verdict.decidable is not False or needed is None:
+        return p_value_text(verdict.p_value)
+    if math.isinf(needed):
+        return "no epsilon would do"
+    return f"needs epsilon {budget_text(needed)}"
+
+
+def mixed_replays(verdicts: Sequence[Verdict]) -> bool:
+    """Whether some verdicts were paid for before, and others not."""
+    return len({verdict.replayed for verdict in verdicts}) > 1
