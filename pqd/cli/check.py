@@ -88,10 +88,10 @@ def check(
     baseline.check(dry_run=dry_run)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     if display.explain is not None:
-        if dry_run or only or baseline.baseline is not None:
+        if dry_run or only or baseline.update_baseline:
             raise ParameterError(
                 "--explain shows one check of an earlier run; leave --only, --dry-run and "
-                "--baseline out"
+                "--update-baseline out"
             )
         only = [display.explain]
     from pqd.spec import read_spec

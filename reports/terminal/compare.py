@@ -81,10 +81,11 @@ def render(report: CompareReport, screen: Screen, extent: Extent) -> RenderResul
     yield from _queries(report, screen, extent)
     yield from left_out(report.refused, screen, extent)
     yield from notes_lines(report.notes, screen, extent)
-    outside = [visible(query.id) for query in queries if _standing(query) == "not trusted"]
+    worst = worst_compared(queries)
+    outside = [visible(query.id) for query in worst if _standing(query) == "not trusted"]
     failures = f"Outside on some candidate: {first_names(outside)}." if outside else ""
     counts = Text(f"{headline(report)[0]}.", style="bold")
-    first = next(iter((*worst_compared(queries), *queries)), None)
+    first = next(iter((*worst, *queries)), None)
     step = f"pqd compare ... --explain {quoted(first.id)}" if first else ""
     budget = budget_sentence(report.cost, report.private)
     yield from closing(failures, counts, step, budget, screen, extent)

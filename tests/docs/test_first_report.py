@@ -19,7 +19,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
     text = (ROOT / page).read_text(encoding="utf-8")
     if page == "README.md":
         # What `make demo` prints, some lines after its command.
-        block = re.search(r"```text\n(Overall.*?)```", text, flags=re.DOTALL)
+        block = re.search(r"```text\n(\d+ distances.*?)```", text, flags=re.DOTALL)
         assert block
         assert f"`{DEMO}`" in text
         return [(DEMO, block[1])]
@@ -47,7 +47,9 @@ def test_reports_on_the_first_pages_have_the_shape_of_real_ones(
         assert code == 0
         printed = shape(out)
         for part in shown.split("...\n"):
-            rows = [row for row in re.split(r"\n(?=yes|NO|\?|verdict|     |\n)", part) if row]
+            rows = [
+                row for row in re.split(r"\n(?= *(?:yes|NO|\?|verdict) |     |\n)", part) if row
+            ]
             missing = [row for row in rows if shape(row) not in printed]
             assert not missing, printed
 

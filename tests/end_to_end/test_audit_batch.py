@@ -167,7 +167,7 @@ def test_range_sums_have_a_batch_of_their_own() -> None:
 def test_the_command_says_how_it_shared(command: Command, account: Path) -> None:
     queries = [part for sql in list(CENSUS)[:4] for part in ("-q", sql)]
     arguments = ["audit", *map(str, TABLES), *queries, "--tau", "10%", "--total-epsilon", "0.5"]
-    code, out, err = command(*arguments, "--sharing", "identity")
+    code, out, err = command(*arguments, "--sharing", "identity", "--verbose")
     assert (code, err) == (0, "")
     words = " ".join(out.split())
     assert "COUNT: 4 queries" in words

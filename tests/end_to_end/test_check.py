@@ -16,6 +16,8 @@ import pqd
 from pqd.accounting.ledger import Ledger
 from pqd.commands.baseline import write_baseline
 from reports.junit import junit_text
+from reports.terminal import terminal_text
+from reports.terminal.layout import Extent
 from tests.support.likeness import like
 
 Ran = tuple[int, str, str]
@@ -64,6 +66,9 @@ def test_undecided_means_what_the_check_says(
     spec = edited(tmp_path, "audit-undecided", change, ("alpha = 0.000001", "alpha = 1e-12"))
     found, out, _ = command("check", str(spec))
     assert found == code
+    assert "needs epsilon" in out
+    again, out, _ = command("check", str(spec), "--explain", "women-to-the-head")
+    assert again == 0
     assert "undecided: leans" in out
 
 
@@ -84,6 +89,9 @@ def test_the_second_run_costs_nothing_and_says_the_same(name: str, ledger: Path)
 
 def test_what_a_dry_run_prices_is_what_a_run_costs(command: Command, ledger: Path) -> None:
     code, out, err = command("check", sample("audit"), "--dry-run")
+    assert (code, err) == (0, "")
+    assert "nothing spent; a run costs epsilon 2\n" in out
+    code, out, err = command("check", sample("audit"), "--dry-run", "--verbose")
     assert (code, err) == (0, "")
     assert not ledger.exists()
     words = " ".join(out.split())
@@ -286,6 +294,7 @@ def test_a_baseline_forgives_what_it_knew(tmp_path: Path, command: Command) -> N
     code, out, _ = command("check", spec, "--baseline", str(baseline))
     assert code == 0
     assert "KNOWN" in out
+    _, out, _ = command("check", spec, "--baseline", str(baseline), "--verbose")
     assert "; as in the baseline" in " ".join(out.split())
 
 
@@ -523,6 +532,7 @@ def test_delta_lowers_the_price(tmp_path: Path) -> None:
     assert report.cost.rule == "optimal"
     assert 0 < report.cost.epsilon < 6
     assert report.cost.delta == Fraction(1, 2_000_000)
-    assert "optimal composition" in " ".join(str(report).split())
+    text = terminal_text(report, extent=Extent.VERBOSE)
+    assert "optimal composition" in " ".join(text.split())
     facts: Any = report.to_dict()
     assert facts["cost"]["total_delta"] == 5e-7

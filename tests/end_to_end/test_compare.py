@@ -356,7 +356,7 @@ def test_json_on_standard_output(candidates: dict[str, str], command: Command) -
 
 def test_json_beside_the_text(candidates: dict[str, str], tmp_path: Path, command: Command) -> None:
     path = tmp_path / "réport.json"
-    code, out, err = command(*arguments(few(candidates, 3), "--json", str(path)))
+    code, out, err = command(*arguments(few(candidates, 3), "--verbose", "--json", str(path)))
     assert (code, err) == (0, "")
     found = json.loads(path.read_text(encoding="utf-8"))
     words = " ".join(out.split())

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +15,8 @@ from pqd.cli import app
 from pqd.commands.audit import run_audit
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
+from reports.terminal import terminal_text
+from reports.terminal.layout import Extent
 from tests.support.likeness import like
 
 ROOT = Path(__file__).parents[2]
@@ -30,11 +33,12 @@ def shown(*arguments: str, columns: int = 80) -> str:
 def test_low_and_ok_are_seen_at_a_glance() -> None:
     query = "SELECT COUNT(*) FROM D WHERE sex LIKE 'Male'"
     low = shown(CENSUS, "-q", query, "--tau", "3", "--epsilon", "0.25")
-    assert low.startswith("LOW  q1   tolerance below the threshold; about epsilon 0.884 would do")
-    assert "0 of 1 decidable" in low
+    assert re.search(r"^  LOW +q1 .* 0\.884 ", low, re.MULTILINE)
+    assert "Next: --epsilon 0.884 would decide all of them" in low
+    assert "None of 1 query can be decided at epsilon 0.25 each." in low
     enough = shown(CENSUS, "-q", query, "--tau", "12", "--epsilon", "0.25")
-    assert enough.startswith("OK   q1")
-    assert "1 of 1 decidable" in enough
+    assert re.search(r"^  OK +q1 ", enough, re.MULTILINE)
+    assert "Next:" not in enough
     assert "nothing was spent" in " ".join(enough.split())
 
 
@@ -55,7 +59,9 @@ def test_a_plan_is_complete_at_any_width(columns: int) -> None:
 
 
 def test_without_epsilon_only_the_needed_budget_is_shown() -> None:
-    text = shown(CENSUS, "-q", "SELECT MEDIAN(age) FROM D", "--tau", "3")
+    options = "-q", "SELECT MEDIAN(age) FROM D", "--tau", "3"
+    assert "would decide all of them." in shown(CENSUS, *options)
+    text = shown(CENSUS, *options, "--verbose")
     assert "epsilon needed" in text
     assert "false no" not in text.split("Planned on")[0]
 
@@ -103,7 +109,7 @@ def test_a_biased_decider_is_never_decidable() -> None:
     plan = pqd.plan(CENSUS, "SELECT SUM(inctot) FROM D", tau="5%", epsilon=1, detailed=True)
     svt = next(c for c in plan.queries[0].candidates if c.decider == "svt_sum")
     assert svt.epsilon_needed == math.inf
-    assert "none" in str(plan)
+    assert "none" in terminal_text(plan, extent=Extent.VERBOSE)
 
 
 def test_adult_plan() -> None:
@@ -111,4 +117,4 @@ def test_adult_plan() -> None:
         pytest.skip("the Adult tables are not here")
     table, queries = SHARED / "adult_privbayes_eps1.parquet", SHARED / "adult_queries.csv"
     options = ["--queries", str(queries), "--tau", "200", "--epsilon", "0.25"]
-    assert "of 22 decidable at epsilon 0.25" in shown(str(table), *options)
+    assert "of 22 queries can be decided at epsilon 0.25" in shown(str(table), *options)

@@ -43,7 +43,7 @@ def test_copies_are_ranked_charged_and_replayed(command: Command) -> None:
     code, out, err = command("compare", *GOOD, "--total-epsilon", "0.5", "--json", "report.json")
     assert (code, err) == (0, "")
     assert "a is the best of 2 copies" in out
-    assert "Spent epsilon 0.5" in out
+    assert "epsilon 0.5 spent" in out
     facts = json.loads(Path("report.json").read_text(encoding="utf-8"))
     assert facts["kind"] == "ranking"
     assert [copy["candidate"] for copy in facts["copies"]] == ["a", "b"]

@@ -21,6 +21,7 @@ from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from reports.models.release import ReleaseReport
 from reports.terminal import terminal_text
+from reports.terminal.layout import Extent
 from reports.text.release import SIMULATED
 from tests.support.private_tables import WORKERS, workers
 from tests.support.swap_rows import DEBT, RANGE_SUMS, RELEASED
@@ -149,7 +150,7 @@ def test_the_report_in_all_its_forms() -> None:
         assert max(map(len, text.splitlines())) <= max(width, 26)
         flat = " ".join(text.split())
         assert all(query.id.split("[")[0] in flat for query in report.queries)
-    assert "One row counts as one person." in str(report)
+    assert "One row counts as one person." in terminal_text(report, extent=Extent.VERBOSE)
     assert SIMULATED not in str(report)
 
 
@@ -295,7 +296,8 @@ def test_the_command_answers_and_writes_json(command: Command, tmp_path: Path) -
     tables = [str(PRIVATE), str(SYNTHETIC), "--queries", str(queries), "--total-epsilon", "1"]
     code, out, err = command("release", *tables, "--json", str(target))
     assert (code, err) == (0, "")
-    assert "Spent epsilon 1 = 2 x 0.5 on census_private.parquet" in " ".join(out.split())
+    assert "epsilon 1 spent\n" in out
+    assert "In all epsilon 1 spent on census_private.parquet" in " ".join(out.split())
     kept = json.loads(target.read_text("utf-8"))
     code, out, _ = command("release", *tables, "--json", "-")
     again = json.loads(out)
@@ -310,7 +312,7 @@ def test_the_command_writes_a_page_and_a_summary(command: Command, tmp_path: Pat
     targets = ["--html", str(page), "--markdown", str(summary)]
     code, out, err = command("release", str(PRIVATE), str(SYNTHETIC), *options, *targets)
     assert (code, err) == (0, "")
-    assert "Spent epsilon 1 on census_private.parquet" in " ".join(out.split())
+    assert "In all epsilon 1 spent on census_private.parquet" in " ".join(out.split())
     text = page.read_text("utf-8")
     assert "<title>2 private answers for epsilon 1: pqd release</title>" in text
     assert "pqd release " in text.partition('id="again"')[2].replace(
