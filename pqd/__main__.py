@@ -18,6 +18,7 @@ def main() -> NoReturn:
     """Run the command line; Ctrl-C is one line even while it loads, or ends."""
     gc.set_threshold(_NEW_OBJECTS)
     code = 0
+    _fill_streams()
     try:
         listen()
         from pqd.cli import main as run  # noqa: PLC0415 - it takes long enough to be interrupted
@@ -31,6 +32,18 @@ def main() -> NoReturn:
     _leave(code)
 
 
+def _fill_streams() -> None:
+    """Stand in for a standard stream that was closed before the start.
+
+    Else nothing could be written to it, and the next file to be opened would have its number.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # It takes the least number that is free: theirs, in their order.
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
 def _leave(code: int) -> NoReturn:
     """End the process without Python's own end.
 
@@ -38,8 +51,7 @@ def _leave(code: int) -> NoReturn:
     of pyarrow may still ask for bytes of the file, and abort the process in place of its exit code.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # One that was closed before the start is None.
-    for stream in filter(None, (sys.stdout, sys.stderr)):
+    for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):

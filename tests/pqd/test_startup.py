@@ -43,6 +43,14 @@ main()
 """
 
 
+# Python's own start leaves None for a stream whose file is closed.
+CLOSED = """
+import sys
+from pqd.__main__ import main
+sys.{closed} = None
+sys.argv = ["pqd", "--version"]
+main()
+"""
 ENDS = """
 import atexit, sys, pqd.cli
 from pqd.__main__ import main
@@ -76,6 +84,15 @@ def test_the_command_line_ends_at_once_with_its_code_and_all_that_it_wrote(
 ) -> None:
     code, out, err = process("-c", ENDS.format(last=last))
     assert (code, out, err) == (expected, "shown\n", "")
+
+
+@pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])
+def test_a_stream_that_was_closed_before_the_start_is_nobodys(
+    closed: str, process: Process
+) -> None:
+    code, out, err = process("-c", CLOSED.format(closed=closed))
+    assert (code, err) == (0, "")
+    assert out == ("" if closed == "stdout" else f"pqd {pqd.__version__}\n")
 
 
 def loaded(process: Process, *arguments: str) -> tuple[int, set[str], str]:
