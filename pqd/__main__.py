@@ -51,7 +51,7 @@ def _leave(code: int) -> NoReturn:
     of pyarrow may still ask for bytes of the file, and abort the process in place of its exit code.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except (OSError, ValueError):
