@@ -36,8 +36,8 @@ def test_every_document_has_a_place() -> None:
     assert pages == {path.name for path in DOCS.glob("*.md")} | made | others
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def test_the_site_is_built(tmp_path: Path) -> None:
+    """In one test, since the build is what takes long."""
     for library in ("zensical", "mkdocstrings_handlers.python"):
         pytest.importorskip(library)
     spec = importlib.util.spec_from_file_location("make_site", DOCS / "make_site.py")
@@ -45,26 +45,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    target = tmp_path_factory.mktemp("build") / "site"
-    module.build(target)
-    assert {path.stem for path in (target / "gallery").glob("*.html")} == set(module.GALLERY)
-    return target
-
-
-def test_every_page_is_there(site: Path) -> None:
+    site = tmp_path / "site"
+    module.build(site)
     for name in named(CONFIGURATION["nav"]):
         assert (site / name).with_suffix(".html").stat().st_size, name
+    assert {path.stem for path in (site / "gallery").glob("*.html")} == set(module.GALLERY)
+    nothing_is_fetched_from_another_host(site)
+    commands_and_reference_are_complete(site)
 
 
-def test_nothing_is_fetched_from_another_host(site: Path) -> None:
+def nothing_is_fetched_from_another_host(site: Path) -> None:
     pages = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
     assert len(pages) > 30
     assert not [path.name for path in pages if FETCHED.search(path.read_text(encoding="utf-8"))]
-    assert FETCHED.search('<script src="https://cdn.example/katex.js">')
-    assert FETCHED.search('<link rel="stylesheet" href="//fonts.example/x.css">')
 
 
-def test_the_commands_and_the_reference_are_complete(site: Path) -> None:
+def commands_and_reference_are_complete(site: Path) -> None:
     commands = (site / "commands.html").read_text(encoding="utf-8")
     for command in app.registered_commands:
         assert f'id="pqd-{command.name}"' in commands
@@ -75,3 +71,15 @@ def test_the_commands_and_the_reference_are_complete(site: Path) -> None:
     for name in re.findall(r"^::: (\S+)$", (DOCS / "api.md").read_text("utf-8"), re.MULTILINE):
         assert f'id="{name}"' in reference
     assert "<th>Name</th>" in reference, "parameters are a table"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://cdn.example/katex.js">',
+        '<link rel="stylesheet" href="//fonts.example/x.css">',
+        "@font-face { src: url(https://fonts.example/x.woff2) }",
+    ],
+)
+def test_what_a_browser_would_fetch_is_found(text: str) -> None:
+    assert FETCHED.search(text)
