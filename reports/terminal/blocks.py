@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from rich.text import Text
 
 from reports.terminal.chart import chart_lines
+from reports.terminal.frame import first_names
 from reports.terminal.layout import Extent
 from reports.text.escape import visible
 from reports.text.notes import refused_lines, refused_sentence
@@ -115,11 +116,23 @@ def chart(facts: QueryFacts, screen: Screen) -> Iterator[Text]:
 
 
 def left_out(refused: Sequence[QueryRefusal], screen: Screen, extent: Extent) -> Iterator[Text]:
-    """Queries that were not asked, by name, each with the reason; of many the first."""
+    """Queries that were not asked, by name, those of one reason together; of many the first."""
     if not refused or extent is Extent.QUIET:
         return
     yield from screen.wrapped(f"{refused_sentence(refused)}:", "bold yellow")
-    every = refused_lines(refused)
-    told = first_of(every) if extent is Extent.BRIEF else every
+    told = first_of(_reasons(refused)) if extent is Extent.BRIEF else refused_lines(refused)
     yield from screen.paragraphs(map(visible, told))
     yield Text()
+
+
+def _reasons(refused: Sequence[QueryRefusal]) -> Iterator[str]:
+    """Line per reason: the queries of which it holds, or the groups of a single one."""
+    alike: dict[str, list[QueryRefusal]] = {}
+    for each in refused:
+        alike.setdefault(each.reason, []).append(each)
+    for reason, those in alike.items():
+        names = dict.fromkeys(each.block or each.id for each in those)
+        if len(names) > 1:
+            yield f"{first_names(names)}: {reason}"
+        else:
+            yield from refused_lines(those)

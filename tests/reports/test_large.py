@@ -141,6 +141,15 @@ def test_of_many_refusals_the_first_are_named_and_the_last() -> None:
     assert "because 300" in terminal_text(report, extent=Extent.VERBOSE)
 
 
+def test_refusals_of_one_reason_share_a_line() -> None:
+    refused = tuple(QueryRefusal(id=f"q{n}", sql="x", reason=f"because {n % 2}") for n in range(20))
+    text = terminal_text(replace(audit_of(), refused=refused))
+    assert "q0, q2, q4, q6, q8, q10 and 4 more: because 0\n" in text
+    assert text.count("because") == 2
+    every = terminal_text(replace(audit_of(), refused=refused), extent=Extent.ALL)
+    assert every.count("because") == 20
+
+
 def test_a_cut_keeps_the_last_line_which_may_be_a_warning() -> None:
     assert [*first_of(map(str, range(LISTED)))] == [*map(str, range(LISTED))]
     assert [*first_of(map(str, range(1000)))][-2:] == ["... 980 more ...", "999"]
