@@ -1,6 +1,7 @@
 """The wheel that users get, built once and installed alone, away from this folder."""
 
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -116,4 +117,4 @@ def test_the_installed_command_runs(
         script, "audit", "p.csv", "s.csv", *terms, cwd=tmp_path, PYTHONPATH=str(site)
     )
     assert (code, err) == (0, "")
-    assert "synthetic answer 123" in out
+    assert re.search(r"q1 +123 ", out)
