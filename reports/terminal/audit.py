@@ -82,28 +82,23 @@ def _stamp(report: AuditReport, screen: Screen) -> Iterator[Text]:
 
 def _table(report: AuditReport, screen: Screen, extent: Extent) -> Iterator[Text]:
     worst, mixed = worst_verdicts(report.verdicts), mixed_replays(report.verdicts)
-    outside, unsure, trusted = (
-        Blocks([verdict for verdict in ordered if verdict.standing == standing])
-        for standing, ordered in (
-            ("not trusted", worst),
-            ("undecided", worst),
-            ("trusted", report.verdicts),
-        )
-    )
-    blocks = {"not trusted": outside, "undecided": unsure, "trusted": trusted}
 
-    def cells(verdict: Verdict) -> Iterator[Cells | Text]:
-        block = blocks[verdict.standing]
-        yield from block.head(verdict, LEAD)
-        numbers = numbers_of(verdict, screen.sign, mixed=mixed)
-        yield badge_of(verdict), block.name(verdict), *numbers
+    def lines(verdicts: Sequence[Verdict]) -> Iterator[Cells | Text]:
+        blocks = Blocks(verdicts)
+        for verdict in blocks.entries:
+            yield from blocks.head(verdict, LEAD)
+            numbers = numbers_of(verdict, screen.sign, mixed=mixed)
+            yield badge_of(verdict), blocks.name(verdict), *numbers
 
+    outside = [verdict for verdict in worst if verdict.standing == "not trusted"]
+    unsure = [verdict for verdict in worst if verdict.standing == "undecided"]
+    trusted = [verdict for verdict in report.verdicts if verdict.standing == "trusted"]
     standings = (
-        Standing(Text("NO", BADGES["NO"]), outside.entries, failed=True),
-        Standing(Text("?", BADGES["?"]), unsure.entries),
-        Standing(Text("yes", BADGES["YES"]), trusted.entries, passed=True),
+        Standing(Text("NO", BADGES["NO"]), outside, failed=True),
+        Standing(Text("?", BADGES["?"]), unsure),
+        Standing(Text("yes", BADGES["YES"]), trusted, passed=True),
     )
-    yield from table(_COLUMNS, standings, cells, lambda each: visible(each.id), screen, extent)
+    yield from table(_COLUMNS, standings, lines, lambda each: visible(each.id), screen, extent)
 
 
 def _counts(standings: Sequence[str]) -> Text:

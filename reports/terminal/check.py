@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -144,12 +144,13 @@ def _table(report: CheckReport, screen: Screen, extent: Extent) -> Iterator[Text
     mixed = mixed_replays(verdicts)
     planned = not verdicts
 
-    def cells(check: CheckResult) -> Iterator[Cells]:
-        if planned:
-            text = "see below" if check.gate == "error" else message_head(check.message)[0]
-            yield _badge(check), visible(check.id), text
-        else:
-            yield from _cells(check, screen, mixed=mixed)
+    def lines(checks: Sequence[CheckResult]) -> Iterator[Cells]:
+        for check in checks:
+            if planned:
+                text = "see below" if check.gate == "error" else message_head(check.message)[0]
+                yield _badge(check), visible(check.id), text
+            else:
+                yield from _cells(check, screen, mixed=mixed)
 
     standings = []
     for word in (*list(BADGES.values())[:-1], PLANNED, BADGES["pass"]):
@@ -160,7 +161,7 @@ def _table(report: CheckReport, screen: Screen, extent: Extent) -> Iterator[Text
             few = PASSES if word != "FAIL" and len(report.checks) > MOST_IN_FULL else None
             standings.append(Standing(_badge(checks[0]), checks, failed, passed, few))
     columns = _PLANS if planned else _COLUMNS
-    yield from table(columns, standings, cells, lambda each: visible(each.id), screen, extent)
+    yield from table(columns, standings, lines, lambda each: visible(each.id), screen, extent)
 
 
 def _cells(check: CheckResult, screen: Screen, *, mixed: bool) -> Iterator[Cells]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
@@ -170,11 +170,12 @@ def _queries(report: CompareReport, screen: Screen, extent: Extent) -> Iterator[
         for legend in columns.legend:
             yield from screen.wrapped(legend, "dim")
 
-    def cells(query: ComparedQuery) -> Iterator[Cells]:
-        found = (query.cell(name) for name in columns.candidates)
-        signs = [Text(cell_sign(cell, symbols), _STYLES[cell.standing]) for cell in found]
-        words = query_text(query.aggregate, query.attribute, query.p, query.where)
-        yield *signs, visible(query.id), _cut(words, screen)
+    def lines(queries: Sequence[ComparedQuery]) -> Iterator[Cells]:
+        for query in queries:
+            found = (query.cell(name) for name in columns.candidates)
+            signs = [Text(cell_sign(cell, symbols), _STYLES[cell.standing]) for cell in found]
+            words = query_text(query.aggregate, query.attribute, query.p, query.where)
+            yield *signs, visible(query.id), _cut(words, screen)
 
     worst = worst_compared(report.queries)
     by_standing = {name: [q for q in worst if _standing(q) == name] for name in _STYLES}
@@ -197,7 +198,7 @@ def _queries(report: CompareReport, screen: Screen, extent: Extent) -> Iterator[
         return
     titles = [Column(title) for title in columns.titles]
     shown = (*titles, Column("query", least=14), Column("", spare=1))
-    yield from table(shown, standings, cells, lambda each: visible(each.id), screen, extent)
+    yield from table(shown, standings, lines, lambda each: visible(each.id), screen, extent)
 
 
 def _stacked(query: ComparedQuery, columns: Columns, screen: Screen) -> Iterator[Text]:

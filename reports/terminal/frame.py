@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.cells import cell_len
@@ -24,7 +25,8 @@ PASSES = 10
 # Cells that a verdict takes before the name of what it is on.
 LEAD = len("verdict") + GAP
 WIDEST = 80
-_NAMED = 6
+# So many names are told, as far as they have so many signs together.
+_NAMED, _LONG = 6, 120
 _NOTES = 3
 _MORE = "   (--all lists them)"
 
@@ -71,13 +73,13 @@ def heading(text: str, spent: str, question: str, screen: Screen) -> Iterator[Te
 def table(
     columns: Sequence[Column],
     standings: Sequence[Standing[Entry]],
-    cells: Callable[[Entry], Iterable[Cells | Text]],
+    lines: Callable[[Sequence[Entry]], Iterable[Cells | Text]],
     name: Callable[[Entry], str],
     screen: Screen,
     extent: Extent,
     between: str = ", ",
 ) -> Iterator[Text]:
-    """Lines of a table, the worst first; ``cells`` has the rows of an entry, ``name`` its name.
+    """Lines of a table, the worst first; ``lines`` has the rows of entries, ``name`` one's name.
 
     Of many entries that fared alike the first have a line each, and all others one line.
     """
@@ -91,8 +93,7 @@ def table(
         if quiet and not each.failed:
             continue
         most = each.most(total, extent)
-        for entry in each.entries[:most]:
-            rows.extend(cells(entry))
+        rows.extend(lines(each.entries[:most]))
         if rest := each.entries[most:]:
             badge = Text.assemble(each.badge, " " * (lead - each.badge.cell_len))
             room = screen.width - len(indent) - lead
@@ -115,11 +116,12 @@ def fold_text(names: Sequence[str], room: int, between: str = ", ") -> str:
 
 
 def first_names(names: Iterable[str], between: str = ", ") -> str:
-    """First of several names, and how many others there are."""
+    """First of several names, fewer if they are long, and how many others there are."""
     every = list(names)
-    if len(every) <= _NAMED + 1:
+    shown = max(1, sum(size <= _LONG for size in accumulate(map(len, every[:_NAMED]))))
+    if len(every) <= shown + 1:
         return between.join(every)
-    return f"{between.join(every[:_NAMED])} and {len(every) - _NAMED:,} more"
+    return f"{between.join(every[:shown])} and {len(every) - shown:,} more"
 
 
 def notes_lines(notes: Iterable[str], screen: Screen, extent: Extent) -> Iterator[Text]:

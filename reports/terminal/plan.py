@@ -103,33 +103,32 @@ def _question(plan: PlanReport) -> str:
 def _table(
     plan: PlanReport, poor: Sequence[PlannedQuery], screen: Screen, extent: Extent
 ) -> Iterator[Text]:
-    enough = Blocks([query for query in plan.queries if query.decidable])
-    needy = Blocks(poor)
-    columns = _COLUMNS if plan.epsilon is not None else (*_COLUMNS[1:4], *_COLUMNS[5:])
+    budgeted = plan.epsilon is not None
+    columns = _COLUMNS if budgeted else (*_COLUMNS[1:4], *_COLUMNS[5:])
 
-    def cells(query: PlannedQuery) -> Iterator[Cells | Text]:
-        block = enough if query.decidable else needy
-        yield from block.head(query, 0 if plan.epsilon is None else _LEAD)
-        name = block.name(query)
-        answer = answer_cells(query, screen.sign)
-        needs = budget_text(query.chosen.epsilon_needed)
-        if plan.epsilon is None:
-            yield name, *answer, needs, query.decider
-            return
-        yield (
-            _BADGES[query.decidable],
-            name,
-            *answer,
-            threshold_text(query.chosen.tau_min),
-            needs,
-            query.decider,
-        )
+    def lines(queries: Sequence[PlannedQuery]) -> Iterator[Cells | Text]:
+        blocks = Blocks(queries)
+        for query in blocks.entries:
+            yield from blocks.head(query, _LEAD if budgeted else 0)
+            yield _cells(query, blocks, screen, budgeted=budgeted)
 
+    enough = [query for query in plan.queries if query.decidable]
     standings = (
-        Standing(_LOW if plan.epsilon is not None else Text(), needy.entries, failed=True),
-        Standing(_OK, enough.entries, passed=True),
+        Standing(_LOW if budgeted else Text(), poor, failed=True),
+        Standing(_OK, enough, passed=True),
     )
-    yield from table(columns, standings, cells, lambda each: visible(each.id), screen, extent)
+    yield from table(columns, standings, lines, lambda each: visible(each.id), screen, extent)
+
+
+def _cells(
+    query: PlannedQuery, blocks: Blocks[PlannedQuery], screen: Screen, *, budgeted: bool
+) -> Cells:
+    answer = answer_cells(query, screen.sign)
+    needs = budget_text(query.chosen.epsilon_needed)
+    if not budgeted:
+        return blocks.name(query), *answer, needs, query.decider
+    least, badge = threshold_text(query.chosen.tau_min), _BADGES[query.decidable]
+    return badge, blocks.name(query), *answer, least, needs, query.decider
 
 
 def _in_full(plan: PlanReport, screen: Screen) -> RenderResult:

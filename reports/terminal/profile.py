@@ -188,11 +188,12 @@ def _marginals(report: ProfileReport, ways: int, screen: Screen, extent: Extent)
     digits = digits_of(*(each.estimate for row in rows for each in row))
     others = list(dict.fromkeys(each.distance for row in rows for each in row[1:]))
 
-    def cells(row: Row) -> Iterator[Cells]:
-        yield _planned(row[0]) if report.dry else _measured(row, others, digits)
+    def lines(rows: Sequence[Row]) -> Iterator[Cells]:
+        for row in rows:
+            yield _planned(row[0]) if report.dry else _measured(row, others, digits)
 
     columns = _plan_columns(ways) if report.dry else _columns(report, rows, others, ways)
-    yield from table(columns, standings, cells, _name, screen, extent, "; ")
+    yield from table(columns, standings, lines, _name, screen, extent, "; ")
 
 
 def _name(row: Row) -> str:
