@@ -43,6 +43,16 @@ class Cells:
         return self.classes.matching(predicate, self._digits)
 
 
+def rows_of_classes(classes: Rows, codes: NDArray[Any]) -> Rows:
+    """Mask of the rows whose class, by its code, is one of ``classes`` (a mask)."""
+    if codes.dtype == np.uint8:
+        # Bytes are looked up by far the fastest.
+        table = classes.tobytes().ljust(1 << 8, b"\0")
+        return np.frombuffer(bytearray(codes).translate(table), np.bool_)
+    rows: Rows = classes.take(codes)
+    return rows
+
+
 class ClassWords:
     """Words of the atoms of some sets of columns, one set after the other, by class."""
 
@@ -64,7 +74,6 @@ class ClassWords:
         """Mask of the rows that match; ``codes`` are, for each set, the class of each row."""
 
         def spread(number: int, classes: Rows) -> Rows:
-            rows: Rows = classes[codes[self._parts[number]]]
-            return rows
+            return rows_of_classes(classes, codes[self._parts[number]])
 
         return matching(predicate, self._place, self._words, spread)

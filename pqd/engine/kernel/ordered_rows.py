@@ -77,7 +77,7 @@ class OrderedRows:
     def _within(self, rows: MatchingRows, number: int) -> tuple[Integers, Integers]:
         first, last = self.edges[number : number + 2]
         start, stop = self.starts[number : number + 2]
-        codes = self.codes[start:stop][rows.mask(start, stop)]
+        codes = self.codes[start:stop].take(np.flatnonzero(rows.mask(start, stop)))
         counts = np.bincount(codes - codes.dtype.type(first), minlength=last - first)
         running, sums = np.zeros((2, last - first + 1), np.int64)
         np.cumsum(counts, out=running[1:])
@@ -85,7 +85,7 @@ class OrderedRows:
         return running, sums
 
     def _whole(self, rows: MatchingRows) -> Histogram:
-        codes = self.codes[rows.mask(0, self.codes.size)]
+        codes = self.codes.take(np.flatnonzero(rows.mask(0, self.codes.size)))
         if not codes.size:
             return EMPTY
         first = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
