@@ -6,6 +6,7 @@ nothing is drawn twice for one measurement.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -107,7 +108,7 @@ class Accountant:
         """Open no file yet: that happens when it is first needed."""
         self.path, self.budget, self.fresh, self.replaying = path, budget, fresh, replaying
         self._recognised: dict[object, RecognisedTable] = {}
-        self._secret: bytes | None = None
+        self._secret: tuple[int, Path, bytes] | None = None
 
     def exists(self) -> bool:
         """Whether there is a ledger already; LedgerError for a place where none can be."""
@@ -125,8 +126,14 @@ class Accountant:
     def ledger(self) -> Ledger:
         """The ledger."""
         # It makes one ledger at most, also where that one is lost and another is made.
-        secret, self._secret = self._secret, None
+        secret, self._secret = self._own_secret, None
         return Ledger(self.path, secret=secret)
+
+    @property
+    def _own_secret(self) -> bytes | None:
+        """Secret that was drawn here for this ledger: one copied by a fork or by hand is not."""
+        drawn = self._secret
+        return drawn[2] if drawn and drawn[:2] == (os.getpid(), self.path.absolute()) else None
 
     @property
     def row_key(self) -> bytes:
@@ -137,8 +144,9 @@ class Accountant:
         """
         if self.exists():
             return self.ledger.key(ROWS)
-        self._secret = self._secret or new_secret()
-        return key_of(self._secret, ROWS)
+        secret = self._own_secret or new_secret()
+        self._secret = os.getpid(), self.path.absolute(), secret
+        return key_of(secret, ROWS)
 
     @property
     def sample_key(self) -> bytes:

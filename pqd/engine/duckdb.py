@@ -108,10 +108,10 @@ class DuckDBEngine:
         names = [name for name in table.columns if fold_case(name) in lowered]
         loose = set(names if table.textual else loosely_typed(table.frame, names))
         self._synthetic = self._reader(table).columns(names)
-        if table.memory.odd:
-            raise TableError(
-                f"the synthetic table {table.label} cannot be read: {table.memory.odd}{_CSV}"
-            )
+        # Of other columns nothing is told, since only some private tables have them read.
+        odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)
+        if odd:
+            raise TableError(f"the synthetic table {table.label} cannot be read: {odd}{_CSV}")
         kinds = self._kinds(self._synthetic, loose)
         self._evaluators.clear()
         self._value_counts.clear()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import pqd
@@ -26,8 +27,11 @@ from pqd.commands.audit import run_audit
 from pqd.commands.compare import run_compare
 from pqd.commands.release import run_release
 from pqd.comparison.comparison_parameters import ComparisonParameters
-from pqd.errors import LedgerError, NotPublicError, ParameterError
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.tables import open_table
+from pqd.errors import LedgerError, NotPublicError, ParameterError, TableError
 from pqd.parameters import Parameters
+from pqd.planning.table_separation import separate_tables
 from pqd.pytest_plugin import Trust
 from pqd.sql.workload_files import as_queries
 
@@ -162,6 +166,51 @@ OTHERS: dict[str, Callable[[], pd.DataFrame]] = {
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_table_that_differs_is_another(other: str) -> None:
     assert pqd.audit("private.csv", OTHERS[other](), SQL, **ASKED).spent == 1
+
+
+def unreadable(form: str, name: str, positive: int) -> str:
+    """Copy with a number of positive rows, and a column beside them that cannot be read."""
+    hiv = [1] * positive + [0] * (100 - positive)
+    if form == "text":
+        Path(name := f"{name}.csv").write_bytes(
+            b"hiv,name\n" + b"".join(b"%d,\xff\n" % each for each in hiv)
+        )
+        return name
+    noise = np.random.default_rng(0).bytes(4_000).hex()
+    cells = {"nested": [[each] for each in hiv], "page": [noise[n:] for n in range(100)]}[form]
+    table = pa.table({"hiv": hiv, "name": cells})
+    pq.write_table(table, name := f"{name}.parquet", compression=None)
+    if form == "page":
+        whole, start = bytearray(Path(name).read_bytes()), noise[:40].encode()
+        place = whole.index(start) - 20
+        whole[place : place + 16] = bytes(16)
+        Path(name).write_bytes(whole)
+    return name
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("form", ["text", "nested", "page"])
+def test_what_is_not_asked_for_never_tells_that_a_private_column_is_as_in_a_copy(form: str) -> None:
+    """Only where the columns that are asked for agree are all others read."""
+    frame = pd.DataFrame({"hiv": [1] * 37 + [0] * 63, "name": [f"n{n}" for n in range(100)]})
+    frame.to_csv("hiv.csv", index=False)
+    plans = []
+    for positive in (36, 37):
+        copied = unreadable(form, f"of-{positive}", positive)
+        if form != "nested":
+            with pytest.raises(TableError):
+                DuckDBEngine().schema(open_table(copied, "synthetic"), ["name"], {})
+        plan = pqd.profile("hiv.csv", copied, columns=["hiv"], total_epsilon=1, dry_run=True)
+        plans.append(str(plan).replace(copied, ""))
+    assert plans[0].splitlines()[0] == plans[1].splitlines()[0]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_private_table_that_cannot_be_read_whole_tells_nothing_either() -> None:
+    hidden = Path(unreadable("page", "hiv", 37))
+    for positive in (36, 37):
+        frame = pd.DataFrame({"hiv": [1] * positive + [0] * (100 - positive), "name": "a"})
+        separate_tables(hidden, frame, names={"hiv"})
 
 
 def test_only_that_they_are_the_same_is_told(folder: Path) -> None:

@@ -13,7 +13,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from io import BufferedReader, StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +24,7 @@ from pqd.engine.reading.utf8 import NO_TEXT, Utf8Stream
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 DELIMITERS = ",;\t|"
@@ -33,6 +33,18 @@ BLOCK_SIZES = (1 << 20, 1 << 23, 1 << 26, 1 << 29, (1 << 31) - 1)
 _LONGEST_HEADER = 1 << 20
 _LINE_END = re.compile(rb"[\r\n]")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
+
+
+class Odd(Protocol):
+    """Listener for what is not as it should be: of whole rows, or of a column's cells."""
+
+    def __call__(self, what: str, column: str | None = None, /) -> object:
+        """Hear of it."""
+        ...
+
+
+def _pass_over(what: str, column: str | None = None, /) -> None:
+    """Hear of nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +87,12 @@ def csv_blocks(
     wanted: Sequence[str],
     dialect: Dialect,
     block_size: int = BLOCK_SIZES[0],
-    odd: Callable[[str], object] = str,
+    odd: Odd = _pass_over,
 ) -> Iterator[Mapping[str, pa.DictionaryArray]]:
     """Rows in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
 
     A row that is longer or shorter than the header is left out, and a cell that is not UTF-8 is
-    NULL; ``odd`` is told, in words that quote no cell.
+    NULL; ``odd`` is told, in words that quote no cell, and with the name of the cell's column.
 
     Raises
     ------
@@ -118,15 +130,15 @@ def csv_blocks(
             ),
         ) as reader:
             for batch in reader:
-                yield {name: _checked(batch.column(name), odd) for name in wanted}
+                yield {name: _checked(batch.column(name), name, odd) for name in wanted}
 
 
-def _checked(cells: pa.DictionaryArray, odd: Callable[[str], object]) -> pa.DictionaryArray:
-    """Cells, those that are not UTF-8 without a value."""
+def _checked(cells: pa.DictionaryArray, name: str, odd: Odd) -> pa.DictionaryArray:
+    """Cells of column ``name``, those that are not UTF-8 without a value."""
     texts = cells.dictionary.cast(pa.large_string())
     no_text = pc.match_substring(texts, NO_TEXT)
     if pc.any(no_text).as_py():
-        odd("a cell is not UTF-8")
+        odd("a cell is not UTF-8", name)
         texts = pc.if_else(no_text, no_value(texts.type), texts)
     return pa.DictionaryArray.from_arrays(cells.indices, texts)
 

@@ -16,8 +16,8 @@ class TableMemory:
     """Columns of a table, hashes of its rows by key, and of its content by key.
 
     ``version`` is the file's when it was read, None of a frame, and ``digest`` is kept with that of
-    its own; ``odd`` says, without a cell, that
-    rows or cells are not as they should be.
+    its own; ``odd`` says, without a cell, what is not as it should be: of a column's cells by its
+    name, of whole rows under None.
     """
 
     def __init__(self) -> None:
@@ -33,11 +33,11 @@ class TableMemory:
         self.columns: dict[str, Column] = {}
         self.ranks: dict[bytes, NDArray[np.uint64]] = {}
         self.contents: dict[bytes, str] = {}
-        self.odd: str | None = None
+        self.odd: dict[str | None, str] = {}
 
-    def note(self, odd: str) -> None:
-        """Note what is odd."""
-        self.odd = odd
+    def note(self, odd: str, column: str | None = None) -> None:
+        """Note what is odd of a column's cells, or of whole rows."""
+        self.odd[column] = odd
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private."""

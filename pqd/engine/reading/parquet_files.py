@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.types as pt
 
 from pqd.engine.reading.values import encoded_blocks
 
@@ -38,6 +39,9 @@ def parquet_blocks(
     pyarrow.ArrowException, OSError
         If the file is broken.
     """
-    with pq.ParquetFile(path, read_dictionary=list(wanted), pre_buffer=False) as file:
+    schema = pq.read_schema(path)
+    # What is nested has no dictionary.
+    flat = [name for name in wanted if not pt.is_nested(schema.field(name).type)]
+    with pq.ParquetFile(path, read_dictionary=flat, pre_buffer=False) as file:
         batches = file.iter_batches(_ROWS, columns=list(wanted), use_threads=threads)
         yield from encoded_blocks(batches, file.schema_arrow, wanted)

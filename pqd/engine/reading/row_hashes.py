@@ -49,6 +49,10 @@ class _Factor(NamedTuple):
     codes: NDArray[np.unsignedinteger]
     numbers: NDArray[np.uint64]
 
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "_Factor(...)"
+
 
 class RowHasher:
     """Hashes of the rows of one table, which come in blocks of all of its columns.

@@ -1,5 +1,7 @@
 """Recognition of a private table: once in a run, anew when it was written, by every text it has."""
 
+import copy
+import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -176,6 +178,18 @@ def test_a_new_ledger_takes_the_key_that_was_drawn_for_it(tmp_path: Path) -> Non
     assert other.ledger.key("rows") != key
     for each in (accountant, other):
         each.ledger.close()
+
+
+def test_a_key_is_of_the_process_and_the_place_that_it_was_drawn_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accountant = Accountant(tmp_path / "ledger.sqlite")
+    key = accountant.row_key
+    moved = copy.copy(accountant)
+    moved.path = tmp_path / "other.sqlite"
+    assert moved.row_key != key
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert accountant.row_key != key, "forked"
 
 
 def test_where_another_process_makes_the_ledger_first_its_key_counts(tmp_path: Path) -> None:

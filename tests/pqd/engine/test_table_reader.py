@@ -23,9 +23,10 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.csv_files import BLOCK_SIZES
 from pqd.engine.reading.dictionaries import ColumnBuilder
-from pqd.engine.table_reader import read_columns
+from pqd.engine.table_reader import TableReader, plain_texts, read_columns
 from pqd.engine.tables import Role, open_table
 from pqd.errors import PqdError, RunError, TableError
+from pqd.sql.schema import Kind
 from tests.support.drawing import examples
 
 Cells = tuple[object, ...]
@@ -200,6 +201,25 @@ def test_odd_public_rows_are_an_error(content: str | bytes, tmp_path: Path) -> N
     table = open_table(written(tmp_path / "s.csv", b"a,b\n" + content), "synthetic")
     with pytest.raises(TableError, match="rows as long as the header, and cells in UTF-8"):
         DuckDBEngine().schema(table, ["a", "b"], {})
+
+
+def test_nested_columns_of_a_parquet_file_are_texts(tmp_path: Path) -> None:
+    cells = {"a": [1, 2], "b": [[1], None], "c": [{"d": 1, "e": "x"}, {"d": 2, "e": None}]}
+    pq.write_table(pa.table(cells), tmp_path / "p.parquet")
+    table = open_table(tmp_path / "p.parquet", "private")
+    columns = TableReader(table).columns(["a", "b", "c"]).by_name
+    assert [len(columns[name].values) for name in "abc"] == [2, 2, 2]
+    texts = plain_texts(columns["c"].values)
+    assert all(part in str(text) for part, text in zip("12", texts, strict=True))
+
+
+def test_odd_cells_of_a_column_are_an_error_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    table = open_table(written(tmp_path / "s.csv", b"a,b\n1,\xff\n"), "synthetic")
+    engine = DuckDBEngine()
+    engine.content(table, b"key")
+    assert engine.schema(table, ["a"], {}) == {"a": Kind.NUMBER, "b": Kind.TEXT}
+    with pytest.raises(TableError, match="a cell is not UTF-8"):
+        engine.schema(table, ["b"], {})
 
 
 @pytest.mark.parametrize("content", ["a,b", "a,b\n", "a,b\r\n\r\n", "\ufeffa,b\r"])
