@@ -85,6 +85,8 @@ def _summing(histogram: Histogram, missing: int, side: int, shape: Shape) -> Sta
     Rows like the farthest there are, else at the bound, else (without bounds) of one step.
     """
     total = histogram.total + missing
+    if not missing:
+        return histogram
     if abs(total) > _LARGEST:
         return None
     if histogram.total and total * histogram.total >= 0:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqd.accounting.composition import price
-from pqd.accounting.disjoint_groups import composition_groups
+from pqd.accounting.accountant import quote_of
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
@@ -33,10 +32,9 @@ def run_plan(
     plans: tuple[DeciderPlan, ...]
     if isinstance(criteria, Parameters):
         bound, verdicts = bound.select(planned_verdict)
-        costs = [
-            verdict.measurement.composition_cost for verdict in verdicts if not verdict.settled
-        ]
-        epsilon, total, plans = criteria.epsilon, price(composition_groups(costs)).epsilon, verdicts
+        # What is asked twice is drawn once.
+        quote = quote_of([[verdict.measurement for verdict in verdicts]])
+        epsilon, total, plans = criteria.epsilon, quote.charge.epsilon, verdicts
     else:
         bound, plans = bound.select(decider_plan)
     bound.check()

@@ -42,6 +42,15 @@ def test_low_and_ok_are_seen_at_a_glance() -> None:
     assert "nothing was spent" in " ".join(enough.split())
 
 
+def test_what_is_asked_twice_is_priced_once_as_it_is_charged() -> None:
+    twice = ["SELECT SUM(age) FROM D WHERE sex='Male'", "SELECT SUM(age) FROM D WHERE sex = 'Male'"]
+    plan = pqd.plan(CENSUS, twice, tau="5%", epsilon=0.5)
+    parameters = Parameters.parse(tau="5%", epsilon=0.5)
+    private = CENSUS.replace("synthetic", "private")
+    report = run_audit(private, CENSUS, as_queries(twice), parameters, SimulatedNoise(1))
+    assert float(plan.price or 0) == report.spent == 0.5
+
+
 @pytest.mark.parametrize("columns", [44, 80, 140])
 def test_a_plan_is_complete_at_any_width(columns: int) -> None:
     text = shown(CENSUS, "--queries", str(ROOT / "samples" / "demo.sql"), "--tau", "5%", "-v",

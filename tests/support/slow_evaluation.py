@@ -191,9 +191,10 @@ def _raised(histogram: Histogram, target: Fraction, side: int, shape: Shape) -> 
 
 
 def _stepped(histogram: Histogram, rows: int, side: int, shape: Shape) -> Histogram:
-    """Histogram with ``rows`` rows, farthest from their bound first, one step on."""
-    counts = histogram.counts[::side]
-    taken = np.diff(np.minimum(np.concatenate(([0], np.cumsum(counts))), rows))[::side]
+    """Histogram with ``rows`` rows one step on: of those below their bound the nearest first."""
+    bound = shape.upper if side > 0 else shape.lower
+    free = np.where(histogram.values == bound, 0, histogram.counts)[::-side]
+    taken = np.diff(np.minimum(np.concatenate(([0], np.cumsum(free))), rows))[::-side]
     moved = Histogram.weighted(histogram.values + side * shape.step, taken)
     return Histogram.merged([Histogram.weighted(histogram.values, histogram.counts - taken), moved])
 

@@ -23,6 +23,7 @@ from deciders import (
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, least, shape_of
 from deciders.evaluation.shapes import Reranked, shapes
 from deciders.evaluation.stand_ins import Shape, stand_ins_at
+from deciders.single.sum import LaplaceSum
 
 RNG = np.random.default_rng(5)
 AGES = Histogram.from_values(RNG.integers(0, 86, 3000).tolist())
@@ -174,6 +175,16 @@ def test_operating_characteristic_falls_from_centre_to_far() -> None:
     assert curve[0] > 0.99
     assert curve[-1] < 0.01
     assert curve[7] > 0.5 > curve[8]
+
+
+@pytest.mark.parametrize("tau", [5, 50])
+@pytest.mark.parametrize("values", [[], [20, 30]])
+def test_a_curve_begins_at_the_copy_itself(values: list[int], tau: int) -> None:
+    """Also where no row can have the value 0, and the sum is 0."""
+    decider, histogram = LaplaceSum(lower=18, upper=90), Histogram.from_values(values)
+    interval = Interval.around(Fraction(histogram.total), Fraction(tau))
+    (yes,) = operating_characteristic(decider, histogram, interval, 2, [Fraction(0)])
+    assert yes == pytest.approx(1 - error_rates(decider, histogram, interval, 2).false_no)
 
 
 def test_an_impossible_gap_has_no_chance() -> None:

@@ -40,8 +40,11 @@ TABLES: dict[str, tuple[Any, Lattice]] = {
     "balanced": ([-5, 5] * 200, Lattice(-50, 50)),
     "at the bound": ([85] * 300, Lattice(0, 85)),
     "one": ([4], Lattice(0, 9)),
+    "the last step": ([5, 9, 9], Lattice(0, 9)),
     "none": ([], Lattice(0, 9)),
 }
+# Of so few rows the slow sums, by whole rows, are too far off.
+MEANS = {"the last step"}
 AGGREGATES = ["COUNT", "COUNT DISTINCT", "SUM", "AVG", "MEDIAN", "QUANTILE"]
 # It is one row too far off at most, which is much in a table of few rows.
 NEAR, FEW = 0.004, 0.1
@@ -68,6 +71,7 @@ CASES = [
     pytest.param(decider, table_of(name, aggregate), id=f"{decider.id}-{name}")
     for aggregate in AGGREGATES
     for name in TABLES
+    if name not in MEANS or aggregate == "AVG"
     for decider in deciders_of(name, aggregate)
 ]
 
