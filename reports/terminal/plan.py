@@ -23,7 +23,14 @@ from reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from reports.text.plan import headline, next_step, price_sentence, reading, worst_planned
+from reports.text.plan import (
+    epsilon_needed,
+    headline,
+    next_step,
+    price_sentence,
+    reading,
+    worst_planned,
+)
 from reports.text.query import proof_sentence, query_text, tolerance
 from reports.text.words import counted
 
@@ -124,7 +131,7 @@ def _cells(
     query: PlannedQuery, blocks: Blocks[PlannedQuery], screen: Screen, *, budgeted: bool
 ) -> Cells:
     answer = answer_cells(query, screen.sign)
-    needs = budget_text(query.chosen.epsilon_needed)
+    needs = budget_text(epsilon_needed(query))
     if not budgeted:
         return blocks.name(query), *answer, needs, query.decider
     least, badge = threshold_text(query.chosen.tau_min), _BADGES[query.decidable]

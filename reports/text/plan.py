@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
 from reports.text.numbers import budget_text, epsilon_text, number_text
+from reports.text.query import proof_sentence
 from reports.text.words import counted
 
 if TYPE_CHECKING:
@@ -39,8 +40,13 @@ def worst_planned(plan: PlanReport) -> list[PlannedQuery]:
     return sorted(poor, key=_needed, reverse=True)
 
 
+def epsilon_needed(query: PlannedQuery) -> float | None:
+    """About the epsilon that decides a query by the decider that is taken, None if none does."""
+    return None if proof_sentence(query.chosen) else query.chosen.epsilon_needed
+
+
 def _needed(query: PlannedQuery) -> float:
-    needed = query.chosen.epsilon_needed
+    needed = epsilon_needed(query)
     return math.inf if needed is None else needed
 
 
@@ -56,11 +62,15 @@ def price_sentence(plan: PlanReport) -> str:
 
 
 def next_step(plan: PlanReport) -> str:
-    """Epsilon at which all queries that can be decided are, empty where it is enough already."""
-    needed = [_needed(query) for query in worst_planned(plan)]
+    """Epsilon at which all queries that can be decided are, or why no epsilon decides one.
+
+    Empty where the budget is enough already.
+    """
+    poor = worst_planned(plan)
+    needed = [_needed(query) for query in poor]
     able = [epsilon for epsilon in needed if not math.isinf(epsilon)]
     if not able:
-        return ""
+        return next(filter(None, (proof_sentence(query.chosen) for query in poor)), "")
     who = "all of them" if len(able) == len(needed) else "all that any epsilon can decide"
     return f"--epsilon {budget_text(max(able))} would decide {who}"
 

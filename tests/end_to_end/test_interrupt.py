@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import pqd.cli.display
 import pqd.cli.options
 import pqd.cli.outputs
 import pqd.planning.table_separation
@@ -45,7 +46,7 @@ MOMENTS: dict[str, tuple[Any, str, bool]] = {
     "before the charge": (Ledger, "check_budget", False),
     "drawing": (SecureNoise, "laplace", True),
     "recording": (Ledger, "record", True),
-    "showing": (pqd.cli.outputs, "show", True),
+    "showing": (pqd.cli.display.DisplayOptions, "show", True),
     "writing": (pqd.cli.outputs, "write_text", True),
 }
 

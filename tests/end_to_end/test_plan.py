@@ -45,7 +45,7 @@ def test_low_and_ok_are_seen_at_a_glance() -> None:
 def test_what_is_asked_twice_is_priced_once_as_it_is_charged() -> None:
     twice = ["SELECT SUM(age) FROM D WHERE sex='Male'", "SELECT SUM(age) FROM D WHERE sex = 'Male'"]
     plan = pqd.plan(CENSUS, twice, tau="5%", epsilon=0.5)
-    parameters = Parameters.parse(tau="5%", epsilon=0.5)
+    parameters = Parameters.parse(tau="5%", epsilon=0.5, alpha="0.05")
     private = CENSUS.replace("synthetic", "private")
     report = run_audit(private, CENSUS, as_queries(twice), parameters, SimulatedNoise(1))
     assert float(plan.price or 0) == report.spent == 0.5

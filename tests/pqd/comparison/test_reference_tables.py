@@ -490,6 +490,6 @@ def test_the_command_tells_the_same(command: Callable[..., Ran], tmp_path: Path)
     code, out, err = command("compare", *tables, *terms, "--reference-epsilon", "1/2")
     assert (code, err) == (0, "")
     words = " ".join(out.split())
-    assert "Spent epsilon 1.5" in words
+    assert "epsilon 1.5 spent" in words
     assert "released at epsilon 0.5 in all; resampled: rows of a drawn anew." in words
     assert "a resampled" in words
