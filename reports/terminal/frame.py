@@ -97,22 +97,23 @@ def table(
         if rest := each.entries[most:]:
             badge = Text.assemble(each.badge, " " * (lead - each.badge.cell_len))
             room = screen.width - len(indent) - lead
-            rows.append(
-                badge.append(fold_text([name(entry) for entry in rest], room, between), "default")
-            )
+            # What lists them cannot be given with --quiet.
+            more = "" if quiet else _MORE
+            names = [name(entry) for entry in rest]
+            rows.append(badge.append(fold_text(names, room, between, more), "default"))
     yield from grid_lines(columns, rows, screen, indent=indent, titled=not quiet)
     if rows and not quiet:
         yield Text()
 
 
-def fold_text(names: Sequence[str], room: int, between: str = ", ") -> str:
-    """Many names in one line: the first of them, and how many others there are."""
+def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = _MORE) -> str:
+    """Many names in one line: the first of them, how many others there are, and what lists them."""
     for shown in range(min(_NAMED, len(names) - 1), 0, -1):
-        text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{_MORE}"
+        text = f"{between.join(names[:shown])} and {len(names) - shown:,} more{lister}"
         if cell_len(text) <= room:
             return text
     text = f"{len(names):,} more"
-    return f"{text}{_MORE}" if cell_len(text + _MORE) <= room else text
+    return f"{text}{lister}" if cell_len(text + lister) <= room else text
 
 
 def first_names(names: Iterable[str], between: str = ", ") -> str:

@@ -72,10 +72,12 @@ def _by_interval(verdict: Verdict) -> str:
     copy = verdict.q_synthetic
     low = None if verdict.low is None else verdict.low - copy
     high = None if verdict.high is None else verdict.high - copy
-    if low is not None and low > 0:
-        return f"> {bound_text(low, up=False)}"
-    if high is not None and high < 0:
-        return f"> {bound_text(-high, up=False)}"
+    # Of a pass it is told that it is near, however surely it is not the same.
+    if verdict.outcome == "no":
+        if low is not None and low > 0:
+            return f"> {bound_text(low, up=False)}"
+        if high is not None and high < 0:
+            return f"> {bound_text(-high, up=False)}"
     if low is None or high is None:
         return ""
     return f"< {bound_text(max(-low, high), up=True)}"
