@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from deciders.errors import ParameterError
-from reports.terminal.blocks import BADGES, Blocks, chart, grouped, left_out
+from reports.terminal.blocks import BADGES, Blocks, chart, grouped, left_out, of_name
 from reports.terminal.frame import LEAD, Standing, closing, first_names, heading, notes_lines, table
 from reports.terminal.grid import Cells, Column
 from reports.terminal.layout import STYLES, Extent
@@ -59,10 +58,7 @@ def explain(report: AuditReport, name: str, screen: Screen) -> Iterator[Text]:
     ParameterError
         The report has no such query.
     """
-    found = [verdict for verdict in report.verdicts if name in {verdict.id, verdict.block}]
-    refused = [each for each in report.refused if name in {each.id, each.block}]
-    if not found and not refused:
-        raise ParameterError(f"there is no query {name!r}; its id stands in the report's lines")
+    found, refused = of_name(report.verdicts, report.refused, name)
     yield from _stamp(report, screen)
     if len(found) > 1:
         yield from grouped(found, screen)

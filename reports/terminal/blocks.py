@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from rich.text import Text
 
+from deciders.errors import ParameterError
 from reports.terminal.chart import chart_lines
 from reports.terminal.frame import first_names
 from reports.terminal.layout import Extent
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
     from reports.terminal.layout import Screen
 
 _Entry = TypeVar("_Entry", bound="InBlock")
+_Named = TypeVar("_Named", bound="Named")
 BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
 
 
-class InBlock(Protocol):
-    """An entry of a table that may be a group of a query."""
+class Named(Protocol):
+    """What is told of one query."""
 
     @property
     def id(self) -> str:
@@ -39,6 +41,10 @@ class InBlock(Protocol):
     def block(self) -> str | None:
         """Id of the query that it is a group of."""
         ...
+
+
+class InBlock(Named, Protocol):
+    """An entry of a table that may be a group of a query."""
 
     @property
     def group(self) -> str | None:
@@ -113,6 +119,23 @@ def chart(facts: QueryFacts, screen: Screen) -> Iterator[Text]:
     curves = facts.candidates, facts.decider
     for line in chart_lines(*curves, unicode=screen.unicode, width=screen.width):
         yield Text(line, no_wrap=True)
+
+
+def of_name(
+    entries: Sequence[_Named], refused: Sequence[QueryRefusal], name: str
+) -> tuple[list[_Named], list[QueryRefusal]]:
+    """Entries and refusals of one query, or of all groups of one.
+
+    Raises
+    ------
+    ParameterError
+        There is neither.
+    """
+    found = [each for each in entries if name in {each.id, each.block}]
+    left = [each for each in refused if name in {each.id, each.block}]
+    if not found and not left:
+        raise ParameterError(f"there is no query {name!r}; its id stands in the report's lines")
+    return found, left
 
 
 def left_out(refused: Sequence[QueryRefusal], screen: Screen, extent: Extent) -> Iterator[Text]:

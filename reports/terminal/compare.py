@@ -9,8 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from deciders.errors import ParameterError
-from reports.terminal.blocks import left_out
+from reports.terminal.blocks import left_out, of_name
 from reports.terminal.frame import (
     PASSES,
     Standing,
@@ -99,10 +98,7 @@ def explain(report: CompareReport, name: str, screen: Screen) -> Iterator[Text]:
     ParameterError
         The report has no such query.
     """
-    found = [query for query in report.queries if name in {query.id, query.block}]
-    refused = [each for each in report.refused if name in {each.id, each.block}]
-    if not found and not refused:
-        raise ParameterError(f"there is no query {name!r}; its id stands in the report's lines")
+    found, refused = of_name(report.queries, report.refused, name)
     yield from _stamp(report, screen)
     for query in found:
         yield from _full(query, screen)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from deciders.errors import ParameterError
-from reports.terminal.blocks import Blocks, chart, left_out
+from reports.terminal.blocks import Blocks, chart, left_out, of_name
 from reports.terminal.frame import Standing, closing, first_names, heading, notes_lines, table
 from reports.terminal.grid import GAP, Cells, Column
 from reports.terminal.layout import NARROW, Extent
@@ -86,10 +85,7 @@ def explain(plan: PlanReport, name: str, screen: Screen) -> RenderResult:
     ParameterError
         The plan has no such query.
     """
-    found = [query for query in plan.queries if name in {query.id, query.block}]
-    refused = [each for each in plan.refused if name in {each.id, each.block}]
-    if not found and not refused:
-        raise ParameterError(f"there is no query {name!r}; its id stands in the report's lines")
+    found, refused = of_name(plan.queries, plan.refused, name)
     for query in found:
         yield from _query(query, plan, screen)
         yield Text()

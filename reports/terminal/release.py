@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from deciders.errors import ParameterError
-from reports.terminal.blocks import Blocks, left_out
+from reports.terminal.blocks import Blocks, left_out, of_name
 from reports.terminal.frame import WIDEST, closing, fold_text, heading, notes_lines
 from reports.terminal.grid import Cells, Column, grid_lines
 from reports.terminal.layout import Extent
@@ -68,10 +67,7 @@ def explain(report: ReleaseReport, name: str, screen: Screen) -> Iterator[Text]:
     ParameterError
         The report has no such query.
     """
-    found = [query for query in report.queries if name in {query.id, query.block}]
-    refused = [each for each in report.refused if name in {each.id, each.block}]
-    if not found and not refused:
-        raise ParameterError(f"there is no query {name!r}; its id stands in the report's lines")
+    found, refused = of_name(report.queries, report.refused, name)
     yield from _stamp(report, screen)
     for query in found:
         yield from _query(query, screen)
