@@ -63,26 +63,17 @@ class _Table:
 
 
 class _Sorted:
-    """Codes of the rows, cell by cell: to sort whole numbers is faster than to sort places."""
+    """Codes of the rows, cell by cell."""
 
     def __init__(
         self, cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int
     ) -> None:
         self._size = size
-        bits = size.bit_length()
-        wide = np.dtype(np.uint32 if cells_count << bits <= 1 << 32 else np.int64)
-        keys = cells.astype(wide)
-        keys <<= wide.type(bits)
-        keys |= codes.astype(wide, copy=False)
-        keys.sort()
-        starts = np.searchsorted(keys, np.arange(cells_count, dtype=wide) << wide.type(bits))
-        self._starts = np.append(starts, keys.size)
-        keys &= wide.type((1 << bits) - 1)
-        self._codes = keys
+        self._rows = RowsByCell(cells, cells_count, codes)
 
     def counted(self, cells: Rows) -> tuple[NDArray[Any], Integers]:
         """Codes and rows: few are sorted, many counted in a table of all codes."""
-        codes = of_cells(cells, self._starts, self._codes)
+        (codes,) = self._rows.chosen(cells)
         if codes.size >= self._size:
             return _occurring(np.bincount(codes, minlength=self._size))
         codes = np.sort(codes)
@@ -91,7 +82,7 @@ class _Sorted:
 
     def below(self, cells: Rows, bounds: Integers) -> Integers:
         """Rows below each bound."""
-        codes = of_cells(cells, self._starts, self._codes)
+        (codes,) = self._rows.chosen(cells)
         return np.array([np.count_nonzero(codes < bound) for bound in bounds], np.int64)
 
 
@@ -106,7 +97,9 @@ class RowsByCell:
 
     def __init__(self, cells: NDArray[Any], cells_count: int, *columns: NDArray[Any]) -> None:
         """Put ``columns`` in that order."""
-        order = np.argsort(cells, kind="stable")
+        # A stable sort of 16 bits goes by digits: it does not compare.
+        narrow = np.uint16 if cells_count <= 1 << 16 else cells.dtype
+        order = np.argsort(cells.astype(narrow, copy=False), kind="stable")
         self._columns = [column[order] for column in columns]
         self._starts = np.append(0, np.cumsum(np.bincount(cells, minlength=cells_count)))
 
