@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 import pyarrow as pa
 
 from pqd.engine.reading.csv_files import Dialect, header_of
+from pqd.engine.reading.frames import FORMATS, arrow_frame, is_pandas
 from pqd.engine.reading.memory import TableMemory
 from pqd.engine.reading.parquet_files import parquet_names
 from pqd.errors import TableError
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Role = Literal["private", "synthetic"]
-
-FORMATS = ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a pandas DataFrame or a pyarrow Table"
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,8 @@ class Table:
 def open_table(source: object, role: Role) -> Table:
     """Recognise ``source`` (a path or a frame) as the ``role`` table; nothing is read but names.
 
-    A table that was opened before is returned as it is.
+    A frame that is neither pandas nor pyarrow is taken over as Arrow here, once: a DuckDB relation
+    is evaluated.  A table that was opened before is returned as it is.
 
     Raises
     ------
@@ -99,12 +99,10 @@ def open_table(source: object, role: Role) -> Table:
 def _opened(source: object, role: Role) -> Table:
     if isinstance(source, (str, Path)):
         return _file(Path(source), role)
-    module = type(source).__module__.partition(".")[0]
-    if module == "pandas" and hasattr(source, "columns"):
-        return _frame(source, role, [str(name) for name in source.columns])
-    if module == "pyarrow" and hasattr(source, "column_names"):
-        return _frame(source, role, list(source.column_names))
-    raise TableError(f"the {role} table is a {type(source).__name__}; pqd reads {FORMATS}")
+    if is_pandas(source):
+        return _frame(source, role, [str(name) for name in getattr(source, "columns", ())])
+    table = arrow_frame(source, f"the {role} table")
+    return _frame(table, role, table.column_names)
 
 
 def _frame(frame: object, role: Role, columns: list[str]) -> Table:

@@ -100,7 +100,7 @@ def check_separation(
     """
     private = tables.private
     for public in tables.tables:
-        if private and public.frame is not None and public.frame is private.frame:
+        if private and public.frame is not None and public.source is private.source:
             raise _refusal(public, _ITSELF)
         if private and private.path:
             check_other_file(private.path, public)

@@ -11,8 +11,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -110,6 +112,8 @@ FORMS: dict[str, Callable[[], object]] = {
     "a frame of objects": lambda: private().astype(object),
     "other numbers and times": lambda: private().astype({"age": float, "born": "datetime64[s]"}),
     "a frame in another order": shuffled,
+    "a frame of polars": lambda: pl.DataFrame(private()),
+    "a relation": lambda: duckdb.from_df(private()),
     "Arrow": lambda: pa.Table.from_pandas(private(), preserve_index=False),
 }
 
@@ -141,7 +145,7 @@ def test_a_private_frame_in_any_form_is_refused(form: str) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_one_object_is_refused() -> None:
-    for table in (private(), pa.Table.from_pandas(private())):
+    for table in (private(), pa.Table.from_pandas(private()), pl.DataFrame(private())):
         with pytest.raises(NotPublicError, match="is the private table itself"):
             pqd.audit(table, table, SQL, **ASKED)
 

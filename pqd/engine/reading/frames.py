@@ -1,8 +1,9 @@
 """Frames as the engine may read them: no column whose type is guessed from its cells.
 
-The type of a pandas object column could only be told from its rows, and one that differs would be
-an error that speaks of private rows.  Such columns become text, cell by cell, and are cast to their
-public kind like those of a CSV.
+A frame of any library that hands on its columns as Arrow (the PyCapsule interface: polars, DuckDB)
+is taken over by it.  Pandas is read column by column: the type of an object column could only be
+told from its rows, and one that differs would be an error that speaks of private rows.  Such
+columns become text, cell by cell, and are cast to their public kind like those of a CSV.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +14,15 @@ import pyarrow as pa
 
 from pqd.engine.reading.object_texts import text_of
 from pqd.engine.reading.values import encoded_blocks
+from pqd.errors import TableError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FORMATS = (
+    ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a pandas or polars DataFrame, a pyarrow Table, "
+    "or any frame with __arrow_c_stream__"
+)
 # Kinds of pandas columns of no one type, or of which the engine cannot hold all values.
 _LOOSE = (
     "object",
@@ -29,6 +35,43 @@ _LOOSE = (
 )
 # Rows of a block.
 _ROWS = 1 << 17
+
+
+def is_pandas(source: object) -> bool:
+    """Whether ``source`` is a frame of pandas, or of a library that derives its own from it."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+        for kind in type(source).__mro__
+    )
+
+
+def arrow_frame(source: object, what: str) -> pa.Table:
+    """Frame that hands on its columns as Arrow; ``what`` is what messages call it.
+
+    Raises
+    ------
+    TableError
+        If it is no frame, can be read but once, or has a type that Arrow lacks; no cell is named.
+    """
+    kind = type(source).__name__
+    if not hasattr(source, "__arrow_c_stream__"):
+        ahead = "; collect() it first" if hasattr(source, "collect") else ""
+        raise TableError(f"{what} is a {kind}; pqd reads {FORMATS}{ahead}")
+    if not hasattr(source, "__len__"):
+        raise TableError(
+            f"{what} is a {kind}, which can be read but once; give pyarrow.table(...) of it"
+        )
+    kinds = getattr(source, "dtypes", ())
+    if isinstance(kinds, list) and "Object" in map(str, kinds):
+        # Arrow is handed the addresses of such cells, which say nothing and are never the same.
+        raise TableError(f"{what} has a column of the type Object; cast it, to text for example")
+    with suppress(Exception):
+        return pa.table(source)
+    # Raised outside the handler, since the library's own error may quote a cell.
+    raise TableError(
+        f"{what} is a {kind} that cannot be taken over as a table of Arrow; give its columns types "
+        f"that Arrow has, or write it as Parquet; pqd reads {FORMATS}"
+    )
 
 
 def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:

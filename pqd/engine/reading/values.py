@@ -50,7 +50,8 @@ def encoded(cells: pa.Array) -> pa.DictionaryArray:
             held = _plain_storage(cells).dictionary_encode()
         except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
             held = _texts(cells).dictionary_encode()
-    values = _plain(held.dictionary)
+    # Polars' own categories are kept as views.
+    values = _plain(_plain_storage(held.dictionary))
     return pa.DictionaryArray.from_arrays(held.indices.cast(pa.int32()), values)
 
 

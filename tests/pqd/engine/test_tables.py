@@ -4,10 +4,13 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
+from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import TableError
 
@@ -155,6 +158,90 @@ def test_frames() -> None:
     assert (table.columns, table.frame is frame, table.textual) == (("a", "7"), True, False)
     table = open_table(pa.table({"a": [1], "b": [2]}), "private")
     assert (table.columns, table.label) == (("a", "b"), "private frame")
+
+
+class OwnFrame:
+    """Frame of a library that pqd does not know."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+class BrokenFrame(OwnFrame):
+    """Frame whose library fails on a cell, and says on which."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        raise ValueError("zebra is no number")
+
+
+class DerivedFrame(pd.DataFrame):
+    """Frame of a library that derives its own from pandas."""
+
+
+CELLS = pa.table({"text": ["x", "y", None, "x"], "number": [1, 2, 2, None]})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        OwnFrame,
+        pl.from_arrow,
+        lambda table: pl.DataFrame(table).with_columns(pl.col("text").cast(pl.Categorical)),
+        lambda table: pl.DataFrame(table).with_columns(pl.col("text").cast(pl.Enum(["y", "x"]))),
+        duckdb.from_arrow,
+        lambda table: table.combine_chunks().to_batches()[0],
+    ],
+    ids=["its own", "polars", "categories", "enum", "relation", "batch"],
+)
+def test_any_frame_that_hands_on_arrow_is_a_table(make: Any) -> None:
+    source = make(CELLS)
+    table = open_table(source, "synthetic")
+    assert (table.columns, table.source is source) == (("text", "number"), True)
+    read = read_columns(table, table.columns)
+    for name in table.columns:
+        column = read.by_name[name]
+        held = column.values  # noqa: PD011 - no pandas
+        assert held.take(pa.array(column.codes)).to_pylist() == CELLS[name].to_pylist()
+        # What DuckDB evaluates on is no view.
+        assert "view" not in str(held.type)
+
+
+def test_a_frame_derived_from_pandas_is_pandas() -> None:
+    frame = DerivedFrame({"a": ["x", 3]})
+    assert open_table(frame, "private").frame is frame
+
+
+LAZY = pl.LazyFrame({"a": [1]})
+STREAM = pa.RecordBatchReader.from_batches(CELLS.schema, CELLS.to_batches())
+OBJECTS = pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)})
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (LAZY, r"is a LazyFrame; pqd reads .* polars DataFrame.*; collect\(\) it first"),
+        (STREAM, r"can be read but once; give pyarrow\.table\(\.\.\.\) of it"),
+        (OBJECTS, "has a column of the type Object; cast it"),
+        (pl.DataFrame({"a": [1]}, schema={"a": pl.Int128}), "types that Arrow has"),
+        (pl.Series([1]), "is a Series that cannot be taken over as a table"),
+        (BrokenFrame(CELLS), "is a BrokenFrame that cannot be taken over"),
+        (duckdb.sql("SELECT CAST(x AS INT) AS x FROM (VALUES ('zebra')) t(x)"), "taken over"),
+    ],
+    ids=["lazy", "stream", "objects", "type", "series", "broken", "relation"],
+)
+def test_a_frame_that_arrow_cannot_take_over_is_refused_without_a_cell(
+    source: object, words: str
+) -> None:
+    with pytest.raises(TableError, match=f"^the private table .*{words}") as caught:
+        open_table(source, "private")
+    assert "zebra" not in str(caught.value)
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize(
