@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from deciders.extras import needed
 from reports.models.query import QueryFacts
-from reports.models.report import CurvedReport, Report
+from reports.models.report import CurvedReport, Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,12 +116,9 @@ class AuditReport(Report, CurvedReport):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query, without the candidates; one not asked has no outcome."""
-        with needed("frames", "to_frame()"):
-            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
-
         rows = [asdict(verdict) for verdict in self.verdicts]
         rows += [asdict(each) for each in self.refused]
-        frame = pd.DataFrame(rows).drop(columns="candidates")
+        frame = data_frame(rows).drop(columns="candidates")
         return frame.astype({"epsilon": float, "alpha": float})
 
     def _curved_queries(self) -> tuple[QueryFacts, ...]:

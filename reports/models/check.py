@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from deciders.extras import needed
 from reports.models.audit import Verdict
-from reports.models.report import Report
+from reports.models.report import Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,9 +110,6 @@ class CheckReport(Report):
 
         A check that has no verdict, as it is broken or only planned, has a row without one.
         """
-        with needed("frames", "to_frame()"):
-            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
-
         rows = []
         for entry in self.checks:
             check = {"check": entry.id, "status": entry.status, "gate": entry.gate}
@@ -121,5 +117,5 @@ class CheckReport(Report):
             rows += [{**check, **asdict(verdict)} for verdict in entry.verdicts] or [check]
         names = ["check", "status", "gate", "expect", "message"]
         names += [field.name for field in fields(Verdict) if field.name != "candidates"]
-        frame = pd.DataFrame(rows).reindex(columns=names)
+        frame = data_frame(rows).reindex(columns=names)
         return frame.astype({"epsilon": float, "alpha": float})

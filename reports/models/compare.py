@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from deciders.extras import needed
-from reports.models.report import Report
+from reports.models.report import Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,9 +189,6 @@ class CompareReport(Report):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query and candidate; a query not asked has but a reason."""
-        with needed("frames", "to_frame()"):
-            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
-
         rows = []
         for query in self.queries:
             for cell in query.cells:
@@ -204,4 +200,4 @@ class CompareReport(Report):
                 public = {"id": query.id, "candidate": cell.candidate, "estimator": query.estimator}
                 rows.append({**public, **facts, "standing": cell.standing, "weight": query.weight})
         rows += [{"id": each.id, "reason": each.reason} for each in self.refused]
-        return pd.DataFrame(rows)
+        return data_frame(rows)

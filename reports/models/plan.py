@@ -6,9 +6,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from deciders.extras import needed
 from reports.models.query import CandidateFacts, QueryFacts
-from reports.models.report import CurvedReport, Report
+from reports.models.report import CurvedReport, Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,9 +40,6 @@ class PlanReport(Report, CurvedReport):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query and candidate; a query not planned has but a reason."""
-        with needed("frames", "to_frame()"):
-            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
-
         names = [field.name for field in fields(CandidateFacts) if field.name != "curve"]
         rows = []
         for query in self.queries:
@@ -52,7 +48,7 @@ class PlanReport(Report, CurvedReport):
                 facts = {name: getattr(candidate, name) for name in names}
                 rows.append({**public, **facts, "chosen": candidate.decider == query.decider})
         rows += [{"id": refused.id, "reason": refused.reason} for refused in self.refused]
-        return pd.DataFrame(rows)
+        return data_frame(rows)
 
     def _curved_queries(self) -> tuple[QueryFacts, ...]:
         return self.queries

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
-from deciders.extras import needed
-from reports.models.report import Report, rendering
+from reports.models.report import Report, data_frame, rendering
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,9 +291,6 @@ class ProfileReport(Report):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per distance."""
-        with needed("frames", "to_frame()"):
-            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
-
         rows = []
         for each in self.marginals:
             facts = asdict(each)
@@ -302,4 +298,4 @@ class ProfileReport(Report):
             columns = ", ".join(facts.pop("columns"))
             estimate = {"value": value, "low": low, "high": high}
             rows.append({"columns": columns, **estimate, **facts, "standing": each.standing})
-        return pd.DataFrame(rows).astype({"alpha": float})
+        return data_frame(rows).astype({"alpha": float})

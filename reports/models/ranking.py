@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from deciders.extras import needed
-from reports.models.report import Report
+from reports.models.report import Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,13 +81,10 @@ class RankingReport(Report):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per copy."""
-        with needed("frames", "to_frame()"):
-            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
-
         rows = []
         for copy in self.copies:
             value, low, high = copy.overall.estimate or (None, None, None)
             ranks = {"best_rank": copy.best_rank, "worst_rank": copy.worst_rank}
             facts = {"score": value, "low": low, "high": high, "reference": copy.overall.reference}
             rows.append({"candidate": copy.candidate, **facts, **ranks})
-        return pd.DataFrame(rows)
+        return data_frame(rows)

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from deciders.extras import needed
-from reports.models.report import Report
+from reports.models.report import Report, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,11 +99,8 @@ class ReleaseReport(Report):
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query; one not asked has a reason and no answer."""
-        with needed("frames", "to_frame()"):
-            import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
-
         names = ReleasedQuery.__slots__
         rows = [{name: getattr(query, name) for name in names} for query in self.queries]
         rows += [asdict(each) for each in self.refused]
         columns = [*names, *(["reason"] if self.refused else [])]
-        return pd.DataFrame(rows, columns=columns).assign(simulated=self.simulated)
+        return data_frame(rows, columns=columns).assign(simulated=self.simulated)

@@ -8,13 +8,14 @@ name and edits none.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from deciders.extras import needed
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from reports.models.query import QueryFacts
@@ -65,6 +66,22 @@ def renderer(package: str, report: Report, function: str = "render") -> Callable
             f"a report of kind {report.kind!r} has no {form} rendering: there is no {home}"
         ) from None
     return cast("Callable[..., Any]", getattr(module, function))
+
+
+def data_frame(
+    rows: Sequence[Mapping[str, object]], columns: list[str] | None = None
+) -> pd.DataFrame:
+    """Frame of pandas with ``rows``, and with ``columns`` where there may be none.
+
+    Raises
+    ------
+    ParameterError
+        Pandas is not installed.
+    """
+    with needed("frames", "to_frame()"):
+        import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
+
+    return pd.DataFrame(rows, columns=columns)
 
 
 class Report(ABC):

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from reports.terminal.blocks import BADGES, Blocks, chart, grouped, left_out, of_name
-from reports.terminal.frame import LEAD, Standing, closing, first_names, heading, notes_lines, table
+from reports.terminal.frame import (
+    LEAD,
+    Standing,
+    closing,
+    first_names,
+    heading,
+    notes_lines,
+    stamp,
+    table,
+)
 from reports.terminal.grid import Cells, Column
 from reports.terminal.layout import STYLES, Extent
 from reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
@@ -29,7 +38,7 @@ _COLUMNS = (Column("verdict"), Column("query", least=20), *NUMBERS)
 
 def render(report: AuditReport, screen: Screen, extent: Extent) -> Iterator[Text]:
     """Lines of an audit; in full with the charts that were computed."""
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     if extent is Extent.VERBOSE:
         yield from _in_full(report, screen)
         return
@@ -59,7 +68,7 @@ def explain(report: AuditReport, name: str, screen: Screen) -> Iterator[Text]:
         The report has no such query.
     """
     found, refused = of_name(report.verdicts, report.refused, name)
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     if len(found) > 1:
         yield from grouped(found, screen)
         yield Text()
@@ -68,12 +77,6 @@ def explain(report: AuditReport, name: str, screen: Screen) -> Iterator[Text]:
             yield from _verdict(verdict, report.tolerance, screen)
     yield from left_out(refused, screen, Extent.VERBOSE)
     yield from screen.paragraphs(remarks(found, ()))
-
-
-def _stamp(report: AuditReport, screen: Screen) -> Iterator[Text]:
-    if report.simulated:
-        yield from screen.wrapped(SIMULATED, "bold yellow")
-        yield Text()
 
 
 def _table(report: AuditReport, screen: Screen, extent: Extent) -> Iterator[Text]:

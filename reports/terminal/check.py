@@ -16,6 +16,7 @@ from reports.terminal.frame import (
     first_names,
     heading,
     notes_lines,
+    stamp,
     table,
 )
 from reports.terminal.grid import Cells, Column
@@ -60,7 +61,7 @@ _PLANS = (Column(""), Column("check", least=14), Column("plan", least=20))
 
 def render(report: CheckReport, screen: Screen, extent: Extent) -> Iterator[Text]:
     """Lines of a check report; in full with all that is known of every check."""
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     if extent is Extent.VERBOSE:
         yield from _in_full(report, screen)
         return
@@ -90,18 +91,12 @@ def explain(report: CheckReport, name: str, screen: Screen) -> Iterator[Text]:
     found = [check for check in report.checks if name in {check.id, check.id.partition("@")[0]}]
     if not found:
         raise ParameterError(f"there is no check {name!r}; its id stands in the report's lines")
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     for check in found:
         inner = screen.inner(len(_INDENT))
         yield from _block(check, screen, _details(check, inner, every=False))
         yield Text()
     yield from screen.paragraphs(remark_lines(report))
-
-
-def _stamp(report: CheckReport, screen: Screen) -> Iterator[Text]:
-    if report.simulated:
-        yield from screen.wrapped(SIMULATED, "bold yellow")
-        yield Text()
 
 
 def _broken(report: CheckReport, screen: Screen, extent: Extent) -> Iterator[Text]:

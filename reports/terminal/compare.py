@@ -18,6 +18,7 @@ from reports.terminal.frame import (
     fold_text,
     heading,
     notes_lines,
+    stamp,
     table,
 )
 from reports.terminal.grid import Cells, Column
@@ -58,7 +59,7 @@ _LEAST = 16
 
 def render(report: CompareReport, screen: Screen, extent: Extent) -> RenderResult:
     """Lines of a comparison; in full with every query and candidate in sentences."""
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     quiet, queries = extent is Extent.QUIET, report.queries
     if not quiet:
         asked = counted(len(queries), "query", "queries")
@@ -99,16 +100,10 @@ def explain(report: CompareReport, name: str, screen: Screen) -> Iterator[Text]:
         The report has no such query.
     """
     found, refused = of_name(report.queries, report.refused, name)
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     for query in found:
         yield from _full(query, screen)
     yield from left_out(refused, screen, Extent.VERBOSE)
-
-
-def _stamp(report: CompareReport, screen: Screen) -> Iterator[Text]:
-    if report.simulated:
-        yield from screen.wrapped(SIMULATED, "bold yellow")
-        yield Text()
 
 
 def _standing(query: ComparedQuery) -> str:

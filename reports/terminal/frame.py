@@ -56,6 +56,13 @@ class Standing(Generic[Entry]):
         return number if number <= most + 1 else most
 
 
+def stamp(words: str, screen: Screen, *, shown: bool) -> Iterator[Text]:
+    """First line of a report that comes from seeded noise, nothing of another."""
+    if shown:
+        yield from screen.wrapped(words, "bold yellow")
+        yield Text()
+
+
 def heading(text: str, spent: str, question: str, screen: Screen) -> Iterator[Text]:
     """Subject of a report, at the right what it spent, and below what its lines answer."""
     width = min(screen.width, WIDEST)

@@ -14,6 +14,7 @@ from reports.terminal.frame import (
     first_names,
     heading,
     notes_lines,
+    stamp,
     table,
 )
 from reports.terminal.grid import Cells, Column
@@ -76,7 +77,7 @@ Row = Sequence["DistanceFacts"]
 
 def render(report: ProfileReport, screen: Screen, extent: Extent) -> RenderResult:
     """Lines of a profile; in full also how columns were cut into cells, and what each part cost."""
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     quiet, full = extent is Extent.QUIET, extent is Extent.VERBOSE
     if not quiet:
         yield from _head(report, screen)
@@ -111,7 +112,7 @@ def explain(report: ProfileReport, name: str, screen: Screen) -> RenderResult:
         raise ParameterError(
             f"there is no column or pair {name!r}; write a pair as its columns, such as age,sex"
         )
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     yield from screen.wrapped(names_text(found[0].columns), "bold")
     for each in found:
         yield from screen.indented(_badge(each).append(f"  {SHORT[each.distance]} ", "default"))
@@ -124,12 +125,6 @@ def explain(report: ProfileReport, name: str, screen: Screen) -> RenderResult:
         if set(marginal.columns) == set(found[0].columns):
             yield Text()
             yield from zoom_lines(report, marginal, screen, every=True)
-
-
-def _stamp(report: ProfileReport, screen: Screen) -> Iterator[Text]:
-    if report.simulated:
-        yield from screen.wrapped(SIMULATED, "bold yellow")
-        yield Text()
 
 
 def _head(report: ProfileReport, screen: Screen) -> Iterator[Text]:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deciders.errors import ParameterError
-from reports.terminal.frame import closing, heading, notes_lines
+from reports.terminal.frame import closing, heading, notes_lines, stamp
 from reports.terminal.layout import NARROW, Extent
 from reports.text.cost import budget_sentence, spent_text
 from reports.text.distances import (
@@ -49,9 +49,7 @@ _WORST = 10
 
 def render(report: RankingReport, screen: Screen, extent: Extent) -> RenderResult:
     """Lines of a ranking; in full with all that is known of the run."""
-    if report.simulated:
-        yield from screen.wrapped(SIMULATED, "bold yellow")
-        yield Text()
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     if extent is not Extent.QUIET:
         answers = [report.replayed] if report.replayed else []
         spent = spent_text(report.cost, answers)

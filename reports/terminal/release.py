@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from reports.terminal.blocks import Blocks, left_out, of_name
-from reports.terminal.frame import WIDEST, closing, fold_text, heading, notes_lines
+from reports.terminal.frame import WIDEST, closing, fold_text, heading, notes_lines, stamp
 from reports.terminal.grid import Cells, Column, grid_lines
 from reports.terminal.layout import Extent
 from reports.text.cost import budget_sentence, cost_sentences, spent_text
@@ -42,7 +42,7 @@ _COLUMNS = (
 
 def render(report: ReleaseReport, screen: Screen, extent: Extent) -> Iterator[Text]:
     """Lines of a release: every answer beside the copy's, then the summary."""
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     if extent is Extent.VERBOSE:
         yield from _in_full(report, screen)
         return
@@ -68,7 +68,7 @@ def explain(report: ReleaseReport, name: str, screen: Screen) -> Iterator[Text]:
         The report has no such query.
     """
     found, refused = of_name(report.queries, report.refused, name)
-    yield from _stamp(report, screen)
+    yield from stamp(SIMULATED, screen, shown=report.simulated)
     for query in found:
         yield from _query(query, screen)
     for batch in report.batches:
@@ -76,12 +76,6 @@ def explain(report: ReleaseReport, name: str, screen: Screen) -> Iterator[Text]:
             yield Text()
             yield from _batch(batch, screen)
     yield from left_out(refused, screen, Extent.VERBOSE)
-
-
-def _stamp(report: ReleaseReport, screen: Screen) -> Iterator[Text]:
-    if report.simulated:
-        yield from screen.wrapped(SIMULATED, "bold yellow")
-        yield Text()
 
 
 def _question(report: ReleaseReport) -> str:
