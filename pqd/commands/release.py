@@ -211,6 +211,7 @@ def _released(
         deviation=output.deviations[place] * float(scale) if output.deviations else None,
         block=query.block,
         group=query.group,
+        block_sql=query.block_sql,
     )
 
 

@@ -87,6 +87,7 @@ def _compared_query(
         closest=_closest(cells),
         block=query.block,
         group=query.group,
+        block_sql=query.block_sql,
         counted=comparison.measurement.counted_noun,
         replayed=outputs.replayed(comparison.measurement),
         simulated=noise.simulated,

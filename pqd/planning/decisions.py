@@ -89,6 +89,7 @@ class DeciderPlan:
             "candidates": tuple(_facts_of(c, self.scale) for c in choice.candidates),
             "block": query.block,
             "group": query.group,
+            "block_sql": query.block_sql,
             "counted": counted_noun(self.statistic, self.unit),
         }
 

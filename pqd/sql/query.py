@@ -43,7 +43,8 @@ class Query:
     None without one; ``group_by`` are the columns that it is grouped by.
 
     ``keys`` are the groups to ask for where the caller states them, one tuple a group; ``block`` is
-    the id of the query that this one is a group of, ``group`` that group in words.
+    the id of the query that this one is a group of, ``block_sql`` that query as it was written,
+    ``group`` the group in words.
 
     Raises
     ------
@@ -56,6 +57,7 @@ class Query:
     keys: tuple[Key, ...] | None = None
     block: str | None = None
     group: str | None = None
+    block_sql: str | None = field(default=None, compare=False)
     aggregate: str = field(init=False)
     attribute: str | None = field(init=False)
     p: Fraction | None = field(init=False)
@@ -157,6 +159,7 @@ class Query:
             ("keys", None),
             ("block", self.id),
             ("group", group),
+            ("block_sql", self.sql),
             ("where", both.sql(dialect="duckdb")),
             ("group_by", ()),
             ("_select", select),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from reports.html import MOST_ROWS
@@ -19,6 +18,7 @@ from reports.html.query import (
     tally_view,
     told,
     verdict_cells,
+    worst_runs,
 )
 from reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
 from reports.text.notes import refused_lines
@@ -95,9 +95,9 @@ def _many_row(verdict: Verdict, stated: str) -> ManyRow:
 
 def _rows(report: AuditReport, curves: Curves) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for name, verdicts in groupby(report.verdicts, key=lambda verdict: verdict.block):
-        if name is not None:
-            rows.append({"id": name, "block": block(list(verdicts))})
+    for verdicts in worst_runs(report.verdicts, worst_verdicts(report.verdicts)):
+        if (name := verdicts[0].block) is not None:
+            rows.append({"id": name, "block": block(verdicts)})
             continue
         rows += [
             {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from reports.html import MOST_ROWS
@@ -13,7 +12,7 @@ from reports.html.many import CellView, ManyRow, many
 from reports.html.page import page
 from reports.html.pictures import EstimatePicture, band, estimate_picture
 from reports.html.pictures import Scale as Share
-from reports.html.query import WORDS
+from reports.html.query import WORDS, worst_runs
 from reports.text.audit import SIMULATED
 from reports.text.compare import KINDS, headline, reliable_text, worst_compared
 from reports.text.cost import cost_sentences
@@ -28,7 +27,7 @@ from reports.text.numbers import (
     share_text,
     threshold_text,
 )
-from reports.text.query import query_text
+from reports.text.query import grouped_text, query_text
 from reports.text.words import STANDINGS, between_text, counted, gap_text, listed, rank_text
 
 if TYPE_CHECKING:
@@ -182,12 +181,8 @@ def _extremes(row: LeaderboardRow) -> str:
 
 
 def _runs(queries: Sequence[ComparedQuery]) -> list[list[ComparedQuery]]:
-    """Queries in runs, the groups of one together."""
-
-    def owner(query: ComparedQuery) -> tuple[bool, str]:
-        return (True, query.block) if query.block is not None else (False, query.id)
-
-    return [list(run) for _, run in groupby(queries, key=owner)]
+    """Queries in runs, the groups of one together, those first that are trusted least."""
+    return worst_runs(queries, worst_compared(queries))
 
 
 def _anchor(place: int) -> str:
@@ -231,9 +226,9 @@ def _together(
                 "kinds": kinds,
             }
         )
-    text = query_text(first.aggregate, first.attribute, first.p, None)
     return {
-        "words": f"{text} per group",
+        "words": grouped_text(first.aggregate, first.attribute, first.p, first.block_sql),
+        "sql": first.block_sql or first.sql,
         "heat": heat,
         "answered": f"estimated by {listed(sorted({query.estimator for query in members}))}",
         "marks": sorted({mark for row in rows for mark in row["marks"]}),

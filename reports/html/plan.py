@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from reports.html import MOST_ROWS
@@ -18,6 +17,7 @@ from reports.html.query import (
     query_words,
     tally_view,
     told,
+    worst_runs,
 )
 from reports.text.notes import refused_lines
 from reports.text.numbers import (
@@ -114,8 +114,8 @@ def _tally(queries: Sequence[PlannedQuery]) -> list[dict[str, Any]]:
 
 
 def _rows(plan: PlanReport, curves: Curves) -> Iterator[dict[str, Any]]:
-    for name, members in groupby(plan.queries, key=lambda query: query.block):
-        queries = list(members)
+    for queries in worst_runs(plan.queries, worst_planned(plan)):
+        name = queries[0].block
         # Without a budget there is nothing to sort groups by.
         if name is not None and plan.epsilon is not None:
             yield {"id": name, "block": _block(queries)}

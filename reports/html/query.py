@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from reports.html.curves import curve_notes
 from reports.html.pictures import interval_picture, shares
@@ -11,6 +12,7 @@ from reports.models.audit import Verdict
 from reports.text.numbers import budget_text, number_text, p_cell, share_text
 from reports.text.query import (
     amount_text,
+    grouped_text,
     marks,
     query_text,
     sentences,
@@ -26,6 +28,18 @@ if TYPE_CHECKING:
     from reports.html.curves import Curves
     from reports.models.query import CandidateFacts, QueryFacts
 
+
+class _Grouped(Protocol):
+    """Query that may be a group of one."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def block(self) -> str | None: ...
+
+
+Member = TypeVar("Member", bound=_Grouped)
 WORDS = {
     "trusted": "yes",
     "not trusted": "no",
@@ -134,6 +148,17 @@ def _people(verdict: Verdict) -> int:
     return margin if verdict.outcome == "yes" else 1 - margin
 
 
+def worst_runs(queries: Sequence[Member], worst: Sequence[Member]) -> list[list[Member]]:
+    """Queries in runs, the groups of one together; in the order of ``worst``, then as they were.
+
+    A run stands where the worst of it does.
+    """
+    places = {query.id: place for place, query in enumerate(worst)}
+    runs = groupby(queries, key=lambda query: (query.block is None, query.block or query.id))
+    members = [list(run) for _, run in runs]
+    return sorted(members, key=lambda run: min(places.get(q.id, len(places)) for q in run))
+
+
 def block(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """View of a grouped query: how its groups stand, and a table of them, the worst first."""
     deciders = ", ".join(sorted({verdict.decider for verdict in verdicts}))
@@ -165,10 +190,10 @@ def blocked(
         if standing_rows:
             parts.append({"standing": standing, "rows": standing_rows, "open": not folded})
     return {
-        "words": f"{query_text(first.aggregate, first.attribute, first.p, None)} per group",
+        "words": grouped_text(first.aggregate, first.attribute, first.p, first.block_sql),
         "groups": len(members),
         "parts": parts,
-        "sql": first.sql,
+        "sql": first.block_sql or first.sql,
     }
 
 

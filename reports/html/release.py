@@ -139,7 +139,11 @@ def _batch(batch: ReleasedBatch) -> dict[str, Any]:
 def _run(members: Sequence[ReleasedQuery], report: ReleaseReport) -> dict[str, Any]:
     """View of a query, or of the groups of one together."""
     first = members[0]
-    shared = {"words": query_words(first), "sql": first.sql, "batch": first.batch}
+    shared = {
+        "words": query_words(first),
+        "sql": first.block_sql or first.sql,
+        "batch": first.batch,
+    }
     if first.block is None:
         return {
             **shared,

@@ -34,7 +34,7 @@ from reports.text.compare import (
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.numbers import percent, percent_range
-from reports.text.query import query_text
+from reports.text.query import grouped_text
 from reports.text.words import first_of, rank_text
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _query_lines(queries: Sequence[ComparedQuery]) -> Iterator[str]:
     for name, members in groupby(queries, key=lambda query: query.block):
         for query in members:
             if name is not None:
-                text = query_text(query.aggregate, query.attribute, query.p, None)
-                yield f"{name}: {text} per group"
+                text = grouped_text(query.aggregate, query.attribute, query.p, query.block_sql)
+                yield f"{name}: {text}"
                 break
             yield f"{query.id}: {'; '.join(query_sentences(query))}"

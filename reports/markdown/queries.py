@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reports.text.query import query_text
+from reports.text.query import grouped_text, query_text
 
 if TYPE_CHECKING:
     from reports.models.query import QueryFacts
@@ -16,8 +16,8 @@ def query_lines(queries: Sequence[QueryFacts]) -> Iterator[str]:
     """Id and words of each query; of a grouped one, once."""
     for name, members in groupby(queries, key=lambda query: query.block):
         for query in members:
-            where = query.where if name is None else None
-            text = query_text(query.aggregate, query.attribute, query.p, where)
-            yield f"{query.id}: {text}" if name is None else f"{name}: {text} per group"
+            parts = query.aggregate, query.attribute, query.p
             if name is not None:
+                yield f"{name}: {grouped_text(*parts, query.block_sql)}"
                 break
+            yield f"{query.id}: {query_text(*parts, query.where)}"

@@ -106,6 +106,7 @@ class ComparedQuery:
     high: int | float | None = None
     block: str | None = None
     group: str | None = None
+    block_sql: str | None = None
     counted: str = "people"
     replayed: bool = False
     simulated: bool = False

@@ -60,7 +60,8 @@ class CandidateFacts:
 class QueryFacts:
     """Public facts of one query, in the query's own unit; ``p`` is a quantile's.
 
-    ``block`` is the id of the query that this one is a group of, ``group`` that group in words.
+    ``block`` is the id of the query that this one is a group of, ``block_sql`` that query as it was
+    written, ``group`` the group in words.
     ``counted`` is what margins count: people, or the rows of people where several of each count.
     """
 
@@ -78,6 +79,7 @@ class QueryFacts:
     candidates: tuple[CandidateFacts, ...]
     block: str | None = None
     group: str | None = None
+    block_sql: str | None = None
     counted: str = "people"
 
     @property

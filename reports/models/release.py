@@ -42,6 +42,7 @@ class ReleasedQuery:
     deviation: float | None = None
     block: str | None = None
     group: str | None = None
+    block_sql: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from reports.terminal.frame import (
 from reports.terminal.grid import Cells, Column
 from reports.terminal.layout import STYLES, Extent
 from reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
-from reports.text.audit import SIMULATED, audit_costs, remarks, worst_verdicts
+from reports.text.audit import SIMULATED, audit_costs, chance_sentence, remarks, worst_verdicts
 from reports.text.cost import budget_sentence, spent_text
 from reports.text.escape import quoted, visible
 from reports.text.numbers import p_value_text
@@ -56,7 +56,8 @@ def render(report: AuditReport, screen: Screen, extent: Extent) -> Iterator[Text
     step = f"pqd audit ... --explain {quoted(worst[0].id)}" if worst else ""
     counts = _counts([verdict.standing for verdict in report.verdicts])
     budget = budget_sentence(report.cost, report.private)
-    yield from closing(failures, counts, step, budget, screen, extent)
+    caution = " ".join(chance_sentence(report.verdicts, least=1))
+    yield from closing(failures, counts, step, budget, screen, extent, caution)
 
 
 def explain(report: AuditReport, name: str, screen: Screen) -> Iterator[Text]:

@@ -22,7 +22,7 @@ from reports.terminal.frame import (
 from reports.terminal.grid import Cells, Column
 from reports.terminal.layout import STYLES, Extent
 from reports.terminal.rows import NUMBERS, badge_of, mixed_replays, numbers_of
-from reports.text.audit import SIMULATED
+from reports.text.audit import SIMULATED, chance_sentence
 from reports.text.check import (
     BADGES,
     PLANNED,
@@ -77,7 +77,9 @@ def render(report: CheckReport, screen: Screen, extent: Extent) -> Iterator[Text
     counts = _counts(report)
     budget = budget_sentence(report.cost, report.private)
     failures = f"Failed: {names}." if failed else ""
-    yield from closing(failures, counts, _step(report), budget, screen, extent)
+    verdicts = [verdict for check in report.checks for verdict in check.verdicts]
+    caution = " ".join(chance_sentence(verdicts, least=1))
+    yield from closing(failures, counts, _step(report), budget, screen, extent, caution)
 
 
 def explain(report: CheckReport, name: str, screen: Screen) -> Iterator[Text]:

@@ -146,9 +146,15 @@ def notes_lines(notes: Iterable[str], screen: Screen, extent: Extent) -> Iterato
 
 
 def closing(
-    failures: str, counts: Text, step: str, budget: str, screen: Screen, extent: Extent
+    failures: str,
+    counts: Text,
+    step: str,
+    budget: str,
+    screen: Screen,
+    extent: Extent,
+    caution: str = "",
 ) -> Iterator[Text]:
-    """Last lines: failures by name, the counts beside the next step, and the budget."""
+    """Last lines: failures by name, the counts beside the next step, what they mean, the budget."""
     if extent is Extent.QUIET:
         yield from screen.wrapped(Text(" ").join(filter(None, (counts, Text(budget)))))
         return
@@ -160,5 +166,5 @@ def closing(
     else:
         yield from screen.wrapped(counts)
         yield from screen.wrapped(ahead)
-    if budget:
-        yield from screen.wrapped(budget)
+    for text in filter(None, (caution, budget)):
+        yield from screen.wrapped(text)

@@ -67,6 +67,24 @@ def audit_costs(report: AuditReport) -> Iterator[str]:
     return cost_sentences(report.cost, tables)
 
 
+def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str]:
+    """How many verdicts noise alone may turn, where that is ``least`` or more; none of a single.
+
+    A decided verdict is wrong with probability at most alpha, so that the sum of the alphas bounds
+    how many are wrong on average, whatever the private table holds.
+    """
+    drawn = [verdict for verdict in verdicts if verdict.epsilon]
+    wrong = sum(verdict.alpha for verdict in drawn)
+    if len(drawn) < 2 or wrong < least:
+        return
+    alphas = {verdict.alpha for verdict in drawn}
+    each = f"{number_text(float(alphas.pop()) * 100, 3)} %" if len(alphas) == 1 else "alpha"
+    yield (
+        f"Each of {len(drawn):,} verdicts is wrong with probability {each} at most: on average, "
+        f"up to {number_text(float(wrong), 2)} of them."
+    )
+
+
 def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[str]:
     """Sentences on how to read the verdicts, and the report's own notes."""
     for alpha in sorted({verdict.alpha for verdict in verdicts}):
@@ -76,5 +94,6 @@ def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[str]:
             "the time on test tables made from the copy: those whose answer is the copy's, and "
             "those whose answer is two tolerances away."
         )
+    yield from chance_sentence(verdicts)
     for note in notes:
         yield visible(note)

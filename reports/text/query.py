@@ -41,6 +41,13 @@ def query_text(aggregate: str, attribute: str | None, p: float | None, where: st
     return f"{name}{operand}){condition}"
 
 
+def grouped_text(aggregate: str, attribute: str | None, p: float | None, sql: str | None) -> str:
+    """Grouped query in one line, as it was written where that is known."""
+    if sql is None:
+        return f"{query_text(aggregate, attribute, p, None)} per group"
+    return visible(" ".join(sql.split()))
+
+
 def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str:
     """Amount in the unit of a query, of a distance in per cent; ``none`` where it is infinite."""
     if not facts.is_distance or amount is None or math.isinf(amount):

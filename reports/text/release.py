@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
 from reports.text.numbers import epsilon_text, number_text, plain
-from reports.text.query import query_text
+from reports.text.query import grouped_text, query_text
 from reports.text.words import counted, gap_text
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def query_words(query: ReleasedQuery) -> str:
     """Query in words; of a group, the query that it belongs to."""
     if query.block is None:
         return query_text(query.aggregate, query.attribute, None, query.where)
-    return f"{query_text(query.aggregate, query.attribute, None, None)} per group"
+    return grouped_text(query.aggregate, query.attribute, None, query.block_sql)
 
 
 def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:

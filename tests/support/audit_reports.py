@@ -63,7 +63,13 @@ def many_groups(number: int) -> AuditReport:
     given = (YES, NO, OPEN)
     return audit_of(
         *(
-            replace(given[n % 3], id=f"by-x[x = {n}]", block="by-x", group=f"x = {n}")
+            replace(
+                given[n % 3],
+                id=f"by-x[x = {n}]",
+                block="by-x",
+                block_sql="SELECT COUNT(*)\n  FROM D\n GROUP BY x",
+                group=f"x = {n}",
+            )
             for n in range(number)
         )
     )
@@ -124,7 +130,7 @@ def quoting_audit(text: str) -> AuditReport:
     )  # fmt: skip
     shared = CompositionGroup((text, "b"), Fraction(1, 4), (text,))
     return AuditReport(
-        verdicts=(verdict, replace(verdict, block=text, group=text)),
+        verdicts=(verdict, replace(verdict, block=text, group=text, block_sql=text)),
         private=text,
         synthetic=text,
         tolerance=text,

@@ -138,7 +138,7 @@ def quoting(text: str) -> CheckReport:
     """Report that says ``text`` wherever users and tables can say something."""
     line = text.replace("\n", " ")
     verdict = replace(NO, id=text, sql=text, where=text, attribute=text, synthetic=text)
-    group = replace(verdict, group=text, block=text)
+    group = replace(verdict, group=text, block=text, block_sql=text)
     checks = (
         replace(FAIL, id=text, sql=text, tolerance=text, message=line, verdicts=(verdict,)),
         replace(GROUPED, id=text, sql=text, message=line, verdicts=(group, group)),

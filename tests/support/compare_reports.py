@@ -194,6 +194,7 @@ def quoting(text: str) -> CompareReport:
         query(0, ("tree",)), id=text, sql=text, where=text, attribute=text, tolerance=text,
         estimator=text, reason=text, estimators=(EstimatorFacts(text, 0.1, exact=True),) * 2,
         cells=(replace(cell, candidate=name),), closest=(name,), block=text, group=text,
+        block_sql=text,
     )  # fmt: skip
     board = replace(
         standing((query(0, ("tree",)),), "tree", (1, 1)),

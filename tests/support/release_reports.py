@@ -67,6 +67,7 @@ def grouped(groups: int, one: ReleasedQuery, column: str) -> tuple[ReleasedQuery
             id=f"by-{column}[{column} = {name}]",
             block=f"by-{column}",
             group=f"{column} = {name}",
+            block_sql=f"SELECT {one.aggregate}({one.attribute or '*'})\n  FROM D GROUP BY {column}",
             where=f"{column} = '{name}'",
             sql=f"SELECT {one.aggregate}({one.attribute or '*'}) FROM D WHERE {column} = '{name}'",
             answer=one.answer + 10 * place,
@@ -154,7 +155,9 @@ def quoting(text: str) -> ReleaseReport:
     query = replace(
         count(0), id=text, sql=text, where=text, attribute=text, aggregate="SUM", batch=text
     )
-    member = replace(total(0), id=text, sql=text, batch=text, block=text, group=text)
+    member = replace(
+        total(0), id=text, sql=text, batch=text, block=text, group=text, block_sql=text
+    )
     shared = CompositionGroup((text, "b"), Fraction(1, 4), (text,))
     return replace(
         RELEASE,

@@ -24,6 +24,7 @@ from reports.models.plan import PlanReport
 from reports.models.profile import ProfileReport
 from reports.models.ranking import RankingReport
 from reports.models.release import ReleaseReport
+from reports.text.compare import worst_compared
 from reports.text.escape import visible
 from tests.support import (
     audit_reports,
@@ -53,6 +54,13 @@ from tests.support.profile_reports import ADULT_PROFILE
 from tests.support.ranking_reports import DETAILED
 from tests.support.release_reports import RELEASE
 
+AS_WRITTEN = replace(
+    GROUPED,
+    queries=tuple(
+        replace(query, block_sql="SELECT COUNT(*)\n  FROM D GROUP BY age" if query.block else None)
+        for query in GROUPED.queries
+    ),
+)
 Report = (
     AuditReport
     | CheckReport
@@ -335,3 +343,34 @@ def test_every_colour_can_be_read() -> None:
 )
 def test_templates_travel_with_the_package(name: str) -> None:
     assert importlib.resources.files("reports").joinpath("templates", name).is_file()
+
+
+def test_rows_are_worst_first_and_groups_stand_where_the_worst_of_them_does() -> None:
+    good, bad, unsure = (
+        replace(given, id=name)
+        for given, name in (
+            (check_reports.YES, "good"),
+            (check_reports.NO, "bad"),
+            (check_reports.OPEN, "unsure"),
+        )
+    )
+    text = html_text(audit_of(good, unsure, *many_groups(3).verdicts, bad))
+    places = [text.index(f"data-find>{name}</th>") for name in ("by-x", "bad", "unsure", "good")]
+    assert places == sorted(places)
+    text = html_text(replace(SMALL, queries=SMALL.queries[::-1]))
+    worst = [query.id for query in worst_compared(SMALL.queries[::-1])]
+    places = [text.index(f"data-find>{name}</th>") for name in worst]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("report", [many_groups(3), RELEASE, AS_WRITTEN], ids=lambda r: r.kind)
+def test_a_grouped_query_is_shown_as_it_was_written(
+    report: AuditReport | ReleaseReport | CompareReport,
+) -> None:
+    queries = report.verdicts if isinstance(report, AuditReport) else report.queries
+    written = {query.block_sql for query in queries if query.block_sql}
+    assert written
+    text = html.unescape(html_text(report))
+    for sql in written:
+        assert f"{sql}</pre>" in text
+        assert f"data-find>{' '.join(sql.split())}</span>" in text

@@ -121,7 +121,7 @@ def test_a_release_has_answers_first_and_groups_folded() -> None:
     assert "marst &#61;" not in first
     assert rest.startswith("\n<summary><code>by-marst</code>: 5 groups</summary>")
     assert "| <code>COUNT</code> | 15 | 0.75 | <code>workload</code> | 12.4 |" in rest
-    assert "- by-marst: COUNT(&#42;) per group\n" in rest
+    assert "- by-marst: SELECT COUNT(&#42;) FROM D GROUP BY marst\n" in rest
     assert "truncation" not in markdown_text(release_reports.BOUNDED)
 
 

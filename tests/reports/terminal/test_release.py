@@ -48,7 +48,7 @@ def test_the_page_of_a_release_has_its_cells_and_marks() -> None:
         'composition <span class="mark">used</span></th><td class="number">30,112</td>',
         'data-label="95 % interval" data-value="62.0">106 to 168</td>',
         'data-value="15.811">±15.8</td>',
-        "<h3>Query of the first group</h3>",
+        "SELECT COUNT(*)\n  FROM D GROUP BY marst</pre>",
         '<th scope="row" data-find>marst = Widowed</th><td class="number"><b>1,410</b></td>',
     ):
         assert words in text, words

@@ -1,0 +1,48 @@
+"""Audits in words: how many verdicts noise alone may turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from reports.terminal import terminal_text
+from reports.terminal.layout import Extent
+from reports.text.audit import chance_sentence
+from tests.support.audit_reports import audit_of, many_groups, many_queries
+from tests.support.check_reports import YES
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (30, "Each of 30 verdicts is wrong with probability 5 % at most: on average, up to 1.5 of"),
+        (20, "Each of 20 verdicts is wrong with probability 5 % at most: on average, up to 1 of"),
+        (19, ""),
+    ],
+)
+def test_the_terminal_cautions_where_chance_alone_turns_a_verdict(number: int, words: str) -> None:
+    report = many_groups(number)
+    text = " ".join(terminal_text(report, 80).split())
+    assert (words in text) if words else ("on average" not in text)
+    quiet = terminal_text(report, 80, extent=Extent.QUIET)
+    assert "on average" not in quiet
+
+
+def test_pages_and_markdown_say_it_of_two_verdicts_on() -> None:
+    for number in (1, 2):
+        report = audit_of(*many_queries(number))
+        for text in (report.to_html(), report.to_markdown()):
+            assert ("on average, up to 0.1 of them" in text) == (number == 2)
+
+
+def test_what_no_table_could_turn_is_not_counted_and_levels_add_up() -> None:
+    settled = replace(YES, id="settled", epsilon=Fraction(0))
+    assert list(chance_sentence([YES, settled])) == []
+    strict = replace(YES, id="strict", alpha=Fraction(1, 100))
+    (text,) = chance_sentence([YES, strict, settled])
+    assert text == (
+        "Each of 2 verdicts is wrong with probability alpha at most: on average, up to 0.06 of "
+        "them."
+    )
