@@ -193,9 +193,16 @@ class DuckDBEngine:
         return texts
 
     def read(
-        self, table: Table, names: Collection[str], content_keys: Collection[bytes] = ()
+        self,
+        table: Table,
+        names: Collection[str],
+        content_keys: Collection[bytes] = (),
+        *,
+        apart: bool = False,
     ) -> None:
         """Read columns of any case that ``table`` has, and its content, in one pass; keep them.
+
+        Where rows are hashed ``apart``, columns are there before the content is.
 
         Raises
         ------
@@ -204,7 +211,7 @@ class DuckDBEngine:
         """
         lowered = {fold_case(name) for name in names}
         stored = [name for name in table.columns if fold_case(name) in lowered]
-        self._reader(table).read(stored, content_keys)
+        self._reader(table).read(stored, content_keys, apart=apart)
 
     def content(self, table: Table, key: bytes) -> str:
         """Keyed hash of all that ``table`` holds, whatever its name and row order.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deciders import Lattice
@@ -59,24 +60,30 @@ class SyntheticTables:
         return self.tables[0].columns
 
     def read(self, names: Collection[str], content_keys: Mapping[int, Collection[bytes]]) -> None:
-        """Read columns of all tables, at once, and the content of some, and keep them.
+        """Read columns of all tables, at once, and keep them.
 
-        ``content_keys`` are those of a table by its place, the private one last; the digest of a
-        file whose content is read is taken at once too.
+        ``content_keys`` ask for the content of a table by its place, the private one last.  With
+        more than one thread, rows are hashed and the file's digest is taken in the background:
+        whoever asks for them waits.
 
         Raises
         ------
         TableError, RunError
             If a table cannot be read.
         """
-        with ThreadPoolExecutor(thread_count()) as pool:
-            tasks = [
-                pool.submit(self.engine.read, table, names, content_keys.get(place, ()))
-                for place, table in enumerate(self._every)
-            ]
-            # Last: it takes up the thread of the table that is read first.
-            hashed = [table for place, table in enumerate(self._every) if content_keys.get(place)]
-            tasks += [pool.submit(_take_digest, table) for table in hashed]
+        threads = thread_count()
+        pool = ThreadPoolExecutor(threads)
+        keys = [content_keys.get(place, ()) for place, _ in enumerate(self._every)]
+        read = partial(self.engine.read, apart=threads > 1)
+        tasks = [
+            pool.submit(read, table, names, own)
+            for table, own in zip(self._every, keys, strict=True)
+        ]
+        # Last: it takes up the thread of the table that is read first.
+        for table, own in zip(self._every, keys, strict=True):
+            if own:
+                pool.submit(_take_digest, table)
+        pool.shutdown(wait=threads == 1)
         for each in tasks:
             each.result()
 

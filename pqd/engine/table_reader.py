@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.frames import frame_blocks
 from pqd.engine.reading.parquet_files import parquet_blocks
 from pqd.engine.reading.row_hashes import RowHasher
-from pqd.errors import RunError, TableError
+from pqd.errors import PqdError, RunError, TableError
 from pqd.interrupts import heed
 from pqd.sql.schema import fold_case
 
@@ -74,11 +75,20 @@ class TableReader:
         TableError, RunError
             As ``columns``.
         """
-        self.read((), (key,))
-        return self._memory.contents[key]
+        with self._memory.lock:
+            self._read((), (), (key,))
+            content = self._memory.contents[key]
+        with suppress(*_BREAKS):
+            names = sorted(map(fold_case, self._table.columns))
+            return json.dumps([names, *map(str, content.result())])
+        raise _unreadable(self._table)
 
-    def read(self, names: Sequence[str], content_keys: Collection[bytes]) -> None:
+    def read(
+        self, names: Sequence[str], content_keys: Collection[bytes], *, apart: bool = False
+    ) -> None:
         """Read columns, and the content under each key, in one pass.
+
+        Where rows are hashed ``apart``, columns are there before the content is.
 
         Raises
         ------
@@ -86,13 +96,15 @@ class TableReader:
             As ``columns``.
         """
         with self._memory.lock:
-            self._read(names, (), content_keys)
+            self._read(names, (), content_keys, apart=apart)
 
     def _read(
         self,
         names: Sequence[str],
         rank_keys: Collection[bytes],
         content_keys: Collection[bytes],
+        *,
+        apart: bool = False,
     ) -> None:
         """Read what is not known yet, in one pass."""
         memory, every = self._memory, self._table.columns
@@ -105,15 +117,16 @@ class TableReader:
 
         def work(blocks: Blocks) -> None:
             builders = {name: ColumnBuilder() for name in new}
-            rankers = {key: self._hasher(key, builders, ranked=True) for key in ranked}
-            hashers = {key: self._hasher(key, builders) for key in hashed}
+            hasher = partial(RowHasher, every, texts=self._texts, shared=builders)
+            rankers = {key: hasher(key, ranked=True) for key in ranked}
+            hashers = {key: hasher(key, apart=apart) for key in hashed}
             for block in blocks:
                 for name, builder in builders.items():
                     builder.add(block[name])
-                for hasher in (*rankers.values(), *hashers.values()):
-                    hasher.add(block)
+                for each in (*rankers.values(), *hashers.values()):
+                    each.add(block)
             memory.ranks |= {key: ranker.ranks() for key, ranker in rankers.items()}
-            memory.contents |= {key: _content(every, hasher) for key, hasher in hashers.items()}
+            memory.contents |= {key: each.content() for key, each in hashers.items()}
             # At the end, since the columns take the codes that hashes are made of.
             columns = {name: builder.column() for name, builder in builders.items()}
             memory.columns |= columns
@@ -122,16 +135,6 @@ class TableReader:
 
         if new or ranked or hashed:
             in_one_pass(self._table, every if ranked or hashed else new, work)
-
-    def _hasher(
-        self, key: bytes, builders: Mapping[str, ColumnBuilder], *, ranked: bool = False
-    ) -> RowHasher:
-        names = self._table.columns
-        return RowHasher(names, key, self._texts, ranked=ranked, shared=builders)
-
-
-def _content(names: Sequence[str], hasher: RowHasher) -> str:
-    return json.dumps([sorted(map(fold_case, names)), *map(str, hasher.content())])
 
 
 def read_columns(table: Table, names: Sequence[str]) -> Columns:
@@ -153,8 +156,13 @@ def in_one_pass(table: Table, wanted: Sequence[str], work: Callable[[Blocks], Re
         with suppress(*_BREAKS):
             return work(_blocks(table, wanted, size))
     # Raised outside the handler, since the reader's own error may hold a value.
+    raise _unreadable(table)
+
+
+def _unreadable(table: Table) -> PqdError:
     kind = TableError if table.role == "synthetic" else RunError
-    raise kind(f"the {table.role} table {table.label} could not be read to its end; check the file")
+    what = f"the {table.role} table {table.label}"
+    return kind(f"{what} could not be read to its end; check the file")
 
 
 def _block_sizes(table: Table) -> Sequence[int]:

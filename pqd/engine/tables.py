@@ -65,10 +65,11 @@ class Table:
         version = self.version()
         if self.path is None or not version:
             return None
-        known = self.memory.digest
-        if known is None or known[0] != version:
-            self.memory.digest = known = version, self._digest(self.path)
-        return known[1]
+        with self.memory.digest_lock:
+            known = self.memory.digest
+            if known is None or known[0] != version:
+                self.memory.digest = known = version, self._digest(self.path)
+            return known[1]
 
     def _digest(self, path: Path) -> bytes | None:
         try:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pqd.accounting.accountant import Accountant
     from pqd.accounting.ledger import Ledger
-    from pqd.engine.duckdb import DuckDBEngine
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.engine.tables import Table
     from pqd.sql.query import Query
@@ -114,13 +113,24 @@ def check_separation(
     if ledgers:
         # Before the tables are read: of a file that a ledger knows no row is hashed.
         tables.take_digests()
+    doubtful = [ledger for ledger in ledgers if _holds_others(ledger, private)]
     wanted = tables.columns if names is None else names
-    sealed(lambda: tables.read(wanted, _content_keys(tables, accountant, ledgers)))
+    sealed(lambda: tables.read(wanted, _content_keys(tables, accountant, doubtful)))
     for ledger in ledgers:
-        for engine, public in zip(tables.engines, tables.tables, strict=True):
-            _check_unknown(ledger, engine, public)
+        _check_unknown(ledger, tables, by_rows=ledger in doubtful)
     if private:
         _check_other_rows(tables, private, wanted)
+
+
+def _holds_others(ledger: Ledger, private: Table | None) -> bool:
+    """Whether a ledger has accounts of other tables than the private one, as its file is known.
+
+    Where it has none, a public table that it knows holds the private table's rows: those are
+    compared in any case.  Earlier versions read odd rows otherwise, so their accounts are others.
+    """
+    own = private and fingerprint_by_file(ledger, private)
+    others = any(account.fingerprint != own for account in ledger.accounts)
+    return others or ledger.holds_earlier_accounts
 
 
 def _content_keys(
@@ -140,16 +150,20 @@ def _content_keys(
     return asked
 
 
-def _check_unknown(ledger: Ledger, engine: DuckDBEngine, public: Table) -> None:
-    """Refuse a public table that a ledger has an account of."""
-    account = ledger.account(fingerprint_of(ledger, engine, public))
-    if account:
-        raise _refusal(
-            public,
-            f"is known to the ledger {ledger.path.name} as a private table (number "
-            f"{account.number} there); are the two tables swapped? If it was public all along, "
-            "move that ledger away",
-        )
+def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) -> None:
+    """Refuse a public table that a ledger has an account of: by its file, else by its rows."""
+    for engine, public in zip(tables.engines, tables.tables, strict=True):
+        fingerprint = fingerprint_by_file(ledger, public)
+        if by_rows and fingerprint is None:
+            fingerprint = fingerprint_of(ledger, engine, public)
+        account = ledger.account(fingerprint) if fingerprint else None
+        if account:
+            raise _refusal(
+                public,
+                f"is known to the ledger {ledger.path.name} as a private table (number "
+                f"{account.number} there); are the two tables swapped? If it was public all along, "
+                "move that ledger away",
+            )
 
 
 def _check_other_rows(tables: SyntheticTables, private: Table, names: Collection[str]) -> None:

@@ -1,5 +1,6 @@
 """Passes over the files: each command reads each table once, whatever the ledger knows."""
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 
 import pqd
 from pqd.engine import table_reader
+from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.tables import Table
+from pqd.errors import NotPublicError
 
 QUERIES = ["SELECT COUNT(*) FROM D WHERE a > 3", "SELECT SUM(b) FROM D", "SELECT AVG(b) FROM D"]
 SPEC = """[private]
@@ -111,3 +114,54 @@ def test_each_table_is_read_once(
         command(tables)
         assert passes["one"] == 1
         assert set(passes.values()) == {1}, passes
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Tables whose rows are hashed."""
+    made: list[str] = []
+    read = DuckDBEngine.read
+
+    def watched(
+        self: DuckDBEngine,
+        table: Table,
+        names: Sequence[str],
+        keys: Sequence[bytes],
+        *,
+        apart: bool,
+    ) -> None:
+        made.extend(table.path.stem if table.path else "frame" for _ in keys)
+        read(self, table, names, keys, apart=apart)
+
+    monkeypatch.setattr(DuckDBEngine, "read", watched)
+    return made
+
+
+def test_rows_are_hashed_where_a_file_is_new_or_a_copy_may_be_another_account(
+    tables: Tables, hashed: list[str]
+) -> None:
+    audit(tables)
+    assert hashed == ["private"], "a new ledger has no account to compare a copy with"
+    hashed.clear()
+    audit(tables)
+    assert hashed == [], "the only account is the private table's own, which is read beside"
+    third = tables["private"].with_stem("third")
+    shutil.copy(tables["two"], third)
+    pqd.audit(third, tables["one"], QUERIES, tau="10%", epsilon=1)
+    assert sorted(hashed) == ["one", "third"], "an account is another table's"
+    hashed.clear()
+    audit(tables)
+    assert hashed == ["one"]
+    with pytest.raises(NotPublicError, match="is known to the ledger"):
+        pqd.audit(tables["private"], tables["two"], QUERIES, tau="10%", epsilon=1)
+
+
+def test_the_only_account_s_rows_are_no_copy_either(tables: Tables) -> None:
+    audit(tables)
+    rows = pq.read_table if tables["private"].suffix == ".parquet" else pcsv.read_csv
+    frame = rows(tables["private"])
+    shuffled = frame.take(pa.array(range(len(frame))[::-1])).rename_columns(
+        ["A", "b", "c", "unused"]
+    )
+    with pytest.raises(NotPublicError, match="holds the same rows"):
+        pqd.audit(tables["private"], shuffled, QUERIES, tau="10%", epsilon=1)

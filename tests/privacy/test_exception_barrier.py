@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from rich.console import Console
 from rich.traceback import Traceback
@@ -92,9 +93,9 @@ def after(
         begun.append(True)
         return recognised(*args)
 
-    def reading(self: engine.DuckDBEngine, table: Table, *args: Any) -> None:
+    def reading(self: engine.DuckDBEngine, table: Table, *args: Any, **named: Any) -> None:
         this_thread.private = table.role == "private"
-        read(self, table, *args)
+        read(self, table, *args, **named)
 
     def broken(*args: Any, **named: Any) -> Any:
         found = original(*args, **named)
@@ -248,6 +249,26 @@ def test_no_traceback_shows_a_count_while_tables_are_held_against_each_other(
     PRIVATE.to_parquet(path)
     error = interrupted(auditing, tmp_path / "ledger.sqlite", Breaking(None), path)
     assert type(error) is (RunError if failure is InjectedError else failure)
+    assert list(chained(error)) == [error]
+    assert leaked(rendered(error)) == []
+
+
+@pytest.mark.parametrize("failure", [InjectedError, pa.ArrowInvalid, KeyboardInterrupt])
+def test_no_traceback_shows_a_row_that_is_hashed_in_a_thread_of_its_own(
+    failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = RowHasher._take
+
+    def broken(self: RowHasher, *args: Any) -> None:
+        take(self, *args)
+        raise failure
+
+    monkeypatch.setenv("PQD_THREADS", "2")
+    monkeypatch.setattr(RowHasher, "_take", broken)
+    path = tmp_path / "private.parquet"
+    PRIVATE.to_parquet(path)
+    error = interrupted(auditing, tmp_path / "ledger.sqlite", Breaking(None), path)
+    assert type(error) is (failure if failure is KeyboardInterrupt else RunError)
     assert list(chained(error)) == [error]
     assert leaked(rendered(error)) == []
 

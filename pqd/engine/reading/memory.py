@@ -6,6 +6,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TableMemory:
-    """Columns of a table, hashes of its rows by key, and of its content by key.
+    """Columns of a table, hashes of its rows by key, and of its content by key, once it is made.
 
     ``version`` is the file's when it was read, None of a frame, and ``digest`` is kept with that of
     its own; ``odd`` says, without a cell, what is not as it should be: of a column's cells by its
@@ -22,7 +24,7 @@ class TableMemory:
 
     def __init__(self) -> None:
         """Nothing was read."""
-        self.lock = Lock()
+        self.lock, self.digest_lock = Lock(), Lock()
         self.digest: tuple[tuple[int, ...], bytes | None] | None = None
         self.forget(None)
 
@@ -32,7 +34,7 @@ class TableMemory:
         self.rows = 0
         self.columns: dict[str, Column] = {}
         self.ranks: dict[bytes, NDArray[np.uint64]] = {}
-        self.contents: dict[bytes, str] = {}
+        self.contents: dict[bytes, Future[tuple[int, ...]]] = {}
         self.odd: dict[str | None, str] = {}
 
     def note(self, odd: str, column: str | None = None) -> None:

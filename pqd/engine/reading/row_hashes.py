@@ -18,6 +18,8 @@ product would be the same for all tables with the same columns, whatever their r
 from __future__ import annotations
 
 import hashlib
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,8 +41,25 @@ _PRIME = (1 << _BITS) - 1
 _LANES = 4
 # Rows that are gathered before they are hashed, and rows that stay in the processor's cache.
 _GATHERED, _CACHED = 1 << 18, 1 << 13
+# Times that many rows wait at most for a thread of its own.
+_WAITING = 4
 # Values of a column whose numbers are kept, and combinations of columns that are made one factor.
 _KEPT, _COMBINED = 1 << 18, 1 << 14
+
+
+class _Cells(NamedTuple):
+    """Cells of one column on rows that are to be hashed: row ``i`` holds ``values[codes[i]]``.
+
+    The ``last`` are those after which a dictionary begins anew.
+    """
+
+    codes: NDArray[np.unsignedinteger]
+    values: pa.Array
+    last: bool = False
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "_Cells(...)"
 
 
 class _Factor(NamedTuple):
@@ -58,7 +77,8 @@ class RowHasher:
     """Hashes of the rows of one table, which come in blocks of all of its columns.
 
     ``texts`` gives the text of distinct values; ``ranked`` keeps each row's hash.  ``shared`` are
-    the builders of columns that are read besides: each block is added to them before.
+    the builders of columns that are read besides: each block is added to them before.  Where it
+    hashes ``apart``, that is in a thread of its own, behind the one that adds blocks.
     """
 
     def __init__(
@@ -69,6 +89,7 @@ class RowHasher:
         *,
         ranked: bool = False,
         shared: Mapping[str, ColumnBuilder] | None = None,
+        apart: bool = False,
     ) -> None:
         """No rows yet."""
         builders = shared or {}
@@ -78,6 +99,8 @@ class RowHasher:
         self._ranks: list[NDArray[np.uint64]] | None = [] if ranked else None
         self._sums = [0] * _LANES
         self._rows = self._gathered = 0
+        self._thread = ThreadPoolExecutor(1) if apart else None
+        self._waiting: deque[Future[None]] = deque()
 
     def add(self, block: Mapping[str, pa.DictionaryArray]) -> None:
         """Add the rows of a block."""
@@ -89,21 +112,41 @@ class RowHasher:
 
     def _hash(self) -> None:
         """Hash the rows that were gathered, and let them go."""
-        factors = _combined([column.factor() for column in self._columns.values()])
-        for first in range(0, self._gathered, _CACHED):
-            self._take(_products(factors, slice(first, min(first + _CACHED, self._gathered))))
-        self._rows += self._gathered
-        self._gathered = 0
+        rows, self._gathered = self._gathered, 0
+        cells = [column.cells() for column in self._columns.values()]
+        if self._thread is None:
+            self._take(cells, rows)
+            return
+        self._waiting.append(self._thread.submit(self._take, cells, rows))
+        if len(self._waiting) > _WAITING:
+            self._waiting.popleft().result()
 
-    def _take(self, products: NDArray[np.uint64]) -> None:
-        totals = products.sum(axis=0).tolist()
-        self._sums = [(a + b) % _PRIME for a, b in zip(self._sums, totals, strict=True)]
-        if self._ranks is not None:
-            self._ranks.append((products[:, 0] << np.uint64(_BITS)) | products[:, 1])
+    def _take(self, cells: Sequence[_Cells], rows: int) -> None:
+        """Add up the hashes of so many rows."""
+        parts = zip(self._columns.values(), cells, strict=True)
+        factors = _combined([column.factor(part) for column, part in parts])
+        for first in range(0, rows, _CACHED):
+            products = _products(factors, slice(first, min(first + _CACHED, rows)))
+            totals = products.sum(axis=0).tolist()
+            self._sums = [(a + b) % _PRIME for a, b in zip(self._sums, totals, strict=True)]
+            if self._ranks is not None:
+                self._ranks.append((products[:, 0] << np.uint64(_BITS)) | products[:, 1])
+        self._rows += rows
 
-    def content(self) -> tuple[int, ...]:
-        """Number of rows, and the sums of their hashes."""
+    def content(self) -> Future[tuple[int, ...]]:
+        """Number of rows, and the sums of their hashes; after it no row is added."""
         self._hash()
+        if self._thread is None:
+            done: Future[tuple[int, ...]] = Future()
+            done.set_result(self._content())
+            return done
+        content = self._thread.submit(self._content)
+        self._thread.shutdown(wait=False)
+        return content
+
+    def _content(self) -> tuple[int, ...]:
+        for hashed in self._waiting:
+            hashed.result()
         return (self._rows, *self._sums)
 
     def ranks(self) -> NDArray[np.uint64]:
@@ -116,16 +159,17 @@ class _HashedColumn:
     """Column whose cells are hashed part by part; a value's number is drawn once while it is kept.
 
     The dictionary is ``shared`` with the reader of the column, or its own: then what is kept of it
-    is bounded.
+    is bounded.  Cells are taken by the thread that adds blocks, and made factors in that order, by
+    one thread as well.
     """
 
     def __init__(self, key: bytes, texts: Texts, shared: ColumnBuilder | None) -> None:
         self._key, self._texts, self._shared = key, texts, shared
         self._blocks = self._taken = 0
-        self._begin()
-
-    def _begin(self) -> None:
         self._own = ColumnBuilder()
+        self._forget()
+
+    def _forget(self) -> None:
         self._numbers = np.empty((0, _LANES), np.uint64)
 
     def add(self, block: pa.DictionaryArray) -> None:
@@ -134,31 +178,32 @@ class _HashedColumn:
         if self._shared is None:
             self._own.add(block)
 
-    def factor(self) -> _Factor:
-        """Factor of the rows that were added since the last."""
-        if self._shared is None:
-            return self._own_factor()
-        codes, values = self._shared.since(self._taken)
-        self._taken = self._blocks
-        if len(values) <= _KEPT:
-            return self._factor(codes, values)
-        # Of very many values those are looked at that these rows have.
-        self._numbers = self._numbers[:0]
-        used, codes = np.unique(codes, return_inverse=True)
-        return _Factor(codes, self._drawn(values.take(arrow_of(used))))
-
-    def _own_factor(self) -> _Factor:
-        factor = self._factor(*self._own.since(0))
-        if self._own.size > _KEPT:
-            self._begin()
+    def cells(self) -> _Cells:
+        """Cells of the rows that were added since the last."""
+        if self._shared is not None:
+            first, self._taken = self._taken, self._blocks
+            return _Cells(*self._shared.since(first))
+        cells = _Cells(*self._own.since(0), last=self._own.size > _KEPT)
+        if cells.last:
+            self._own = ColumnBuilder()
         self._own.forget_rows()
-        return factor
+        return cells
 
-    def _factor(self, codes: NDArray[np.unsignedinteger], values: pa.Array) -> _Factor:
+    def factor(self, cells: _Cells) -> _Factor:
+        """Factor of ``cells``, which are the next."""
+        codes, values, last = cells
+        if self._shared is not None and len(values) > _KEPT:
+            # Of very many values those are looked at that these rows have.
+            self._forget()
+            used, codes = np.unique(codes, return_inverse=True)
+            return _Factor(codes, self._drawn(values.take(arrow_of(used))))
         if len(values) > len(self._numbers):
             new = self._drawn(values[len(self._numbers) :])
             self._numbers = np.concatenate([self._numbers, new])
-        return _Factor(codes, self._numbers)
+        factor = _Factor(codes, self._numbers)
+        if last:
+            self._forget()
+        return factor
 
     def _drawn(self, values: pa.Array) -> NDArray[np.uint64]:
         return _numbers(self._texts(values), self._key)
