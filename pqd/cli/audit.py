@@ -91,7 +91,9 @@ def audit(
     if spent.sharing is None:
         # Each is drawn by itself, so that one can be replayed without the others.
         workload = shown
-    detailed = display.detailed or targets.has_curves(len(workload))
+    # Where all share a budget, all are replayed, but curves are drawn of what is shown alone.
+    in_full = [query.id or "" for query in shown] if display.explains else []
+    detailed = display.verbose or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
@@ -107,5 +109,6 @@ def audit(
             accountant=accountant,
             unit=people,
             sharing=spent.sharing,
+            in_full=in_full,
         )
     targets.finish(report, display)

@@ -110,8 +110,8 @@ def check(
             ledger,
             baseline.known,
             dry_run=dry_run,
-            detailed=display.explains or targets.has_curves(len(read.checks)),
-            replaying=display.explains,
+            detailed=targets.has_curves(len(read.checks)),
+            explained=display.explain,
         )
 
     if not targets.takes_stdout:
@@ -131,7 +131,7 @@ def _run(
     *,
     dry_run: bool,
     detailed: bool,
-    replaying: bool,
+    explained: str | None,
 ) -> CheckReport:
     from deciders import SecureNoise
 
@@ -150,6 +150,7 @@ def _run(
             dry_run=dry_run,
             baseline=baseline,
             detailed=detailed,
-            replaying=replaying,
+            explained=explained,
+            replaying=explained is not None,
             progress=tell,
         )

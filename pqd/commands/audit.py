@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.execution import measure
+from pqd.parameters import Detail
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import mentioned, separate_tables
@@ -16,6 +18,8 @@ from reports.text.notes import UNRECORDED_VERDICTS
 from reports.text.remarks import stages
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from deciders import Noise
     from pqd.accounting.accountant import Accountant
     from pqd.engine.scan_plan import PrivacyUnit
@@ -34,11 +38,13 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
     sharing: str | None = None,
+    in_full: Collection[str] = (),
 ) -> AuditReport:
     """Audit with ``noise``; see ``pqd.audit``.
 
     With ``sharing`` the epsilon of ``parameters`` is the total of all queries.  Without an
-    accountant no account is kept.
+    accountant no account is kept.  Queries whose ids are ``in_full`` have every candidate and
+    curve, whatever the detail of the others.
     """
     budget = None if sharing is None else SharedBudget(parameters.epsilon, sharing)
     criteria = parameters.criteria if budget else parameters
@@ -46,7 +52,8 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
         private, synthetic, accountant=accountant, names=mentioned(queries, unit)
     )
     progress(stages.READING_COPY)
-    requests = [QueryRequest(query, criteria) for query in queries]
+    full = replace(criteria, detail=Detail.CURVES)
+    requests = [QueryRequest(q, full if q.id in in_full else criteria) for q in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     if budget:
         bound.check()

@@ -40,12 +40,14 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
     dry_run: bool = False,
     baseline: str | Path | None = None,
     detailed: bool = False,
+    explained: str | None = None,
     replaying: bool = False,
     progress: Progress = silent,
 ) -> CheckReport:
     """Run the checks of ``spec`` with ``noise``; see ``pqd.check``.
 
-    ``replaying``: what the ledger does not know is refused, and nothing is spent.
+    The check ``explained`` has every candidate and curve, whatever the others have.  ``replaying``:
+    what the ledger does not know is refused, and nothing is spent.
     """
     earlier = read_baseline(baseline) if baseline else None
     with paths_as_written(spec):
@@ -53,7 +55,7 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
         budget = Budget(spec.epsilon, spec.delta)
         accountant = Accountant(path, budget, fresh=fresh, replaying=replaying)
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
-        bound = BoundChecks(spec, only, accountant, detail, progress)
+        bound = BoundChecks(spec, only, accountant, detail, progress, explained)
         plan = plan_checks(bound, SharedBudget(*spec.shared_budget) if spec.shared_budget else None)
         if dry_run:
             report = _planned(spec, bound, plan, accountant, progress)

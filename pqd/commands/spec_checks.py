@@ -86,9 +86,13 @@ class BoundChecks:
         accountant: Accountant,
         detail: Detail,
         progress: Progress,
+        explained: str | None = None,
     ) -> None:
-        """Bind the selected checks; one public table that is private ends the run."""
-        self._spec, self._detail = spec, detail
+        """Bind the selected checks; one public table that is private ends the run.
+
+        The check ``explained`` is evaluated in full, the others to their ``detail``.
+        """
+        self._spec, self._detail, self._explained = spec, detail, explained
         self.checks = selected_checks(spec, only)
         self.broken: dict[str, PqdError] = {}
         self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
@@ -175,7 +179,7 @@ class BoundChecks:
 
         check = selected.check
         try:
-            criteria = self._criteria(check)
+            criteria = self._criteria(selected)
             # From 1 on it is no tolerance of a distance.
             _ = criteria.tolerance.share
         except PqdError as error:
@@ -191,14 +195,16 @@ class BoundChecks:
         )
         return [request]
 
-    def _criteria(self, check: Check) -> Criteria:
+    def _criteria(self, selected: SelectedCheck) -> Criteria:
         """Criteria of the verdicts of a check, with its budget if it has one of its own."""
+        check = selected.check
+        shown = self._explained in {check.id, selected.id}
         criteria = Criteria(
             tolerance=check.tolerance,
             alpha=check.alpha,
             mechanism=check.decider,
             columns={},
-            detail=self._detail,
+            detail=Detail.CURVES if shown else self._detail,
         )
         return criteria if check.epsilon is None else criteria.at(check.epsilon)
 
@@ -206,7 +212,7 @@ class BoundChecks:
         """Requests of the queries of one check; none if it is broken."""
         check = selected.check
         try:
-            criteria = self._criteria(check)
+            criteria = self._criteria(selected)
             query = Query(check.sql, selected.id, keys=keys_of(check))
             queries = Bins.parse(check.bins).of(query) if check.bins else (query,)
         except PqdError as error:

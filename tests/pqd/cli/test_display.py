@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+
+from pqd.cli.display import DisplayOptions
+from reports.models.audit import AuditReport
+
+if TYPE_CHECKING:
+    from reports.models.audit import Verdict
+    from reports.models.check import CheckReport
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
@@ -85,6 +94,32 @@ def test_one_verdict_is_shown_again_and_nothing_is_spent(
     assert (code, err) == (0, "")
     assert word in out
     assert ledger.read_bytes() == before
+
+
+@pytest.mark.parametrize("run", ["audit-shared", "check-shared"])
+def test_curves_are_computed_of_what_is_explained_alone(
+    run: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Queries that share a budget are replayed together, but the others are not shown."""
+    reports: list[Any] = []
+    monkeypatch.setattr(DisplayOptions, "show", lambda _, report: reports.append(report))
+    arguments, name, _ = RUNS[run]
+    assert command(*arguments)[0] == 0
+    assert command(*arguments, "--explain", name)[0] == 0
+    before, after = [
+        {v.id: v for v in getattr(report, "verdicts", ()) or verdicts_in(report)}
+        for report in reports
+    ]
+    assert len(after) == 3
+    assert [each for each in after if any(c.curve for c in after[each].candidates)] == [name]
+    for each in set(after) - {name}:
+        assert after[each] == replace(before[each], replayed=True)
+
+
+def verdicts_in(report: AuditReport | CheckReport) -> list[Verdict]:
+    if isinstance(report, AuditReport):
+        return list(report.verdicts)
+    return [verdict for check in report.checks for verdict in check.verdicts]
 
 
 def test_the_verdict_is_the_one_that_was_paid_for(command: Command) -> None:
