@@ -9,6 +9,7 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.commands.audit import run_audit
 from pqd.parameters import Detail, Parameters, privacy_unit
+from pqd.planning.stated_tolerances import with_tolerances
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO, RunBudget
 from pqd.stated_queries import check_stated
@@ -28,6 +29,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     queries: str | Query | Iterable[str | Query] | None = None,
     *,
     tau: Number | None = None,
+    tolerances: Mapping[str, Number] | None = None,
     epsilon: Number | None = None,
     total_epsilon: Number | None = None,
     sharing: str | None = None,
@@ -51,7 +53,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         One SQL text, several, or ``pqd.Query`` objects.  ``pqd.profile`` needs none.
     tau
         The tolerance: an amount in the query's unit, or text such as ``"3.2%"`` of the synthetic
-        answer.
+        answer.  May be left out where every query has its own.
     epsilon, total_epsilon
         Privacy budget of each query, or of all queries together: one of the two.
     sharing
@@ -60,6 +62,9 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         ``numerical``, ``numerical_two``, ``dyadic``, ``normalization``, ``global_truncation``,
         ``clipped_composition``, ``ranges``), or ``"auto"``, the default (whichever is most often
         right on test tables made from the copy).
+    tolerances
+        By query id: a tolerance of its own, before the one that a ``pqd.Query`` has as its ``tau``,
+        and that before ``tau``.
     alpha
         The error probability that the caller accepts: the level of the p-value and of the
         effectiveness thresholds.
@@ -97,6 +102,8 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     """
     check_stated(queries, "pqd.profile(private, synthetic)")
     budget = RunBudget.parse(epsilon, total_epsilon, sharing)
+    workload = as_queries(() if queries is None else queries)
+    workload, tau = with_tolerances(workload, tau, tolerances)
     parameters = Parameters.parse(
         tau=tau,
         epsilon=budget.epsilon,
@@ -108,7 +115,7 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     return run_audit(
         private,
         synthetic,
-        as_queries(() if queries is None else queries),
+        workload,
         parameters,
         SecureNoise(),
         accountant=Accountant(ledger_path(private, ledger), fresh=fresh),

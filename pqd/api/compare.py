@@ -14,6 +14,7 @@ from pqd.commands.rank import run_ranking
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.ranking import RankingParameters
 from pqd.parameters import Parameters, privacy_unit
+from pqd.planning.stated_tolerances import with_tolerances
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO
 from pqd.stated_queries import check_ranking
@@ -33,7 +34,7 @@ def compare(
     synthetics: Mapping[str, object],
     queries: str | Query | Iterable[str | Query],
     *,
-    tau: Number,
+    tau: Number | None = ...,
     epsilon: Number,
     alpha: Number = ...,
     estimator: str = ...,
@@ -103,7 +104,8 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         One SQL text, several, or ``pqd.Query`` objects.  Without any, the candidates are ranked by
         their overall quality: 100 % minus the mean distance of all columns and pairs.
     tau
-        The tolerance: an amount, or a share of each candidate's own answer such as ``"5%"``.
+        The tolerance: an amount, or a share of each candidate's own answer such as ``"5%"``.  May
+        be left out where every query has its own.
     epsilon
         Privacy budget per query, whatever the number of candidates.
     total_epsilon
@@ -119,7 +121,8 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         Public facts of columns; what is not stated comes from all candidates together.  Without
         queries the names of the columns to compare, all by default; their facts are ``facts``.
     weights, tolerances
-        By query id: the weight of a query in the leaderboard (1), and a tolerance of its own.
+        By query id: the weight of a query in the leaderboard (1), and a tolerance of its own, as
+        for ``pqd.audit``.
     references
         Also compare two reference tables: independent marginals, measured at this budget, and
         the first candidate resampled.
@@ -175,14 +178,16 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         return run_ranking(
             private, synthetics, ranking, SecureNoise(), accountant=accountant, unit=people
         )
+    workload = as_queries(() if queries is None else queries)
+    workload, tau = with_tolerances(workload, tau, tolerances)
     shared = Parameters.parse(
         tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=stated
     )
     return run_compare(
         private,
         synthetics,
-        as_queries(() if queries is None else queries),
-        ComparisonParameters.parse(shared, weights, tolerances, references),
+        workload,
+        ComparisonParameters.parse(shared, weights, references),
         SecureNoise(),
         accountant=accountant,
         unit=people,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.commands.plan import run_plan
 from pqd.parameters import Criteria, Detail, privacy_unit
+from pqd.planning.stated_tolerances import with_tolerances
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO
 
@@ -21,7 +22,8 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     synthetic: object,
     queries: str | Query | Iterable[str | Query],
     *,
-    tau: Number,
+    tau: Number | None = None,
+    tolerances: Mapping[str, Number] | None = None,
     epsilon: Number | None = None,
     alpha: Number = 0.05,
     decider: str = AUTO,
@@ -41,6 +43,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     PqdError
         QueryError, TableError, ParameterError or DeciderError; the message names the query.
     """
+    workload, tau = with_tolerances(as_queries(queries), tau, tolerances)
     criteria = Criteria.of(
         tau=tau,
         alpha=alpha,
@@ -49,4 +52,4 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )
     criteria = criteria if epsilon is None else criteria.at(epsilon)
-    return run_plan(synthetic, as_queries(queries), criteria, privacy_unit(unit, max_rows))
+    return run_plan(synthetic, workload, criteria, privacy_unit(unit, max_rows))

@@ -86,7 +86,7 @@ def audit(
     from pqd.cli.progress import progress
     from pqd.commands.audit import run_audit
 
-    workload = queries.read(private, synthetic)
+    workload, criteria = criteria.of(queries.read(private, synthetic))
     shown = display.selected(workload)
     if spent.sharing is None:
         # Each is drawn by itself, so that one can be replayed without the others.

@@ -16,6 +16,7 @@ from pqd.cli.options import (
     LedgerOptions,
     QueryOptions,
     UnitOptions,
+    values_by_name,
     with_threads,
 )
 from pqd.cli.outputs import OutputOptions
@@ -52,10 +53,6 @@ class ComparisonOptions:
             help="Weight of a query in the leaderboard, else 1; may be given several times.",
         ),
     ] = None
-    tau_of: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID=TAU", help="Tolerance of one query; may be given several times."),
-    ] = None
     with_references: Annotated[
         bool,
         typer.Option(
@@ -76,7 +73,6 @@ class ComparisonOptions:
             "--epsilon": self.epsilon,
             "--estimator": self.estimator != "auto",
             "--weight": self.weight,
-            "--tau-of": self.tau_of,
             "--with-references": self.with_references,
             "--reference-epsilon": self.reference_epsilon,
         }
@@ -98,8 +94,7 @@ class ComparisonOptions:
 
         return ComparisonParameters.parse(
             terms,
-            _named(self.weight or [], "weight", "q1=2", last=True),
-            _named(self.tau_of or [], "tolerance", "q1=5%", last=True),
+            values_by_name(self.weight or [], "weight", "q1=2", last=True),
             self.reference_epsilon or None,
         )
 
@@ -212,6 +207,7 @@ def compare(
     of_queries = {
         "--bins": queries.bins if named is None else None,
         "--tau": criteria.tau,
+        "--tau-of": criteria.tau_of,
         **comparison.stated,
     }
     ranks = check_ranking(named, ranking.total_epsilon or None, of_queries, ranking.stated)
@@ -219,7 +215,7 @@ def compare(
         comparison.check()
     elif display.explains:
         raise ParameterError("--explain ID is for queries; without queries give --marginals")
-    tables = _named(candidates, "candidate", "tree=copy.csv")
+    tables = values_by_name(candidates, "candidate", "tree=copy.csv")
     targets = outputs.targets(private, *tables.values(), queries.queries, ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     people = unit.read()
@@ -242,9 +238,9 @@ def compare(
         return
     from pqd.commands.compare import run_compare
 
+    workload, criteria = criteria.of(queries.read(private, *tables.values()))
     terms = options.criteria(criteria, columns, comparison.estimator)
     rules = comparison.read(terms.at(comparison.epsilon))
-    workload = queries.read(private, *tables.values())
     shown = display.selected(workload)
     if not comparison.with_references:
         # References are made of the columns of all queries.
@@ -255,16 +251,3 @@ def compare(
             private, tables, workload, rules, noise, show, accountant=accountant, unit=people
         )
     targets.finish(report, display)
-
-
-def _named(texts: list[str], what: str, example: str, *, last: bool = False) -> dict[str, str]:
-    """Values by name of ``NAME=VALUE`` texts; the sign may be in a file, and in a group's id."""
-    values: dict[str, str] = {}
-    for text in texts:
-        name, sign, value = text.rpartition("=") if last else text.partition("=")
-        if not sign or not name.strip() or not value:
-            raise ParameterError(f"{what} {text!r} is not understood; write it as {example}")
-        if name in values:
-            raise ParameterError(f"two {what}s are called {name!r}; names must differ")
-        values[name] = value
-    return values

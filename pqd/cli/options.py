@@ -6,8 +6,9 @@ import functools
 import inspect
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -62,16 +63,17 @@ class QueryOptions:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file of queries: .sql (statements end in ;, '-- id: NAME' before one names "
-            "it) or .csv (columns id, aggregate, attribute, where_sql).",
+            help="A file of queries: .sql (statements end in ;, lines before one may say -- id: "
+            "NAME, -- tau: 5%, -- bins: age=0:100:10) or .csv (columns id, sql or id, aggregate, "
+            "attribute, where_sql; tau, bins).",
         ),
     ] = None
     bins: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN=BINS",
-            help="Take each query once per bin of a number, LOW:HIGH:WIDTH; disjoint bins are "
-            "charged once.",
+            help="Take each query once per bin of a number, LOW:HIGH:WIDTH, unless it states its "
+            "own; disjoint bins are charged once.",
         ),
     ] = None
 
@@ -89,15 +91,10 @@ class QueryOptions:
 
     def read(self, *tables: str) -> tuple[Query, ...]:
         """Queries given one by one, then those of the file, none of which is one of ``tables``."""
-        from pqd.sql.grouping import Bins
         from pqd.sql.workload_files import as_queries, read_queries
 
         file = read_queries(usable(self.queries), tables) if self.queries else ()
-        queries = as_queries([*(self.query or []), *file])
-        if self.bins is None:
-            return queries
-        bins = Bins.parse(self.bins)
-        return tuple(binned for query in queries for binned in bins.of(query))
+        return as_queries([*(self.query or []), *file], self.bins)
 
 
 @option_group
@@ -108,12 +105,29 @@ class CriteriaOptions:
         str | None,
         typer.Option(
             metavar="TAU",
-            help="Tolerance: an amount (10), or a share of the synthetic answer (3.2%).",
+            help="Tolerance: an amount (10), or a share of the synthetic answer (3.2%). Needed "
+            "unless every query has its own.",
         ),
     ] = None
     alpha: Annotated[str, typer.Option(metavar="P", help="Error probability that you accept.")] = (
         "0.05"
     )
+    tau_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID=TAU",
+            help="Tolerance of one query, before that of the file of queries and --tau; may be "
+            "given several times.",
+        ),
+    ] = None
+
+    def of(self, queries: tuple[Query, ...]) -> tuple[tuple[Query, ...], Self]:
+        """Queries with tolerances of their own, and the criteria of those that have none."""
+        from pqd.planning.stated_tolerances import with_tolerances
+
+        stated = values_by_name(self.tau_of or [], "tolerance", "q1=5%", last=True)
+        workload, tau = with_tolerances(queries, self.tau or None, stated)
+        return workload, replace(self, tau=str(tau))
 
 
 @option_group
@@ -262,3 +276,18 @@ def with_threads(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {**command.__annotations__, _THREADS: Threads}
     return run
+
+
+def values_by_name(
+    texts: list[str], what: str, example: str, *, last: bool = False
+) -> dict[str, str]:
+    """Values by name of ``NAME=VALUE`` texts; the sign may be in a file, and in a group's id."""
+    values: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = text.rpartition("=") if last else text.partition("=")
+        if not sign or not name.strip() or not value:
+            raise ParameterError(f"{what} {text!r} is not understood; write it as {example}")
+        if name in values:
+            raise ParameterError(f"two {what}s are called {name!r}; names must differ")
+        values[name] = value
+    return values

@@ -54,6 +54,8 @@ def plan(
     targets = outputs.targets(synthetic, queries.queries)
     display.check(outputs=bool(targets.renderings))
     if not queries.stated:
+        if criteria.tau_of:
+            raise ParameterError("there is no query, so --tau-of is of none; give queries (-q)")
         if epsilon is not None:
             raise ParameterError(
                 "there is no query, so nothing has an epsilon of its own; give queries (-q), or "
@@ -71,7 +73,8 @@ def plan(
     from pqd.commands.plan import run_plan
     from pqd.stated_budgets import stated_budget
 
-    workload = display.selected(queries.read(synthetic))
+    workload, criteria = criteria.of(queries.read(synthetic))
+    workload = display.selected(workload)
     detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed, planning=True)
     if epsilon is not None:

@@ -10,6 +10,7 @@ from pqd.execution import measure
 from pqd.parameters import Detail
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
+from pqd.planning.stated_tolerances import stated_for
 from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, silent
 from pqd.results import cost_of, verdicts_of
@@ -53,7 +54,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
     )
     progress(stages.READING_COPY)
     full = replace(criteria, detail=Detail.CURVES)
-    requests = [QueryRequest(q, full if q.id in in_full else criteria) for q in queries]
+    requests = [QueryRequest.of(q, full if q.id in in_full else criteria) for q in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     if budget:
         bound.check()
@@ -65,7 +66,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
         verdicts_of(plan.verdicts, outputs, tables.label, noise),
         tables.private_label,
         tables.label,
-        criteria.tolerance.text,
+        stated_for(queries, criteria.tolerance),
         cost_of(outputs.quote, accountant, unit),
         plan.bound.notes if outputs.recorded else (*plan.bound.notes, UNRECORDED_VERDICTS),
         plan.bound.left_out,

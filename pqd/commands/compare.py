@@ -12,6 +12,7 @@ from pqd.comparison.leaderboard import leaderboard
 from pqd.comparison.reference_measurement import add_references
 from pqd.errors import BudgetError, overtaken
 from pqd.execution import measure
+from pqd.planning.stated_tolerances import stated_for
 from pqd.planning.table_separation import mentioned
 from pqd.progress import Progress, silent
 from pqd.results import added_costs, cost_of
@@ -80,7 +81,7 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
         better=pairs,
         candidates={name: candidates.files.get(name, name) for name in candidates.names},
         private=candidates.private.label,
-        tolerance=parameters.parameters.tolerance.text,
+        tolerance=stated_for(queries, parameters.parameters.tolerance),
         alpha=alpha,
         cost=added_costs([*costs, cost_of(outputs.quote, accountant, unit)]),
         notes=(*plan.bound.notes, *dict.fromkeys(notes)),

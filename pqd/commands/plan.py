@@ -9,6 +9,7 @@ from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import decider_plan, planned_verdict
+from pqd.planning.stated_tolerances import stated_for
 from pqd.planning.table_separation import mentioned, public_tables
 from reports.models.plan import PlannedQuery, PlanReport
 
@@ -26,7 +27,7 @@ def run_plan(
 ) -> PlanReport:
     """Plan ``queries``; see ``pqd.plan``."""
     tables = public_tables(synthetic, names=mentioned(queries, unit))
-    requests = [QueryRequest(query, criteria) for query in queries]
+    requests = [QueryRequest.of(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     epsilon = total = None
     plans: tuple[DeciderPlan, ...]
@@ -41,7 +42,7 @@ def run_plan(
     return PlanReport(
         tuple(PlannedQuery(**plan.facts()) for plan in plans),
         tables.label,
-        criteria.tolerance.text,
+        stated_for(queries, criteria.tolerance),
         epsilon,
         criteria.alpha,
         bound.notes,

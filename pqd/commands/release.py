@@ -23,7 +23,7 @@ from pqd.progress import Progress, silent
 from pqd.results import cost_of
 from pqd.spec.sources import ledger_of, open_source, paths_as_written
 from pqd.sql.predicate import atoms
-from pqd.sql.workload_files import read_queries
+from pqd.sql.workload_files import as_queries, read_queries
 from pqd.stated_budgets import AUTO
 from reports.models.release import ReleasedQuery, ReleaseReport
 from reports.text import notes
@@ -133,7 +133,7 @@ def run_release_spec(
             open_source(spec.private, "private"),
             open_source(spec.synthetic[section.synthetic], "synthetic"),
         )
-        queries = read_queries(section.queries.path, tables)
+        queries = as_queries(read_queries(section.queries.path, tables))
         return run_release(
             *tables, queries, parameters, noise, progress, accountant=accountant, table=table
         )

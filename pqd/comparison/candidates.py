@@ -102,7 +102,7 @@ class Candidates:
         Raises
         ------
         PqdError
-            If a query is wrong, or a weight or tolerance is of no query.
+            If a query is wrong, or a weight is of no query.
         """
         progress(stages.READING_COPIES)
         requests = [parameters.request(query) for query in queries]

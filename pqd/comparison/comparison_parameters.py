@@ -1,24 +1,23 @@
-"""Parameters of a comparison: those of its queries, weights, tolerances, references."""
+"""Parameters of a comparison: those of its queries, weights, references."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from deciders.exact import positive
 from pqd.errors import DeciderError, ParameterError
-from pqd.parameters import Parameters, Tolerance
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.choose_estimator import ESTIMATORS
 from pqd.stated_budgets import AUTO, stated_budget
 
 if TYPE_CHECKING:
     from deciders.exact import Number
+    from pqd.parameters import Parameters
     from pqd.sql.query import Query
 
-Stated = TypeVar("Stated")
 # Name in messages: of the argument, and of the option of the command line.
 REFERENCE_EPSILON = "references (--reference-epsilon)"
 
@@ -27,13 +26,12 @@ REFERENCE_EPSILON = "references (--reference-epsilon)"
 class ComparisonParameters:
     """Parameters of all queries of a comparison, and those that differ from query to query.
 
-    ``weights`` and ``tolerances`` are by query id; ``references`` is the budget of the independent
-    marginals, None without references.
+    ``weights`` are by query id; ``references`` is the budget of the independent marginals, None
+    without references.
     """
 
     parameters: Parameters
     weights: Mapping[str, Fraction] = field(default_factory=dict)
-    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
     references: Fraction | None = None
 
     @classmethod
@@ -41,7 +39,6 @@ class ComparisonParameters:
         cls,
         parameters: Parameters,
         weights: Mapping[str, Number] | None = None,
-        tolerances: Mapping[str, Number] | None = None,
         references: Number | None = None,
     ) -> ComparisonParameters:
         """Parameters as a caller states them; PqdError names what is wrong."""
@@ -53,29 +50,21 @@ class ComparisonParameters:
         return cls(
             parameters,
             {name: positive(value, f"weight of {name}") for name, value in (weights or {}).items()},
-            {name: Tolerance.parse(value) for name, value in (tolerances or {}).items()},
             None if references is None else stated_budget(references, REFERENCE_EPSILON),
         )
 
     def weight(self, query: Query) -> Fraction:
         """Weight of a query in the leaderboard."""
-        return self._of(self.weights, query, Fraction(1))
+        names = (name for name in (query.id, query.block) if name in self.weights)
+        return next((self.weights[name] for name in names if name), Fraction(1))
 
     def request(self, query: Query) -> QueryRequest:
-        """Request of a query with its own tolerance."""
-        tolerance = self._of(self.tolerances, query, self.parameters.tolerance)
-        return QueryRequest(query, replace(self.parameters, tolerance=tolerance))
-
-    def _of(self, stated: Mapping[str, Stated], query: Query, otherwise: Stated) -> Stated:
-        names = (name for name in (query.id, query.block) if name in stated)
-        return next((stated[name] for name in names if name), otherwise)
+        """Request of a query, at its own tolerance if it has one."""
+        return QueryRequest.of(query, self.parameters)
 
     def check(self, queries: Sequence[Query]) -> None:
-        """Refuse a weight or tolerance of no query."""
+        """Refuse a weight of no query."""
         known = {query.id for query in queries} | {query.block for query in queries}
-        for what, stated in (("weight", self.weights), ("tolerance", self.tolerances)):
-            for name in stated:
-                if name not in known:
-                    raise ParameterError(
-                        f"a {what} is given for {name!r}, but there is no such query"
-                    )
+        for name in self.weights:
+            if name not in known:
+                raise ParameterError(f"a weight is given for {name!r}, but there is no such query")

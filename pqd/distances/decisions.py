@@ -188,6 +188,7 @@ class PlannedDistance:
             "reason": reasons.DISTANCE,
             "candidates": (self.taken,),
             "counted": self.measurement.counted_noun,
+            "tolerance": self.criteria.tolerance.text,
         }
 
 

@@ -13,9 +13,9 @@ from pqd.distances.budget import check_zoom
 from pqd.distances.marginal_selection import check_ways
 from pqd.distances.profile_request import DISTANCES, USUAL, ProfileRequest
 from pqd.errors import ParameterError
-from pqd.parameters import Tolerance
 from pqd.planning.query_warnings import budget_warnings
 from pqd.sql.schema import fold_case
+from pqd.sql.tolerance import Tolerance
 from pqd.stated_budgets import total_budget
 from reports.text.notes import WARNING, large_delta, wide_alpha
 

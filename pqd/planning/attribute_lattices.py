@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pqd.column_facts import Facts
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.parameters import Tolerance
     from pqd.sql.query import BoundExpression, Query
     from pqd.sql.schema import Schema
+    from pqd.sql.tolerance import Tolerance
 
 _CLAMPED = ("SUM", "AVG")
 NUMERIC = (*_CLAMPED, *ORDERED)

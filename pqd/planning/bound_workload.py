@@ -34,6 +34,12 @@ class QueryRequest:
     query: Query
     criteria: Criteria
 
+    @classmethod
+    def of(cls, query: Query, criteria: Criteria) -> QueryRequest:
+        """Request of a query at its own tolerance, where it states one."""
+        own = query.tolerance
+        return cls(query, criteria if own is None else replace(criteria, tolerance=own))
+
 
 @dataclass(frozen=True, slots=True)
 class BoundQuery:

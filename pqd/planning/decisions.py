@@ -91,6 +91,7 @@ class DeciderPlan:
             "group": query.group,
             "block_sql": query.block_sql,
             "counted": counted_noun(self.statistic, self.unit),
+            "tolerance": self.criteria.tolerance.text,
         }
 
 

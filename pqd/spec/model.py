@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pqd.parameters import Tolerance
+from pqd.sql.tolerance import Tolerance
 from reports.models.query import DISTANCE_AGGREGATES, MEAN_DISTANCE
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any
 from deciders import ParameterError
 from deciders.exact import budget_of, exact, positive, probability
 from pqd.column_facts import MOST_STATED, read_cells
-from pqd.parameters import Tolerance
 from pqd.spec.problems import Code, SpecValueError, printable
+from pqd.sql.tolerance import Tolerance
 from pqd.stated_budgets import MOST_EPSILON, stated_budget
 
 _SIZE = r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*)"

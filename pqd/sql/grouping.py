@@ -19,6 +19,7 @@ from pqd.sql.schema import quote_identifier, quote_literal
 from reports.text.numbers import number_text
 
 MOST_GROUPS = 1000
+BINS_OR_GROUPS = "bins and GROUP BY do not go together; use one of them"
 # A text that reads as nothing but a text: it begins with a letter, and no other label follows it.
 _PLAIN = re.compile(r"[^\W\d_](?:[^=\n\r\"\[\]]*[^\s=\"\[\]])?")
 _ENDLESS = (float("inf"), float("-inf"))
@@ -71,7 +72,7 @@ class Bins:
             If it is grouped already.
         """
         if query.group_by:
-            raise QueryError("bins and GROUP BY do not go together; use one of them", query.sql)
+            raise QueryError(BINS_OR_GROUPS, query.sql)
         column = quote_identifier(self.column)
         binned = []
         for number in range(int((self.upper - self.lower) / self.width)):

@@ -20,8 +20,10 @@ from pqd.sql.expressions import ExpressionChecker
 from pqd.sql.parser import TOO_DEEP, quiet
 from pqd.sql.predicate import Atom, Predicate, combined, normal_form
 from pqd.sql.select import aggregate_of, aggregates, grouping, is_whole, parsed, refuse
+from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
+    from deciders.exact import Number
     from pqd.sql.schema import Schema
 
 # The values of the grouping columns that make one group; None is NULL.
@@ -46,10 +48,15 @@ class Query:
     the id of the query that this one is a group of, ``block_sql`` that query as it was written,
     ``group`` the group in words.
 
+    ``tau`` is a tolerance of its own (``"5%"``, ``10``), before that of the run; ``bins`` take it
+    once for each bin of a number (``"age=0:100:10"``).
+
     Raises
     ------
     QueryError
         If the text is not such a query; the message marks the place.
+    ParameterError
+        If ``tau`` is no tolerance.
     """
 
     sql: str
@@ -58,6 +65,8 @@ class Query:
     block: str | None = None
     group: str | None = None
     block_sql: str | None = field(default=None, compare=False)
+    tau: Number | None = None
+    bins: str | None = None
     aggregate: str = field(init=False)
     attribute: str | None = field(init=False)
     p: Fraction | None = field(init=False)
@@ -73,6 +82,13 @@ class Query:
             self._read()
         except RecursionError:
             refuse(TOO_DEEP, self.sql)
+        if self.tau is not None:
+            _ = self.tolerance
+
+    @cached_property
+    def tolerance(self) -> Tolerance | None:
+        """Tolerance of its own, None without one."""
+        return None if self.tau is None else Tolerance.parse(self.tau)
 
     def _check_names(self) -> None:
         """Hold the names to what every report can print: found later, they would cost budget."""
@@ -129,6 +145,14 @@ class Query:
                     self.sql,
                 )
 
+    def within(self, tau: Number) -> Query:
+        """The same query with a tolerance of its own; it is not parsed again."""
+        other = copy(self)
+        object.__setattr__(other, "tau", tau)
+        other.__dict__.pop("tolerance", None)
+        _ = other.tolerance
+        return other
+
     @property
     def mentioned(self) -> frozenset[str]:
         """Names of the columns in the query, as written."""
@@ -157,6 +181,7 @@ class Query:
             ("sql", select.sql(dialect="duckdb")),
             ("id", f"{self.id}[{group}]"),
             ("keys", None),
+            ("bins", None),
             ("block", self.id),
             ("group", group),
             ("block_sql", self.sql),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 import stat
 from collections import Counter
 from contextlib import suppress
@@ -13,24 +10,35 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlglot import TokenType, exp, tokenize
-from sqlglot.errors import SqlglotError
-
-from pqd.errors import NothingSelectedError, QueryError
-from pqd.sql.literals import tokens
+from pqd.errors import NothingSelectedError, PqdError, QueryError
+from pqd.sql.file_statements import (
+    BINS,
+    TAU,
+    Mistake,
+    Statement,
+    is_unfinished,
+    list_statements,
+    sql_statements,
+)
+from pqd.sql.grouping import BINS_OR_GROUPS, Bins
 from pqd.sql.query import Query
+from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_ID = re.compile(r"--[ \t]*id:[ \t]*(\S+)")
-_SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
+_MOST_MISTAKES = 20
+_UNFINISHED = "a second SELECT begins before this statement has ended; statements end in ;"
 _LIMIT = 10_000_000
 _KINDS = {".sql", ".csv"}
 
 
-def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...]:
+def as_queries(
+    queries: str | Query | Iterable[str | Query], bins: str | None = None
+) -> tuple[Query, ...]:
     """``queries`` parsed, each with an id of its own (``q1``, ``q2``, ... by default).
+
+    One that states bins is there once for each; ``bins`` are those of queries that state none.
 
     Raises
     ------
@@ -38,6 +46,8 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
         If there is none.
     QueryError
         If one is not understood, or an id stands twice; the message names the query.
+    ParameterError
+        If bins are not understood.
     """
     try:
         stated = [queries] if isinstance(queries, (str, Query)) else list(queries)
@@ -56,7 +66,12 @@ def as_queries(queries: str | Query | Iterable[str | Query]) -> tuple[Query, ...
     twice = sorted(str(name) for name, number in ids.items() if number > 1)
     if twice:
         raise QueryError(f"two queries have the id {', '.join(twice)}; ids must differ")
-    return tuple(parsed)
+    return tuple(each for query in parsed for each in _binned(query, bins))
+
+
+def _binned(query: Query, bins: str | None) -> tuple[Query, ...]:
+    stated = bins if query.bins is None else query.bins
+    return (query,) if stated is None else Bins.parse(stated).of(query)
 
 
 def _named(number: int, query: object, free: Iterator[str]) -> Query:
@@ -71,26 +86,61 @@ def _named(number: int, query: object, free: Iterator[str]) -> Query:
 def read_queries(path: str | Path, tables: Iterable[object] = ()) -> tuple[Query, ...]:
     """Read a workload file, which is none of the run's ``tables``.
 
-    A ``.sql`` file holds statements that end in ``;``; a line ``-- id: NAME`` before one names it.
-    A ``.csv`` file has the columns ``id, aggregate, attribute, where_sql``.
+    A ``.sql`` file holds statements that end in ``;``; lines ``-- id: NAME``, ``-- tau: 5%`` and
+    ``-- bins: age=0:100:10`` before one state its name, tolerance and bins.
+    A ``.csv`` file has the columns ``id, sql`` or ``id, aggregate, attribute, where_sql``, and
+    ``tau`` and ``bins`` if they are stated.
 
     Raises
     ------
     QueryError
-        If the file cannot be read, or a query in it is not understood.  Nothing of it is quoted
-        unless it is known for a file of queries: a private table may be given by mistake.
+        If the file cannot be read, or queries in it are not understood: all of them are named, up
+        to 20.  Nothing of it is quoted unless it is known for a file of queries: a private table
+        may be given by mistake.
     """
     path = Path(path)
     text, kind = _text(path, tables)
-    pairs = _from_csv(text, path) if kind == ".csv" else _from_sql(text, path)
-    queries = []
-    for number, (name, sql) in enumerate(pairs, start=1):
-        label = name or f"q{number}"
-        try:
-            queries.append(Query(sql, name))
-        except QueryError as error:
-            raise QueryError(f"{path.name}, query {label}: {error}") from None
+    statements = list_statements(text, path) if kind == ".csv" else sql_statements(text, path)
+    queries, mistakes = [], []
+    lines: dict[str, int] = {}
+    for number, statement in enumerate(statements, start=1):
+        query, found = _query(statement)
+        first = lines.setdefault(statement.id, statement.line) if statement.id else statement.line
+        if first != statement.line:
+            found.append(Mistake(statement.line, f"line {first} has that id; ids must differ"))
+        label = statement.id or f"q{number}"
+        mistakes += [f"{path.name}, line {line}, query {label}: {text}" for line, text in found]
+        queries += [query] if query else []
+    if mistakes:
+        more = len(mistakes) - _MOST_MISTAKES
+        last = [f"{path.name}: and {more:,} more mistakes"] if more > 0 else []
+        raise QueryError("\n".join([*mistakes[:_MOST_MISTAKES], *last]))
     return tuple(queries)
+
+
+def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:
+    """Query of a statement, and all that is wrong with it and with what is stated beside it."""
+    mistakes, line = list(statement.mistakes), statement.line
+    stated: dict[str, str] = {}
+    for name, parse in ((TAU, Tolerance.parse), (BINS, Bins.parse)):
+        if value := statement.stated.get(name):
+            try:
+                parse(value)
+                stated[name] = value
+            except PqdError as error:
+                mistakes.append(Mistake(line, str(error)))
+    if not statement.sql:
+        return None, mistakes
+    try:
+        query = Query(statement.sql, statement.id, tau=stated.get(TAU), bins=stated.get(BINS))
+        if query.bins and query.group_by:
+            mistakes.append(Mistake(line, BINS_OR_GROUPS))
+    except QueryError as error:
+        if is_unfinished(statement.sql):
+            return None, [*mistakes, Mistake(line, _UNFINISHED)]
+        query = None
+        mistakes.append(Mistake(line, str(error)))
+    return query, [*mistakes, *statement.misplaced]
 
 
 def _text(path: Path, tables: Iterable[object]) -> tuple[str, str]:
@@ -132,76 +182,3 @@ def _same_file(file: Path, table: object) -> bool:
     with suppress(OSError, ValueError):
         return isinstance(place, (str, Path)) and file.samefile(place)
     return False
-
-
-def _from_sql(text: str, path: Path) -> list[tuple[str | None, str]]:
-    """Statements with their names; the text is SQL if each of them is a SELECT."""
-    pairs = list(_statements(text, path))
-    for number, (_, sql) in enumerate(pairs, start=1):
-        if not _SELECT.match(sql):
-            raise QueryError(
-                f"the query file {path} holds something else than queries: its statement {number} "
-                "is not SELECT ... FROM D; mend it, or name a file of queries"
-            )
-    return pairs
-
-
-def _statements(text: str, path: Path) -> Iterator[tuple[str | None, str]]:
-    """Split at semicolons that are not inside a string or comment."""
-    before = 0
-    first = last = None
-    for start, end, is_end in _places(text, path):
-        if not is_end:
-            first = start if first is None else first
-            last = end
-        elif first is not None:
-            yield _name(text[before:first]), text[first:last]
-            first = None
-        if is_end:
-            before = end
-    if first is not None:
-        yield _name(text[before:first]), text[first:last]
-
-
-def _places(text: str, path: Path) -> Iterable[tuple[int, int, bool]]:
-    """Start and end of each token but comments, and whether it is a semicolon."""
-    plain = tokens(text)
-    if plain is not None:
-        return [(t.start, t.end, t.kind == "end") for t in plain if t.kind != "comment"]
-    # Raised outside the handler, whose error quotes the text.
-    every = None
-    with suppress(SqlglotError):
-        every = tokenize(text, read="duckdb")
-    if every is None:
-        raise QueryError(f"the query file {path} is not SQL; check its quotes")
-    return [(t.start, t.end + 1, t.token_type == TokenType.SEMICOLON) for t in every]
-
-
-def _name(comments: str) -> str | None:
-    names = _ID.findall(comments)
-    return names[-1] if names else None
-
-
-def _from_csv(text: str, path: Path) -> Iterator[tuple[str | None, str]]:
-    rows = csv.DictReader(io.StringIO(text))
-    needed = {"aggregate", "where_sql"}
-    if not needed <= set(rows.fieldnames or ()):
-        raise QueryError(
-            f"the query file {path} is no list of queries, whose first line names the columns id, "
-            "aggregate, attribute, where_sql"
-        )
-    try:
-        for row in rows:
-            yield row.get("id") or None, _statement(row)
-    except csv.Error:
-        raise QueryError(f"the query file {path} is not a CSV; check its quotes") from None
-
-
-def _statement(row: dict[str, str]) -> str:
-    attribute = (row.get("attribute") or "*").strip()
-    operand = "*" if attribute == "*" else exp.to_identifier(attribute).sql(dialect="duckdb")
-    where = (row.get("where_sql") or "").strip()
-    aggregate = (row.get("aggregate") or "").strip()
-    if not aggregate.isidentifier():
-        raise QueryError("a row of the query list has no aggregate, such as COUNT")
-    return f"SELECT {aggregate}({operand}) FROM D" + (f" WHERE {where}" if where else "")

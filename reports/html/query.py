@@ -94,7 +94,7 @@ def candidate_rows(facts: QueryFacts) -> list[list[str]]:
 
 
 def _planned(facts: QueryFacts, stated: str) -> Iterator[tuple[str, str]]:
-    amount = tolerance(facts.tau, stated, "±")
+    amount = tolerance(facts.tau, facts.tolerance or stated, "±")
     yield f"synthetic answer {number_text(facts.q_synthetic)}, {amount}", "plain"
     if facts.chosen.tau_min is not None:
         text, enough = worth_sentence(facts)

@@ -63,6 +63,7 @@ class QueryFacts:
     ``block`` is the id of the query that this one is a group of, ``block_sql`` that query as it was
     written, ``group`` the group in words.
     ``counted`` is what margins count: people, or the rows of people where several of each count.
+    ``tolerance`` is tau as it was stated, ``10`` or ``5%``.
     """
 
     id: str
@@ -81,6 +82,7 @@ class QueryFacts:
     group: str | None = None
     block_sql: str | None = None
     counted: str = "people"
+    tolerance: str = ""
 
     @property
     def is_distance(self) -> bool:

@@ -151,7 +151,7 @@ def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResul
     yield from screen.wrapped(_head(query))
     text = query_text(query.aggregate, query.attribute, query.p, query.where)
     yield from screen.indented(text)
-    stated = tolerance(query.tau, plan.tolerance, screen.sign)
+    stated = tolerance(query.tau, query.tolerance or plan.tolerance, screen.sign)
     yield from screen.indented(f"synthetic answer {number_text(query.q_synthetic)}, {stated}")
     if screen.width < NARROW:
         for candidate in filter(_SHOWN, query.candidates):

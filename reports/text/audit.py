@@ -9,7 +9,7 @@ from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
 from reports.text.numbers import number_text
-from reports.text.words import counted, tally
+from reports.text.words import EACH_ITS_OWN, counted, tally
 
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport, Verdict
@@ -33,8 +33,8 @@ def headline(report: AuditReport) -> tuple[str, str]:
         some = f"{trusted:,}" if trusted else "None"
         title = f"{some} of {counted(total, 'answer')} can be trusted"
     lead = (
-        "Trusted means: the private table gives the same answer within the tolerance of "
-        f"{visible(report.tolerance)}."
+        "Trusted means: the private table gives the same answer within the tolerance "
+        f"{'' if report.tolerance == EACH_ITS_OWN else 'of '}{visible(report.tolerance)}."
     )
     return title, lead + _others(counts["not trusted"], counts["undecided"]) + refused_lead(
         report.refused

@@ -59,7 +59,7 @@ def amount_text(facts: QueryFacts, amount: float | None, digits: int = 4) -> str
 def asked_sentence(facts: QueryFacts, stated: str, sign: str) -> str:
     """Synthetic answer with its tolerance; of a distance, which is 0 to the copy, that alone."""
     if not facts.is_distance:
-        amount = tolerance(facts.tau, stated, sign)
+        amount = tolerance(facts.tau, facts.tolerance or stated, sign)
         return f"synthetic answer {number_text(facts.q_synthetic)}, {amount}"
     amount = amount_text(facts, facts.tau)
     if facts.aggregate == MEAN_DISTANCE:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from reports.models.compare import LeaderboardRow
     from reports.models.ranking import RankedCopy
 
+# Tolerance of a report whose queries have different ones.
+EACH_ITS_OWN = "stated for each query"
 STANDINGS = ("trusted", "not trusted", "undecided")
 # A report of more verdicts is a summary with the worst of them, in the terminal and in Markdown.
 MOST_IN_FULL = 50

@@ -156,7 +156,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "missing query file": (with_terms(*TERMS, "--queries", "nowhere.sql"), "cannot be read"),
     "binary query file": (with_terms(*TERMS, "--queries", "binary.csv"), "cannot be read"),
     "bad query file": (with_terms(*TERMS, "--queries", "bad.sql"), "query broken"),
-    "incomplete list": (with_terms(*TERMS, "--queries", "list.csv"), "columns id, aggregate"),
+    "incomplete list": (with_terms(*TERMS, "--queries", "list.csv"), "columns id, sql or id"),
     "one id twice": (with_terms(*TERMS, "--queries", "same.sql"), "ids must differ"),
     "JSON into no folder": (with_query(COUNT, "--json", "no/where.json"), "cannot be written"),
     "JSON into a folder": (with_query(COUNT, "--json", "folder.csv"), "cannot be written"),

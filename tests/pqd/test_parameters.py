@@ -21,8 +21,9 @@ from pqd.column_facts import (
     stated_kinds,
 )
 from pqd.errors import DeciderError, ParameterError, PqdError, UnanswerableError
-from pqd.parameters import Parameters, Tolerance
+from pqd.parameters import Parameters
 from pqd.sql.schema import Kind
+from pqd.sql.tolerance import Tolerance
 from tests.support.likeness import like
 
 TABLE = pd.DataFrame({"age": [1, 2, 3, 4], "capital-gain": [0, 5, 10, 20], "Sex": list("fmfm")})

@@ -25,6 +25,7 @@ from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.ranking import RankingParameters
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.parameters import Detail, Parameters
+from pqd.planning.stated_tolerances import with_tolerances
 from pqd.spec import read_spec
 from pqd.sql.workload_files import as_queries
 from reports.github import github_text
@@ -77,8 +78,9 @@ def compare(
     given: dict[str, Any] = {"tau": "20%", "epsilon": "0.5", "alpha": "0.05"} | parameters
 
     def compared(private: Any, noise: Any, progress: Progress) -> Any:
-        workload, stated = as_queries(queries), Parameters.parse(mechanism=estimator, **given)
-        rules = ComparisonParameters.parse(stated, {"q1": 2}, {"q2": "1.5"}, references)
+        workload, tau = with_tolerances(as_queries(queries), given["tau"], {"q2": "1.5"})
+        stated = Parameters.parse(mechanism=estimator, **given | {"tau": tau})
+        rules = ComparisonParameters.parse(stated, {"q1": 2}, references)
         return run_compare(private, candidates, workload, rules, noise, progress, **(options or {}))
 
     return compared

@@ -60,7 +60,7 @@ def audit(path: Path, epsilon: int, progress: Progress = silent) -> AuditReport:
 
 def comparison(path: Path, progress: Progress) -> CompareReport:
     """Compare at epsilon 2 with references at epsilon 1."""
-    stated = ComparisonParameters.parse(parameters(2), None, None, 1)
+    stated = ComparisonParameters.parse(parameters(2), None, 1)
     queries, noise = as_queries("SELECT COUNT(*) FROM D WHERE v < 2"), SimulatedNoise(1)
     accountant = Accountant(path)
     return run_compare(SECRET, {"a": COPY}, queries, stated, noise, progress, accountant=accountant)

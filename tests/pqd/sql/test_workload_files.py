@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import pqd
 from pqd.engine.tables import open_table
-from pqd.errors import NothingSelectedError, QueryError
-from pqd.sql import workload_files
+from pqd.errors import NothingSelectedError, ParameterError, QueryError
+from pqd.sql import file_statements
+from pqd.sql.file_statements import Statement
 from pqd.sql.workload_files import as_queries, read_queries
 from tests.support.drawing import examples
 
@@ -73,20 +74,24 @@ c,MEDIAN,age,
 
 PIECES = ["SELECT 1 FROM D", "a", "'b;'", "'it''s'", '"c;"', '"d""e"', ";", ";", " ", "\n", "\r"]
 PIECES += ["-- id: x\n", "--;\r", "-- end", "- -", "/* ; */", "/*", "E'\\'", "'", '"', "$$;$$", "é"]
+PIECES += ["-- tau: 5%\n", "SELECT"]
 PIECES += ["{", "1.", ".5", "(", "::", "\xa0", "\0"]
 
 
 @examples(400)
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_statements_are_those_of_the_parser(text: str) -> None:
-    def found() -> list[tuple[str | None, str]] | str:
+    def found() -> list[Statement] | str:
         try:
-            return list(workload_files._statements(text, Path("queries.sql")))
+            places = file_statements._places(text, Path("queries.sql"))
         except QueryError as error:
             return str(error)
+        reader = file_statements._SqlReader(text)
+        reader.split(places)
+        return reader.found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workload_files, "tokens", lambda _: None)
+        patch.setattr(file_statements, "tokens", lambda _: None)
         expected = found()
     assert found() == expected
 
@@ -110,8 +115,12 @@ def test_more_columns_of_a_list_are_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("w.csv", "id,aggregate\na,COUNT\n", "columns id, aggregate, attribute, where_sql"),
-        ("w.csv", "", "columns id, aggregate, attribute, where_sql"),
+        (
+            "w.csv",
+            "id,aggregate\na,COUNT\n",
+            "columns id, sql or id, aggregate, attribute, where_sql",
+        ),
+        ("w.csv", "", "columns id, sql or id, aggregate, attribute, where_sql"),
         ("w.csv", "id,aggregate,where_sql\nme,MAX,\n", "query me"),
         ("w.csv", "aggregate,where_sql\nCOUNT\nCOUNT,age >\n", "query q2"),
         ("w.csv", "aggregate,where_sql\n,\n", "no aggregate"),
@@ -188,6 +197,7 @@ PRIVATE: dict[str, str] = {
     "quotes.sql": f"name\n'{CANARY}\n",
     "dump.sql": f"{COUNT};\nINSERT INTO people VALUES ('{CANARY}');\n",
     "dump-first.sql": f"SELECT set_config('{CANARY}');\n{COUNT} WHERE {CANARY};",
+    "list.csv": f"id,sql\n1,{CANARY}\n",
     "headless.csv": f"{CANARY},COUNT,*,age > 1\n",
     "quotes.csv": f'name,age\n"{CANARY},3\n',
 }
@@ -263,3 +273,130 @@ def test_a_text_in_double_quotes_is_told_apart(tmp_path: Path) -> None:
     for text in ("Female", "Relates"):
         with pytest.raises(QueryError, match=f"a value takes single quotes: '{text}'"):
             pqd.plan(copy, f'SELECT COUNT(*) FROM D WHERE sex = "{text}"', tau=5)
+
+
+# Tolerances and bins beside a query -----------------------------------------------------------
+
+STATED = """-- id: total
+-- tau: 1%
+SELECT COUNT(*) FROM D;
+-- TAU:  30
+-- bins: age=0:100:50
+--id: ages
+SELECT COUNT(*) FROM D;
+SELECT SUM(age) FROM D;
+"""
+STATED_LIST = """id,SQL, tau ,bins
+total,SELECT COUNT(*) FROM D,1%,
+ages,SELECT COUNT(*) FROM D;,30,age=0:100:50
+,SELECT SUM(age) FROM D,,
+"""
+STATED_PARTS = """id,aggregate,attribute,where_sql,tau,bins
+total,COUNT,*,,1%,
+ages,COUNT,,,30,age=0:100:50
+,SUM,age,
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("w.sql", STATED), ("w.csv", STATED_LIST), ("parts.csv", STATED_PARTS)]
+)
+def test_tolerances_and_bins_are_read_beside_a_query(name: str, text: str, tmp_path: Path) -> None:
+    found = read_queries(written(tmp_path / name, text))
+    assert [query.tau for query in found] == ["1%", "30", None]
+    asked = as_queries(found)
+    assert [(query.id, query.tau, query.bins) for query in asked] == [
+        ("total", "1%", None),
+        ("ages[age in [0, 50)]", "30", None),
+        ("ages[age in [50, 100]]", "30", None),
+        ("q1", None, None),
+    ]
+
+
+def test_bins_of_the_run_are_those_of_queries_that_state_none() -> None:
+    queries: list[str | pqd.Query] = [COUNT, pqd.Query(COUNT, "own", bins="age=0:20:20")]
+    asked = as_queries(queries, "age=0:100:50")
+    assert [query.id for query in asked] == [
+        "q1[age in [0, 50)]",
+        "q1[age in [50, 100]]",
+        "own[age in [0, 20]]",
+    ]
+
+
+def test_a_tolerance_of_a_query_is_checked_where_it_is_stated() -> None:
+    with pytest.raises(ParameterError, match="tau"):
+        pqd.Query(COUNT, tau="much")
+
+
+MISTAKES = """-- id: total
+-- tau: five
+SELECT COUNT(*) FROM D;
+-- id: women
+SELECT COUNT(*) FROM D WHERE sex = 'Female'
+-- id: ages
+SELECT COUNT(*) FROM D;
+-- id: total
+SELECT COUNT(*) FROM D
+-- tau: 3%
+WHERE age > 3; -- tau: 9%
+-- bins: age=0:100:3
+-- tau:
+SELECT MAX(x) FROM D;
+-- tau: 2%
+-- tau: 3%
+-- bins: age=0:10:5
+SELECT COUNT(*) FROM D GROUP BY sex;
+-- tau: 3%
+"""
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_queries(written(tmp_path / "w.sql", MISTAKES))
+    text = str(caught.value)
+    for words in (
+        "w.sql, line 3, query total: tau is 'five'",
+        "w.sql, line 5, query women: a second SELECT begins before this statement has ended",
+        "statements end in ;",
+        "w.sql, line 10, query total: '-- tau: ...' stands inside a statement",
+        "w.sql, line 9, query total: line 3 has that id; ids must differ",
+        "w.sql, line 11, query q4: '-- tau: ...' stands after a statement",
+        "w.sql, line 13, query q4: tau is empty; write -- tau: 5%",
+        "w.sql, line 14, query q4: bins 'age=0:100:3' do not cut the range",
+        "w.sql, line 14, query q4: MAX",
+        "w.sql, line 16, query q5: tau is stated twice for one query",
+        "w.sql, line 18, query q5: bins and GROUP BY do not go together",
+        "w.sql, line 19, query q5: '-- tau: ...' stands after the last statement",
+    ):
+        assert words in text
+    assert "-- id" not in text
+
+
+def test_at_most_twenty_mistakes_are_listed(tmp_path: Path) -> None:
+    text = "id,sql,tau\n" + "".join(f"a{n},{COUNT},0\n" for n in range(23))
+    with pytest.raises(QueryError) as caught:
+        read_queries(written(tmp_path / "w.csv", text))
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 21
+    assert lines[0].startswith("w.csv, line 2, query a0: tau is 0; it must be greater than 0")
+    assert lines[-1] == "w.csv: and 3 more mistakes"
+
+
+def test_a_row_that_is_cut_by_a_comma_is_no_other_query(tmp_path: Path) -> None:
+    text = f'id,sql\na,{COUNT} WHERE f IN (1, 2)\nb,"{COUNT} WHERE f IN (1, 2)"\n'
+    with pytest.raises(QueryError, match="line 2, query a: the row has more cells"):
+        read_queries(written(tmp_path / "w.csv", text))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM (SELECT * FROM D)",
+        "SELECT COUNT(*) FROM D WHERE a IN (SELECT b FROM E) LIMIT 3",
+        "SELECT COUNT(*) FROM D UNION ALL SELECT COUNT(*) FROM D",
+    ],
+)
+def test_no_semicolon_is_missed_before_a_subquery(sql: str, tmp_path: Path) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_queries(written(tmp_path / "w.sql", sql))
+    assert "statements end in ;" not in str(caught.value)

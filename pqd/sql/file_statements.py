@@ -1,0 +1,262 @@
+"""Statements of a file of queries, with what is stated beside each.
+
+A ``.sql`` file states it in comments before a statement (``-- tau: 5%``), a ``.csv`` list in
+columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from bisect import bisect_left
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlglot import TokenType, exp, tokenize
+from sqlglot.errors import SqlglotError
+
+from pqd.errors import QueryError
+from pqd.sql.literals import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+# What can be stated beside a query, in comments and in columns.
+ID, TAU, BINS = "id", "tau", "bins"
+_STATED = re.compile(r"--[ \t]*(id|tau|bins):[ \t]*([^\r\n]*)", re.IGNORECASE)
+_SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
+_BEFORE_SELECT = {"(", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"}
+_SQL, _PARTS = "sql", {"aggregate", "where_sql"}
+
+# Start and end of a token in a text, and whether it is a semicolon.
+_Place = tuple[int, int, bool]
+
+
+class Mistake(NamedTuple):
+    """Mistake at a line of a file; the first line is 1."""
+
+    line: int
+    message: str
+
+
+class Statement(NamedTuple):
+    """Statement of a file: its SQL, its line, and what is stated beside it.
+
+    ``sql`` is empty where it is missing.  ``mistakes`` are those in what is stated; ``misplaced``
+    comments stand inside the statement.
+    """
+
+    sql: str
+    line: int
+    stated: Mapping[str, str]
+    mistakes: tuple[Mistake, ...] = ()
+    misplaced: tuple[Mistake, ...] = ()
+
+    @property
+    def id(self) -> str | None:
+        """Name that is stated, None without one."""
+        return self.stated.get(ID) or None
+
+
+def sql_statements(text: str, path: Path) -> list[Statement]:
+    """Statements of a ``.sql`` file, which end in semicolons; the last one may go without.
+
+    Raises
+    ------
+    QueryError
+        If the text is not SQL, or a statement is not a SELECT; nothing of it is quoted.
+    """
+    reader = _SqlReader(text)
+    reader.split(_places(text, path))
+    for number, statement in enumerate(reader.found, start=1):
+        _check_select(statement.sql, path, f"statement {number}")
+    return reader.found
+
+
+def is_unfinished(sql: str) -> bool:
+    """Whether a second statement begins in one, so that a semicolon is missing between them."""
+    depth, before = 0, ""
+    # Only SQL that was split before is asked about, so that it has tokens.
+    for start, end, _ in _tokens(sql) or ():
+        word = sql[start:end].upper()
+        if word == "SELECT" and start and not depth and before not in _BEFORE_SELECT:
+            return True
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        before = word
+    return False
+
+
+def list_statements(text: str, path: Path) -> list[Statement]:
+    """Statements of a ``.csv`` list, one a row.
+
+    Raises
+    ------
+    QueryError
+        If it is no such list, or no CSV; nothing of it is quoted.
+    """
+    rows = csv.reader(io.StringIO(text))
+    found = []
+    try:
+        columns = [name.strip().lower() for name in next(rows, [])]
+        whole = _SQL in columns
+        if not whole and not _PARTS.issubset(columns):
+            raise QueryError(
+                f"the query file {path} is no list of queries, whose first line names the columns "
+                "id, sql or id, aggregate, attribute, where_sql, and tau, bins if you like, with "
+                "commas between them"
+            )
+        line = rows.line_num + 1
+        for number, cells in enumerate(rows, start=1):
+            if cells:
+                row = dict(zip(columns, map(str.strip, cells), strict=False))
+                if whole:
+                    _check_select(row.get(_SQL, ""), path, f"row {number}")
+                found.append(_row(row, line, more=len(cells) > len(columns)))
+            line = rows.line_num + 1
+    except csv.Error:
+        raise QueryError(f"the query file {path} is not a CSV; check its quotes") from None
+    return found
+
+
+def _row(row: Mapping[str, str], line: int, *, more: bool) -> Statement:
+    """Statement of a row; ``more`` says that it has more cells than the first line."""
+    mistakes = []
+    if more:
+        mistakes.append(
+            Mistake(
+                line,
+                "the row has more cells than the first line has names; put SQL with a comma in "
+                "double quotes",
+            )
+        )
+    sql = row.get(_SQL, "").removesuffix(";") or _of_parts(row)
+    if not sql:
+        mistakes.append(Mistake(line, "the row has no aggregate, such as COUNT"))
+    stated = {name: row[name] for name in (ID, TAU, BINS) if row.get(name)}
+    return Statement(sql, line, stated, tuple(mistakes))
+
+
+def _of_parts(row: Mapping[str, str]) -> str:
+    """SQL of a row that has its parts; empty without an aggregate."""
+    if not row.get("aggregate", "").isidentifier():
+        return ""
+    attribute, where = row.get("attribute") or "*", row.get("where_sql")
+    operand = "*" if attribute == "*" else exp.to_identifier(attribute).sql(dialect="duckdb")
+    return f"SELECT {row.get('aggregate')}({operand}) FROM D" + (f" WHERE {where}" if where else "")
+
+
+def _check_select(sql: str, path: Path, place: str) -> None:
+    """Refuse what may be a table, or a dump of one, before anything of it is quoted."""
+    if not _SELECT.match(sql):
+        raise QueryError(
+            f"the query file {path} holds something else than queries: its {place} "
+            "is not SELECT ... FROM D; mend it, or name a file of queries"
+        )
+
+
+class _SqlReader:
+    """Statements found so far in a text, and what is stated beside the next one."""
+
+    def __init__(self, text: str) -> None:
+        self.found: list[Statement] = []
+        self._text = text
+        self._ends = [match.start() for match in re.finditer("\n", text)]
+        self._forget()
+
+    def _forget(self) -> None:
+        self._stated: dict[str, str] = {}
+        self._mistakes: list[Mistake] = []
+        self._misplaced: list[Mistake] = []
+
+    def split(self, places: Iterable[_Place]) -> None:
+        """Split the text at its semicolons; between two tokens are spaces and comments."""
+        end = 0
+        first = last = None
+        for start, stop, is_end in places:
+            if first is None:
+                self._before(end, start)
+            else:
+                self._misplaced += self._comments(end, start, "inside a statement")
+            if not is_end:
+                first, last = (start if first is None else first), stop
+            elif first is not None:
+                self._add(first, last)
+                first = None
+            end = stop
+        after = self._comments(end, len(self._text), "after the last statement")
+        if first is not None:
+            self._add(first, last)
+        if self.found:
+            final = self.found[-1]
+            self.found[-1] = final._replace(mistakes=(*final.mistakes, *after))
+
+    def _add(self, first: int, last: int | None) -> None:
+        statement = Statement(
+            self._text[first:last],
+            self._line(first),
+            self._stated,
+            tuple(self._mistakes),
+            tuple(self._misplaced),
+        )
+        self.found.append(statement)
+        self._forget()
+
+    def _before(self, start: int, stop: int) -> None:
+        """Read the comments before a statement."""
+        for match in _STATED.finditer(self._text, start, stop):
+            name, value = match[1].lower(), match[2].strip()
+            line = self._line(match.start())
+            same_line = start and self._line(start) == line
+            if name == ID:
+                # The last one counts, and of it the first word.
+                value = value.partition(" ")[0] if value else self._stated.get(ID, "")
+            elif same_line:
+                self._mistakes += self._comments(match.start(), match.end(), "after a statement")
+                continue
+            elif not value:
+                self._mistakes.append(Mistake(line, f"{name} is empty; write {_EXAMPLES[name]}"))
+            elif self._stated.get(name, value) != value:
+                self._mistakes.append(
+                    Mistake(line, f"{name} is stated twice for one query; leave one of them")
+                )
+            self._stated[name] = value
+
+    def _comments(self, start: int, stop: int, where: str) -> list[Mistake]:
+        """Mistakes: comments that state something at a place where it belongs to no query."""
+        return [
+            Mistake(
+                self._line(match.start()),
+                f"'-- {match[1].lower()}: ...' stands {where}; write it on a line of its own "
+                "before the statement that it is about",
+            )
+            for match in _STATED.finditer(self._text, start, stop)
+        ]
+
+    def _line(self, place: int) -> int:
+        return bisect_left(self._ends, place) + 1
+
+
+_EXAMPLES = {TAU: "-- tau: 5%", BINS: "-- bins: age=0:100:10"}
+
+
+def _places(text: str, path: Path) -> Iterable[_Place]:
+    """Start and end of each token but comments, and whether it is a semicolon."""
+    every = _tokens(text)
+    if every is None:
+        raise QueryError(f"the query file {path} is not SQL; check its quotes")
+    return every
+
+
+def _tokens(text: str) -> list[_Place] | None:
+    plain = tokens(text)
+    if plain is not None:
+        return [(t.start, t.end, t.kind == "end") for t in plain if t.kind != "comment"]
+    # Raised outside the handler, whose error quotes the text.
+    every = None
+    with suppress(SqlglotError):
+        every = tokenize(text, read="duckdb")
+    if every is None:
+        return None
+    return [(t.start, t.end + 1, t.token_type == TokenType.SEMICOLON) for t in every]

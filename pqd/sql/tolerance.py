@@ -1,0 +1,57 @@
+"""Tolerance of a query: how far the private answer may be from the synthetic one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from deciders.errors import ParameterError, UnanswerableError
+from deciders.exact import Number, positive
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Tolerance ``tau``: an absolute amount in the query's unit, or a share of ``|q(Ds)|``."""
+
+    amount: Fraction
+    relative: bool
+    text: str
+
+    @classmethod
+    def parse(cls, tau: Number | None) -> Tolerance:
+        """Tolerance of ``10``, ``"10"`` or ``"3.2%"``; ParameterError unless greater than 0."""
+        if tau is None:
+            raise ParameterError("tau (--tau) is missing; give it a value such as 10 or 3.2%")
+        text = str(tau).strip()
+        if isinstance(tau, str) and text.endswith("%"):
+            if not text[:-1].strip():
+                raise ParameterError(f"tau is {text!r}; write a number before the sign, such as 5%")
+            return cls(positive(text[:-1], "tau") / 100, relative=True, text=text)
+        return cls(positive(tau, "tau"), relative=False, text=text)
+
+    @property
+    def share(self) -> Fraction:
+        """Tolerance of a distance: a share of the rows; ParameterError from 1 on."""
+        if self.amount >= 1:
+            raise ParameterError(
+                f"tau is {self.text}; a distance is a share of the rows, so tau must be below 1, "
+                "such as 5% or 0.05"
+            )
+        return self.amount
+
+    def of(self, answer: Fraction) -> Fraction:
+        """Tolerance in the query's unit around the synthetic ``answer``.
+
+        Raises
+        ------
+        UnanswerableError
+            If it is a share of 0.
+        """
+        if not self.relative:
+            return self.amount
+        if answer == 0:
+            raise UnanswerableError(
+                f"tau is {self.text} of the synthetic answer, which is 0; check the WHERE (text is "
+                "case-sensitive), or give tau as an amount instead, such as 10"
+            )
+        return self.amount * abs(answer)
