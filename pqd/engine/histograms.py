@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -67,20 +67,24 @@ def _ordered(
     rows: int,
     persons: Persons | None,
 ) -> Mapping[Measure, OrderedRows]:
-    """Rows in the order of each measure of which there are many histograms of many values."""
+    """Rows in the order of each measure, as scanned, of which there are many queries and values."""
     queries = Counter(
-        one.measure
-        for one in statistics
-        if one.measure and one.measure.lattice and not (persons and one.collapsed)
+        one.measure.scanned for one in statistics if one.measure and not (persons and one.collapsed)
     )
     ordered = {}
     for measure, number in queries.items():
-        values, lattice = measures[measure.scanned], _known(measure.lattice)
-        units = lattice.units_at(values.values)
-        if not measure.cut_points and pays(units, rows, number):
+        units = _units(measure, measures[measure].values)
+        if units is not None and pays(units, rows, number):
             kept = persons.kept if persons else None
-            ordered[measure] = OrderedRows(values.codes, units, kept)
+            ordered[measure] = OrderedRows(measures[measure].codes, units, kept)
     return ordered
+
+
+def _units(measure: Measure, values: NDArray[Any]) -> Integers | None:
+    """Ascending ``values`` in units of their lattice, between cut points their own numbers."""
+    if measure.cut_points:
+        return np.arange(values.size)
+    return measure.lattice.units_at(values) if measure.lattice else None
 
 
 def _of_block(
@@ -107,7 +111,8 @@ def _of_block(
     for names, numbers in groups.items():
         parts = sorted(names)
         cells = Cells([classes[each] for each in parts], evaluator.rows)
-        queries = Counter(statistics[number].measure for number in numbers)
+        given = [statistics[number].measure for number in numbers]
+        queries = Counter(measure and measure.scanned for measure in given)
         blocked = {
             measure: BlockedGroup(
                 cells, rows, [in_order(measure, each) for each in parts], queries[measure]
@@ -115,7 +120,7 @@ def _of_block(
             for measure, rows in ordered.items()
             if queries[measure]
         }
-        group = QueryGroup(cells, measures, persons, blocked)
+        group = QueryGroup(cells, measures, queries, persons, blocked)
         for number in numbers:
             yield number, group.histogram(statistics[number])
 
@@ -123,19 +128,21 @@ def _of_block(
 class QueryGroup:
     """Queries whose predicates are on the same ``cells``; what they share is counted once.
 
-    Histograms of the measures of ``blocked`` are held by blocks.
+    ``queries`` are how many there are of each measure, as scanned, and of none.  Those of
+    ``blocked`` are counted by blocks.
     """
 
     def __init__(
         self,
         cells: Cells,
         measures: Mapping[Measure, Measured],
+        queries: Mapping[Measure | None, int],
         persons: Persons | None,
         blocked: Mapping[Measure, BlockedGroup],
     ) -> None:
         """Nothing is counted yet."""
         self._cells, self._measures, self._persons = cells, measures, persons
-        self._blocked = blocked
+        self._queries, self._blocked = queries, blocked
         self._tallies: dict[Measure, Tally] = {}
         self._totals: dict[Measure, PersonTotals] = {}
 
@@ -149,14 +156,17 @@ class QueryGroup:
             return Histogram.of_mass(mass)
         if by_person:
             return self._total(measure).histogram(cells)
-        if measure in self._blocked:
-            return self._blocked[measure].histogram(statistic.predicate, cells)
-        values, tally = self._measures[measure.scanned].values, self._tally(measure.scanned)
+        scanned, blocked = measure.scanned, self._blocked.get(measure.scanned)
+        by_blocks = blocked.histogram(statistic.predicate, cells) if blocked else None
+        values = self._measures[scanned].values
         if measure.cut_points:
             bounds = np.append(measure.cut_points.starts(values), values.size)
-            counts = np.diff(tally.below(cells, bounds), prepend=0)
-            return Histogram.weighted(np.array(measure.cut_points.marks, np.int64), counts)
-        codes, counts = tally.counted(cells)
+            rows_at = by_blocks.rows_at if by_blocks else partial(self._tally(scanned).below, cells)
+            marks = np.array(measure.cut_points.marks, np.int64)
+            return Histogram.weighted(marks, np.diff(rows_at(bounds), prepend=0))
+        if by_blocks:
+            return by_blocks
+        codes, counts = self._tally(scanned).counted(cells)
         # The code after those of all values is that of NULL.
         held = np.searchsorted(codes, values.size)
         if measure.lattice is None:
@@ -175,7 +185,8 @@ class QueryGroup:
     @cached_property
     def _persons_tally(self) -> Tally:
         persons = _known(self._persons)
-        return tally_of(self._cells.codes, self._cells.size, persons.codes, persons.size)
+        codes = self._cells.codes
+        return tally_of(codes, self._cells.size, persons.codes, persons.size, self._queries[None])
 
     def _people(self, cells: Rows) -> int:
         """Persons with a row in ``cells``."""
@@ -186,7 +197,9 @@ class QueryGroup:
         if measure not in self._tallies:
             values = self._measures[measure]
             cells, codes = self._kept(self._cells.codes), self._kept(values.codes)
-            self._tallies[measure] = tally_of(cells, self._cells.size, codes, values.size + 1)
+            self._tallies[measure] = tally_of(
+                cells, self._cells.size, codes, values.size + 1, self._queries[measure]
+            )
         return self._tallies[measure]
 
     def _total(self, measure: Measure) -> PersonTotals:
@@ -197,7 +210,7 @@ class QueryGroup:
 
 
 class BlockedGroup:
-    """Histograms, by blocks, of queries on the same ``cells`` and one measure.
+    """Histograms, by blocks, of queries on the same ``cells`` and one measure, as scanned.
 
     ``codes`` are the classes of the ``ordered`` rows, of which the cells are combinations.
     """
@@ -213,11 +226,10 @@ class BlockedGroup:
         self._ordered, self._codes, self._words = ordered, codes, cells.classes
         self._tally = block_tally_of(ordered, cells.codes, cells.size, queries)
 
-    def histogram(self, predicate: Predicate | None, cells: Rows) -> Histogram:
+    def histogram(self, predicate: Predicate | None, cells: Rows) -> BlockedHistogram:
         """Histogram of the rows of ``cells``, which are those that match ``predicate``."""
-        rows, sums = self._tally.counted(cells)
         matching = MatchingRows(self._ordered, self._words, self._codes, predicate)
-        return BlockedHistogram(matching, rows, sums)
+        return BlockedHistogram(matching, *self._tally.counted(cells, matching))
 
 
 class PersonTotals:

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from deciders.blocked_histogram import running
-from pqd.engine.kernel.tallies import edges_of, tally_of
+from pqd.engine.kernel.tallies import edges_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.engine.kernel.bitmaps import Rows
-    from pqd.engine.kernel.ordered_rows import OrderedRows
+    from pqd.engine.kernel.ordered_rows import MatchingRows, OrderedRows
 
     Integers = NDArray[np.int64]
 
-# Tables of blocks and cells up to this size are counted as a whole, where so many queries share it.
-_LARGEST, _SHARED = 1 << 22, 8
+# Rows of each block, and what gives their sums, which few statistics ask for.
+Counted = tuple["Integers", Callable[[], "Integers"]]
+
+# A table of blocks and cells is made where so many queries share it, of at most so many places, and
+# so many for each row that they would go through without it.
+_SHARED, _LARGEST, _PLACES = 4, 1 << 22, 0.125
 
 
 class BlockTally(Protocol):
     """Rows by block and cell."""
 
-    def counted(self, cells: Rows) -> tuple[Integers, Integers]:
-        """Rows of ``cells`` (a mask) in each block, and their sum."""
+    def counted(self, cells: Rows, matching: MatchingRows) -> Counted:
+        """Rows of ``cells`` (a mask) in each block, and their sum; they are those ``matching``."""
         ...
 
 
@@ -34,47 +40,63 @@ def block_tally_of(
     ordered: OrderedRows, codes: NDArray[Any], cells_count: int, queries: int
 ) -> BlockTally:
     """Tally for so many ``queries``; ``codes`` are the cells of all rows of the table."""
-    if queries >= _SHARED and ordered.blocks * cells_count <= _LARGEST:
+    places = ordered.blocks * cells_count
+    if queries >= _SHARED and places <= min(_LARGEST, queries * codes.size * _PLACES):
         return _Table(ordered, codes, cells_count)
-    return _Sorted(ordered, codes, cells_count)
+    return _Scanned(ordered)
 
 
 class _Table:
     """Rows and sums of each block, running over the cells: a run of cells costs two look-ups."""
 
     def __init__(self, ordered: OrderedRows, codes: NDArray[Any], cells_count: int) -> None:
-        cells, values = codes[ordered.order], ordered.units.astype(np.float64)[ordered.codes]
-        shape = ordered.blocks, cells_count + 1
-        self._rows, self._sums = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        for block, bounds in enumerate(pairwise(ordered.starts)):
-            within = slice(*bounds)
-            own, each = cells[within], values[within]
-            self._rows[block, 1:] = np.bincount(own, minlength=cells_count)
+        self._ordered, self._codes, self._size = ordered, codes.take(ordered.order), cells_count
+
+    @cached_property
+    def _rows(self) -> Integers:
+        return self._table(lambda within: np.bincount(self._codes[within], minlength=self._size))
+
+    @cached_property
+    def _sums(self) -> Integers:
+        values = self._ordered.values
+
+        def sums(within: slice) -> Integers:
             # Exact: every sum is a whole number that a double holds (OrderedRows).
-            self._sums[block, 1:] = np.bincount(own, each, minlength=cells_count)
-        np.cumsum(self._rows, axis=1, out=self._rows)
-        np.cumsum(self._sums, axis=1, out=self._sums)
+            found = np.bincount(self._codes[within], values[within], minlength=self._size)
+            return found.astype(np.int64)
 
-    def counted(self, cells: Rows) -> tuple[Integers, Integers]:
+        return self._table(sums)
+
+    def _table(self, counted: Callable[[slice], Integers]) -> Integers:
+        table = np.zeros((self._ordered.blocks, self._size + 1), np.int64)
+        for block, bounds in enumerate(pairwise(self._ordered.starts)):
+            np.cumsum(counted(slice(*bounds)), out=table[block, 1:])
+        return table
+
+    def counted(self, cells: Rows, matching: MatchingRows) -> Counted:
         """Rows and sums of the runs of ``cells``."""
+        del matching
         edges = edges_of(cells)
-        rows, sums = (
-            table[:, edges[1::2]].sum(axis=1) - table[:, edges[::2]].sum(axis=1)
-            for table in (self._rows, self._sums)
-        )
-        return rows, sums
+        first, last = edges[::2], edges[1::2]
+
+        def runs(table: Integers) -> Integers:
+            found: Integers = table[:, last].sum(axis=1) - table[:, first].sum(axis=1)
+            return found
+
+        return runs(self._rows), lambda: runs(self._sums)
 
 
-class _Sorted:
-    """Rows of each value, added up by block."""
+class _Scanned:
+    """Ordered rows, of which those that match are found anew for each query."""
 
-    def __init__(self, ordered: OrderedRows, codes: NDArray[Any], cells_count: int) -> None:
-        self._units, self._edges = ordered.units, ordered.edges
-        self._tally = tally_of(codes[ordered.order], cells_count, ordered.codes, self._units.size)
+    def __init__(self, ordered: OrderedRows) -> None:
+        self._ordered = ordered
 
-    def counted(self, cells: Rows) -> tuple[Integers, Integers]:
+    def counted(self, cells: Rows, matching: MatchingRows) -> Counted:
         """Rows and sums."""
-        codes, counts = self._tally.counted(cells)
-        places = np.searchsorted(codes, self._edges)
-        sums = running(self._units[codes] * counts)
-        return np.diff(running(counts)[places]), np.diff(sums[places])
+        del cells
+        places, ordered = matching.places, self._ordered
+        edges = np.searchsorted(places, ordered.starts)
+        # Few are kept until the sums are asked for: what the rows up to each block sum to.
+        sums = np.diff(running(ordered.values.take(places).astype(np.int64))[edges])
+        return np.diff(edges), lambda: sums

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deciders.histogram import EMPTY, Histogram
+from deciders.blocked_histogram import running
+from deciders.histogram import Histogram
+from pqd.engine.kernel.tallies import occurring
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
     from pqd.engine.kernel.cells import ClassWords
     from pqd.sql.predicate import Predicate
 
+    Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-# Rows are cut into about so many blocks, and as many of a single value.
-_BLOCKS = 128
+# Rows are cut into about so many blocks, and as many of a single value; a byte numbers them all.
+_BLOCKS = 126
 # Values that all histograms of a measure may hold, for each row, before they are held by blocks.
 _HELD = 4
 # Doubles hold every whole number below.
@@ -37,31 +40,31 @@ def pays(units: Integers, rows: int, queries: int) -> bool:
 
 
 class OrderedRows:
-    """Rows that have a value, in ascending order of its code; each block has whole codes.
+    """Rows that have a value, block by block of its ascending codes; each block has whole codes.
 
-    ``units`` (codes,) are the values, ascending and in units of their lattice; every sum of rows is
-    exact in doubles.  ``order`` are the rows, ``codes`` their codes; block ``i`` has the codes from
-    ``edges[i]`` on, of the rows from ``starts[i]`` on.
+    ``units`` (codes,) are the values, ascending and in units of their lattice.  ``order`` are the
+    rows, ``codes`` their codes; block ``i`` has the codes from ``edges[i]`` on, of the rows from
+    ``starts[i]`` on, in the order of the table.
     """
 
     def __init__(self, codes: NDArray[Any], units: Integers, kept: Rows | None = None) -> None:
         """Order the rows, all or those ``kept``; the code ``units.size`` is no value."""
-        self.units = units
-        bits = codes.size.bit_length()
-        keys = codes.astype(np.int64)
-        keys <<= bits
-        keys |= np.arange(codes.size)
+        self.units, none = units, units.size
         if kept is not None:
-            keys = keys[kept]
-        keys.sort()
-        keys = keys[: np.searchsorted(keys, units.size << bits)]
-        self.order = (keys & ((1 << bits) - 1)).astype(np.min_scalar_type(codes.size))
-        self.codes = (keys >> bits).astype(np.min_scalar_type(units.size))
+            codes = np.where(kept, codes, codes.dtype.type(none))
+        below = running(np.bincount(codes, minlength=none + 1)[:none])
+        rows = below.item(-1)
         # A code that many rows hold is a block of its own.
-        sampled = self.codes[:: self.codes.size // _BLOCKS + 1].astype(np.int64)
-        edges = np.unique(np.concatenate(([0], sampled, sampled + 1, [units.size])))
+        sampled = np.searchsorted(below[1:], np.arange(0, rows, rows // _BLOCKS + 1), "right")
+        edges = np.unique(np.concatenate(([0], sampled, sampled + 1, [none])))
         self.edges: list[int] = edges.tolist()
-        self.starts: list[int] = np.searchsorted(self.codes, edges).tolist()
+        self.starts: list[int] = below[edges].tolist()
+        block_of = np.zeros(none + 1, np.uint8)
+        block_of[edges[1:]] = 1
+        np.cumsum(block_of, dtype=np.uint8, out=block_of)
+        # Stable, and of bytes: they are counted, not compared.
+        self.order = np.argsort(block_of.take(codes), kind="stable")[:rows]
+        self.codes = codes.take(self.order)
         self.within = lru_cache(_KEPT_BLOCKS)(self._within)
         self.whole = lru_cache(_KEPT_WHOLE)(self._whole)
 
@@ -74,22 +77,21 @@ class OrderedRows:
         """Number of blocks."""
         return len(self.edges) - 1
 
+    @cached_property
+    def values(self) -> Floats:
+        """Value of each row in order: a double holds it, and every sum of them (``pays``)."""
+        return self.units.astype(np.float64).take(self.codes)
+
     def _within(self, rows: MatchingRows, number: int) -> tuple[Integers, Integers]:
         first, last = self.edges[number : number + 2]
         start, stop = self.starts[number : number + 2]
         codes = self.codes[start:stop].take(np.flatnonzero(rows.mask(start, stop)))
         counts = np.bincount(codes - codes.dtype.type(first), minlength=last - first)
-        running, sums = np.zeros((2, last - first + 1), np.int64)
-        np.cumsum(counts, out=running[1:])
-        np.cumsum(counts * self.units[first:last], out=sums[1:])
-        return running, sums
+        return running(counts), running(counts * self.units[first:last])
 
     def _whole(self, rows: MatchingRows) -> Histogram:
-        codes = self.codes.take(np.flatnonzero(rows.mask(0, self.codes.size)))
-        if not codes.size:
-            return EMPTY
-        first = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
-        return Histogram.ascending(self.units[codes[first]], np.diff(first, append=codes.size))
+        codes, counts = occurring(self.codes.take(rows.places), self.units.size)
+        return Histogram.ascending(self.units[codes], counts)
 
 
 class MatchingRows:
@@ -121,6 +123,11 @@ class MatchingRows:
             return np.ones(stop - start, np.bool_)
         codes = [each[start:stop] for each in self._codes]
         return self._words.matching(self._predicate, codes)
+
+    @property
+    def places(self) -> Integers:
+        """Place in order of each row that matches."""
+        return np.flatnonzero(self.mask(0, self._ordered.codes.size))
 
     def within(self, number: int) -> tuple[Integers, Integers]:
         """Rows with one of the first ``k`` values of block ``number``, and the sum of them."""

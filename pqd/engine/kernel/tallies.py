@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pqd.engine.kernel.cells import rows_of_classes
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 # Tables of cells and codes up to this size, or a quarter of the rows, are counted as a whole.
 _SMALL = 1 << 16
+# Else all rows are sorted where more queries than this share it.
+_FEW = 4
+# Codes are counted in a table of up to so many places for each of them, else they are sorted.
+_SPARSE = 16
 
 
 class Tally(Protocol):
@@ -31,10 +37,17 @@ class Tally(Protocol):
         ...
 
 
-def tally_of(cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int) -> Tally:
-    """Tally of rows of which each has one of ``cells`` and one of ``codes``, below ``size``."""
+def tally_of(
+    cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int, queries: int
+) -> Tally:
+    """Tally of rows of which each has one of ``cells`` and one of ``codes``, below ``size``.
+
+    So many ``queries`` ask it.
+    """
     if cells_count * size <= max(_SMALL, codes.size // 4):
         return _Table(cells, cells_count, codes, size)
+    if queries <= _FEW:
+        return _Scanned(cells, codes, size)
     return _Sorted(cells, cells_count, codes, size)
 
 
@@ -55,7 +68,7 @@ class _Table:
 
     def counted(self, cells: Rows) -> tuple[NDArray[Any], Integers]:
         """Codes and rows, of all cells."""
-        return _occurring(self._total(cells))
+        return _held(self._total(cells))
 
     def below(self, cells: Rows, bounds: Integers) -> Integers:
         """Rows below each bound."""
@@ -72,13 +85,8 @@ class _Sorted:
         self._rows = RowsByCell(cells, cells_count, codes)
 
     def counted(self, cells: Rows) -> tuple[NDArray[Any], Integers]:
-        """Codes and rows: few are sorted, many counted in a table of all codes."""
-        (codes,) = self._rows.chosen(cells)
-        if codes.size >= self._size:
-            return _occurring(np.bincount(codes, minlength=self._size))
-        codes = np.sort(codes)
-        first = np.flatnonzero(np.diff(codes, prepend=-1))
-        return codes[first], np.diff(first, append=codes.size)
+        """Codes and rows."""
+        return occurring(self._rows.chosen(cells)[0], self._size)
 
     def below(self, cells: Rows, bounds: Integers) -> Integers:
         """Rows below each bound."""
@@ -86,7 +94,34 @@ class _Sorted:
         return np.array([np.count_nonzero(codes < bound) for bound in bounds], np.int64)
 
 
-def _occurring(counts: Integers) -> tuple[Integers, Integers]:
+class _Scanned:
+    """Codes of all rows, of which those in the cells are found anew for each query."""
+
+    def __init__(self, cells: NDArray[Any], codes: NDArray[Any], size: int) -> None:
+        self._cells, self._codes, self._size = cells, codes, size
+
+    def counted(self, cells: Rows) -> tuple[NDArray[Any], Integers]:
+        """Codes and rows."""
+        rows = np.flatnonzero(rows_of_classes(cells, self._cells))
+        return occurring(self._codes.take(rows), self._size)
+
+    def below(self, cells: Rows, bounds: Integers) -> Integers:
+        """Rows below each bound."""
+        rows = rows_of_classes(cells, self._cells)
+        within = (rows & (self._codes < bound) for bound in bounds.tolist())
+        return np.array([np.count_nonzero(each) for each in within], np.int64)
+
+
+def occurring(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], Integers]:
+    """Ascending distinct ``codes``, below ``size``, and how often each occurs."""
+    if codes.size * _SPARSE >= size:
+        return _held(np.bincount(codes, minlength=size))
+    codes = np.sort(codes)
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    return codes[first], np.diff(first, append=codes.size)
+
+
+def _held(counts: Integers) -> tuple[Integers, Integers]:
     """Codes whose count is not 0, and the counts."""
     codes = np.flatnonzero(counts != 0)
     return codes, counts[codes]

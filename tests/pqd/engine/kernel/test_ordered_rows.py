@@ -1,6 +1,8 @@
 """Histograms by blocks of values: those that are held, and one row changes them by one."""
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import duckdb
@@ -8,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deciders import Histogram, Lattice
+from deciders import Histogram, Interval, Lattice
 from deciders.blocked_histogram import BlockedHistogram
+from pqd.engine.cut_points import CutPoints
 from pqd.engine.histograms import histograms_of
+from pqd.engine.kernel import ordered_rows
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.kernel.evaluator import Evaluator
 from pqd.engine.kernel.ordered_rows import OrderedRows, pays
@@ -31,20 +35,24 @@ ROWS = 400
 def _blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pqd.engine.kernel.ordered_rows._BLOCKS", 3)
     monkeypatch.setattr("pqd.engine.kernel.ordered_rows._HELD", 0)
+    # A table of blocks is made wherever enough queries share it.
+    monkeypatch.setattr("pqd.engine.kernel.block_tallies._PLACES", np.inf)
 
 
-def plan() -> ScanPlan:
+def plan(*measured: tuple[Lattice | None, CutPoints | None]) -> ScanPlan:
     statistics = []
-    for lattice in LATTICES:
+    for lattice, cuts in measured:
         for condition in CONDITIONS:
             where = f" WHERE {condition}" if condition else ""
             bound = Query(f"SELECT SUM(x) FROM D{where}").resolve(SCHEMA)
-            measure = Measure(bound.value or "", lattice)
+            measure = Measure(bound.value or "", lattice, cut_points=cuts)
             statistics.append(Statistic(bound.predicate, measure, bound.columns, collapsed=False))
     return ScanPlan(tuple(statistics))
 
 
-PLAN = plan()
+PLAN = plan(*((lattice, None) for lattice in LATTICES))
+CUTS = [CutPoints.of([Interval(low, low + 7)], Fraction(1, 2), None) for low in (-31, 0, 3, 90)]
+CUT_PLAN = plan(*((None, cuts) for cuts in CUTS))
 
 
 def rows_of(seed: int, number: int = ROWS) -> dict[str, list[Any]]:
@@ -58,7 +66,9 @@ def rows_of(seed: int, number: int = ROWS) -> dict[str, list[Any]]:
     return {"x": x, "y": y, "s": s.tolist()}
 
 
-def scanned(rows: dict[str, list[Any]], persons: Persons | None = None) -> tuple[Histogram, ...]:
+def scanned(
+    rows: dict[str, list[Any]], persons: Persons | None = None, scan: ScanPlan = PLAN
+) -> tuple[Histogram, ...]:
     columns = {}
     for name, cells in rows.items():
         coded = pa.array(cells).dictionary_encode("encode")
@@ -66,7 +76,7 @@ def scanned(rows: dict[str, list[Any]], persons: Persons | None = None) -> tuple
     names = {name: name for name in SCHEMA}
     read = Columns(len(rows["x"]), columns)
     evaluator = Evaluator(ArrowSQL(duckdb.connect()), read, SCHEMA, names)
-    return histograms_of(evaluator, PLAN, persons)
+    return histograms_of(evaluator, scan, persons)
 
 
 def entries(histograms: Sequence[Histogram]) -> list[dict[int, int]]:
@@ -116,6 +126,31 @@ def test_rows_of_persons_that_are_not_kept_do_not_count(
     assert looked_up(blocked) == looked_up(whole)
     assert isinstance(blocked[0], BlockedHistogram)
     assert blocked[0].mass < persons.kept.sum() < ROWS
+
+
+@pytest.mark.parametrize("shared", [0, 1 << 30])
+def test_values_between_cut_points_are_counted_by_blocks(
+    shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, whole = rows_of(5), held(monkeypatch, rows_of(5), None, CUT_PLAN)
+    monkeypatch.setattr("pqd.engine.kernel.block_tallies._SHARED", shared)
+    # Nothing else counts them.
+    monkeypatch.delattr("pqd.engine.histograms.tally_of")
+    blocked = scanned(rows, scan=CUT_PLAN)
+    assert entries(blocked) == entries(whole)
+    assert {len(each.values) for each in blocked} == {0, 1, 2, 3}
+
+
+def test_one_byte_numbers_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of values that many rows hold, each a block of its own."""
+    monkeypatch.undo()
+    codes = np.arange(3000).repeat(np.arange(3000) % 7 // 6 * 20 + 1)
+    ordered = OrderedRows(codes, np.arange(3000))
+    places = [codes[ordered.order[start:stop]] for start, stop in pairwise(ordered.starts)]
+    assert ordered.blocks == len(places) > ordered_rows._BLOCKS
+    for own, (first, last) in zip(places, pairwise(ordered.edges), strict=True):
+        assert set(own.tolist()) <= set(range(first, last))
+    assert sorted(np.concatenate(places)) == codes.tolist()
 
 
 @pytest.mark.parametrize("removed", [0, 5, 17, 123, ROWS - 1])

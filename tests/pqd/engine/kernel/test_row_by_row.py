@@ -179,18 +179,20 @@ def test_histograms_are_those_of_counting_row_by_row(rows: int) -> None:
     check(rows)
 
 
-SIZES = {
-    "chunks of 5 combinations": ("arrow_sql._CHUNK", 5),
-    "statements of 2 expressions": ("arrow_sql._WIDTH", 2),
-    "codes that are sorted": ("tallies._SMALL", 0),
-    "codes that are looked up": ("combinations._SMALL", 0),
+SIZES: dict[str, dict[str, int]] = {
+    "chunks of 5 combinations": {"arrow_sql._CHUNK": 5},
+    "statements of 2 expressions": {"arrow_sql._WIDTH": 2},
+    "codes that are found anew": {"tallies._SMALL": 0, "tallies._FEW": 1 << 30},
+    "codes that are sorted once": {"tallies._SMALL": 0, "tallies._FEW": 0},
+    "distinct codes by sorting": {"tallies._SMALL": 0, "tallies._SPARSE": 0},
+    "codes that are looked up": {"combinations._SMALL": 0},
 }
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_no_size_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, size = SIZES[name]
-    monkeypatch.setattr(f"pqd.engine.kernel.{place}", size)
+    for place, size in SIZES[name].items():
+        monkeypatch.setattr(f"pqd.engine.kernel.{place}", size)
     check(150)
 
 
