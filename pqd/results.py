@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.accounting.clock import today
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.errors import LedgerError
 from reports.models.audit import CompositionGroup, Cost, Verdict
@@ -81,6 +82,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         tuple(CompositionGroup(g.names, g.epsilon, g.proof()) for g in quote.groups),
         unit=unit.column if unit else None,
         max_rows=unit.max_rows if unit else None,
+        day=today(),
     )
     if accountant is None or quote.table is None:
         return cost
@@ -96,6 +98,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         total=account.epsilon if account else Fraction(0),
         total_delta=account.delta if account else Fraction(0),
         limit=limit,
+        earlier=account.earlier_runs(quote.known.keys()) if account else (),
     )
 
 
@@ -109,4 +112,5 @@ def added_costs(costs: Sequence[Cost]) -> Cost:
         delta=sum((cost.delta for cost in costs), Fraction(0)),
         rule=strongest,
         groups=tuple(group for cost in costs for group in cost.groups),
+        earlier=tuple(dict.fromkeys(run for cost in costs for run in cost.earlier)),
     )

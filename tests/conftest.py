@@ -79,6 +79,8 @@ def the_same_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         for name in SURROUNDINGS:
             patch.delenv(name, raising=False)
+        # The day that reports bear.
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
         patch.setenv("PQD_LEDGER", str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite"))
         yield
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pqd.accounting.composition import Charge
 from pqd.accounting.stored_answers import decode
 from pqd.errors import BudgetError
+from reports.models.audit import EarlierRun
 from reports.models.ledger import AccountFacts, RunFacts
 from reports.text.numbers import epsilon_text
 
@@ -51,13 +53,15 @@ class Reservation:
 class Run:
     """Run of an account: its time, its charge, and the ids of the queries that it paid for.
 
-    ``unit`` is the column whose values were people, None where rows were.
+    ``unit`` is the column whose values were people, None where rows were; ``keys`` are the cache
+    keys of what was drawn.
     """
 
     time: str
     charge: Charge
     queries: tuple[str, ...]
     unit: str | None = None
+    keys: frozenset[str] = frozenset()
 
     def facts(self) -> RunFacts:
         """Run as a report shows it."""
@@ -111,6 +115,17 @@ class Account:
     runs: list[Run] = field(default_factory=list)
     answers: dict[str, Answer] = field(default_factory=dict)
     pending: dict[str, Owner] = field(default_factory=dict)
+
+    def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
+        """Runs that drew the answers of ``keys``, the last one of each, in their order."""
+        left, found = set(keys), []
+        for number, run in reversed(list(enumerate(self.runs, 1))):
+            if left and not left.isdisjoint(run.keys):
+                left -= run.keys
+                charge = run.charge
+                day = run.time.partition("T")[0]
+                found.append(EarlierRun(number, day, charge.epsilon, charge.delta))
+        return tuple(reversed(found))
 
     def facts(self, limit: Budget) -> AccountFacts:
         """Account as a report shows it, where ``limit`` holds for every table."""
@@ -174,9 +189,10 @@ class Accounts:
         account.delta += charge.delta
         account.files |= {str(body["file"])} if body.get("file") else set()
         names = tuple(str(facts["id"]) for facts in body["questions"])
-        account.runs.append(Run(body["time"], charge, names, unit_of(body["questions"])))
-        owner = Owner(*body["by"])
-        account.pending |= {str(facts["key"]): owner for facts in body["questions"]}
+        keys = [str(facts["key"]) for facts in body["questions"]]
+        unit = unit_of(body["questions"])
+        account.runs.append(Run(body["time"], charge, names, unit, frozenset(keys)))
+        account.pending |= dict.fromkeys(keys, Owner(*body["by"]))
 
 
 def unit_of(measurements: Iterable[Body]) -> str | None:

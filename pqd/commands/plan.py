@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import quote_of
+from pqd.accounting.clock import today
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
@@ -48,4 +49,5 @@ def run_plan(
         bound.notes,
         total,
         bound.left_out,
+        today(),
     )

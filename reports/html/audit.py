@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reports.html import MOST_ROWS
-from reports.html.budget import budget
+from reports.html.budget import spending
 from reports.html.curves import Curves
 from reports.html.many import ManyRow, many
 from reports.html.page import page
@@ -21,8 +21,8 @@ from reports.html.query import (
     worst_runs,
 )
 from reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
+from reports.text.cost import spent_cell
 from reports.text.notes import refused_lines
-from reports.text.numbers import epsilon_text
 from reports.text.words import STANDINGS, tally
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def _context(report: AuditReport, command: str | None) -> dict[str, Any]:
             ("Private table", report.private),
             ("Synthetic table", report.synthetic),
             ("Tolerance", report.tolerance),
-            ("Epsilon spent", epsilon_text(report.spent)),
+            ("Epsilon spent", spent_cell(report.cost)),
         ],
         "rows": rows,
         "many": _many(report) if large else None,
         "people": any(v.margin is not None and v.counted == "people" for v in report.verdicts),
         "drawings": curves.drawings(),
         "cost": list(audit_costs(report)),
-        "budget": budget(report.cost),
+        **spending(report.cost),
         "command": command,
         "replays": report.cost.ledger is not None,
         "refused": list(refused_lines(report.refused)),

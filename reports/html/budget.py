@@ -1,13 +1,23 @@
-"""Bar of a budget: how much of a limit is used up."""
+"""Cost on a page: how much of a limit is used up, and what its epsilon means."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reports.text.cost import meaning_sentence
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from reports.models.audit import Cost
+
+
+def spending(cost: Cost, *, dry: bool = False) -> dict[str, Any]:
+    """Parts of a page on its cost: the bar of the budget, what epsilon means, the day.
+
+    A ``dry`` run has but the day.
+    """
+    shown = {"budget": None, "meaning": "", "day": cost.day}
+    return shown if dry else {**shown, "budget": budget(cost), "meaning": meaning_sentence(cost)}
 
 
 def budget(cost: Cost) -> dict[str, Any] | None:

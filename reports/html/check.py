@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from reports.html import MOST_ROWS
-from reports.html.budget import budget
+from reports.html.budget import spending
 from reports.html.curves import Curves
 from reports.html.many import ManyRow, many
 from reports.html.page import page
@@ -34,7 +34,7 @@ from reports.text.check import (
     row,
     worst_first,
 )
-from reports.text.numbers import epsilon_text
+from reports.text.cost import spent_cell
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -77,7 +77,7 @@ def _context(report: CheckReport, command: str | None) -> dict[str, Any]:
     curves, word = Curves(), result(report)
     large = sum(max(1, len(entry.verdicts)) for entry in report.checks) > MOST_ROWS
     rows = [] if large else [_row(entry, curves) for entry in worst_first(report)]
-    spent = "0" if report.dry else epsilon_text(report.cost.epsilon)
+    spent = "0" if report.dry else spent_cell(report.cost)
     # A run that stopped early does not know its private table.
     private = [("Private table", report.private)] if report.private else []
     facts = [("Spec", report.spec), *private, ("Epsilon spent", spent)]
@@ -95,7 +95,7 @@ def _context(report: CheckReport, command: str | None) -> dict[str, Any]:
         "many": _many(report) if large else None,
         "drawings": curves.drawings(),
         "cost": list(cost_lines(report)),
-        "budget": None if report.dry else budget(report.cost),
+        **spending(report.cost, dry=report.dry),
         "command": command,
         "replays": report.cost.ledger is not None and not report.dry,
         "reading": HOW_TO_READ,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reports.html import MOST_ROWS
-from reports.html.budget import budget
+from reports.html.budget import spending
 from reports.html.many import CellView, ManyRow, many
 from reports.html.page import page
 from reports.html.pictures import EstimatePicture, band, estimate_picture
@@ -15,7 +15,7 @@ from reports.html.pictures import Scale as Share
 from reports.html.query import WORDS, worst_runs
 from reports.text.audit import SIMULATED
 from reports.text.compare import KINDS, headline, reliable_text, worst_compared
-from reports.text.cost import cost_sentences
+from reports.text.cost import cost_sentences, spent_cell
 from reports.text.escape import visible
 from reports.text.notes import refused_lines
 from reports.text.numbers import (
@@ -61,7 +61,7 @@ def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
             ("Candidates", str(len(report.leaderboard))),
             ("Queries", str(len(report.queries))),
             ("Tolerance", report.tolerance),
-            ("Epsilon spent", epsilon_text(report.cost.epsilon)),
+            ("Epsilon spent", spent_cell(report.cost)),
         ],
         "leaders": [_leader(report, row, anchors) for row in report.leaderboard],
         "ties": list(_ties(report)),
@@ -73,7 +73,7 @@ def _context(report: CompareReport, command: str | None) -> dict[str, Any]:
         "blocks": any(query.block is not None for query in report.queries),
         "drawings": {},
         "cost": list(cost_sentences(report.cost, tables)),
-        "budget": budget(report.cost),
+        **spending(report.cost),
         "command": command,
         "replays": report.cost.ledger is not None,
         "level": level,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from reports.text.escape import visible
@@ -31,8 +32,19 @@ def page(template: str, **context: object) -> str:
         "script": Markup(script),  # noqa: S704 - the same
         "refused": (),
         "many": None,
+        "meaning": "",
+        "made": ", ".join([*([str(context["day"])] if context.get("day") else []), _version()]),
     }
     return environment.get_template(template).render(shared | context)
+
+
+@cache
+def _version() -> str:
+    """Name and version of what makes the page; the name alone where it is not installed."""
+    try:
+        return f"pqd {metadata.version('pqd')}"
+    except metadata.PackageNotFoundError:
+        return "pqd"
 
 
 def fragment(template: str, **context: object) -> str:

@@ -67,6 +67,7 @@ def _context(plan: PlanReport, command: str | None) -> dict[str, Any]:
             f"Planned on {plan.synthetic} alone: no private table was read, nothing was spent."
         ],
         "budget": None,
+        "day": plan.day,
         "command": command,
         "replays": False,
         "level": level,

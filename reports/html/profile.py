@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports.html.budget import budget
+from reports.html.budget import spending
 from reports.html.heat_maps import difference_map, matrix
 from reports.html.page import page
 from reports.html.pictures import Scale, band, shares
 from reports.html.target import target_view
+from reports.text.cost import spent_cell
 from reports.text.distances import (
     SHORT,
     SIMULATED,
@@ -86,7 +87,7 @@ def _context(report: ProfileReport, command: str | None) -> dict[str, Any]:
             ("Synthetic table", report.synthetic),
             ("Columns", f"{len(report.columns):,}"),
             ("Tolerance", report.tolerance),
-            (price, epsilon_text(report.cost.epsilon)),
+            (price, spent_cell(report.cost)),
         ],
         "dry": report.dry,
         "simulated": report.simulated,
@@ -105,7 +106,7 @@ def _context(report: ProfileReport, command: str | None) -> dict[str, Any]:
         "next": next_step(report),
         "drawings": {},
         "cost": list(cost_lines(report)),
-        "budget": None if report.dry else budget(report.cost),
+        **spending(report.cost, dry=report.dry),
         "command": command,
         "replayed": "figures",
         "replays": report.cost.ledger is not None and not report.dry,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.html.budget import budget
+from reports.html.budget import spending
 from reports.html.page import page
 from reports.html.pictures import Scale, band, shares
+from reports.text.cost import spent_cell
 from reports.text.distances import (
     SIMULATED,
     columns_sentence,
@@ -17,7 +18,7 @@ from reports.text.distances import (
     names_text,
     ways_text,
 )
-from reports.text.numbers import epsilon_text, interval_text, percent_text
+from reports.text.numbers import interval_text, percent_text
 from reports.text.ranking import (
     better_sentences,
     cost_lines,
@@ -56,7 +57,7 @@ def _context(report: RankingReport, command: str | None) -> dict[str, Any]:
             ("Copies", str(len(report.copies))),
             ("Columns", f"{len(report.columns):,}"),
             ("Marginals", ", ".join(over)),
-            ("Epsilon spent", epsilon_text(report.cost.epsilon)),
+            ("Epsilon spent", spent_cell(report.cost)),
         ],
         "simulated": report.simulated,
         "level": level_text(report.alpha),
@@ -73,7 +74,7 @@ def _context(report: RankingReport, command: str | None) -> dict[str, Any]:
         "split": _split(report),
         "drawings": {},
         "cost": list(cost_lines(report)),
-        "budget": budget(report.cost),
+        **spending(report.cost),
         "command": command,
         "replayed": "figures",
         "replays": report.cost.ledger is not None,

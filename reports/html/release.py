@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reports.html import MOST_ROWS
-from reports.html.budget import budget
+from reports.html.budget import spending
 from reports.html.many import ManyRow, many
 from reports.html.page import page
 from reports.html.pictures import Scale, band
-from reports.text.cost import cost_sentences
+from reports.text.cost import cost_sentences, spent_cell
 from reports.text.notes import refused_lines
 from reports.text.numbers import epsilon_text, number_text
 from reports.text.query import query_text
@@ -60,7 +60,7 @@ def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
             ("Synthetic table", report.synthetic),
             ("Queries", f"{len(report.queries):,}"),
             ("Batches", str(len(report.batches))),
-            ("Epsilon spent", epsilon_text(report.cost.epsilon)),
+            ("Epsilon spent", spent_cell(report.cost)),
         ],
         "batches": [_batch(batch) for batch in report.batches],
         "rows": [] if large else [_run(members, report) for members in runs(report.queries)],
@@ -70,7 +70,7 @@ def _context(report: ReleaseReport, command: str | None) -> dict[str, Any]:
         "simulated": report.simulated,
         "drawings": {},
         "cost": list(cost_sentences(report.cost, tables_text(report))),
-        "budget": budget(report.cost),
+        **spending(report.cost),
         "command": command,
         "replays": report.cost.ledger is not None,
         "reading": list(how_to_read(report)),

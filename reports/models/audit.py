@@ -61,6 +61,16 @@ class CompositionGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """Run that drew what another one replays: its number among its table's, its day, its charge."""
+
+    number: int
+    day: str
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """Cost of a run, exactly, and the rule by which its parts were composed.
 
@@ -68,7 +78,8 @@ class Cost:
     one query or of several that are disjoint.  ``ledger`` names the ledger that holds the charge,
     ``total`` and ``total_delta`` are all that it ever held on this table, ``limit`` the most it
     may, where there is one.  ``unit`` is the column whose values are people, None where one row is
-    one person, ``max_rows`` how many rows of a person are kept where rows count.
+    one person, ``max_rows`` how many rows of a person are kept where rows count.  ``day`` (UTC) is
+    that of the run, ``earlier`` are the runs that paid for what it replays.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -81,6 +92,8 @@ class Cost:
     limit: Fraction | None = None
     unit: str | None = None
     max_rows: int | None = None
+    day: str | None = None
+    earlier: tuple[EarlierRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

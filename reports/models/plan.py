@@ -24,7 +24,8 @@ class PlannedQuery(QueryFacts):
 class PlanReport(Report, CurvedReport):
     """A plan: no private table was read and nothing was spent.
 
-    ``price`` is what an audit of all queries would cost, None without a budget.
+    ``price`` is what an audit of all queries would cost, None without a budget; ``day`` (UTC) is
+    that of the run.
     """
 
     kind: ClassVar[str] = "plan"
@@ -37,6 +38,7 @@ class PlanReport(Report, CurvedReport):
     notes: tuple[str, ...] = ()
     price: Fraction | None = None
     refused: tuple[QueryRefusal, ...] = ()
+    day: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query and candidate; a query not planned has but a reason."""

@@ -49,6 +49,30 @@
   }
   window.addEventListener("hashchange", reveal);
 
+  // On paper the table comes first, and the details that are open follow it.
+  const moved = [];
+  window.addEventListener("beforeprint", () => {
+    const opened = every("table.rows > tbody > tr > td > details[open]:not([data-answers]) > .panel");
+    const shown = opened.filter((panel) => !panel.closest("tbody").hidden && panel.hasChildNodes());
+    if (!shown.length) return;
+    const appendix = document.createElement("section");
+    const title = document.createElement("h2");
+    title.textContent = "Details";
+    appendix.className = "appendix";
+    appendix.append(title);
+    for (const panel of shown) {
+      const name = document.createElement("h3");
+      name.textContent = panel.closest("tbody").querySelector("th").textContent;
+      moved.push([panel, panel.parentNode]);
+      appendix.append(name, panel);
+    }
+    document.querySelector("main").append(appendix);
+  });
+  window.addEventListener("afterprint", () => {
+    for (const [panel, home] of moved.splice(0)) home.append(panel);
+    document.querySelector(".appendix")?.remove();
+  });
+
   if (!form) {
     reveal();
     return;

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
-from reports.text.numbers import epsilon_text
+from reports.text.numbers import bound_text, epsilon_text
 
 if TYPE_CHECKING:
     from reports.models.audit import Cost
+
+# Beyond it a factor is a number that nobody reads.
+_LARGE = 20
 
 
 def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
     """Sentences on what a run spent by which rule, what its ledger holds, and who is one person."""
     spent, rule = _amount_text(cost.epsilon, cost.delta), _rule_words(cost)
     yield f"Spent {spent}{rule} on {tables}, taken as public."
+    if cost.earlier:
+        yield earlier_sentence(cost)
     if cost.ledger:
         total = _amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
         most = f" of {epsilon_text(cost.limit)}" if cost.limit is not None else ""
@@ -29,6 +35,49 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
             f'All rows of one "{visible(cost.unit)}" count as one person; where rows count, at '
             f"most {rows} of each."
         )
+
+
+def earlier_sentence(cost: Cost) -> str:
+    """Sentence on what is replayed: the days on which it was drawn, and what those runs cost."""
+    days = list(dict.fromkeys(run.day for run in cost.earlier))
+    when = f"on {days[0]}" if len(days) == 1 else f"between {days[0]} and {days[-1]}"
+    run = "an earlier run" if len(cost.earlier) == 1 else f"{len(cost.earlier):,} earlier runs"
+    return f"What is replayed was drawn {when} by {run}, for {_amount_text(*_earlier(cost))}."
+
+
+def _earlier(cost: Cost) -> tuple[Fraction, Fraction]:
+    """Epsilon and delta of the earlier runs; disjoint queries may have cost less together."""
+    epsilon = sum((run.epsilon for run in cost.earlier), Fraction(0))
+    return epsilon, sum((run.delta for run in cost.earlier), Fraction(0))
+
+
+def spent_cell(cost: Cost) -> str:
+    """Epsilon of a run beside its other facts, with that of the runs that it replays."""
+    now = epsilon_text(cost.epsilon)
+    if not cost.earlier:
+        return now
+    then = epsilon_text(_earlier(cost)[0])
+    return f"{now} (and {then} before)" if cost.epsilon else f"{now} ({then} when drawn)"
+
+
+def meaning_sentence(cost: Cost) -> str:
+    """Sentence on what the epsilon of a report means for one person; empty where there is none.
+
+    Sequential composition: the charges of the runs that a report rests on add up, so that the
+    probability of any report changes by a factor of at most exp of their sum.
+    """
+    past = _earlier(cost)
+    epsilon, delta = cost.epsilon + past[0], cost.delta + past[1]
+    if not epsilon:
+        return ""
+    factor = "exp(" + epsilon_text(epsilon) + ")"
+    if epsilon <= _LARGE:
+        factor = bound_text(math.exp(float(epsilon)), up=True)
+    but = f", but for a chance of {float(delta):.3g}" if delta else ""
+    return (
+        f"Epsilon {epsilon_text(epsilon)} means: with or without any one person's data, a report "
+        f"like this is at most {factor} times as probable{but}."
+    )
 
 
 def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:

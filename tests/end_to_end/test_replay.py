@@ -105,6 +105,9 @@ def test_two_processes_give_one_verdict(audit: AuditRunner, process: Callable[..
     # All else of the verdict is the same too.
     for report in (first, second):
         del report["verdicts"][0]["replayed"]
+    assert first["cost"]["earlier"] == []
+    (paid,) = second["cost"]["earlier"]
+    assert (paid["number"], paid["epsilon"]) == (1, float(PRICE))
     assert first["verdicts"] == second["verdicts"]
     assert audit.spent == PRICE
 

@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,9 @@ class Lines(Page):
 
 
 def page(report: Report) -> str:
-    return "\n".join(Lines(report.to_html("pqd again")).lines) + "\n"
+    # The version is no wording.
+    text = "\n".join(Lines(report.to_html("pqd again")).lines) + "\n"
+    return text.replace(f"pqd {metadata.version('pqd')}", "pqd VERSION")
 
 
 def ascii_text(report: Report) -> str:
