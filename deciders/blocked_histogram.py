@@ -1,8 +1,7 @@
 """Histogram that is held by blocks of values: what is asked of it is looked up in one block."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -43,14 +42,10 @@ class BlockedHistogram(Histogram):
     also those that no row has: none of the look-ups of ``RunningSums`` is another for it.
     """
 
-    def __init__(self, blocks: Blocks, rows: Integers, sums: Callable[[], Integers]) -> None:
-        """Take the rows of each block, and what gives their sums, which fit in 64 bits."""
+    def __init__(self, blocks: Blocks, rows: Integers, sums: Integers) -> None:
+        """Take the rows and the sum of each block; the sums fit in 64 bits."""
         self._blocks, self._edges, self._held = blocks, blocks.edges, blocks.values
-        self._rows, self._gains = running(rows), sums
-
-    @cached_property
-    def _sums(self) -> Integers:
-        return running(self._gains())
+        self._rows, self._sums = running(rows), running(sums)
 
     @property
     def values(self) -> Integers:
@@ -93,15 +88,7 @@ class BlockedHistogram(Histogram):
 
     def rows_before(self, place: int) -> int:
         """Rows with a value of one of the first ``place`` places."""
-        number = bisect_right(self._edges, place) - 1
-        before, within = self._rows.item(number), place - self._edges[number]
-        if not within or before == self._rows.item(number + 1):
-            return before
-        return before + self._blocks.within(number)[0].item(within)
-
-    def rows_at(self, places: Integers) -> Integers:
-        """Rows with a value of one of the first so many places, for each of ``places``."""
-        return np.array([self.rows_before(place) for place in places.tolist()], np.int64)
+        return rows_before(self._blocks, self._rows, place)
 
     def sum_before(self, place: int) -> int:
         """Sum of the rows with a value of one of the first ``place`` places."""
@@ -139,6 +126,16 @@ class BlockedHistogram(Histogram):
             return first
         rows = self._blocks.within(number)[0]
         return first + int(rows[1:].searchsorted(k - self._rows.item(number)))
+
+
+def rows_before(blocks: Blocks, rows: Integers, place: int) -> int:
+    """Rows with a value of one of the first ``place`` places, by the running ``rows`` of blocks."""
+    edges = blocks.edges
+    number = bisect_right(edges, place) - 1
+    before, within = rows.item(number), place - edges[number]
+    if not within or before == rows.item(number + 1):
+        return before
+    return before + blocks.within(number)[0].item(within)
 
 
 def running(gains: Integers) -> Integers:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from deciders import Histogram
-from deciders.blocked_histogram import BlockedHistogram
+from deciders.blocked_histogram import BlockedHistogram, rows_before, running
 from pqd.engine.kernel.atom_classes import atom_classes
 from pqd.engine.kernel.block_tallies import block_tally_of
 from pqd.engine.kernel.cells import Cells
@@ -157,15 +157,17 @@ class QueryGroup:
         if by_person:
             return self._total(measure).histogram(cells)
         scanned, blocked = measure.scanned, self._blocked.get(measure.scanned)
-        by_blocks = blocked.histogram(statistic.predicate, cells) if blocked else None
         values = self._measures[scanned].values
         if measure.cut_points:
             bounds = np.append(measure.cut_points.starts(values), values.size)
-            rows_at = by_blocks.rows_at if by_blocks else partial(self._tally(scanned).below, cells)
+            if blocked:
+                below = blocked.below(statistic.predicate, cells, bounds)
+            else:
+                below = self._tally(scanned).below(cells, bounds)
             marks = np.array(measure.cut_points.marks, np.int64)
-            return Histogram.weighted(marks, np.diff(rows_at(bounds), prepend=0))
-        if by_blocks:
-            return by_blocks
+            return Histogram.weighted(marks, np.diff(below, prepend=0))
+        if blocked:
+            return blocked.histogram(statistic.predicate, cells)
         codes, counts = self._tally(scanned).counted(cells)
         # The code after those of all values is that of NULL.
         held = np.searchsorted(codes, values.size)
@@ -226,10 +228,19 @@ class BlockedGroup:
         self._ordered, self._codes, self._words = ordered, codes, cells.classes
         self._tally = block_tally_of(ordered, cells.codes, cells.size, queries)
 
-    def histogram(self, predicate: Predicate | None, cells: Rows) -> BlockedHistogram:
+    def histogram(self, predicate: Predicate | None, cells: Rows) -> Histogram:
         """Histogram of the rows of ``cells``, which are those that match ``predicate``."""
-        matching = MatchingRows(self._ordered, self._words, self._codes, predicate)
+        matching = self._matching(predicate)
         return BlockedHistogram(matching, *self._tally.counted(cells, matching))
+
+    def below(self, predicate: Predicate | None, cells: Rows, bounds: Integers) -> Integers:
+        """Number of those rows whose code is below each of ``bounds``."""
+        matching = self._matching(predicate)
+        rows = running(self._tally.rows(cells, matching))
+        return np.array([rows_before(matching, rows, bound) for bound in bounds.tolist()])
+
+    def _matching(self, predicate: Predicate | None) -> MatchingRows:
+        return MatchingRows(self._ordered, self._words, self._codes, predicate)
 
 
 class PersonTotals:

@@ -33,8 +33,7 @@ class Counted:
     def blocked(self) -> BlockedHistogram:
         starts = self.edges[:-1]
         rows = np.add.reduceat(self.counts, starts)
-        sums = np.add.reduceat(self.values * self.counts, starts)
-        return BlockedHistogram(self, rows, lambda: sums)
+        return BlockedHistogram(self, rows, np.add.reduceat(self.values * self.counts, starts))
 
     def whole(self) -> Histogram:
         held = self.counts > 0

@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-# Rows of each block, and what gives their sums, which few statistics ask for.
-Counted = tuple["Integers", Callable[[], "Integers"]]
-
 # A table of blocks and cells is made where so many queries share it, of at most so many places, and
 # so many for each row that they would go through without it.
 _SHARED, _LARGEST, _PLACES = 4, 1 << 22, 0.125
 
 
 class BlockTally(Protocol):
-    """Rows by block and cell."""
+    """Rows by block and cell; those of ``cells`` (a mask) are those ``matching``."""
 
-    def counted(self, cells: Rows, matching: MatchingRows) -> Counted:
-        """Rows of ``cells`` (a mask) in each block, and their sum; they are those ``matching``."""
+    def rows(self, cells: Rows, matching: MatchingRows) -> Integers:
+        """Rows of ``cells`` in each block."""
+        ...
+
+    def counted(self, cells: Rows, matching: MatchingRows) -> tuple[Integers, Integers]:
+        """Rows of ``cells`` in each block, and their sum."""
         ...
 
 
@@ -73,17 +74,22 @@ class _Table:
             np.cumsum(counted(slice(*bounds)), out=table[block, 1:])
         return table
 
-    def counted(self, cells: Rows, matching: MatchingRows) -> Counted:
+    def rows(self, cells: Rows, matching: MatchingRows) -> Integers:
+        """Rows of the runs of ``cells``."""
+        del matching
+        return _added(self._rows, edges_of(cells))
+
+    def counted(self, cells: Rows, matching: MatchingRows) -> tuple[Integers, Integers]:
         """Rows and sums of the runs of ``cells``."""
         del matching
         edges = edges_of(cells)
-        first, last = edges[::2], edges[1::2]
+        return _added(self._rows, edges), _added(self._sums, edges)
 
-        def runs(table: Integers) -> Integers:
-            found: Integers = table[:, last].sum(axis=1) - table[:, first].sum(axis=1)
-            return found
 
-        return runs(self._rows), lambda: runs(self._sums)
+def _added(table: Integers, edges: Integers) -> Integers:
+    """What each block of a ``table`` that runs over the cells holds of runs of them."""
+    found: Integers = table[:, edges[1::2]].sum(axis=1) - table[:, edges[::2]].sum(axis=1)
+    return found
 
 
 class _Scanned:
@@ -92,11 +98,15 @@ class _Scanned:
     def __init__(self, ordered: OrderedRows) -> None:
         self._ordered = ordered
 
-    def counted(self, cells: Rows, matching: MatchingRows) -> Counted:
-        """Rows and sums."""
+    def rows(self, cells: Rows, matching: MatchingRows) -> Integers:
+        """Rows that match."""
+        del cells
+        return np.diff(np.searchsorted(matching.places, self._ordered.starts))
+
+    def counted(self, cells: Rows, matching: MatchingRows) -> tuple[Integers, Integers]:
+        """Rows that match, and their sums."""
         del cells
         places, ordered = matching.places, self._ordered
         edges = np.searchsorted(places, ordered.starts)
-        # Few are kept until the sums are asked for: what the rows up to each block sum to.
-        sums = np.diff(running(ordered.values.take(places).astype(np.int64))[edges])
-        return np.diff(edges), lambda: sums
+        sums = running(ordered.values.take(places).astype(np.int64))
+        return np.diff(edges), np.diff(sums[edges])
