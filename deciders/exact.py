@@ -22,11 +22,15 @@ _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(sys.float_info.max)
 _USUAL_BITS = 900
 
 
-def exact(value: Number, name: str = "value") -> Fraction:
+# What a message proposes in place of what is no number.
+_EXAMPLE = "10 or 0.25"
+
+
+def exact(value: Number, name: str = "value", example: str = _EXAMPLE) -> Fraction:
     """``value`` as an exact fraction.
 
     A float stands for the shortest decimal that prints as it (``0.1`` is 1/10), a string is read
-    as a decimal or as ``a/b``.
+    as a decimal or as ``a/b``; a message gives an ``example``.
 
     Raises
     ------
@@ -41,7 +45,7 @@ def exact(value: Number, name: str = "value") -> Fraction:
         number = Fraction(int(value.numerator), int(value.denominator))
     else:
         # A numpy float prints as a float does.
-        number = _read(str(value).strip(), name)
+        number = _read(str(value).strip(), name, example)
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
         raise ParameterError(f"{name} is beyond 1e-300 or 1.79e308; no such number is of use here")
     return number
@@ -52,19 +56,19 @@ def _is_usual(numerator: int, denominator: int) -> bool:
     return numerator.bit_length() <= _USUAL_BITS and denominator.bit_length() <= _USUAL_BITS
 
 
-def _read(text: str, name: str) -> Fraction:
+def _read(text: str, name: str, example: str) -> Fraction:
     if len(text) <= _LONGEST and _NUMBER.fullmatch(text):
         try:
             return Fraction(text)
         except ZeroDivisionError:
             pass
     shown = text if len(text) <= 40 else text[:37] + "..."
-    raise ParameterError(f"{name} is {shown!r}; a finite number is needed, such as 10 or 0.25")
+    raise ParameterError(f"{name} is {shown!r}; a finite number is needed, such as {example}")
 
 
-def positive(value: Number, name: str) -> Fraction:
+def positive(value: Number, name: str, example: str = _EXAMPLE) -> Fraction:
     """``value`` as an exact fraction greater than 0, else raise ParameterError."""
-    number = exact(value, name)
+    number = exact(value, name, example)
     if number.numerator <= 0:
         raise ParameterError(f"{name} is {value}; it must be greater than 0")
     return number
@@ -75,7 +79,7 @@ _MOST_BUDGET = 10**12
 
 def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
     """Privacy budget as an exact fraction, 10^-12 to 10^12, else raise ParameterError."""
-    number = positive(epsilon, name)
+    number = positive(epsilon, name, "1 or 0.25")
     numerator, denominator = number.as_integer_ratio()
     if not (denominator <= numerator * _MOST_BUDGET and numerator <= denominator * _MOST_BUDGET):
         raise ParameterError(f"{name} is {epsilon}; it must lie between 1e-12 and 1e12")
@@ -84,7 +88,7 @@ def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
 
 def probability(value: Number, name: str) -> Fraction:
     """``value`` as an exact fraction strictly between 0 and 1, else raise ParameterError."""
-    number = exact(value, name)
+    number = exact(value, name, "0.05")
     if not 0 < number.numerator < number.denominator:
         raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1")
     return number

@@ -2,11 +2,11 @@
 
 import gc
 import os
-import signal
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
-from pqd.interrupts import listen
+from pqd.interrupts import ignore, listen, told
 
 # New objects between two searches for circles of them.  Python's 700 suit a program that runs for
 # long: the queries of a run stay to its end, and are searched again and again.
@@ -16,20 +16,29 @@ _BROKEN, _INTERRUPTED = 3, 130
 
 def main() -> NoReturn:
     """Run the command line; Ctrl-C is one line even while it loads, or ends."""
-    gc.set_threshold(_NEW_OBJECTS)
-    code = 0
-    _fill_streams()
+    code = _INTERRUPTED
     try:
         listen()
+        code = _run()
+        ignore()
+    except KeyboardInterrupt:
+        ignore()
+        with suppress(OSError, AttributeError):
+            sys.stderr.write(f"{told()}\n")
+    _leave(code)
+
+
+def _run() -> int:
+    """Exit code of the command line."""
+    gc.set_threshold(_NEW_OBJECTS)
+    _fill_streams()
+    try:
         from pqd.cli import main as run  # noqa: PLC0415 - it takes long enough to be interrupted
 
         run()
-    except KeyboardInterrupt:
-        sys.stderr.write("pqd: interrupted; nothing was spent\n")
-        code = _INTERRUPTED
     except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    _leave(code)
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
 
 
 def _fill_streams() -> None:
@@ -50,7 +59,7 @@ def _leave(code: int) -> NoReturn:
     That would take every object apart, a sixth of a short run.  And where reading broke, a thread
     of pyarrow may still ask for bytes of the file, and abort the process in place of its exit code.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore()
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()

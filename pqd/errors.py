@@ -3,6 +3,7 @@
 from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
 
 __all__ = [
+    "NO_PERMISSION",
     "BaselineError",
     "BudgetError",
     "DeciderError",
@@ -19,6 +20,11 @@ __all__ = [
     "UnknownAnswerError",
     "overtaken",
 ]
+
+# What may be done about a file that the system keeps closed.
+NO_PERMISSION = (
+    "permission denied; ask its owner for the right to read it, or run as a user who has it"
+)
 
 
 class QueryError(PqdError, ValueError):

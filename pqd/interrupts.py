@@ -7,6 +7,7 @@ end as broken, or go on and spend.
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +27,28 @@ def noted(number: int, _frame: Any) -> None:  # noqa: ANN401 - as signal calls i
     """Handle the signal."""
     PRESSED.append(number)
     raise KeyboardInterrupt
+
+
+def ignore() -> None:
+    """Let no further Ctrl-C in: what is told of the first must be told to its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def told() -> str:
+    """Message of a run that was interrupted: what it had charged."""
+    # Without the ledger's module there is no charge.
+    module = sys.modules.get("pqd.accounting.ledger")
+    charged = getattr(module, "CHARGED", [])
+    if not charged:
+        return "pqd: interrupted; nothing was spent"
+    from reports.text.numbers import epsilon_text  # noqa: PLC0415 - loaded already with the ledger
+
+    delta = float(sum(charge.delta for charge in charged))
+    epsilon = f"epsilon {epsilon_text(sum(charge.epsilon for charge in charged))}"
+    return (
+        f"pqd: interrupted; {epsilon}{f' and delta {delta:.3g}' if delta else ''} was charged and "
+        "stays so (pqd ledger show); what was answered before costs nothing in a repeated run"
+    )
 
 
 def heed() -> None:

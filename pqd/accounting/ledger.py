@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 # How content is hashed (pqd/engine/reading/row_hashes.py); earlier fingerprints begin otherwise.
 _SCHEME = "rows:"
-# Epsilons that this process has charged, for the message of a run that is interrupted.
-CHARGED: list[Fraction] = []
+# Charges of this process, for the message of a run that is interrupted.
+CHARGED: list[Charge] = []
 
 
 class Ledger:
@@ -214,7 +214,7 @@ class Ledger:
             }
             entry = self._append("charge", body)
             # Before it is on the disk: a run that is interrupted in between must not report less.
-            CHARGED.append(charge.epsilon)
+            CHARGED.append(charge)
         return Reservation(entry.number, number), charge
 
     def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:

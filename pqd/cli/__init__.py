@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -23,11 +23,8 @@ from pqd.cli.release import release
 from pqd.cli.spec import spec
 from pqd.cli.streams import inert_streams
 from pqd.exception_barrier import withheld
-from pqd.interrupts import PRESSED, heed
+from pqd.interrupts import PRESSED, heed, told
 from reports.text.escape import visible
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 _INTERRUPTED = 130
 
@@ -95,7 +92,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    _charged().clear()
+    if ledger_module := sys.modules.get("pqd.accounting.ledger"):
+        ledger_module.CHARGED.clear()
     try:
         with inert_streams():
             _run()
@@ -126,24 +124,9 @@ def _run() -> None:
         _fail(f"pqd: {withheld(error)}", 3)
 
 
-def _charged() -> list[Fraction]:
-    """Charges of this run; without the ledger's module there is none."""
-    module = sys.modules.get("pqd.accounting.ledger")
-    return module.CHARGED if module else []
-
-
 def _interrupted() -> NoReturn:
     """End as the shell expects it of Ctrl-C, and say what it cost."""
-    spent = sum(_charged())
-    what = "nothing was spent"
-    if spent:
-        from reports.text.numbers import epsilon_text
-
-        what = (
-            f"epsilon {epsilon_text(spent)} was charged and stays so (pqd ledger show); what was "
-            "answered before costs nothing in a repeated run"
-        )
-    _fail(f"pqd: interrupted; {what}", _INTERRUPTED)
+    _fail(told(), _INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -18,7 +18,7 @@ from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.measurement import MeasurementSet
 from pqd.planning.binding import unit_notes
-from pqd.sql.schema import Kind, fold_case
+from pqd.sql.schema import Kind, fold_case, header_hint
 from reports.models.profile import LeftOut
 from reports.text.notes import WARNING
 
@@ -285,4 +285,6 @@ def _without_columns(left_out: Sequence[LeftOut]) -> str:
     if more := len(left_out) - len(reasons):
         reasons.append(f"and {more} more")
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    return f"there is no column to profile{why}; name columns of both tables by --columns"
+    hint = header_hint(column for each in left_out for column in each.columns)
+    advice = "name columns of both tables by --columns"
+    return f"there is no column to profile{why}; {advice}{hint}"

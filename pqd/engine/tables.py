@@ -14,7 +14,7 @@ from pqd.engine.reading.csv_files import Dialect, header_of
 from pqd.engine.reading.frames import FORMATS, arrow_frame, is_pandas
 from pqd.engine.reading.memory import TableMemory
 from pqd.engine.reading.parquet_files import parquet_names
-from pqd.errors import TableError
+from pqd.errors import NO_PERMISSION, TableError
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
@@ -175,10 +175,7 @@ def _check_open(path: Path, role: Role) -> None:
 def _closed(path: Path, role: Role, error: OSError) -> TableError:
     """Reason why a file cannot be opened: the system's, which knows nothing of content."""
     if isinstance(error, PermissionError):
-        return TableError(
-            f"the {role} table {path} may not be read: permission denied; ask its owner for the "
-            "right to read it, or run as a user who has it"
-        )
+        return TableError(f"the {role} table {path} may not be read: {NO_PERMISSION}")
     return TableError(f"the {role} table {path} cannot be opened: {error.strerror or 'no reason'}")
 
 

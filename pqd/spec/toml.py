@@ -8,6 +8,7 @@ import tomllib
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from pqd.errors import NO_PERMISSION
 from pqd.spec.positions import longest_dotted_key, statements
 from pqd.spec.problems import Code
 
@@ -106,7 +107,7 @@ def _text(path: Path) -> str:
 
 def _content(path: Path) -> bytes:
     """Bytes of a file, no more than tell that it is too long."""
-    reason = "it cannot be read; check its name and your permissions"
+    reason = "it cannot be read; check its name"
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -115,6 +116,8 @@ def _content(path: Path) -> bytes:
             # A pipe would be waited for.
             with path.open("rb") as file:
                 return file.read(4 * LIMIT + 1)
+    except PermissionError:
+        reason = f"it may not be read: {NO_PERMISSION}"
     except FileNotFoundError:
         reason = "there is no such file; `pqd init PRIVATE COPY` writes one"
     except (OSError, ValueError, RuntimeError):

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 from sqlglot import exp
 
 from pqd.errors import QueryError
-from pqd.sql.schema import Kind, Schema, fold_case
+from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 
 SQL_LIMIT = 100_000
 _MOMENTS = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
@@ -102,6 +102,8 @@ class ExpressionChecker:
         names = [self._names[name] for name in near] or list(self._schema)[:8]
         lead = "the nearest are" if near else "the columns begin with"
         text = f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in names)
+        if hint := header_hint(self._schema):
+            return text + hint
         return text if near and not quoted else f"{text}; a value takes single quotes: '{name}'"
 
     def literal(self, node: exp.Expr) -> Checked:

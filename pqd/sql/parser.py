@@ -56,7 +56,10 @@ def _malformed(sql: str, error: ParseError) -> QueryError:
     description = str(first.get("description") or "").rstrip(".")
     if not description or "<" in description:
         description = "something is missing here"
-    message = f"malformed SQL: {description}"
+    message = (
+        f"malformed SQL: {description}; a column whose name is more than letters, digits and _ "
+        'takes double quotes, such as "hours per week"'
+    )
     if start < 0 or not highlight:
         return QueryError(message, sql)
     return QueryError(message, sql, start, start + len(highlight))

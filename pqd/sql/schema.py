@@ -1,12 +1,26 @@
 """Columns: their kinds, their names without regard to capitals, and how SQL quotes them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+
+# A number, or a date.
+_VALUE = re.compile(r"[+-]?\d+([.,:/-]\d+)*([eE][+-]?\d+)?")
 
 
 def fold_case(name: str) -> str:
     """Form in which column names are compared: case does not count."""
     return name.lower()
+
+
+def header_hint(names: Iterable[str]) -> str:
+    """End of a message on an unknown column, where names of the copy's columns look like cells."""
+    if not any(_VALUE.fullmatch(name) for name in names):
+        return ""
+    return (
+        "; some of these names look like values: does the file lack a header? Its first line must "
+        "name the columns"
+    )
 
 
 class Kind(StrEnum):

@@ -22,6 +22,8 @@ AGGREGATES = (
     "MEDIAN(expression) and QUANTILE(expression, p)"
 )
 _FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate] [GROUP BY columns]"
+# What has one person's value for an answer, and the quantile that is near.
+_EXTREMES = {exp.Max: "0.99", exp.Min: "0.01"}
 _KNOWN = {
     exp.Count: "COUNT",
     exp.Sum: "SUM",
@@ -120,7 +122,17 @@ def aggregate_of(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Fr
         extra = [k for k, v in operand.args.items() if v and k != "expressions"]
         operand = columns[0] if len(columns) == 1 else None
     if name is None or extra or not isinstance(operand, exp.Expr) or isinstance(operand, exp.Star):
-        refuse(f"{node.sql(dialect='duckdb')} is not understood; use {AGGREGATES}", sql, node)
+        shown = node.sql(dialect="duckdb")
+        if type(node) in _EXTREMES:
+            share = _EXTREMES[type(node)]
+            of = node.this.sql(dialect="duckdb")
+            refuse(
+                f"{shown} is not understood: one person decides it, so noise would have to hide "
+                f"all of it; a quantile near the end can be answered: QUANTILE({of}, {share})",
+                sql,
+                node,
+            )
+        refuse(f"{shown} is not understood; use {AGGREGATES}", sql, node)
     return name, operand, _quantile(sql, node) if name == "QUANTILE" else None
 
 

@@ -8,6 +8,8 @@ from fractions import Fraction
 from deciders.errors import ParameterError, UnanswerableError
 from deciders.exact import Number, positive
 
+_EXAMPLE = "10, or 5% of the answer"
+
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
@@ -26,8 +28,8 @@ class Tolerance:
         if isinstance(tau, str) and text.endswith("%"):
             if not text[:-1].strip():
                 raise ParameterError(f"tau is {text!r}; write a number before the sign, such as 5%")
-            return cls(positive(text[:-1], "tau") / 100, relative=True, text=text)
-        return cls(positive(tau, "tau"), relative=False, text=text)
+            return cls(positive(text[:-1], "tau", _EXAMPLE) / 100, relative=True, text=text)
+        return cls(positive(tau, "tau", _EXAMPLE), relative=False, text=text)
 
     @property
     def share(self) -> Fraction:

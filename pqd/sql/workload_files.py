@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqd.errors import NothingSelectedError, PqdError, QueryError
+from pqd.errors import NO_PERMISSION, NothingSelectedError, PqdError, QueryError
 from pqd.sql.file_statements import (
     BINS,
     TAU,
@@ -154,12 +154,19 @@ def _text(path: Path, tables: Iterable[object]) -> tuple[str, str]:
         )
     if any(_same_file(file, table) for table in tables):
         raise QueryError(f"the query file {path} is a table of this run; name a file of queries")
-    # Raised outside the handler, whose error holds what was read.
-    text = None
-    with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8-sig") as opened:
-        text = opened.read(_LIMIT + 1)
+    # Raised outside the handlers, whose errors hold what was read.
+    text, reason = None, "cannot be read"
+    try:
+        with file.open(encoding="utf-8-sig") as opened:
+            text = opened.read(_LIMIT + 1)
+    except PermissionError:
+        reason = f"may not be read: {NO_PERMISSION}"
+    except UnicodeDecodeError:
+        reason = "is not text in UTF-8; save it as UTF-8 (is it a table?)"
+    except OSError:
+        pass
     if text is None:
-        raise QueryError(f"the query file {path} cannot be read as text")
+        raise QueryError(f"the query file {path} {reason}")
     if len(text) > _LIMIT:
         raise QueryError(f"the query file {path} is larger than {_LIMIT:,} characters")
     return text, kind
@@ -172,6 +179,8 @@ def _regular(path: Path) -> Path | None:
         mode = file.stat().st_mode
     except FileNotFoundError:
         raise QueryError(f"the query file {path} cannot be read: there is no such file") from None
+    except PermissionError:
+        raise QueryError(f"the query file {path} may not be read: {NO_PERMISSION}") from None
     except (OSError, ValueError, RuntimeError):
         return None
     return file if stat.S_ISREG(mode) else None

@@ -89,6 +89,28 @@ def test_an_interrupt_while_it_loads(module: str, process: Callable[..., Ran]) -
     assert err == "pqd: interrupted; nothing was spent\n"
 
 
+def test_a_second_interrupt_tells_of_the_charge_too(process: Callable[..., Ran]) -> None:
+    """It comes while the first is told of, and must neither be a traceback nor deny the charge."""
+    code, out, err = process(
+        "-c",
+        "import runpy, sys\n"
+        "from fractions import Fraction\n"
+        "import pqd.cli\n"
+        "from pqd.accounting.composition import Charge\n"
+        "from pqd.accounting.ledger import CHARGED\n"
+        "def again(*_):\n"
+        "    CHARGED.append(Charge(Fraction(1, 2), Fraction(1, 10**6), 'sequential'))\n"
+        "    raise KeyboardInterrupt\n"
+        "pqd.cli.app = pqd.cli._fail = again\n"
+        "runpy.run_module('pqd', run_name='__main__')\n",
+    )
+    assert (code, out) == (130, "")
+    assert err == (
+        "pqd: interrupted; epsilon 1 and delta 2e-06 was charged and stays so (pqd ledger show); "
+        "what was answered before costs nothing in a repeated run\n"
+    )
+
+
 def nothing(*_: Any) -> None:
     pass
 

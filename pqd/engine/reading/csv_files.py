@@ -154,7 +154,10 @@ def _header_line(path: Path, what: str) -> tuple[bytes, str]:
             line = _LINE_END.split(file.read(_LONGEST_HEADER), 1)[0]
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise TableError(f"{what} is not text in UTF-8; is it a CSV?") from None
+        raise TableError(
+            f"{what} is not text in UTF-8; is it a CSV? If so, save it as UTF-8 (in a spreadsheet: "
+            "CSV UTF-8), or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW"
+        ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise TableError(f"{what} is cut short, or not compressed; is it a CSV?") from None
     except OSError as error:

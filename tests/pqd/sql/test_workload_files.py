@@ -127,7 +127,7 @@ def test_more_columns_of_a_list_are_passed_over(tmp_path: Path) -> None:
         ("w.sql", f"-- id: mine\n{COUNT} LIMIT 1;", "query mine"),
         ("w.sql", f"{COUNT}; SELECT 'open", "quotes"),
         ("w.sql", f"{COUNT};\nSELECT nonsense FROM D;", "query q2"),
-        ("w.sql", b"\xff\xfe\0", "cannot be read as text"),
+        ("w.sql", b"\xff\xfe\0", "is not text in UTF-8"),
     ],
 )
 def test_a_bad_file_is_refused_with_the_place(
@@ -400,3 +400,17 @@ def test_no_semicolon_is_missed_before_a_subquery(sql: str, tmp_path: Path) -> N
     with pytest.raises(QueryError) as caught:
         read_queries(written(tmp_path / "w.sql", sql))
     assert "statements end in ;" not in str(caught.value)
+
+
+def test_a_file_that_may_not_be_read_is_a_matter_of_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "w.sql"
+    path.write_text(f"{COUNT};\n")
+
+    def closed(*_: object, **__: object) -> object:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", closed)
+    with pytest.raises(QueryError, match=r"w\.sql may not be read: permission denied; ask"):
+        read_queries(path)
