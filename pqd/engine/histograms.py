@@ -23,6 +23,7 @@ from pqd.engine.kernel.ordered_rows import MatchingRows, OrderedRows, pays
 from pqd.engine.kernel.tallies import RowsByCell, Tally, tally_of
 from pqd.engine.scan_sql import place_sql
 from pqd.sql.predicate import atoms
+from pqd.threads import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,8 +109,8 @@ def _of_block(
         codes: NDArray[Any] = classes[names].codes[ordered[measure].order]
         return codes
 
-    for names, numbers in groups.items():
-        parts = sorted(names)
+    def of_group(names: frozenset[Names]) -> list[tuple[int, Histogram]]:
+        numbers, parts = groups[names], sorted(names)
         cells = Cells([classes[each] for each in parts], evaluator.rows)
         given = [statistics[number].measure for number in numbers]
         queries = Counter(measure and measure.scanned for measure in given)
@@ -121,8 +122,10 @@ def _of_block(
             if queries[measure]
         }
         group = QueryGroup(cells, measures, queries, persons, blocked)
-        for number in numbers:
-            yield number, group.histogram(statistics[number])
+        return [(number, group.histogram(statistics[number])) for number in numbers]
+
+    for histograms in in_threads(of_group, groups):
+        yield from histograms
 
 
 class QueryGroup:
