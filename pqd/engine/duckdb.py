@@ -19,6 +19,7 @@ from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
 from pqd.engine.kernel.column_types import kind_of, text_kinds
 from pqd.engine.kernel.evaluator import Evaluator
+from pqd.engine.kernel.misfits import Misfits, misfits, way_of
 from pqd.engine.kernel.persons import Persons, person_codes, persons_of
 from pqd.engine.lattices import lattice_of
 from pqd.engine.marginals import (
@@ -65,6 +66,7 @@ class DuckDBEngine:
         """Open and lock; read nothing."""
         self._connection = duckdb.connect(":memory:")
         self._value_counts: dict[tuple[str, Kind], ValueCounts] = {}
+        self._held: Schema = {}
         self._evaluators: dict[tuple[tuple[str, Kind], ...], Evaluator] = {}
         self._sql = ArrowSQL(self._connection)
         for setting in (
@@ -112,7 +114,7 @@ class DuckDBEngine:
         odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)
         if odd:
             raise TableError(f"the synthetic table {table.label} cannot be read: {odd}{_CSV}")
-        kinds = self._kinds(self._synthetic, loose)
+        self._held = kinds = self._kinds(self._synthetic, loose)
         self._evaluators.clear()
         self._value_counts.clear()
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
@@ -125,6 +127,17 @@ class DuckDBEngine:
             (texts if name in loose else typed)[name] = column.values  # noqa: PD011 - no pandas
         stored = self._sql.types_of(typed)
         return text_kinds(self._sql, texts) | {name: kind_of(stored[name]) for name in typed}
+
+    def misfits(self, name: str, kind: Kind) -> Misfits | None:
+        """Cells of a loaded column that do not fit ``kind``, None where it is the column's own."""
+        if name not in self._held or self._held[name] is kind:
+            return None
+        return misfits(self._sql, self._synthetic.by_name[name], kind)
+
+    def way_of(self, name: str) -> tuple[str, str] | None:
+        """Way in which a loaded column writes numbers or days, that no kind reads; see there."""
+        column = self._synthetic.by_name.get(name)
+        return way_of(column) if column else None
 
     def loaded(self) -> "pd.DataFrame":
         """Loaded columns of the synthetic table."""

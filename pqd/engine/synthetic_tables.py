@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from deciders import Lattice
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.kernel.misfits import way_in
 from pqd.errors import TableError
-from pqd.sql.schema import fold_case
+from pqd.sql.schema import Kind, fold_case
 from pqd.threads import thread_count
-from reports.text.notes import kind_note
+from reports.text.notes import WARNING, example_text, kind_note, text_note, unfit_cells
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -29,7 +30,8 @@ class SyntheticTables:
     """One or more synthetic tables, each in an engine of its own; the first reads D too.
 
     Kinds are those of the first table, so that one query fits all tables; bounds and
-    groups are those of the first ``telling`` tables, of all by default.
+    groups are those of the first ``telling`` tables, of all by default.  ``hints`` say, by the name
+    of a column in small letters, why its texts are not numbers or times.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class SyntheticTables:
         self.private = private
         self._telling = self.engines[:telling]
         self.notes: dict[str, None] = {}
+        self.hints: dict[str, str] = {}
 
     @property
     def label(self) -> str:
@@ -113,10 +116,25 @@ class SyntheticTables:
                 raise TableError(f"the synthetic table {table.label} has no rows")
             kinds = kinds or own_kinds
             for name, kind in _renamed(kinds, table).items():
-                if fold_case(name) in names and own_kinds[name] is not kind:
-                    kind_of = str(own_kinds[name]), table.label, str(kind), self.tables[0].label
-                    self.notes[kind_note(name, *kind_of)] = None
+                if fold_case(name) in names:
+                    if own_kinds[name] is not kind:
+                        kind_of = str(own_kinds[name]), table.label, str(kind), self.tables[0].label
+                        self.notes[kind_note(name, *kind_of)] = None
+                    self._check_fit(engine, table, name, kind)
         return kinds
+
+    def _check_fit(self, engine: DuckDBEngine, table: Table, name: str, kind: Kind) -> None:
+        """Note cells of a column that do not fit its kind; TableError if none does."""
+        found = engine.misfits(name, kind)
+        if found and found.unfit:
+            text = unfit_cells(name, str(kind), table.label, found.cells, found.unfit)
+            text += example_text(found.example, way_in(found.example))
+            if found.unfit == found.cells:
+                raise TableError(f"{text}; mend the table, or the --type of the column")
+            self.notes[f"{WARNING}{text}."] = None
+        elif kind is Kind.TEXT and (way := engine.way_of(name)):
+            self.hints[fold_case(name)] = text = text_note(name, table.label, *way)
+            self.notes[text] = None
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise TableError if a table, or the private one, lacks one of ``columns``."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pqd.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
+from pqd.errors import QueryError
 from pqd.planning.attribute_lattices import NUMERIC, Bounds, beyond_bounds_warnings
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.query_warnings import Constants, warnings_of
@@ -125,7 +126,7 @@ class _Binding:
             return [request]
         with self._refusals.of(query):
             # Resolved as a whole first: its names and kinds must be right whatever the keys.
-            resolved = query.resolve(self._schema)
+            resolved = self._resolved(query)
             names = [column_name(self._schema, name, query) for name in query.group_by]
             groups = grouped(
                 query, lambda: self._tables.groups(self._schema, names, resolved, MOST_GROUPS + 1)
@@ -133,11 +134,21 @@ class _Binding:
             return [QueryRequest(group, request.criteria) for group in groups]
         return []
 
+    def _resolved(self, query: Query) -> BoundExpression:
+        """Query in terms of typed columns; a refusal says which of its texts are no numbers."""
+        try:
+            return query.resolve(self._schema)
+        except QueryError as error:
+            names = map(fold_case, sorted(query.mentioned))
+            hints = [hint for name in names if (hint := self._tables.hints.get(name))]
+            error.args = ("\n".join([str(error), *hints]),)
+            raise
+
     def _statistic(self, request: QueryRequest) -> Iterator[Statistic]:
         """Statistic of a query, none if it is refused."""
         query = request.query
         with self._refusals.of(query):
-            resolved = query.resolve(self._schema)
+            resolved = self._resolved(query)
             self._tables.check(sorted(resolved.columns))
             measure = None
             if resolved.value is not None:

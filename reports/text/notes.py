@@ -37,6 +37,37 @@ def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> s
     )
 
 
+# Ways to write a number or a day that no kind reads, and what to write instead.
+COMMA, DAY_FIRST = "with a decimal comma", "with the day first"
+_REMEDIES = {COMMA: "write 1234.5", DAY_FIRST: "write 1980-12-24"}
+_ONE = {"number": "number", "time": "day or time", "boolean": "truth (true, false)", "text": "text"}
+_MOST_SIGNS = 40
+
+
+def unfit_cells(column: str, kind: str, table: str, cells: int, unfit: int) -> str:
+    """Words on cells of a synthetic table that are NULL, since they are not of a kind."""
+    if cells == unfit:
+        which = f"none of its {cells:,} cells in {table} reads as a {_ONE[kind]}: all would be NULL"
+    else:
+        which = f"{unfit:,} of its {cells:,} cells in {table} read as no {_ONE[kind]}: NULL"
+    return f'"{column}" counts as {kind}, but {which}'
+
+
+def example_text(example: str, way: str) -> str:
+    """Example of a cell of a synthetic table, with what it is and what to write instead."""
+    short = example if len(example) <= _MOST_SIGNS else f"{example[:_MOST_SIGNS]}..."
+    return f", such as {short!r}" + (f" {way}: {_REMEDIES[way]}" if way else "")
+
+
+def text_note(column: str, table: str, way: str, example: str) -> str:
+    """Note that a column is text, since its numbers or days are written as no kind reads them."""
+    what = "numbers" if way == COMMA else "days"
+    return (
+        f'"{column}" is text in {table}: its {what} are written {way}, such as {example!r}; '
+        f"{_REMEDIES[way]} in all tables to have {what}."
+    )
+
+
 def unit_note(table: str, column: str) -> str:
     """Note that a synthetic table lacks the column of the privacy unit."""
     return f'{table} has no "{column}": each of its rows counts as one person.'

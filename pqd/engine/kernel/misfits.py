@@ -1,0 +1,57 @@
+"""Cells of a synthetic table that are not of the kind that their column has; all of it public."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from pqd.engine.kernel.typed_sql import cast_sql
+from reports.text.notes import COMMA, DAY_FIRST
+
+if TYPE_CHECKING:
+    from pqd.engine.kernel.arrow_sql import ArrowSQL
+    from pqd.engine.reading.columns import Column
+    from pqd.sql.schema import Kind
+
+# Ways to write a number or a day that no kind reads.
+_WAYS = {
+    COMMA: re.compile(r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*"),
+    DAY_FIRST: re.compile(r"\s*\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})(\s+\d{1,2}:\d{2}.*)?\s*"),
+}
+_LOOKED_AT = 2048
+
+
+class Misfits(NamedTuple):
+    """Number of cells that are not NULL, of those that do not fit a kind, and one of these."""
+
+    cells: int
+    unfit: int
+    example: str
+
+
+def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
+    """Cells of ``column`` that are NULL once it has ``kind``."""
+    values = column.values
+    typed = sql.of_values(values, cast_sql("value", kind)).combine_chunks()
+    held = np.array(values.is_valid().to_pylist(), np.bool_)
+    lost = held & ~np.array(typed.is_valid().to_pylist(), np.bool_)
+    rows = np.bincount(column.codes, minlength=len(values))
+    first = values.take(pa.array(np.flatnonzero(lost)[:1])).to_pylist()
+    example = "" if not first else str(first[0])
+    return Misfits(int(rows[held].sum()), int(rows[lost].sum()), example)
+
+
+def way_in(text: str) -> str:
+    """Way in which a text writes a number or a day, empty for none."""
+    return next((way for way, pattern in _WAYS.items() if pattern.fullmatch(text)), "")
+
+
+def way_of(column: Column) -> tuple[str, str] | None:
+    """Way in which all the first texts of a column are written, and one of them; None for none."""
+    texts = column.values.drop_null()[:_LOOKED_AT].to_pylist()
+    ways = {way_in(text) if isinstance(text, str) else "" for text in texts}
+    (way,) = ways if len(ways) == 1 else ("",)
+    return (way, str(texts[0])) if way else None
