@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.clock import today
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.execution import Outputs
     from pqd.planning.decisions import PlannedVerdict
+    from reports.models.audit import LedgerPlace
 
     # A verdict on a query, or on a distance.
     Planned = PlannedVerdict | PlannedDistance
@@ -95,11 +97,20 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
     return replace(
         cost,
         ledger=accountant.ledger.path.name,
+        ledger_place=_place(accountant.ledger.path, quote.table.folder),
         total=account.epsilon if account else Fraction(0),
         total_delta=account.delta if account else Fraction(0),
         limit=limit,
         earlier=account.earlier_runs(quote.known.keys()) if account else (),
     )
+
+
+def _place(ledger: Path, tables: Path | None) -> LedgerPlace | None:
+    """Where a ledger lies; ``tables`` is the folder of the private table, None for a frame."""
+    folder = ledger.resolve().parent
+    if folder == tables:
+        return "beside the table"
+    return "working folder" if folder == Path.cwd() else None
 
 
 def added_costs(costs: Sequence[Cost]) -> Cost:

@@ -33,7 +33,7 @@ FLOORS = (
         "pqd.threads",
         "pqd.errors",
     ),
-    *("reports.__init__", "reports.github", "reports.junit", "reports.json"),
+    *("reports.__init__", "reports.browser", "reports.github", "reports.junit", "reports.json"),
     *("reports.notebook", "reports.html", "reports.markdown", "reports.terminal"),
     *("reports.plots", "reports.text.remarks", "reports.text", "reports.models"),
     *("deciders.__init__",),

@@ -73,11 +73,15 @@ class Quote:
 
 
 class RecognisedTable(NamedTuple):
-    """The private table as the ledger knows it: its fingerprint, and the digest of its file."""
+    """The private table as the ledger knows it: its fingerprint, and the digest of its file.
+
+    ``folder`` is where that file lies, None for a frame.
+    """
 
     label: str
     fingerprint: str
     file: str | None
+    folder: Path | None = None
 
 
 def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
@@ -171,7 +175,8 @@ class Accountant:
         def recognition() -> RecognisedTable:
             file = ledger.keyed_digest(private.digest())
             fingerprint = fingerprint_of(ledger, engine, private)
-            return RecognisedTable(private.label, fingerprint, file)
+            folder = private.path.parent if private.path else None
+            return RecognisedTable(private.label, fingerprint, file, folder)
 
         seen = (private.path, private.label, version) if version else None
         recognised = self._recognised.get(seen) or sealed(recognition)

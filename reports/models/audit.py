@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from reports.models.query import QueryFacts
 from reports.models.report import CurvedReport, Report, data_frame
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from reports.models.refusals import QueryRefusal
+
+LedgerPlace = Literal["beside the table", "working folder"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,8 @@ class Cost:
 
     ``rule`` is nothing, sequential, parallel, optimal or concentrated; ``groups`` are the parts, of
     one query or of several that are disjoint.  ``ledger`` names the ledger that holds the charge,
-    ``total`` and ``total_delta`` are all that it ever held on this table, ``limit`` the most it
+    ``ledger_place`` tells where it lies if that is one of the usual places, ``total`` and
+    ``total_delta`` are all that it ever held on this table, ``limit`` the most it
     may, where there is one.  ``unit`` is the column whose values are people, None where one row is
     one person, ``max_rows`` how many rows of a person are kept where rows count.  ``day`` (UTC) is
     that of the run, ``earlier`` are the runs that paid for what it replays.
@@ -87,6 +90,7 @@ class Cost:
     rule: str = "nothing"
     groups: tuple[CompositionGroup, ...] = ()
     ledger: str | None = None
+    ledger_place: LedgerPlace | None = None
     total: Fraction | None = None
     total_delta: Fraction | None = None
     limit: Fraction | None = None
@@ -96,7 +100,7 @@ class Cost:
     earlier: tuple[EarlierRun, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AuditReport(Report, CurvedReport):
     """Verdicts of one audit; ``notes`` are public remarks, ``tolerance`` is tau as it was given.
 

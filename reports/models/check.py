@@ -66,7 +66,7 @@ def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckR
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CheckReport(Report):
     """Results of a spec's checks; ``dry`` if nothing was decided and nothing spent.
 

@@ -141,7 +141,7 @@ class LeaderboardRow:
     worst: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompareReport(Report):
     """Comparison of candidates, by one private estimate per query.
 

@@ -20,7 +20,7 @@ class PlannedQuery(QueryFacts):
     """One query of a plan; ``decider`` is the one that ``auto`` takes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PlanReport(Report, CurvedReport):
     """A plan: no private table was read and nothing was spent.
 

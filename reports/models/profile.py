@@ -183,7 +183,7 @@ class BudgetPart:
     noise: Literal["laplace", "gaussian", "cube"] = "laplace"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ProfileReport(Report):
     """Distances between a private table and its synthetic copy, worst first.
 
@@ -214,13 +214,6 @@ class ProfileReport(Report):
     dry: bool = False
     replayed: bool = False
     simulated: bool = False
-
-    def __repr__(self) -> str:
-        """Tables and their score; all fields would fill screens, and ``print`` shows the report."""
-        return (
-            f"ProfileReport(private={self.private!r}, synthetic={self.synthetic!r}, "
-            f"overall={self.overall!r}, ...)"
-        )
 
     @property
     def spent(self) -> Fraction:

@@ -39,7 +39,7 @@ class RankedMarginal:
     estimates: tuple[Figure, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankingReport(Report):
     """Copies ranked by overall quality, the best first.
 
@@ -64,11 +64,6 @@ class RankingReport(Report):
     notes: tuple[str, ...] = ()
     replayed: bool = False
     simulated: bool = False
-
-    def __repr__(self) -> str:
-        """Private table and ranks; all fields would fill screens, ``print`` shows the report."""
-        ranks = {copy.candidate: (copy.best_rank, copy.worst_rank) for copy in self.copies}
-        return f"RankingReport(private={self.private!r}, ranks={ranks!r}, ...)"
 
     @property
     def spent(self) -> Fraction:

@@ -77,7 +77,7 @@ class ReleasedBatch:
         return next(r.error for r in self.simulated_errors if r.mechanism == self.mechanism)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReleaseReport(Report):
     """Private answers to a workload: all that leaves a release about the private table."""
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from deciders.extras import needed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
 
 # Where each format's function lives; models import none of them before it is used.
 _HOMES = {
+    "brief_text": "reports.notebook",
     "html_text": "reports.html",
     "json_text": "reports.json",
     "markdown_text": "reports.markdown",
     "notebook_html": "reports.notebook",
+    "open_page": "reports.browser",
     "plot": "reports.plots",
     "plot_distances": "reports.plots",
     "report_values": "reports.json",
@@ -112,6 +116,25 @@ class Report(ABC):
         """
         return cast("str", rendering("html_text")(self, command))
 
+    def open(self, path: str | Path | None = None, command: str | None = None) -> Path:
+        """Write the page, show it in the browser if there is one, and return its path.
+
+        Parameters
+        ----------
+        path
+            The file to write, which no one but its owner may read; another page there is replaced,
+            no other file.  Without it the page lies in a new folder of the system's for temporary
+            files.
+        command
+            As for ``to_html``.
+
+        Raises
+        ------
+        ParameterError
+            The file cannot be written, or something else is there.
+        """
+        return cast("Path", rendering("open_page")(self, path, command))
+
     def to_markdown(self) -> str:
         """Report as GitHub-flavoured Markdown, small enough for a comment."""
         return cast("str", rendering("markdown_text")(self))
@@ -119,6 +142,10 @@ class Report(ABC):
     def _repr_html_(self) -> str:
         """Report as a notebook shows it."""
         return cast("str", rendering("notebook_html")(self))
+
+    def __repr__(self) -> str:
+        """Title of a report, and what it cost, in a few lines; all fields would fill screens."""
+        return cast("str", rendering("brief_text")(self))
 
     def __str__(self) -> str:
         """Report as plain text for a terminal of 80 columns."""

@@ -1,4 +1,4 @@
-"""Notebook renderings: a summary and tables, no script, no page around them."""
+"""Notebook renderings: a summary and tables, no script, no page around them; or a few lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from reports.html.page import fragment
 from reports.models.report import renderer
+from reports.text.escape import inert
 
 if TYPE_CHECKING:
     from reports.models.report import Report
@@ -16,3 +17,15 @@ def notebook_html(report: Report) -> str:
     """Report of any kind as a piece of HTML for a notebook's cell."""
     summary: Summary = renderer(__name__, report)(report)
     return fragment("notebook.html.j2", kind=summary.command or report.kind, summary=summary)
+
+
+def brief_text(report: Report) -> str:
+    """Report of any kind in a few lines: its title, what was spent, and what shows more."""
+    summary: Summary = renderer(__name__, report)(report)
+    lines = [
+        summary.stamp,
+        f"{type(report).__name__}: {summary.title}",
+        " ".join(summary.account),
+        "print() shows it in full, open() as a page, to_frame() as data.",
+    ]
+    return inert("\n".join(filter(None, lines)))

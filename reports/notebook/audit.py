@@ -4,38 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.html.query import WORDS, verdict_cells
-from reports.notebook.summary import MOST, Summary, Table, numbers
+from reports.html.query import WORDS
+from reports.notebook.summary import Summary, Table, numbers, table_of
+from reports.terminal.rows import badge_of, mixed_replays, numbers_of
 from reports.text.audit import SIMULATED, headline, worst_verdicts
+from reports.text.cost import account_sentences
+from reports.text.escape import visible
 from reports.text.notes import refused_lines
 from reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.audit import AuditReport
+    from reports.models.audit import AuditReport, Verdict
+    from reports.notebook.summary import CellText
 
 
 def render(report: AuditReport) -> Summary:
-    """Title, queries that were not asked, and a row per verdict, of many the worst first."""
+    """Title, what was spent, a row per verdict, the worst first; queries not asked, and notes."""
     title, lead = headline(report)
-    stamp = SIMULATED if report.simulated else ""
-    left_out = [*first_of(refused_lines(report.refused))]
-    return Summary(title, lead, [_verdicts(report)], stamp, left_out)
+    replayed = [verdict.replayed for verdict in report.verdicts]
+    return Summary(
+        title,
+        lead,
+        [_verdicts(report)],
+        SIMULATED if report.simulated else "",
+        list(account_sentences(report.cost, report.private, replayed)),
+        [*first_of(refused_lines(report.refused)), *first_of(map(visible, report.notes))],
+    )
 
 
 def _verdicts(report: AuditReport) -> Table:
-    rows = []
-    verdicts = report.verdicts
-    if len(verdicts) > MOST:
-        verdicts = (*worst_verdicts(verdicts), *(v for v in verdicts if v.standing == "trusted"))
-    for verdict in verdicts:
-        cells = verdict_cells(verdict)
-        signs = "".join(f" {mark}" for mark in cells["marks"])
-        rows.append(
-            [
-                (f"{cells['badge']}{signs}", WORDS[verdict.standing]),
-                (verdict.id, "name"),
-                *((cells[name], "number") for name in ("p", "answer", "tau", "people")),
-            ]
-        )
-    titles = ("p", "synthetic answer", "tolerance", "margin")
-    return Table((("verdict", ""), ("query", ""), *numbers(titles)), rows)
+    """Table with the columns of the terminal's."""
+    mixed = mixed_replays(report.verdicts)
+
+    def row(verdict: Verdict) -> list[CellText]:
+        *amounts, sure = numbers_of(verdict, "±", mixed=mixed)
+        badge = badge_of(verdict).plain
+        told = ((text, "number") for text in amounts)
+        return [(badge, WORDS[verdict.standing]), (verdict.id, "name"), *told, (sure, "")]
+
+    trusted = [verdict for verdict in report.verdicts if verdict.standing == "trusted"]
+    heads = (("verdict", ""), ("query", ""), *numbers(("copy", "tolerance", "off by")))
+    return table_of((*heads, ("sure?", "")), [*worst_verdicts(report.verdicts), *trusted], row)

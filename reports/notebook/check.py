@@ -5,27 +5,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reports.html.check import KINDS
-from reports.notebook.summary import Summary, Table, numbers
+from reports.notebook.summary import Summary, Table, numbers, table_of
 from reports.text.audit import SIMULATED
-from reports.text.check import badge, counts_sentence, message_head, result, row, worst_first
+from reports.text.check import (
+    badge,
+    baseline_sentence,
+    counts_sentence,
+    message_head,
+    result,
+    row,
+    worst_first,
+)
+from reports.text.cost import account_sentences
+from reports.text.escape import visible
+from reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.check import CheckReport
+    from reports.models.check import CheckReport, CheckResult
+    from reports.notebook.summary import CellText
 
 
 def render(report: CheckReport) -> Summary:
-    """Result, how many checks came to what, and a row per check, the worst first."""
-    stamp = SIMULATED if report.simulated else ""
-    return Summary(result(report), counts_sentence(report), [_checks(report)], stamp)
+    """Result, what was spent, how many checks came to what, and a row per check, worst first."""
+    replayed = [verdict.replayed for check in report.checks for verdict in check.verdicts]
+    account = account_sentences(report.cost, report.private, replayed, dry=report.dry)
+    return Summary(
+        f"{result(report)}: {counts_sentence(report).removesuffix('.')}",
+        "",
+        [_checks(report)],
+        SIMULATED if report.simulated else "",
+        list(account),
+        [*first_of(map(visible, report.notes)), *filter(None, [baseline_sentence(report)])],
+    )
 
 
 def _checks(report: CheckReport) -> Table:
-    rows = []
-    for check in worst_first(report):
-        cells, word = row(check), badge(check)
-        signs = " SIMULATED" if any(verdict.simulated for verdict in check.verdicts) else ""
-        amounts = ((text, "number") for text in (cells.p, cells.answer, cells.tolerance))
-        why = message_head(check.message)[0]
-        rows.append([(f"{word}{signs}", KINDS[word]), (check.id, "name"), (why, ""), *amounts])
     titles = ("p", "synthetic answer", "tolerance")
-    return Table((("result", ""), ("check", ""), ("why", ""), *numbers(titles)), rows)
+    heads = (("result", ""), ("check", ""), ("why", ""), *numbers(titles))
+    return table_of(heads, worst_first(report), _row)
+
+
+def _row(check: CheckResult) -> list[CellText]:
+    cells, word = row(check), badge(check)
+    signs = " SIMULATED" if any(verdict.simulated for verdict in check.verdicts) else ""
+    amounts = ((text, "number") for text in (cells.p, cells.answer, cells.tolerance))
+    why = message_head(check.message)[0]
+    return [(f"{word}{signs}", KINDS[word]), (check.id, "name"), (why, ""), *amounts]

@@ -5,23 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reports.html.query import WORDS
-from reports.notebook.summary import Summary, Table, numbers
+from reports.notebook.summary import Summary, Table, numbers, table_of
 from reports.text.audit import SIMULATED
-from reports.text.compare import SYMBOLS, cell_sign, headline, tie_sentences
+from reports.text.compare import (
+    SYMBOLS,
+    cell_sign,
+    headline,
+    tie_sentences,
+    worst_compared,
+)
+from reports.text.cost import account_sentences
+from reports.text.escape import visible
 from reports.text.notes import refused_lines
 from reports.text.numbers import percent, percent_range
 from reports.text.words import first_of, rank_text
 
 if TYPE_CHECKING:
-    from reports.models.compare import CompareReport
+    from reports.models.compare import ComparedQuery, CompareReport
+    from reports.notebook.summary import CellText
 
 
 def render(report: CompareReport) -> Summary:
-    """Title, who cannot be told apart, the leaderboard, and a row per query."""
+    """Title, what was spent, who cannot be told apart, the leaderboard, and a row per query."""
     title, lead = headline(report)
     stamp = SIMULATED if report.simulated else ""
+    replayed = [query.replayed for query in report.queries]
+    account = list(account_sentences(report.cost, report.private, replayed))
     lines = [*tie_sentences(report), *first_of(refused_lines(report.refused))]
-    return Summary(title, lead, [_board(report), _queries(report)], stamp, lines)
+    lines += first_of(map(visible, report.notes))
+    return Summary(title, lead, [_board(report), _queries(report)], stamp, account, lines)
 
 
 def _board(report: CompareReport) -> Table:
@@ -42,8 +54,8 @@ def _board(report: CompareReport) -> Table:
 
 def _queries(report: CompareReport) -> Table:
     names = [row.candidate for row in report.leaderboard]
-    rows = []
-    for query in report.queries:
+
+    def row(query: ComparedQuery) -> list[CellText]:
         cells = {cell.candidate: cell for cell in query.cells}
         marked = (
             (cell_sign(cells[name], SYMBOLS[True]), WORDS[cells[name].standing])
@@ -51,5 +63,9 @@ def _queries(report: CompareReport) -> Table:
             if name in cells
         )
         simulated = " SIMULATED" if query.simulated else ""
-        rows.append([(f"{query.id}{simulated}", "name"), *marked])
-    return Table((("query", ""), *((name, "") for name in names)), rows)
+        return [(f"{query.id}{simulated}", "name"), *marked]
+
+    worst = worst_compared(report.queries)
+    known = {query.id for query in worst}
+    queries = [*worst, *(query for query in report.queries if query.id not in known)]
+    return table_of((("query", ""), *((name, "") for name in names)), queries, row)

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.notebook.summary import MOST, Summary, Table, numbers
+from reports.notebook.summary import Summary, Table, numbers, table_of
+from reports.text.escape import visible
 from reports.text.notes import refused_lines
 from reports.text.numbers import budget_text, number_text, threshold_text
 from reports.text.plan import headline, worst_planned
 from reports.text.words import first_of
 
 if TYPE_CHECKING:
-    from reports.models.plan import PlanReport
+    from reports.models.plan import PlannedQuery, PlanReport
+    from reports.notebook.summary import CellText
 
 
 def render(plan: PlanReport) -> Summary:
-    """Title, queries that were not planned, and a row per query, of many the worst first."""
+    """Title, a row per query, the worst first, queries that were not planned, and notes."""
     title, lead = headline(plan)
-    return Summary(title, lead, [_queries(plan)], lines=[*first_of(refused_lines(plan.refused))])
+    lines = [*first_of(refused_lines(plan.refused)), *first_of(map(visible, plan.notes))]
+    account = ["Nothing was spent, and no private table was read."]
+    return Summary(title, lead, [_queries(plan)], account=account, lines=lines)
 
 
 def _queries(plan: PlanReport) -> Table:
     words = {True: ("OK", "yes"), False: ("LOW", "open"), None: ("", "")}
-    queries = plan.queries
-    if len(queries) > MOST:
-        queries = (*worst_planned(plan), *(query for query in queries if query.decidable))
-    rows = [
-        [
+
+    def row(query: PlannedQuery) -> list[CellText]:
+        return [
             words[query.decidable],
             (query.id, "name"),
             (number_text(query.q_synthetic), "number"),
@@ -34,7 +36,7 @@ def _queries(plan: PlanReport) -> Table:
             (threshold_text(query.chosen.tau_min), "number"),
             (budget_text(query.chosen.epsilon_needed), "number"),
         ]
-        for query in queries
-    ]
+
+    queries = [*worst_planned(plan), *(query for query in plan.queries if query.decidable)]
     titles = ("synthetic answer", "tolerance", "threshold", "epsilon needed, about")
-    return Table((("budget", ""), ("query", ""), *numbers(titles)), rows)
+    return table_of((("budget", ""), ("query", ""), *numbers(titles)), queries, row)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.notebook.summary import Summary, Table, numbers
+from reports.notebook.summary import Summary, Table, numbers, table_of
+from reports.text.cost import account_sentences
 from reports.text.distances import (
     SHORT,
     SIMULATED,
@@ -13,6 +14,7 @@ from reports.text.distances import (
     level_text,
     reference_text,
 )
+from reports.text.escape import visible
 from reports.text.numbers import interval_text, p_cell, percent_text
 from reports.text.profile import (
     BADGES,
@@ -26,6 +28,7 @@ from reports.text.profile import (
     scores_sentence,
     table_sentences,
 )
+from reports.text.words import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +47,13 @@ def render(report: ProfileReport) -> Summary:
     if not report.dry:
         lines += filter(None, [scores_sentence(report)])
         lines += [*at_once_sentences(report), *table_sentences(report)]
-    lines += [f"Left out: {line}" for line in left_out_lines(report.left_out)]
-    lines += filter(None, [next_step(report)])
+    lines += first_of(f"Left out: {line}" for line in left_out_lines(report.left_out))
+    lines += [*first_of(map(visible, report.notes)), *filter(None, [next_step(report)])]
     tables = [_planned(report)] if report.dry else [_columns(report), *_pairs(report)]
-    return Summary(title, lead, tables, SIMULATED if report.simulated else "", lines)
+    replayed = [report.replayed] if report.replayed else []
+    account = account_sentences(report.cost, report.private, replayed, dry=report.dry)
+    stamp = SIMULATED if report.simulated else ""
+    return Summary(title, lead, tables, stamp, list(account), lines)
 
 
 def _columns(report: ProfileReport) -> Table:
@@ -58,7 +64,7 @@ def _columns(report: ProfileReport) -> Table:
     titles = (SHORT[first], f"{level_text(report.alpha)} interval", "fresh sample")
     more = (SHORT[distance] for distance in others)
     heads = (("verdict", ""), ("column", ""), *numbers((*titles, *more, "p")))
-    return Table(heads, [_row(row, others, digits, report) for row in found])
+    return table_of(heads, found, lambda row: _row(row, others, digits, report))
 
 
 def _row(
@@ -107,14 +113,15 @@ def _pair(each: DistanceFacts | None, digits: int) -> CellText:
 
 
 def _planned(report: ProfileReport) -> Table:
-    rows = [
-        [
+    def row(each: DistanceFacts) -> list[CellText]:
+        return [
             ("OK" if each.decidable else "LOW", "yes" if each.decidable else "open"),
             (", ".join(each.columns), "name"),
             (f"{each.cells:,}", "number"),
             (least_text(each), "number"),
         ]
-        for ways in range(1, report.ways + 1)
-        for each, *_ in marginal_rows(report, ways)
-    ]
-    return Table((("budget", ""), ("marginal", ""), *numbers(("cells", "threshold"))), rows)
+
+    ways = range(1, report.ways + 1)
+    planned = [each for number in ways for each, *_ in marginal_rows(report, number)]
+    heads = (("budget", ""), ("marginal", ""), *numbers(("cells", "threshold")))
+    return table_of(heads, planned, row)

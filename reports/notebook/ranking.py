@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.notebook.summary import Summary, Table, numbers
+from reports.notebook.summary import Summary, Table, numbers, table_of
+from reports.text.cost import account_sentences
 from reports.text.distances import (
     SIMULATED,
     digits_of,
@@ -12,22 +13,27 @@ from reports.text.distances import (
     level_text,
     ways_text,
 )
+from reports.text.escape import visible
 from reports.text.numbers import interval_text, percent_text
 from reports.text.ranking import better_sentences, fresh_text, headline, noise_sentence
-from reports.text.words import rank_text
+from reports.text.words import first_of, rank_text
 
 if TYPE_CHECKING:
-    from reports.models.ranking import RankingReport
+    from reports.models.ranking import RankedMarginal, RankingReport
+    from reports.notebook.summary import CellText
 
 
 def render(report: RankingReport) -> Summary:
-    """Title, who is better for certain, a row per copy, and those marginals that were asked for."""
+    """Title, what was spent, who is better for certain, a row per copy, and marginals asked for."""
     title, lead = headline(report)
     lines = [*better_sentences(report), *filter(None, [noise_sentence(report)])]
-    lines += [f"Left out: {line}" for line in left_out_lines(report.left_out)]
+    lines += first_of(f"Left out: {line}" for line in left_out_lines(report.left_out))
+    lines += first_of(map(visible, report.notes))
     tables = [_board(report), *_marginals(report)]
     stamp = SIMULATED if report.simulated else ""
-    return Summary(title, lead, tables, stamp, lines, command="compare")
+    replayed = [report.replayed] if report.replayed else []
+    account = list(account_sentences(report.cost, report.private, replayed))
+    return Summary(title, lead, tables, stamp, account, lines, command="compare")
 
 
 def _board(report: RankingReport) -> Table:
@@ -53,13 +59,14 @@ def _marginals(report: RankingReport) -> list[Table]:
     names = [copy.candidate for copy in report.copies]
     found = []
     for ways in sorted({len(each.columns) for each in report.marginals}):
-        rows = [
-            [
-                (", ".join(each.columns), "name"),
-                *((percent_text(f.value, digits_of(f)), "number") for f in each.estimates),
-            ]
-            for each in report.marginals
-            if len(each.columns) == ways
-        ]
-        found.append(Table(((ways_text(ways, 1), ""), *numbers(names)), rows))
+        marginals = [each for each in report.marginals if len(each.columns) == ways]
+        heads = ((ways_text(ways, 1), ""), *numbers(names))
+        found.append(table_of(heads, marginals, _marginal))
     return found
+
+
+def _marginal(each: RankedMarginal) -> list[CellText]:
+    values = (
+        (percent_text(figure.value, digits_of(figure)), "number") for figure in each.estimates
+    )
+    return [(", ".join(each.columns), "name"), *values]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.notebook.summary import Summary, Table, numbers
+from reports.notebook.summary import Summary, Table, numbers, table_of
+from reports.text.cost import account_sentences
+from reports.text.escape import visible
 from reports.text.notes import refused_lines
 from reports.text.numbers import epsilon_text, number_text
 from reports.text.release import (
@@ -19,21 +21,27 @@ from reports.text.release import (
 from reports.text.words import first_of, gap_text
 
 if TYPE_CHECKING:
-    from reports.models.release import ReleaseReport
+    from reports.models.release import ReleasedBatch, ReleasedQuery, ReleaseReport
+    from reports.notebook.summary import CellText
 
 
 def render(report: ReleaseReport) -> Summary:
-    """Title, queries that were not asked, a row per answer, and one per batch."""
+    """Title, what was spent, a row per answer, and one per batch; queries not asked, and notes."""
     title, lead = headline(report)
     stamp = SIMULATED if report.simulated else ""
     tables = [_answers(report), _batches(report)]
-    return Summary(title, lead, tables, stamp, [*first_of(refused_lines(report.refused))])
+    replayed = [batch.replayed for batch in report.batches]
+    known = replayed if all(replayed) else ()
+    account = list(account_sentences(report.cost, report.private, known))
+    lines = [*first_of(refused_lines(report.refused)), *first_of(map(visible, report.notes))]
+    return Summary(title, lead, tables, stamp, account, lines)
 
 
 def _answers(report: ReleaseReport) -> Table:
     simulated = " SIMULATED" if report.simulated else ""
-    answers = [
-        [
+
+    def row(query: ReleasedQuery) -> list[CellText]:
+        return [
             (f"{query.id}{simulated}", "name"),
             (number_text(query.answer), "number"),
             (interval_text(query), "number"),
@@ -41,22 +49,21 @@ def _answers(report: ReleaseReport) -> Table:
             (number_text(query.q_synthetic), "number"),
             (gap_text(difference(query)), "number"),
         ]
-        for query in report.queries
-    ]
+
     titles = ("private answer", f"{level_text(report.alpha)} interval", "noise")
-    return Table((("query", ""), *numbers((*titles, "synthetic answer", "difference"))), answers)
+    heads = (("query", ""), *numbers((*titles, "synthetic answer", "difference")))
+    return table_of(heads, report.queries, row)
 
 
 def _batches(report: ReleaseReport) -> Table:
-    batches = [
-        [
+    def row(batch: ReleasedBatch) -> list[CellText]:
+        return [
             (f"{batch.name}{' (replayed)' if batch.replayed else ''}", "name"),
             (f"{batch.queries:,}", "number"),
             (epsilon_text(batch.epsilon), "number"),
             (error_text(batch.error), "number"),
             (batch.mechanism, ""),
         ]
-        for batch in report.batches
-    ]
+
     titles = ("queries", "epsilon", "simulated error")
-    return Table((("batch", ""), *numbers(titles), ("mechanism", "")), batches)
+    return table_of((("batch", ""), *numbers(titles), ("mechanism", "")), report.batches, row)

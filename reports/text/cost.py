@@ -11,7 +11,12 @@ from reports.text.escape import visible
 from reports.text.numbers import bound_text, epsilon_text
 
 if TYPE_CHECKING:
-    from reports.models.audit import Cost
+    from reports.models.audit import Cost, LedgerPlace
+
+_PLACES: dict[LedgerPlace, str] = {
+    "beside the table": ", beside the private table",
+    "working folder": ", in the working folder",
+}
 
 # Beyond it a factor is a number that nobody reads.
 _LARGE = 20
@@ -78,6 +83,26 @@ def meaning_sentence(cost: Cost) -> str:
         f"Epsilon {epsilon_text(epsilon)} means: with or without any one person's data, a report "
         f"like this is at most {factor} times as probable{but}."
     )
+
+
+def account_sentences(
+    cost: Cost, private: str, answers: Sequence[bool] = (), *, dry: bool = False
+) -> Iterator[str]:
+    """What a run spent, what was ever spent on the private table, and where that is written down.
+
+    ``answers`` says of each whether it was replayed; a ``dry`` run would spend the cost.
+    """
+    if dry:
+        yield f"Nothing spent; a run costs {_amount_text(cost.epsilon, cost.delta)}."
+    else:
+        spent = spent_text(cost, answers)
+        yield f"{spent[:1].upper()}{spent[1:]}."
+    if cost.earlier:
+        yield earlier_sentence(cost)
+    yield from filter(None, [budget_sentence(cost, private)])
+    if cost.ledger:
+        where = _PLACES[cost.ledger_place] if cost.ledger_place else ""
+        yield f"The account is kept in {visible(cost.ledger)}{where}."
 
 
 def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:

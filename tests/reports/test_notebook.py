@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +20,9 @@ from tests.support import (
 from tests.support.audit_reports import AUDIT, AUDITS, PLAN, PLANS, many_groups
 from tests.support.check_reports import BASED
 from tests.support.pages import Page, contrast
+
+if TYPE_CHECKING:
+    from reports.models.audit import LedgerPlace
 
 ALL: tuple[Any, ...] = (
     *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,
@@ -64,7 +68,7 @@ def test_simulation_is_stamped(report: Any, what: str) -> None:
 def test_a_fragment_has_the_summary_and_the_table() -> None:
     text = AUDIT._repr_html_()
     assert "4 of 9 answers can be trusted" in text
-    assert '<span class="pqd-mark pqd-yes">YES</span>' in text
+    assert '<span class="pqd-mark pqd-yes">yes</span>' in text
     assert "LOW" in PLAN._repr_html_()
     assert "KNOWN" in BASED._repr_html_()
     assert "tree comes first" in compare_reports.LARGE._repr_html_()
@@ -77,6 +81,51 @@ def test_a_long_table_is_cut_and_says_so() -> None:
     text = many_groups(200)._repr_html_()
     assert text.count("<tr>") == 61
     assert "and 140 more" in text
+
+
+def test_the_worst_stand_first_as_in_the_terminal() -> None:
+    shown = re.findall(r'<th scope="row">([^<]*)</th>', AUDIT._repr_html_())
+    lines = re.findall(r"^ +(?:NO|\?|yes) +(\S+) ", str(AUDIT), re.MULTILINE)
+    assert shown == lines
+    assert shown != [verdict.id for verdict in AUDIT.verdicts]
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("working folder", "The account is kept in pqd-ledger.sqlite, in the working folder."),
+        ("beside the table", "in pqd-ledger.sqlite, beside the private table."),
+        (None, "The account is kept in pqd-ledger.sqlite."),
+    ],
+)
+def test_the_view_and_the_repr_say_what_was_spent_and_where_that_stands(
+    place: LedgerPlace | None, words: str
+) -> None:
+    report = replace(AUDIT, cost=replace(AUDIT.cost, ledger_place=place))
+    for text in (report._repr_html_(), repr(report)):
+        assert "Epsilon 0.75 spent, 1 replayed. In all epsilon 1.25 of 2 spent" in text
+        assert words in text
+
+
+def test_notes_are_shown() -> None:
+    assert "Bounds of x from the synthetic table." in AUDIT._repr_html_()
+
+
+@pytest.mark.parametrize("number", range(len(ALL)))
+def test_a_repr_is_a_few_lines(number: int) -> None:
+    report = ALL[number]
+    lines = repr(report).splitlines()
+    stamped = int(getattr(report, "simulated", False))
+    assert len(lines) == 3 + stamped
+    assert lines[0].startswith("SIMULATED: ") == bool(stamped)
+    assert lines[stamped].startswith(f"{type(report).__name__}: ")
+    assert len(repr(report)) < 500
+
+
+def test_a_repr_obeys_nothing() -> None:
+    lines = repr(audit_reports.quoting_audit("\x1b[2J\n::error::")).splitlines()
+    assert len(lines) == 3
+    assert all(line.isprintable() for line in lines)
 
 
 def test_marks_can_be_read_on_any_ground() -> None:

@@ -228,12 +228,6 @@ def test_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None
     assert str(PLAIN).splitlines() == LINES
 
 
-@pytest.mark.parametrize("report", [ADULT_PROFILE, DETAILED])
-def test_a_report_at_a_prompt_fits_a_screen(report: ProfileReport | RankingReport) -> None:
-    assert report.private in repr(report)
-    assert len(repr(report)) < 1000
-
-
 @pytest.mark.parametrize("width", range(56, 81, 3))
 def test_a_number_stays_with_its_sign(width: int) -> None:
     for report in (*REPORTS, *RANKINGS):
