@@ -1,12 +1,13 @@
 """Histogram that is held by blocks of values: what is asked of it is looked up in one block."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 from deciders.histogram import Histogram, Integers, place_in
+from deciders.running_sums import Key, first_at
 
 
 class Blocks(Protocol):
@@ -77,11 +78,6 @@ class BlockedHistogram(Histogram):
         """Number of places."""
         return self._held.size
 
-    @property
-    def landmarks(self) -> Sequence[int]:
-        """Edges of the blocks."""
-        return self._edges
-
     def value_at(self, place: int) -> int:
         """Value of a place."""
         return self._held.item(place)
@@ -97,6 +93,29 @@ class BlockedHistogram(Histogram):
         if not within or self._rows.item(number) == self._rows.item(number + 1):
             return before
         return before + self._blocks.within(number)[1].item(within)
+
+    def first_beyond(self, key: Key, bound: int, places: range) -> int:
+        """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop.
+
+        The block is found by the edges, whose rows and sums are held, the place within it alone.
+        """
+        edges, rows, sums = self._edges, self._rows.item, self._sums.item
+        inner = range(bisect_left(edges, places.start), bisect_left(edges, places.stop))
+        found = first_at(lambda n, *held: key(edges[n], *held), rows, sums, bound, inner)
+        low = edges[found - 1] + 1 if found > inner.start else places.start
+        high = edges[found] if found < inner.stop else places.stop
+        if low >= high:
+            return high
+        number = bisect_right(edges, low) - 1
+        start, before, total = edges[number], rows(number), sums(number)
+        if before == rows(number + 1):
+            return bisect_right(range(high), bound, low, key=lambda at: key(at, before, total))
+        more_rows, more_sums = (each.item for each in self._blocks.within(number))
+
+        def at(place: int) -> int:
+            return key(place, before + more_rows(place - start), total + more_sums(place - start))
+
+        return bisect_right(range(high), bound, low, key=at)
 
     def place_below(self, bound: int) -> int:
         """Number of places whose value is < ``bound``."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciders.errors import ParameterError
-from deciders.running_sums import Mirrored, RunningSums
+from deciders.running_sums import Key, Mirrored, RunningSums, first_at
 
 Integers = NDArray[np.int64]
 Sums = NDArray[np.int64] | NDArray[np.object_]
@@ -150,6 +150,11 @@ class Histogram(RunningSums):
     def place_up_to(self, bound: int) -> int:
         """Number of distinct values <= ``bound``."""
         return place_in(self.values, bound, "right")
+
+    def first_beyond(self, key: Key, bound: int, places: range) -> int:
+        """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop."""
+        rows, sums = self.cumulative_counts.item, self._cumulative_sums.item
+        return first_at(key, rows, sums, bound, places)
 
     def smallest(self, k: int) -> int:
         """``k``-th smallest value, ``1 <= k <= mass``."""

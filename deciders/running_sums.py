@@ -3,13 +3,15 @@
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from deciders.exact import Ratio
 
 Exact = int | Fraction
+# Whole number that ascends with the place: of the place, and the rows and the sum before it.
+Key = Callable[[int, int, int], int]
 
 
 class RunningSums(ABC):
@@ -61,20 +63,12 @@ class RunningSums(ABC):
     def mirrored(self) -> "RunningSums":
         """Table of the values times -1."""
 
-    @property
-    def landmarks(self) -> Sequence[int]:
-        """Ascending places before which rows and sum cost the least to look up; none: all alike."""
-        return ()
+    def first_beyond(self, key: Key, bound: int, places: range) -> int:
+        """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop.
 
-    def first_beyond(self, key: Callable[[int], int], bound: int, places: range) -> int:
-        """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop."""
-        low, high, marks = places.start, places.stop, self.landmarks
-        if marks:
-            first, last = bisect_left(marks, low), bisect_left(marks, high)
-            found = bisect_right(marks, bound, first, last, key=key)
-            low = marks[found - 1] + 1 if found > first else low
-            high = marks[found] if found < last else high
-        return bisect_right(range(high), bound, low, key=key)
+        ``key`` is given a place, and the rows and the sum before it.
+        """
+        return first_at(key, self.rows_before, self.sum_before, bound, places)
 
     def count_below(self, bound: Exact) -> int:
         """Count the rows with value < ``bound``."""
@@ -118,17 +112,26 @@ class RunningSums(ABC):
         """
         (part, whole), (needed, share) = origin, gap
         needed, mass, total = needed * whole, self.mass, self.total
-        rows_before, sum_before = self.rows_before, self.sum_before
 
-        def shortage(place: int) -> int:
-            """Minus what the rows from ``place`` on exceed the origin by."""
-            return part * (mass - rows_before(place)) - whole * (total - sum_before(place))
+        def shortage(_: int, rows: int, held: int) -> int:
+            """Minus what the rows from a place on exceed the origin by."""
+            return part * (mass - rows) - whole * (total - held)
 
         # It ascends from the first value above the origin on.
         places = range(self.place_up_to(part // whole), self.size + 1)
         after = self.first_beyond(shortage, -needed // share, places)
         gain = (whole * self.value_at(after - 1) - part) * share
-        return (mass - rows_before(after)) * gain + needed + shortage(after) * share, gain
+        rows, held = self.rows_before(after), self.sum_before(after)
+        return (mass - rows) * gain + needed + shortage(after, rows, held) * share, gain
+
+
+def first_at(
+    key: Key, rows: Callable[[int], int], sums: Callable[[int], int], bound: int, places: range
+) -> int:
+    """``first_beyond`` by look-ups of the ``rows`` and ``sums`` before a place."""
+    return bisect_right(
+        range(places.stop), bound, places.start, key=lambda at: key(at, rows(at), sums(at))
+    )
 
 
 def by_additions(rows: int, missing: int, share: int, addition: int) -> Ratio | None:
@@ -177,11 +180,17 @@ class Mirrored(RunningSums):
         """Number of distinct values <= ``bound``."""
         return self.base.size - self.base.place_below(-bound)
 
-    @property
-    def landmarks(self) -> Sequence[int]:
-        """Those of ``base``, from the other end."""
-        size, marks = self.base.size, self.base.landmarks
-        return [size - mark for mark in reversed(marks)] if marks else ()
+    def first_beyond(self, key: Key, bound: int, places: range) -> int:
+        """First of ``places``: one after the last place of ``base`` at which it is, from there."""
+        base = self.base
+        size, mass, total = base.size, base.mass, base.total
+
+        def mirrored(place: int, rows: int, held: int) -> int:
+            """Minus the key: it ascends with the places of ``base``."""
+            return -key(size - place, mass - rows, held - total)
+
+        within = range(size - places.stop + 1, size - places.start + 1)
+        return size + 1 - base.first_beyond(mirrored, -bound - 1, within)
 
     def sum_of_smallest(self, k: Exact) -> Exact:
         """Exact sum of the ``k`` smallest values."""

@@ -46,6 +46,9 @@ class Criteria:
         Public facts of columns.
     detail
         How far the deciders that fit are evaluated.
+    late
+        Whether what no choice hangs on is computed when it is first read: not where a run spends,
+        which must not break after it has.
     """
 
     tolerance: Tolerance
@@ -53,6 +56,7 @@ class Criteria:
     mechanism: str
     columns: Facts
     detail: Detail = Detail.THRESHOLDS
+    late: bool = False
 
     @classmethod
     def of(

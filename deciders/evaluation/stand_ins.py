@@ -136,9 +136,9 @@ def _raised(table: RunningSums, total: int, upper: int, step: int) -> Raised | N
     if mass * upper < total:
         return None
 
-    def shortage(place: int) -> int:
+    def shortage(place: int, rows: int, held: int) -> int:
         """Minus the sum once the value before ``place``, and all larger ones, are at the bound."""
-        return value_at(place - 1) * rows_before(place) - sum_before(place) - upper * mass
+        return value_at(place - 1) * rows - held - upper * mass
 
     # The larger a value, the sooner it is at the bound.
     place = table.first_beyond(shortage, -total, range(1, table.size + 1)) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import quote_of
@@ -28,6 +29,8 @@ def run_plan(
 ) -> PlanReport:
     """Plan ``queries``; see ``pqd.plan``."""
     tables = public_tables(synthetic, names=mentioned(queries, unit))
+    # Of many queries a terminal shows few, and of those that fit only the decider that is taken.
+    criteria = replace(criteria, late=True)
     requests = [QueryRequest.of(query, criteria) for query in queries]
     bound = bind(tables, requests, criteria.columns, unit)
     epsilon = total = None

@@ -4,14 +4,15 @@
 for the private table; a verdict that cannot have a p-value counts as wrong there, since it is never
 decided.  ``paper`` follows the advice of Patwa 2023, Table 4.  A decider that ``auto`` never takes,
 since it cannot prove both verdicts, is evaluated where it is named or taken, or for a report that
-shows every candidate (``Detail.CURVES``).
+shows every candidate (``Detail.CURVES``).  What no choice hangs on may be computed when it is first
+read (``Criteria.late``).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from deciders import (
     DECIDERS,
@@ -30,6 +31,7 @@ from deciders import (
 from deciders.single.base import BOTH
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.stated_budgets import AUTO
+from reports.models.late import Late
 from reports.text.remarks import reasons
 
 PAPER = "paper"
@@ -74,6 +76,12 @@ class Candidate:
         if self.rates is None or self.decider.proves != BOTH:
             return 1.0
         return self.rates.worst
+
+
+class LateCandidate(Late, Candidate):
+    """Candidate whose ``threshold``, ``needed`` and ``curve`` are computed when first read."""
+
+    __slots__ = ("_late",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +179,18 @@ def _evaluated(
     published = published_tau(decider, synthetic, epsilon, alpha)
     if detail is Detail.ERRORS:
         return Candidate(decider, published=published, rates=rates)
-    needed = curve = None
-    if detail >= Detail.BUDGETS:
-        needed = needed_epsilon(decider, synthetic, interval, alpha)
-    if detail is Detail.CURVES:
-        curve = operating_characteristic(decider, synthetic, interval, epsilon, GAPS)
-    threshold = decider.tau_min(synthetic, epsilon, alpha)
-    return Candidate(decider, threshold, published, rates, needed, curve)
+    figures: dict[str, Callable[[], Any]] = {
+        "threshold": lambda: decider.tau_min(synthetic, epsilon, alpha),
+        "needed": lambda: needed_epsilon(decider, synthetic, interval, alpha),
+        "curve": lambda: operating_characteristic(decider, synthetic, interval, epsilon, GAPS),
+    }
+    left_out = ("needed", "curve")[max(detail - Detail.THRESHOLDS, 0) :]
+    late = {name: figure for name, figure in figures.items() if name not in left_out}
+    known: dict[str, Any] = {"decider": decider, "published": published, "rates": rates}
+    known.update(dict.fromkeys(left_out))
+    if criteria.late:
+        return LateCandidate.made(known, late)
+    return Candidate(**known, **{name: figure() for name, figure in late.items()})
 
 
 def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
@@ -187,11 +200,14 @@ def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
     one that can always be decided.
     """
 
-    def key(candidate: Candidate) -> tuple[float, float]:
+    def steps(candidate: Candidate) -> float:
         tau = candidate.threshold.tau if candidate.threshold else 0.0
-        return round(candidate.worst, 12), tau if math.isinf(tau) else math.ceil(tau)
+        return tau if math.isinf(tau) else math.ceil(tau)
 
-    best = min(candidates, key=key)
+    errors = [round(candidate.worst, 12) for candidate in candidates]
+    pairs = zip(candidates, errors, strict=True)
+    tied = [candidate for candidate, error in pairs if error == min(errors)]
+    best = tied[0] if len(tied) == 1 else min(tied, key=steps)
     return best.decider.id, reasons.MOST_RIGHT
 
 

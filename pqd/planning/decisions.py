@@ -13,13 +13,13 @@ from deciders.noise import check_scale
 from pqd.accounting.cache_keys import parameters_of
 from pqd.measurement import QueryMeasurement, counted_noun
 from pqd.parameters import Criteria, Parameters
-from pqd.planning.choose_decider import Candidate, Choice, choose_decider
+from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
-from reports.models.query import CandidateFacts
+from reports.models.query import CandidateFacts, LateFacts
 from reports.text.numbers import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from deciders import Decider, Histogram, Noise
     from deciders.single.base import Estimate
@@ -267,16 +267,26 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
 
 
 def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
-    threshold, rates, scale = candidate.threshold, candidate.rates, float(unit)
-    curve = candidate.curve
-    return CandidateFacts(
-        candidate.decider.id,
-        tau_min=threshold.tau * scale if threshold else None,
-        tau_min_exact=threshold.exact if threshold else None,
-        tau_published=None if candidate.published is None else candidate.published * scale,
-        false_no=rates.false_no if rates else None,
-        false_yes=rates.false_yes if rates else None,
-        epsilon_needed=candidate.needed,
-        curve=tuple(None if math.isnan(y) else y for y in curve) if curve else None,
-        proves=tuple(name for name, yes in _OUTCOMES if yes in candidate.decider.proves),
-    )
+    """Candidate as a report shows it, in the query's own unit."""
+    rates, scale, published = candidate.rates, float(unit), candidate.published
+    known: dict[str, Any] = {
+        "decider": candidate.decider.id,
+        "tau_published": None if published is None else published * scale,
+        "false_no": rates.false_no if rates else None,
+        "false_yes": rates.false_yes if rates else None,
+        "proves": tuple(name for name, yes in _OUTCOMES if yes in candidate.decider.proves),
+    }
+    late: dict[str, Callable[[], Any]] = {
+        "tau_min": lambda: (threshold := candidate.threshold) and threshold.tau * scale,
+        "tau_min_exact": lambda: (threshold := candidate.threshold) and threshold.exact,
+        "epsilon_needed": lambda: candidate.needed,
+        "curve": lambda: _drawn(candidate.curve),
+    }
+    if isinstance(candidate, LateCandidate):
+        return LateFacts.made(known, late)
+    return CandidateFacts(**known, **{name: figure() for name, figure in late.items()})
+
+
+def _drawn(curve: Sequence[float] | None) -> tuple[float | None, ...] | None:
+    """Curve with None where it has no point."""
+    return tuple(None if math.isnan(y) else y for y in curve) if curve else None

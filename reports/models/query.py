@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from reports.models.late import Late
+
 # What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
 DISTANCE_AGGREGATES = {
     "tv": "TOTAL VARIATION",
@@ -54,6 +56,12 @@ class CandidateFacts:
         if self.false_no is None or self.false_yes is None:
             return 1.0
         return max(self.false_no, self.false_yes)
+
+
+class LateFacts(Late, CandidateFacts):
+    """Facts of a candidate of which some are computed when they are first read."""
+
+    __slots__ = ("_late",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,6 +100,28 @@ def test_rows_that_lower_a_sum_are_those_of_all_rows(seed: int) -> None:
                 assert (found and Fraction(*found)) == (expected and Fraction(*expected))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_place_beyond_is_the_first_of_all(seed: int) -> None:
+    """Of a table, its blocks and their mirror images, among all places or some of them."""
+    random, within = np.random.default_rng(seed), 0
+    for made in tables(seed, 40):
+        for table in (made.whole(), made.blocked):
+            for one in (table, table.mirrored):
+                size, slope = one.size, int(random.integers(0, 3))
+
+                def key(place: int, rows: int, held: int, slope: int = slope) -> int:
+                    return slope * place + LARGE * rows + held
+
+                keys = [key(p, one.rows_before(p), one.sum_before(p)) for p in range(size + 1)]
+                low, high = sorted(random.integers(0, size + 2, 2).tolist())
+                for bound in {keys[0] - 1, *keys}:
+                    beyond = (p for p in range(low, high) if keys[p] > bound)
+                    first = next(beyond, high)
+                    assert one.first_beyond(key, bound, range(low, high)) == first
+                    within += low < first < high
+    assert within > 50
+
+
 def decider(name: str, table: Counted) -> Decider:
     ends = {"lower": int(table.values[0]) - 1, "upper": int(table.values[-1]) + 1}
     shape = {"p": Fraction(3, 4)} if name == "inv_quantile" else {}

@@ -1,6 +1,7 @@
 """The choice of a decider: least error on public data, and nothing else."""
 
 import math
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import Interval, Lattice, SimulatedNoise, applicable
+from deciders import Interval, Lattice, SimulatedNoise, applicable, needed_epsilon
 from pqd.commands.audit import run_audit
 from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Detail, Parameters
 from pqd.planning.choose_decider import choose_decider
 from pqd.sql.workload_files import as_queries
+from reports.models.query import CandidateFacts, LateFacts
 from reports.terminal import terminal_text
 from reports.terminal.layout import Extent
 from tests.support.likeness import like
@@ -205,3 +207,40 @@ def test_a_tau_between_whole_numbers_is_judged_by_its_errors(tau: float, epsilon
     entry = pqd.plan(table(1, 400), QUERIES[0], tau=tau, epsilon=epsilon).queries[0]
     assert entry.chosen.worst <= 0.05
     assert entry.decidable
+
+
+def test_a_plan_computes_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Budgets of the decider taken, where it is too weak or shown; all in JSON, as if at once."""
+    asked: list[str] = []
+
+    def watched(decider: Any, *given: Any) -> float:
+        asked.append(decider.id)
+        return needed_epsilon(decider, *given)
+
+    monkeypatch.setattr("pqd.planning.choose_decider.needed_epsilon", watched)
+    queries = [f"SELECT COUNT(*) FROM D WHERE age < {age}" for age in range(40, 90)]
+    plan = pqd.plan(table(1, 400), queries, tau="2%", epsilon=0.5)
+    poor = sum(not each.decidable for each in plan.queries)
+    assert len(asked) == poor
+    terminal_text(plan, extent=Extent.BRIEF)
+    assert 0 < poor < len(asked) < 50
+    assert set(asked) == {"inv_count"}
+    text = plan.to_json()
+    assert len(asked) == 100
+    assert text == plan.to_json()
+    assert len(asked) == 100
+
+
+def test_late_figures_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"tau": "5%", "epsilon": 0.5, "detailed": True}
+    late = pqd.plan(table(1, 400), QUERIES, **options)
+    monkeypatch.setattr("pqd.commands.plan.replace", lambda criteria, **_: criteria)
+    at_once = pqd.plan(table(1, 400), QUERIES, **options)
+    pairs = zip(late.queries, at_once.queries, strict=True)
+    kinds = {(type(one.chosen), type(other.chosen)) for one, other in pairs}
+    assert kinds == {(LateFacts, CandidateFacts)}
+    assert late.to_json() == at_once.to_json()
+    copied = deepcopy(replace(late.queries[0].chosen))
+    assert copied.epsilon_needed == at_once.queries[0].chosen.epsilon_needed
+    with pytest.raises(AttributeError):
+        _ = late.queries[1].chosen.nothing  # type: ignore[attr-defined]
