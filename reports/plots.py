@@ -136,7 +136,8 @@ def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
     ax.set_yticks(range(len(names)), [visible(name) for name in names])
     for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
         label.set_parse_math(False)
-    ax.set_title("total variation in per cent", loc="left", fontsize=10)
+    stamp = "SIMULATED: " if report.simulated else ""
+    ax.set_title(f"{stamp}total variation in per cent", loc="left", fontsize=10)
     for place, row in enumerate(values):
         for at, value in enumerate(row):
             if value is not None and not math.isnan(value):

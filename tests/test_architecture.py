@@ -35,7 +35,7 @@ FLOORS = (
     ),
     *("reports.__init__", "reports.browser", "reports.github", "reports.junit", "reports.json"),
     *("reports.notebook", "reports.html", "reports.markdown", "reports.terminal"),
-    *("reports.plots", "reports.text.remarks", "reports.text", "reports.models"),
+    *("reports.boards", "reports.plots", "reports.text.remarks", "reports.text", "reports.models"),
     *("deciders.__init__",),
     *("deciders.batch.linear", "deciders.batch.range_sums", "deciders.batch"),
     "deciders.distances",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
+from pqd.api.cell_progress import cell_progress
 from pqd.commands.audit import run_audit
 from pqd.parameters import Detail, Parameters, privacy_unit
 from pqd.planning.stated_tolerances import with_tolerances
@@ -112,13 +113,15 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         columns=columns,
         detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
     )
-    return run_audit(
-        private,
-        synthetic,
-        workload,
-        parameters,
-        SecureNoise(),
-        accountant=Accountant(ledger_path(private, ledger), fresh=fresh),
-        unit=privacy_unit(unit, max_rows),
-        sharing=budget.sharing,
-    )
+    with cell_progress() as told:
+        return run_audit(
+            private,
+            synthetic,
+            workload,
+            parameters,
+            SecureNoise(),
+            accountant=Accountant(ledger_path(private, ledger), fresh=fresh),
+            unit=privacy_unit(unit, max_rows),
+            sharing=budget.sharing,
+            progress=told,
+        )

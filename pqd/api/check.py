@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deciders import SecureNoise
+from pqd.api.cell_progress import cell_progress
 from pqd.commands.check import run_check
 from pqd.spec import read_spec
 
@@ -56,13 +57,15 @@ def check(
         is spent; RunError if reading breaks.  A check that is wrong by itself is an entry of the
         report, not an error.
     """
-    return run_check(
-        read_spec(spec),
-        SecureNoise(),
-        only=only,
-        ledger=ledger,
-        fresh=fresh,
-        dry_run=dry_run,
-        baseline=baseline,
-        detailed=detailed,
-    )
+    with cell_progress() as told:
+        return run_check(
+            read_spec(spec),
+            SecureNoise(),
+            only=only,
+            ledger=ledger,
+            fresh=fresh,
+            dry_run=dry_run,
+            baseline=baseline,
+            detailed=detailed,
+            progress=told,
+        )

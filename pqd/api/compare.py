@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
+from pqd.api.cell_progress import cell_progress
 from pqd.commands.compare import run_compare
 from pqd.commands.rank import run_ranking
 from pqd.comparison.comparison_parameters import ComparisonParameters
@@ -175,20 +176,29 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             marginals=marginals,
             facts=facts,
         )
-        return run_ranking(
-            private, synthetics, ranking, SecureNoise(), accountant=accountant, unit=people
-        )
+        with cell_progress() as told:
+            return run_ranking(
+                private,
+                synthetics,
+                ranking,
+                SecureNoise(),
+                accountant=accountant,
+                unit=people,
+                progress=told,
+            )
     workload = as_queries(() if queries is None else queries)
     workload, tau = with_tolerances(workload, tau, tolerances)
     shared = Parameters.parse(
         tau=tau, epsilon=epsilon, alpha=alpha, mechanism=estimator, columns=stated
     )
-    return run_compare(
-        private,
-        synthetics,
-        workload,
-        ComparisonParameters.parse(shared, weights, references),
-        SecureNoise(),
-        accountant=accountant,
-        unit=people,
-    )
+    with cell_progress() as told:
+        return run_compare(
+            private,
+            synthetics,
+            workload,
+            ComparisonParameters.parse(shared, weights, references),
+            SecureNoise(),
+            accountant=accountant,
+            unit=people,
+            progress=told,
+        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deciders import ParameterError, SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
+from pqd.api.cell_progress import cell_progress
 from pqd.commands.profile import run_profile, run_profile_plan
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.parameters import privacy_unit
@@ -114,8 +115,11 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
             raise ParameterError("the private table is missing; give it, or take dry_run=True")
         return run_profile_plan(None, synthetic, parameters, unit=people)
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
-    if dry_run:
-        return run_profile_plan(private, synthetic, parameters, accountant=accountant, unit=people)
-    return run_profile(
-        private, synthetic, parameters, SecureNoise(), accountant=accountant, unit=people
-    )
+    with cell_progress() as told:
+        if dry_run:
+            return run_profile_plan(
+                private, synthetic, parameters, told, accountant=accountant, unit=people
+            )
+        return run_profile(
+            private, synthetic, parameters, SecureNoise(), told, accountant=accountant, unit=people
+        )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
+from pqd.api.cell_progress import cell_progress
 from pqd.commands.release import check_unit, run_release
 from pqd.engine.export import check_new
 from pqd.parameters import Parameters
@@ -87,6 +88,14 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     workload = as_queries(queries)
     target = None if table is None else check_new(table)
-    return run_release(
-        private, synthetic, workload, parameters, SecureNoise(), accountant=accountant, table=target
-    )
+    with cell_progress() as told:
+        return run_release(
+            private,
+            synthetic,
+            workload,
+            parameters,
+            SecureNoise(),
+            accountant=accountant,
+            table=target,
+            progress=told,
+        )

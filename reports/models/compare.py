@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from reports.models.report import Report, data_frame
+from reports.models.report import BoardRow, Report, data_frame, rendering
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from reports.models.audit import Cost
     from reports.models.refusals import QueryRefusal
@@ -187,6 +188,36 @@ class CompareReport(Report):
         """Budget spent, whether noise was seeded, and the ties of the leaderboard."""
         spent = self.cost.epsilon
         return {"spent_epsilon": spent, "simulated": self.simulated, "tied": self.tied}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the leaderboard: the share of queries within tolerance, with its interval.
+
+        Parameters
+        ----------
+        ax
+            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
+            know: a notebook shows it where the axes are the last value of a cell, and
+            ``ax.figure.savefig(...)`` writes it.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+
+        Raises
+        ------
+        ParameterError
+            Nothing was compared.
+        """
+        title = "within tolerance, % of the queries' weight"
+        draw = rendering("plot_board")
+        return cast("Axes", draw(self._board(), title, ax, simulated=self.simulated))
+
+    def _board(self) -> list[BoardRow]:
+        return [
+            BoardRow(row.candidate, row.share, row.low, row.high, row.kind != "candidate")
+            for row in self.leaderboard
+        ]
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query and candidate; a query not asked has but a reason."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from reports.models.report import Report, data_frame
+from reports.models.report import BoardRow, Report, data_frame, rendering
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from reports.models.audit import Cost
     from reports.models.profile import BudgetPart, Figure, LeftOut, ProfiledColumn, Score
@@ -73,6 +74,36 @@ class RankingReport(Report):
     def computed(self) -> dict[str, Any]:
         """Budget spent."""
         return {"spent_epsilon": self.spent}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the leaderboard: the overall quality of every copy, with its interval.
+
+        Parameters
+        ----------
+        ax
+            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
+            know: a notebook shows it where the axes are the last value of a cell, and
+            ``ax.figure.savefig(...)`` writes it.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+
+        Raises
+        ------
+        ParameterError
+            Nothing was compared.
+        """
+        title = "overall quality, %"
+        draw = rendering("plot_board")
+        return cast("Axes", draw(self._board(), title, ax, simulated=self.simulated))
+
+    def _board(self) -> list[BoardRow]:
+        return [
+            BoardRow(copy.candidate, *(copy.overall.estimate or (0.0, 0.0, 1.0)))
+            for copy in self.copies
+        ]
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per copy."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from deciders.extras import needed
 
@@ -31,6 +31,7 @@ _HOMES = {
     "notebook_html": "reports.notebook",
     "open_page": "reports.browser",
     "plot": "reports.plots",
+    "plot_board": "reports.boards",
     "plot_distances": "reports.plots",
     "report_values": "reports.json",
     "terminal_text": "reports.terminal",
@@ -45,7 +46,7 @@ def rendering(function: str) -> Callable[..., Any]:
     ParameterError
         It draws, and matplotlib is not installed.
     """
-    if _HOMES[function] == "reports.plots":
+    if _HOMES[function] in {"reports.boards", "reports.plots"}:
         with needed("plots", "a plot"):
             import matplotlib as _  # noqa: F401, ICN001, PLC0415 - a heavy import, and an extra
     return cast("Callable[..., Any]", getattr(import_module(_HOMES[function]), function))
@@ -86,6 +87,19 @@ def data_frame(
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
     return pd.DataFrame(rows, columns=columns)
+
+
+class BoardRow(NamedTuple):
+    """Candidate in the plot of a leaderboard: its share between 0 and 1, with its interval.
+
+    A ``reference`` was made for comparison, and is nobody's copy.
+    """
+
+    name: str
+    share: float
+    low: float
+    high: float
+    reference: bool = False
 
 
 class Report(ABC):

@@ -16,7 +16,9 @@ from matplotlib.figure import Figure
 
 from deciders.errors import ParameterError
 from reports.html.pictures import Scale, band, interval_picture, shares
+from reports.models.compare import CompareReport
 from reports.plots import curves_svg, drawn, frame_svg
+from tests.support import compare_reports, profile_reports, ranking_reports
 from tests.support.audit_reports import AUDIT, BARE, CURVED, PLAN, curve
 from tests.support.profile_reports import ADULT_PROFILE, DRY, quoting
 
@@ -147,6 +149,61 @@ def test_a_profile_is_drawn_on_given_axes_with_any_names() -> None:
     figure = Figure()
     axes = figure.add_subplot()
     assert quoting("$\\frac{$").plot(axes) is axes
+    figure.savefig(io.BytesIO())
+
+
+@pytest.mark.parametrize("report", [compare_reports.SMALL, ranking_reports.RANKING])
+def test_a_leaderboard_is_drawn_with_its_intervals_the_best_above(report: Any) -> None:
+    axes = report.plot()
+    if isinstance(report, CompareReport):
+        rows = [(row.candidate, row.share, row.low, row.high) for row in report.leaderboard]
+    else:
+        rows = [(copy.candidate, *copy.overall.estimate) for copy in report.copies]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [name for name, *_ in rows]
+    intervals, points = axes.lines[::2], axes.lines[1::2]
+    assert [100 * value for _, value, *_ in rows] == [line.get_xdata()[0] for line in points]
+    assert [[100 * low, 100 * high] for *_, low, high in rows] == [
+        list(line.get_xdata()) for line in intervals
+    ]
+    assert [line.get_ydata()[0] for line in points] == list(range(len(rows)))
+    below, above = axes.get_ylim()
+    assert below > above
+    assert "<svg" in axes._repr_svg_()
+
+
+def test_references_are_hollow() -> None:
+    points = compare_reports.SMALL.plot().lines[1::2]
+    kinds = [row.kind == "candidate" for row in compare_reports.SMALL.leaderboard]
+    assert [line.get_markerfacecolor() != "white" for line in points] == kinds
+    assert len(set(kinds)) == 2
+
+
+@pytest.mark.parametrize(
+    "report",
+    [compare_reports.SIMULATED, ranking_reports.SIMULATED, profile_reports.SIMULATED],
+    ids=["compare", "ranking", "profile"],
+)
+def test_a_plot_of_seeded_noise_says_so(report: Any) -> None:
+    assert report.plot().get_title("left").startswith("SIMULATED: ")
+    assert not replaced(report).plot().get_title("left").startswith("SIMULATED")
+
+
+def replaced(report: Any) -> Any:
+    """The same report as if its noise had been secure."""
+    if isinstance(report, CompareReport):
+        return replace(report, queries=tuple(replace(q, simulated=False) for q in report.queries))
+    return replace(report, simulated=False)
+
+
+def test_a_comparison_of_nothing_has_nothing_to_draw() -> None:
+    with pytest.raises(ParameterError, match="nothing to draw: nothing was compared"):
+        compare_reports.EMPTY.plot()
+
+
+def test_names_of_candidates_are_not_read_as_formulas() -> None:
+    axes = compare_reports.quoting("$\\frac{$").plot(Figure().add_subplot())
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
     figure.savefig(io.BytesIO())
 
 

@@ -1,0 +1,78 @@
+"""Progress of a run in the cell of a notebook that waits for it; elsewhere nothing is shown.
+
+No widget is needed: one output of the cell is written again and again, and emptied at the end.
+"""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from pqd.progress import silent
+from reports.text.escape import visible
+from reports.text.notes import WARNING
+
+if TYPE_CHECKING:
+    from pqd.progress import Progress
+
+# So many messages of one stage go to the notebook at most.
+_STEPS = 50
+
+
+@contextmanager
+def cell_progress() -> Iterator[Progress]:
+    """Callback that shows a run's stages in the cell of a notebook, and leaves nothing there."""
+    if not _in_kernel():
+        yield silent
+        return
+    cell = _Cell()
+    try:
+        yield cell.show
+    finally:
+        cell.clear()
+
+
+def _in_kernel() -> bool:
+    """Whether this is the kernel of a notebook, rather than a script or IPython's own prompt."""
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class _Cell:
+    """One output of the cell that runs."""
+
+    def __init__(self) -> None:
+        """Nothing is shown yet."""
+        self._handle: Any = None
+        self._shown: tuple[str, int] | None = None
+
+    def show(self, stage: str, done: int = 0, total: int = 0) -> None:
+        """Show a stage, and how much of it is done; the report itself has the warnings."""
+        step = done * _STEPS // total if total else 0
+        if stage.startswith(WARNING) or self._shown == (stage, step):
+            return
+        self._shown = stage, step
+        of = f' value="{done}" max="{total}"' if total else ""
+        text = visible(stage)
+        self._write(
+            {"text/plain": text, "text/html": f"<progress{of}></progress> {html.escape(text)}"}
+        )
+
+    def clear(self) -> None:
+        """Empty the output, if there is one."""
+        if self._handle is not None:
+            self._write({"text/plain": "", "text/html": ""})
+
+    def _write(self, data: dict[str, str]) -> None:
+        from IPython.display import display  # noqa: PLC0415 - it runs, so it is there
+
+        # A notebook that is gone ends no run, least of all one that is paid for.
+        with suppress(Exception):
+            if self._handle is None:
+                self._handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+            else:
+                self._handle.update(data, raw=True)

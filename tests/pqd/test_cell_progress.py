@@ -1,0 +1,130 @@
+"""Progress in the cell of a notebook: one output, written again, emptied at the end."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import pqd
+from pqd.api.cell_progress import cell_progress
+from pqd.progress import silent
+from reports.text.notes import WARNING
+
+Messages = list[dict[str, str]]
+
+
+class Handle:
+    """Output of a cell that can be written again."""
+
+    def __init__(self, messages: Messages) -> None:
+        self.messages = messages
+
+    def update(self, data: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.messages.append(data)
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> Messages:
+    """What a kernel is given to show."""
+    found: Messages = []
+
+    def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        assert raw
+        assert display_id
+        assert not found, "one output is enough"
+        found.append(data)
+        return Handle(found)
+
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    return found
+
+
+def test_stages_are_one_output_that_is_empty_in_the_end(messages: Messages) -> None:
+    with cell_progress() as progress:
+        progress("reading <the> \x1b copy")
+        progress("drawing", 3, 20)
+    assert messages == [
+        {
+            "text/plain": "reading <the> \\x1b copy",
+            "text/html": "<progress></progress> reading &lt;the&gt; \\x1b copy",
+        },
+        {
+            "text/plain": "drawing",
+            "text/html": '<progress value="3" max="20"></progress> drawing',
+        },
+        {"text/plain": "", "text/html": ""},
+    ]
+
+
+def test_an_error_leaves_nothing_behind_either(messages: Messages) -> None:
+    def run() -> None:
+        with cell_progress() as progress:
+            progress("drawing")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert messages[-1] == {"text/plain": "", "text/html": ""}
+
+
+def test_thousands_of_steps_are_few_messages(messages: Messages) -> None:
+    with cell_progress() as progress:
+        for done in range(30_001):
+            progress("drawing", done, 30_000)
+    assert len(messages) == 50 + 1 + 1
+
+
+def test_a_run_without_stages_and_a_warning_show_nothing(messages: Messages) -> None:
+    """Warnings are in the report, which the cell shows."""
+    with cell_progress() as progress:
+        progress(f"{WARNING}epsilon is large")
+    assert messages == []
+
+
+def test_a_notebook_that_is_gone_ends_no_run(
+    messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise OSError("the socket is closed")
+
+    monkeypatch.setattr(Handle, "update", gone)
+    with cell_progress() as progress:
+        progress("reading")
+        progress("drawing")
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize("shell", [None, SimpleNamespace()], ids=["a script", "a prompt"])
+def test_elsewhere_nothing_is_shown(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    with cell_progress() as progress:
+        assert progress is silent
+    monkeypatch.delitem(sys.modules, "IPython")
+    with cell_progress() as progress:
+        assert progress is silent
+
+
+TABLES = "samples/census_private.parquet", "samples/census_synthetic.parquet"
+COUNT = "SELECT COUNT(*) FROM D WHERE age > 64"
+RUNS: dict[str, Any] = {
+    "audit": lambda: pqd.audit(*TABLES, COUNT, tau="10%", epsilon=0.5),
+    "check": lambda: pqd.check("samples/audit.toml"),
+    "compare": lambda: pqd.compare(TABLES[0], {"a": TABLES[1]}, COUNT, tau="10%", epsilon=0.5),
+    "ranking": lambda: pqd.compare(TABLES[0], {"a": TABLES[1]}, total_epsilon=0.5),
+    "profile": lambda: pqd.profile(*TABLES, ways=1),
+    "profile, dry": lambda: pqd.profile(*TABLES, ways=1, dry_run=True),
+    "release": lambda: pqd.release(*TABLES, COUNT, total_epsilon=1),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_every_run_tells_its_stages(run: str, messages: Messages) -> None:
+    RUNS[run]()
+    assert len(messages) >= 2
+    assert messages[-1] == {"text/plain": "", "text/html": ""}
