@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check pytest test-fast golden fuzz format lock samples tables architecture pictures docs benchmark clean
+.PHONY: demo test check pytest test-fast golden fuzz format lock samples tables notebook architecture pictures docs benchmark clean
 
 demo: $(READY)
 	$(BIN)/pqd profile samples/census_private.parquet samples/census_synthetic.parquet
@@ -57,6 +57,9 @@ samples: $(READY)
 
 tables: $(READY)
 	$(BIN)/python docs/make_tables.py
+
+notebook: $(READY)
+	$(BIN)/python docs/make_notebook.py
 
 architecture: $(READY)
 	$(BIN)/python docs/make_architecture.py
