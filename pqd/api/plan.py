@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pqd.batches.shared_budget import SharedBudget
 from pqd.commands.plan import run_plan
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.stated_tolerances import with_tolerances
 from pqd.sql.workload_files import as_queries
-from pqd.stated_budgets import AUTO
+from pqd.stated_budgets import AUTO, RunBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,6 +26,8 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     tau: Number | None = None,
     tolerances: Mapping[str, Number] | None = None,
     epsilon: Number | None = None,
+    total_epsilon: Number | None = None,
+    sharing: str | None = None,
     alpha: Number = 0.05,
     decider: str = AUTO,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
@@ -35,8 +38,8 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     """Plan a verdict on each query, from public data only and at no cost: decider, reliability.
 
     The arguments are those of ``pqd.audit``; ``detailed`` adds operating characteristics, and the
-    deciders that ``auto`` never takes.  Without ``epsilon`` the plan gives, per decider, the budget
-    at which ``tau`` becomes decidable.
+    deciders that ``auto`` never takes.  Without ``epsilon`` and ``total_epsilon`` the plan
+    gives, per decider, the budget at which ``tau`` becomes decidable.
 
     Raises
     ------
@@ -51,5 +54,11 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         columns=columns,
         detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )
-    criteria = criteria if epsilon is None else criteria.at(epsilon)
-    return run_plan(synthetic, workload, criteria, privacy_unit(unit, max_rows))
+    people = privacy_unit(unit, max_rows)
+    if epsilon is None and total_epsilon is None and sharing is None:
+        return run_plan(synthetic, workload, criteria, people)
+    stated = RunBudget.parse(epsilon, total_epsilon, sharing)
+    if stated.sharing is None:
+        return run_plan(synthetic, workload, criteria.at(stated.epsilon), people)
+    budget = SharedBudget(stated.epsilon, stated.sharing)
+    return run_plan(synthetic, workload, criteria, people, budget=budget)

@@ -40,7 +40,14 @@ def plan(
         str | None,
         typer.Option(
             metavar="EPSILON",
-            help="Without queries: privacy budget of the profile that is planned (1 if left out).",
+            help="Privacy budget of all queries together; without queries of the profile that is "
+            "planned (1 if left out).",
+        ),
+    ] = None,
+    sharing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="With --total-epsilon: how queries share it, as in pqd audit."
         ),
     ] = None,
 ) -> None:
@@ -56,6 +63,8 @@ def plan(
     if not queries.stated:
         if criteria.tau_of:
             raise ParameterError("there is no query, so --tau-of is of none; give queries (-q)")
+        if sharing is not None:
+            raise ParameterError("there is no query to share a budget (--sharing); give queries")
         if epsilon is not None:
             raise ParameterError(
                 "there is no query, so nothing has an epsilon of its own; give queries (-q), or "
@@ -64,25 +73,24 @@ def plan(
         profile = _profile(synthetic, criteria, columns, unit, total_epsilon)
         targets.finish(profile, display)
         return
-    if total_epsilon is not None:
-        raise ParameterError(
-            "--total-epsilon is the budget of a profile, which has no queries; give --epsilon, "
-            "what each query may cost, or leave the queries out"
-        )
+    from pqd.batches.shared_budget import SharedBudget
     from pqd.cli.progress import progress
     from pqd.commands.plan import run_plan
-    from pqd.stated_budgets import stated_budget
+    from pqd.stated_budgets import RunBudget
 
+    stated = [each or None for each in (epsilon, total_epsilon, sharing)]
+    spent = RunBudget.parse(*stated) if any(stated) else None
     workload, criteria = criteria.of(queries.read(synthetic))
     workload = display.selected(workload)
     detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed, planning=True)
-    if epsilon is not None:
-        terms = terms.at(stated_budget(epsilon))
+    shared = SharedBudget(spent.epsilon, spent.sharing) if spent and spent.sharing else None
+    if spent and not shared:
+        terms = terms.at(spent.epsilon)
     people = unit.read()
     with progress() as show:
         show(stages.PLANNING)
-        report = run_plan(synthetic, workload, terms, people)
+        report = run_plan(synthetic, workload, terms, people, show, budget=shared)
     targets.finish(report, display)
 
 

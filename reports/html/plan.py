@@ -51,17 +51,19 @@ def _context(plan: PlanReport, command: str | None) -> dict[str, Any]:
     facts = [("Synthetic table", plan.synthetic), ("Tolerance", plan.tolerance)]
     if plan.epsilon is not None:
         facts.append(("Epsilon per query", epsilon_text(plan.epsilon)))
+    if plan.total_epsilon is not None:
+        facts.append(("Epsilon in all", epsilon_text(plan.total_epsilon)))
     level = number_text(float(plan.alpha) * 100, 3)
     return {
         "kind": "plan",
         "title": title,
         "lead": lead,
         "stamp": "",
-        "tally": _tally(plan.queries) if plan.epsilon is not None else [],
+        "tally": _tally(plan.queries) if plan.budgeted else [],
         "facts": [*facts, ("Epsilon spent", "0")],
         "rows": rows,
         "many": _many(plan) if large else None,
-        "budgeted": plan.epsilon is not None,
+        "budgeted": plan.budgeted,
         "drawings": curves.drawings(),
         "cost": [
             f"Planned on {plan.synthetic} alone: no private table was read, nothing was spent."
@@ -80,7 +82,7 @@ def _many(plan: PlanReport) -> dict[str, Any]:
     enough = [query for query in plan.queries if query.decidable]
     rows = [_many_row(query, plan) for query in (*worst_planned(plan), *enough)]
     numbers = [("Synthetic answer", "number"), ("Tolerance", "number")]
-    if plan.epsilon is None:
+    if not plan.budgeted:
         columns = [("Epsilon needed, about", "first number"), ("Query", ""), *numbers]
         return many(rows, columns, (), CANDIDATES)
     more = [(title, "number") for title in ("Threshold", "Wrong at most", "Epsilon needed, about")]
@@ -91,7 +93,7 @@ def _many(plan: PlanReport) -> dict[str, Any]:
 def _many_row(query: PlannedQuery, plan: PlanReport) -> ManyRow:
     view = _cells(query)
     standings: tuple[str, ...] = ()
-    if plan.epsilon is None:
+    if not plan.budgeted:
         first, names = (view["needed"], view["needed_sort"], ""), ["answer", "tau"]
     else:
         standings = (view["standing"],)
@@ -118,7 +120,7 @@ def _rows(plan: PlanReport, curves: Curves) -> Iterator[dict[str, Any]]:
     for queries in worst_runs(plan.queries, worst_planned(plan)):
         name = queries[0].block
         # Without a budget there is nothing to sort groups by.
-        if name is not None and plan.epsilon is not None:
+        if name is not None and plan.budgeted:
             yield {"id": name, "block": _block(queries)}
             continue
         for query in queries:

@@ -43,7 +43,7 @@ def render(plan: PlanReport) -> Iterator[str]:
     title, lead = headline(plan)
     yield f"## pqd plan: {markdown(title)}"
     yield sentence(lead)
-    budgeted = plan.epsilon is not None
+    budgeted = plan.budgeted
     columns = (*_COLUMNS, *(_BUDGETED if budgeted else ()), *_NEEDED)
     rows = fitting(_row(query, budgeted=budgeted) for query in plan.queries)
     if len(rows) == len(plan.queries):
@@ -63,7 +63,7 @@ def render(plan: PlanReport) -> Iterator[str]:
 
 def _tables(plan: PlanReport, columns: Sequence[tuple[str, str]]) -> Iterator[str]:
     """All queries, those of a grouped query folded."""
-    budgeted = plan.epsilon is not None
+    budgeted = plan.budgeted
     if single := [query for query in plan.queries if query.block is None]:
         yield table(columns, (_row(query, budgeted=budgeted) for query in single))
     blocks = (query for query in plan.queries if query.block is not None)

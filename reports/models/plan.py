@@ -25,7 +25,8 @@ class PlanReport(Report, CurvedReport):
     """A plan: no private table was read and nothing was spent.
 
     ``price`` is what an audit of all queries would cost, None without a budget; ``day`` (UTC) is
-    that of the run.
+    that of the run.  The budget is ``epsilon`` of each query, or ``total_epsilon`` of all; of the
+    latter ``total_needed`` is about what decides all queries, None where that is not known.
     """
 
     kind: ClassVar[str] = "plan"
@@ -39,6 +40,13 @@ class PlanReport(Report, CurvedReport):
     price: Fraction | None = None
     refused: tuple[QueryRefusal, ...] = ()
     day: str | None = None
+    total_epsilon: Fraction | None = None
+    total_needed: float | None = None
+
+    @property
+    def budgeted(self) -> bool:
+        """Whether a budget is planned."""
+        return self.epsilon is not None or self.total_epsilon is not None
 
     def to_frame(self) -> pd.DataFrame:
         """Frame of one row per query and candidate; a query not planned has but a reason."""

@@ -20,8 +20,7 @@ def render(plan: PlanReport) -> Summary:
     """Title, a row per query, the worst first, queries that were not planned, and notes."""
     title, lead = headline(plan)
     lines = [*first_of(refused_lines(plan.refused)), *first_of(map(visible, plan.notes))]
-    account = ["Nothing was spent, and no private table was read."]
-    return Summary(title, lead, [_queries(plan)], account=account, lines=lines)
+    return Summary(title, lead, [_queries(plan)], lines=lines)
 
 
 def _queries(plan: PlanReport) -> Table:

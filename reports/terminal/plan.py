@@ -17,14 +17,14 @@ from reports.terminal.rows import answer_cells
 from reports.text.escape import visible
 from reports.text.numbers import (
     budget_text,
-    epsilon_text,
     number_text,
     share_text,
     threshold_text,
 )
 from reports.text.plan import (
+    answer,
+    decided,
     epsilon_needed,
-    headline,
     next_step,
     price_sentence,
     reading,
@@ -62,17 +62,20 @@ def render(plan: PlanReport, screen: Screen, extent: Extent) -> RenderResult:
         return
     if extent is not Extent.QUIET:
         answers = counted(len(plan.queries), "answer")
-        subject = f"{answers} of {visible(plan.synthetic)}, tolerance {visible(plan.tolerance)}"
-        yield from heading(subject, "nothing spent", _question(plan), screen)
+        level = f"alpha {number_text(float(plan.alpha) * 100, 3)} %"
+        tolerance = f"tolerance {visible(plan.tolerance)}"
+        subject = f"{answers} of {visible(plan.synthetic)}, {tolerance}, {level}"
+        title = answer(plan) if plan.queries else subject
+        yield from heading(title, "nothing spent", f"{subject}.  {_legend(plan)}", screen)
     poor = worst_planned(plan)
     low = [query for query in poor if query.decidable is False]
     yield from _table(plan, poor, screen, extent)
     yield from left_out(plan.refused, screen, extent)
     yield from notes_lines(plan.notes, screen, extent)
     failures = f"LOW: {first_names([visible(query.id) for query in low])}." if low else ""
-    told, step = f"{headline(plan)[0]}.", next_step(plan)
-    if plan.epsilon is None and step:
-        told, step = f"{step}.", ""
+    told, step = decided(plan), next_step(plan)
+    if not plan.budgeted:
+        told, step = f"{step or answer(plan)}.", ""
     counts = Text(told, style="bold")
     yield from closing(failures, counts, step, price_sentence(plan), screen, extent)
 
@@ -93,20 +96,17 @@ def explain(plan: PlanReport, name: str, screen: Screen) -> RenderResult:
     yield from screen.paragraphs(list(reading(plan))[:2])
 
 
-def _question(plan: PlanReport) -> str:
-    if plan.epsilon is None:
-        return "Which epsilon tells whether the private answer is within the tolerance?"
-    each = epsilon_text(plan.epsilon)
-    return (
-        f"Is epsilon {each} per query enough to tell?  threshold: the smallest tolerance that it "
-        "tells; needs: the epsilon that this tolerance needs"
-    )
+def _legend(plan: PlanReport) -> str:
+    needs = "needs: the epsilon that this tolerance needs"
+    if not plan.budgeted:
+        return needs
+    return f"threshold: the smallest tolerance that the planned epsilon tells; {needs}"
 
 
 def _table(
     plan: PlanReport, poor: Sequence[PlannedQuery], screen: Screen, extent: Extent
 ) -> Iterator[Text]:
-    budgeted = plan.epsilon is not None
+    budgeted = plan.budgeted
     columns = _COLUMNS if budgeted else (*_COLUMNS[1:4], *_COLUMNS[5:])
 
     def lines(queries: Sequence[PlannedQuery]) -> Iterator[Cells | Text]:
@@ -141,8 +141,8 @@ def _in_full(plan: PlanReport, screen: Screen) -> RenderResult:
         for line in chart(query, screen):
             yield from screen.indented(line)
         yield Text()
-    if plan.epsilon is not None:
-        yield from screen.wrapped(f"{headline(plan)[0]}. {price_sentence(plan)}", "bold")
+    if plan.budgeted:
+        yield from screen.wrapped(f"{decided(plan)} {price_sentence(plan)}", "bold")
     yield from left_out(plan.refused, screen, Extent.VERBOSE)
     yield from screen.paragraphs(reading(plan))
 
@@ -157,7 +157,7 @@ def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResul
         for candidate in filter(_SHOWN, query.candidates):
             yield from screen.indented(_line(query, candidate))
     else:
-        yield _deciders(query, with_budget=plan.epsilon is not None)
+        yield _deciders(query, with_budget=plan.budgeted)
 
 
 def _head(query: PlannedQuery) -> Text:

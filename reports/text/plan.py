@@ -4,40 +4,95 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
 from reports.text.numbers import budget_text, epsilon_text, number_text
 from reports.text.query import proof_sentence
-from reports.text.words import counted
+from reports.text.words import EACH_ITS_OWN, counted
 
 if TYPE_CHECKING:
     from reports.models.plan import PlannedQuery, PlanReport
 
 
 def headline(plan: PlanReport) -> tuple[str, str]:
-    """Title and lead: how many queries can be decided, and what a run would cost."""
-    total = len(plan.queries)
-    if not total:
+    """Title: which epsilon decides the queries; lead: on what terms, and the price of an audit."""
+    if not plan.queries:
         return "No query was planned", "There is nothing to tell."
-    if plan.epsilon is None:
-        title = f"What {counted(total, 'query', 'queries')} would need"
-        lead = "Beside each stands about the epsilon at which its tolerance can be decided."
-        return title, lead + refused_lead(plan.refused)
-    enough = sum(entry.decidable is True for entry in plan.queries)
-    each = epsilon_text(plan.epsilon)
-    price = epsilon_text(plan.epsilon * total if plan.price is None else plan.price)
+    return answer(plan), f"{terms(plan)}. {price_sentence(plan)}" + refused_lead(plan.refused)
+
+
+def answer(plan: PlanReport) -> str:
+    """Answer to which epsilon is needed, as far as any will do, and what the planned one does."""
+    total = len(plan.queries)
+    enough = sum(query.decidable is True for query in plan.queries)
+    if plan.total_epsilon is not None:
+        planned = f"Epsilon {epsilon_text(plan.total_epsilon)} in all"
+        planned = f"{planned} decides {_some(enough, total)}"
+        if enough == total or plan.total_needed is None:
+            return planned
+        return f"{planned}; about {budget_text(plan.total_needed)} would decide all"
+    able = [needed for query in plan.queries if not math.isinf(needed := _needed(query, plan))]
+    unknown = sum(_is_unknown(query) for query in plan.queries)
+    if not able and unknown:
+        return f"What {_all(total)} would need is not known"
+    if not able:
+        return f"No epsilon decides {'the query' if total == 1 else f'any of {total:,} queries'}"
+    title = f"Epsilon {budget_text(max(able))}{' per query' if total > 1 else ''}"
+    title = f"{title} decides {_some(len(able), total)}"
+    if left := total - len(able) - unknown:
+        title = f"{title}; no epsilon decides the other{f' {left:,}' if left > 1 else ''}"
+    if plan.epsilon is None or max(able) == plan.epsilon:
+        return title
+    does = "all" if enough == total > 1 else "it" if enough == total else f"{enough or 'none'}"
+    return f"{title}; the planned {epsilon_text(plan.epsilon)} decides {does}"
+
+
+def _is_unknown(query: PlannedQuery) -> bool:
+    """Whether the decider could decide at some epsilon that was not looked for."""
+    chosen = query.chosen
+    return not query.decidable and len(chosen.proves) == 2 and chosen.epsilon_needed is None
+
+
+def _all(total: int) -> str:
+    return "the query" if total == 1 else f"all {total:,} queries"
+
+
+def _some(number: int, total: int) -> str:
+    if number == total:
+        return _all(total)
+    return f"{number or 'none'} of {counted(total, 'query', 'queries')}"
+
+
+def terms(plan: PlanReport) -> str:
+    """Tolerance and level that the answer is about."""
+    own = "" if plan.tolerance == EACH_ITS_OWN else "of "
+    return (
+        f"At a tolerance {own}{visible(plan.tolerance)} and alpha "
+        f"{number_text(float(plan.alpha) * 100, 3)} %"
+    )
+
+
+def decided(plan: PlanReport) -> str:
+    """Sentence on how many queries the planned budget decides, empty without one."""
+    if not plan.budgeted:
+        return ""
+    total, enough = len(plan.queries), sum(query.decidable is True for query in plan.queries)
     some = "All" if enough == total > 1 else f"{enough:,} of" if enough else "None of"
-    title = f"{some} {counted(total, 'query', 'queries')} can be decided at epsilon {each} each"
-    lead = f"An audit of all of them would cost epsilon {price} in total."
-    return title, lead + refused_lead(plan.refused)
+    at = (
+        f"epsilon {epsilon_text(plan.epsilon)} each"
+        if plan.epsilon is not None
+        else f"epsilon {epsilon_text(plan.total_epsilon or 0)} in all"
+    )
+    return f"{some} {counted(total, 'query', 'queries')} can be decided at {at}."
 
 
 def worst_planned(plan: PlanReport) -> list[PlannedQuery]:
     """Queries that cannot be decided, without a budget all; those that need most of it first."""
     poor = [query for query in plan.queries if not query.decidable]
-    return sorted(poor, key=_needed, reverse=True)
+    return sorted(poor, key=lambda query: _needed(query, plan), reverse=True)
 
 
 def epsilon_needed(query: PlannedQuery) -> float | None:
@@ -45,16 +100,19 @@ def epsilon_needed(query: PlannedQuery) -> float | None:
     return None if proof_sentence(query.chosen) else query.chosen.epsilon_needed
 
 
-def _needed(query: PlannedQuery) -> float:
+def _needed(query: PlannedQuery, plan: PlanReport) -> float:
     needed = epsilon_needed(query)
-    return math.inf if needed is None else needed
+    least = math.inf if needed is None else needed
+    # What is needed is searched on more shapes than what is decided.
+    return min(least, float(plan.epsilon)) if query.decidable and plan.epsilon else least
 
 
 def price_sentence(plan: PlanReport) -> str:
     """Sentence on what an audit of all queries would cost; a plan costs nothing."""
-    if plan.epsilon is None:
+    if not plan.budgeted or not plan.queries:
         return "Nothing was spent, and no private table was read."
-    price = plan.epsilon * len(plan.queries) if plan.price is None else plan.price
+    price = plan.price
+    price = (plan.epsilon or Fraction(0)) * len(plan.queries) if price is None else price
     return (
         f"An audit would cost epsilon {epsilon_text(price)} in total; nothing was spent, and no "
         "private table was read."
@@ -67,7 +125,10 @@ def next_step(plan: PlanReport) -> str:
     Empty where the budget is enough already.
     """
     poor = worst_planned(plan)
-    needed = [_needed(query) for query in poor]
+    if plan.total_epsilon is not None:
+        more = plan.total_needed
+        return f"--total-epsilon {budget_text(more)} would decide all of them" if more else ""
+    needed = [_needed(query, plan) for query in poor]
     able = [epsilon for epsilon in needed if not math.isinf(epsilon)]
     if not able:
         return next(filter(None, (proof_sentence(query.chosen) for query in poor)), "")
@@ -82,7 +143,7 @@ def reading(plan: PlanReport) -> Iterator[str]:
         "spent. > marks the decider that would be used."
     )
     level = number_text(float(plan.alpha) * 100, 3)
-    errors = " (false no, false yes)" if plan.epsilon is not None else ""
+    errors = " (false no, false yes)" if plan.budgeted else ""
     yield (
         f"Decidable: wrong at most {level} % of the time{errors} on test tables made from the "
         "copy: those whose answer is the copy's, and those whose answer is two tolerances away. "

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -127,3 +128,54 @@ def test_adult_plan() -> None:
     table, queries = SHARED / "adult_privbayes_eps1.parquet", SHARED / "adult_queries.csv"
     options = ["--queries", str(queries), "--tau", "200", "--epsilon", "0.25"]
     assert "of 22 queries can be decided at epsilon 0.25" in shown(str(table), *options)
+
+
+OFFICE = "--queries", str(ROOT / "samples" / "office.sql"), "--tau", "5%"
+
+
+def test_the_first_line_answers_which_epsilon_is_needed() -> None:
+    first = shown(CENSUS, *OFFICE).splitlines()[0]
+    assert first.startswith("Epsilon 0.306 per query decides all 12 queries")
+    low = shown(CENSUS, *OFFICE, "--epsilon", "0.1").splitlines()[0]
+    assert low == "Epsilon 0.306 per query decides all 12 queries; the planned 0.1 decides 11"
+
+
+def test_a_shared_budget_is_planned_as_an_audit_shares_it() -> None:
+    options = "--total-epsilon", "1", "--sharing", "alone"
+    text = shown(CENSUS, *OFFICE, *options)
+    assert text.startswith("Epsilon 1 in all decides 11 of 12 queries; about 3.4 would decide all")
+    assert "Next: --total-epsilon 3.4 would decide all of them" in text
+    enough = shown(CENSUS, *OFFICE, "--total-epsilon", "3.4", "--sharing", "alone")
+    assert enough.startswith("Epsilon 3.4 in all decides all 12 queries")
+
+
+def test_a_planned_batch_is_that_of_the_audit() -> None:
+    sql = [f"SELECT COUNT(*) FROM D WHERE age > {age}" for age in (20, 40, 60)]
+    plan = pqd.plan(CENSUS, sql, tau="5%", total_epsilon="0.5")
+    parameters = Parameters.parse(tau="5%", epsilon="0.5", alpha="0.05")
+    private = CENSUS.replace("synthetic", "private")
+    report = run_audit(
+        private, CENSUS, as_queries(sql), parameters, SimulatedNoise(1), sharing="auto"
+    )
+    assert [query.decider for query in plan.queries] == [v.decider for v in report.verdicts]
+    assert (plan.price, plan.total_epsilon, plan.epsilon) == (
+        report.cost.epsilon,
+        Fraction(1, 2),
+        None,
+    )
+    assert json.loads(plan.to_json())["total_epsilon"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--epsilon", "1", "--total-epsilon", "1"], "are both given"),
+        (["--sharing", "alone"], "is missing"),
+        (["--epsilon", "1", "--sharing", "alone"], "nothing is shared"),
+        (["--total-epsilon", "1", "--sharing", "nohow"], "nohow"),
+    ],
+)
+def test_budgets_of_a_plan_that_contradict_each_other(options: list[str], words: str) -> None:
+    result = CliRunner().invoke(app, ["plan", CENSUS, *OFFICE, *options])
+    assert result.exit_code
+    assert words in str(result.exception)

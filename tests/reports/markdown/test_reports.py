@@ -95,7 +95,7 @@ def test_an_audit_says_how_many_first() -> None:
 def test_a_plan_says_what_can_be_decided() -> None:
     text = markdown_text(PLAN)
     assert text.startswith("## pqd plan: ")
-    assert "can be decided at epsilon 0.25 each" in text
+    assert "Epsilon 0.25 per query decides 7 of 9 queries" in text
     assert "**LOW**" in text
     assert "**LOW**" not in markdown_text(PLANS[-1])
 

@@ -1,0 +1,108 @@
+"""Plans in words: the first line answers which epsilon is needed."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from reports.models.plan import PlannedQuery, PlanReport
+from reports.models.query import CandidateFacts
+from reports.text.plan import answer, headline
+from reports.text.words import EACH_ITS_OWN
+
+ALPHA = Fraction(1, 20)
+
+
+def planned(name: str, needed: float | None, wrong: float | None = None) -> PlannedQuery:
+    chosen = CandidateFacts("inv_count", false_no=wrong, false_yes=wrong, epsilon_needed=needed)
+    return PlannedQuery(
+        id=name,
+        sql="SELECT COUNT(*) FROM D",
+        aggregate="COUNT",
+        attribute=None,
+        p=None,
+        where=None,
+        q_synthetic=100,
+        tau=5,
+        alpha=ALPHA,
+        decider="inv_count",
+        reason="",
+        candidates=(chosen,),
+    )
+
+
+def plan_of(*queries: PlannedQuery, epsilon: str | None = None) -> PlanReport:
+    stated = None if epsilon is None else Fraction(epsilon)
+    return PlanReport(queries, "copy.csv", "5%", stated, ALPHA, price=stated)
+
+
+EASY, HARD = planned("easy", 0.1), planned("hard", 0.84)
+NEVER = planned("never", math.inf)
+GOOD, POOR = planned("good", 0.3, 0.01), planned("poor", 0.84, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (plan_of(EASY), "Epsilon 0.1 decides the query"),
+        (plan_of(EASY, HARD), "Epsilon 0.84 per query decides all 2 queries"),
+        (
+            plan_of(EASY, HARD, NEVER),
+            "Epsilon 0.84 per query decides 2 of 3 queries; no epsilon decides the other",
+        ),
+        (
+            plan_of(EASY, NEVER, NEVER),
+            "Epsilon 0.1 per query decides 1 of 3 queries; no epsilon decides the other 2",
+        ),
+        (plan_of(EASY, planned("unknown", None)), "Epsilon 0.1 per query decides 1 of 2 queries"),
+        (plan_of(planned("unknown", None)), "What the query would need is not known"),
+        (plan_of(NEVER), "No epsilon decides the query"),
+        (plan_of(NEVER, NEVER), "No epsilon decides any of 2 queries"),
+        (
+            plan_of(GOOD, POOR, epsilon="1/4"),
+            "Epsilon 0.84 per query decides all 2 queries; the planned 0.25 decides 1",
+        ),
+        (
+            plan_of(POOR, epsilon="1/4"),
+            "Epsilon 0.84 decides the query; the planned 0.25 decides none",
+        ),
+        # What is needed is searched on more shapes than what is decided.
+        (plan_of(GOOD, GOOD, epsilon="1/4"), "Epsilon 0.25 per query decides all 2 queries"),
+        (
+            plan_of(GOOD, GOOD, epsilon="1"),
+            "Epsilon 0.3 per query decides all 2 queries; the planned 1 decides all",
+        ),
+        (plan_of(GOOD, epsilon="1"), "Epsilon 0.3 decides the query; the planned 1 decides it"),
+    ],
+)
+def test_the_first_line_says_which_epsilon_is_needed(plan: PlanReport, words: str) -> None:
+    assert answer(plan) == words
+    assert headline(plan)[0] == words
+
+
+def test_a_decider_that_cannot_prove_both_verdicts_decides_at_no_epsilon() -> None:
+    one_sided = replace(EASY.chosen, proves=("no",))
+    query = replace(EASY, candidates=(one_sided,))
+    assert answer(plan_of(query)) == "No epsilon decides the query"
+
+
+def test_a_shared_budget_is_told_as_a_whole() -> None:
+    shared = replace(plan_of(GOOD, POOR), total_epsilon=Fraction(1), price=Fraction(1))
+    assert answer(shared) == "Epsilon 1 in all decides 1 of 2 queries"
+    assert answer(replace(shared, total_needed=3.4)) == (
+        "Epsilon 1 in all decides 1 of 2 queries; about 3.4 would decide all"
+    )
+    every = replace(shared, queries=(GOOD, GOOD))
+    assert answer(every) == "Epsilon 1 in all decides all 2 queries"
+
+
+def test_the_lead_states_the_terms_and_the_price() -> None:
+    assert headline(plan_of(EASY))[1] == (
+        "At a tolerance of 5% and alpha 5 %. Nothing was spent, and no private table was read."
+    )
+    own = replace(plan_of(GOOD, POOR, epsilon="1/4"), tolerance=EACH_ITS_OWN)
+    assert headline(own)[1].startswith(
+        "At a tolerance stated for each query and alpha 5 %. An audit would cost epsilon 0.25 in "
+    )
+    assert headline(plan_of())[0] == "No query was planned"
