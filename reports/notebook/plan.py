@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from reports.notebook.summary import Summary, Table, numbers, table_of
 from reports.text.escape import visible
-from reports.text.notes import refused_lines
+from reports.text.notes import refused_lead, refused_lines
 from reports.text.numbers import budget_text, number_text, threshold_text
-from reports.text.plan import headline, worst_planned
+from reports.text.plan import headline, price_sentence, terms, worst_planned
 from reports.text.words import first_of
 
 if TYPE_CHECKING:
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 def render(plan: PlanReport) -> Summary:
     """Title, a row per query, the worst first, queries that were not planned, and notes."""
-    title, lead = headline(plan)
+    title, _ = headline(plan)
+    lead = f"{terms(plan)}.{refused_lead(plan.refused)}" if plan.queries else ""
     lines = [*first_of(refused_lines(plan.refused)), *first_of(map(visible, plan.notes))]
-    return Summary(title, lead, [_queries(plan)], lines=lines)
+    return Summary(title, lead, [_queries(plan)], account=[price_sentence(plan)], lines=lines)
 
 
 def _queries(plan: PlanReport) -> Table:
