@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from reports.models.report import BoardRow
 
+# Per cent that the axis shows at least.
+_LEAST = 10.0
 _INK, _GRID, _LINE = "#57606a", "#c9ced6", "#1f5fbf"
 
 
@@ -41,6 +43,7 @@ def plot_board(rows: Sequence[BoardRow], title: str, ax: Axes | None, *, simulat
         face = "white" if row.reference else _LINE
         point = [100 * row.share], [place]
         ax.plot(*point, "o", color=_LINE, markerfacecolor=face, markersize=7)
+    ax.set_xlim(*_ends(rows))
     ax.set_yticks(list(places), [visible(row.name) for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     for label in ax.get_yticklabels():
@@ -52,3 +55,18 @@ def plot_board(rows: Sequence[BoardRow], title: str, ax: Axes | None, *, simulat
     stamp = "SIMULATED: " if simulated else ""
     ax.set_title(f"{stamp}{title}", loc="left", fontsize=10)
     return ax
+
+
+def _ends(rows: Sequence[BoardRow]) -> tuple[float, float]:
+    """Ends of the axis in per cent: all intervals, and no less than a tenth of the whole.
+
+    What is all but equal must not look far apart.
+    """
+    low, high = 100 * min(row.low for row in rows), 100 * max(row.high for row in rows)
+    lack = max(0.0, _LEAST - (high - low)) / 2
+    low, high = low - lack, high + lack
+    if high > 100:
+        low, high = low - (high - 100), 100.0
+    elif low < 0:
+        low, high = 0.0, high - low
+    return low - 1, high + 1

@@ -171,6 +171,25 @@ def test_a_leaderboard_is_drawn_with_its_intervals_the_best_above(report: Any) -
     assert "<svg" in axes._repr_svg_()
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [
+        (0.331, 0.331, (27.1, 39.1)),
+        (0.99, 1.0, (89, 101)),
+        (0.0, 0.02, (-1, 11)),
+        (0.2, 0.8, (19, 81)),
+        (0.0, 1.0, (-1, 101)),
+    ],
+)
+def test_what_is_all_but_equal_does_not_look_far_apart(
+    low: float, high: float, ends: tuple[float, float]
+) -> None:
+    small = compare_reports.SMALL
+    row = replace(small.leaderboard[0], share=low, low=low, high=high)
+    axes = replace(small, leaderboard=(row,)).plot()
+    assert axes.get_xlim() == pytest.approx(ends)
+
+
 def test_references_are_hollow() -> None:
     points = compare_reports.SMALL.plot().lines[1::2]
     kinds = [row.kind == "candidate" for row in compare_reports.SMALL.leaderboard]
