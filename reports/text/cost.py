@@ -99,10 +99,9 @@ def account_sentences(
         yield f"{spent[:1].upper()}{spent[1:]}."
     if cost.earlier:
         yield earlier_sentence(cost)
-    yield from filter(None, [budget_sentence(cost, private)])
     if cost.ledger:
-        where = _PLACES[cost.ledger_place] if cost.ledger_place else ""
-        yield f"The account is kept in {visible(cost.ledger)}{where}."
+        yield _total_sentence(cost, private)
+        yield _place_sentence(cost)
 
 
 def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:
@@ -116,9 +115,22 @@ def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:
 
 
 def budget_sentence(cost: Cost, private: str) -> str:
-    """All that was ever spent on the private table, and the limit; empty without a ledger."""
+    """All that was ever spent on the private table, and the limit; empty without a ledger.
+
+    The ledger of a frame is named: there is no file that it lies beside.
+    """
     if not cost.ledger:
         return ""
+    total = _total_sentence(cost, private)
+    return f"{total} {_place_sentence(cost)}" if cost.ledger_place == "working folder" else total
+
+
+def _place_sentence(cost: Cost) -> str:
+    where = _PLACES[cost.ledger_place] if cost.ledger_place else ""
+    return f"The account is kept in {visible(cost.ledger or '')}{where}."
+
+
+def _total_sentence(cost: Cost, private: str) -> str:
     used = _amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
     on = f"{visible(private)} so far" if private else "the private table so far"
     if cost.limit is None:

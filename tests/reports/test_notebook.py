@@ -107,6 +107,14 @@ def test_the_view_and_the_repr_say_what_was_spent_and_where_that_stands(
         assert words in text
 
 
+def test_the_terminal_names_the_ledger_of_a_frame() -> None:
+    """Of a file it lies beside it, or where it was stated."""
+    words = "The account is kept in pqd-ledger.sqlite, in the working folder."
+    for place in ("working folder", "beside the table", None):
+        report = replace(AUDIT, cost=replace(AUDIT.cost, ledger_place=place))
+        assert (words in " ".join(str(report).split())) == (place == "working folder")
+
+
 def test_notes_are_shown() -> None:
     assert "Bounds of x from the synthetic table." in AUDIT._repr_html_()
 
