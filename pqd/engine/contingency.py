@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqd.engine.kernel.atom_classes import atom_classes
+from pqd.engine.kernel.atom_classes import atom_classes, distinct_rows
 from pqd.engine.kernel.bitmaps import WORD, matching
 from pqd.engine.kernel.combinations import combined
 from pqd.engine.kernel.measures import measured
@@ -52,8 +52,27 @@ def contingency_of(evaluator: Evaluator, plan: ScanPlan) -> ContingencyTable:
     ValueError
         If more than one thing is measured, or persons are to be told apart.
     """
-    codes, words, places = _cells(evaluator, plan)
-    counts = np.bincount(codes, minlength=places.size)
+    tables = [_table(*_cells(batch, plan)) for batch in evaluator.batches()]
+    if len(tables) == 1:
+        return tables[0]
+    every = ContingencyTable(
+        np.concatenate([each.words for each in tables]),
+        np.concatenate([each.places for each in tables]),
+        np.concatenate([each.counts for each in tables]),
+    )
+    codes, first = distinct_rows(np.column_stack((every.words, every.places.view(np.uint64))))
+    # Batches number their own cells; a double holds every number of rows.
+    counts = np.bincount(codes, every.counts, first.size).astype(np.int64)
+    return _ascending(every.words[first], every.places[first], counts)
+
+
+def _table(codes: NDArray[Any], words: NDArray[np.uint64], places: Integers) -> ContingencyTable:
+    """Table of rows by their cells."""
+    return _ascending(words, places, np.bincount(codes, minlength=places.size))
+
+
+def _ascending(words: NDArray[np.uint64], places: Integers, counts: Integers) -> ContingencyTable:
+    """Table of the cells that rows have, in ascending order."""
     order = np.lexsort((places, *words.T))
     order = order[counts[order] > 0]
     return ContingencyTable(words[order], places[order], counts[order])

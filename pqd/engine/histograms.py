@@ -7,20 +7,22 @@ rows.  What is left for a query is a mask of cells and the sum over them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from deciders import Histogram
-from deciders.blocked_histogram import BlockedHistogram, rows_before, running
+from deciders.histogram import EMPTY
 from pqd.engine.kernel.atom_classes import atom_classes
-from pqd.engine.kernel.block_tallies import block_tally_of
+from pqd.engine.kernel.block_tallies import BlockedGroup
 from pqd.engine.kernel.cells import Cells
 from pqd.engine.kernel.measures import Measured, measured
-from pqd.engine.kernel.ordered_rows import MatchingRows, OrderedRows, pays
-from pqd.engine.kernel.tallies import RowsByCell, Tally, tally_of
+from pqd.engine.kernel.ordered_rows import OrderedRows, pays
+from pqd.engine.kernel.persons import PersonTotals
+from pqd.engine.kernel.tallies import Tally, tally_of
 from pqd.engine.scan_sql import place_sql
 from pqd.sql.predicate import atoms
 from pqd.threads import in_threads
@@ -32,53 +34,125 @@ if TYPE_CHECKING:
     from pqd.engine.kernel.evaluator import Evaluator, Names
     from pqd.engine.kernel.persons import Persons
     from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
-    from pqd.sql.predicate import Predicate
 
     Integers = NDArray[np.int64]
-    # Histogram of the cells that match.
-    Builder = Callable[[Rows], Histogram]
+    Statistics = Mapping[int, Statistic]
 
 Given = TypeVar("Given")
 # Statistics that are answered from one set of classes; memory stays bounded.
 _BLOCK = 1 << 13
-# Totals beyond this are beyond any lattice; they are clamped all the same.
-_BEYOND = 2.0**60
 
 
 def histograms_of(
     evaluator: Evaluator, plan: ScanPlan, persons: Persons | None
 ) -> tuple[Histogram, ...]:
     """Histogram of each statistic of ``plan``; ``persons`` are those of its privacy unit."""
-    statistics = plan.statistics
-    measures = {
-        measure: measured(evaluator, place_sql(measure))
-        for measure in dict.fromkeys(one.measure.scanned for one in statistics if one.measure)
+    statistics = dict(enumerate(plan.statistics))
+    batches = evaluator.batches()
+    first = next(batches)
+    alone = persons is not None or first is evaluator
+    added = {} if alone else _added_up(first, statistics, evaluator.rows)
+    others = {number: one for number, one in statistics.items() if number not in added}
+    histograms = {
+        number: _finished(statistics[number], rows)
+        for answers in (
+            _of_batches(chain((first,), batches), added) if added else (),
+            _answered(evaluator, others, persons),
+        )
+        for number, rows in answers
     }
-    ordered = _ordered(statistics, measures, evaluator.rows, persons)
-    histograms: dict[int, Histogram] = {}
-    for first in range(0, len(statistics), _BLOCK):
-        block = dict(enumerate(statistics[first : first + _BLOCK], first))
-        histograms.update(_of_block(evaluator, block, measures, ordered, persons))
     return tuple(histograms[number] for number in range(len(statistics)))
 
 
-def _ordered(
-    statistics: Sequence[Statistic],
+def _added_up(batch: Evaluator, statistics: Statistics, rows: int) -> Statistics:
+    """Statistics that are counted batch by batch; ``batch`` is the first, of so many ``rows``.
+
+    All but those held by blocks, and the distinct values of several columns, whose numbers are of
+    one batch.
+    """
+    at_once = set(_by_blocks(statistics, _measures(batch, statistics), rows, None))
+    for measure in (one.measure for one in statistics.values()):
+        if measure and _is_distinct(measure) and len(batch.names(measure.sql)) > 1:
+            at_once.add(measure)
+    return {
+        number: one
+        for number, one in statistics.items()
+        if not one.measure or one.measure.scanned not in at_once
+    }
+
+
+def _of_batches(
+    batches: Iterable[Evaluator], statistics: Statistics
+) -> Iterable[tuple[int, Histogram]]:
+    """Histograms of the rows of all batches."""
+    sums = dict.fromkeys(statistics, EMPTY)
+    for batch in batches:
+        for number, rows in _of_rows(batch, statistics, _measures(batch, statistics), {}, None):
+            sums[number] = Histogram.merged((sums[number], rows))
+    return sums.items()
+
+
+def _answered(
+    evaluator: Evaluator, statistics: Statistics, persons: Persons | None
+) -> Iterable[tuple[int, Histogram]]:
+    """Histograms of all rows at once."""
+    measures = _measures(evaluator, statistics)
+    kept = persons.kept if persons else None
+    ordered = {
+        measure: OrderedRows(measures[measure].codes, units, kept)
+        for measure, units in _by_blocks(statistics, measures, evaluator.rows, persons).items()
+    }
+    return _of_rows(evaluator, statistics, measures, ordered, persons)
+
+
+def _finished(statistic: Statistic, rows: Histogram) -> Histogram:
+    """Histogram of a statistic from that of the rows of each value."""
+    measure = statistic.measure
+    return rows.multiplicities() if measure and _is_distinct(measure) else rows
+
+
+def _is_distinct(measure: Measure) -> bool:
+    """Whether only equality matters."""
+    return measure.lattice is None and measure.cut_points is None
+
+
+def _measures(evaluator: Evaluator, statistics: Statistics) -> Mapping[Measure, Measured]:
+    """Values of all that is measured."""
+    every = (one.measure.scanned for one in statistics.values() if one.measure)
+    return {measure: measured(evaluator, place_sql(measure)) for measure in dict.fromkeys(every)}
+
+
+def _by_blocks(
+    statistics: Statistics,
     measures: Mapping[Measure, Measured],
     rows: int,
     persons: Persons | None,
-) -> Mapping[Measure, OrderedRows]:
-    """Rows in the order of each measure, as scanned, of which there are many queries and values."""
+) -> Mapping[Measure, Integers]:
+    """Units of each measure, as scanned, of which there are many queries and values."""
+    given = statistics.values()
     queries = Counter(
-        one.measure.scanned for one in statistics if one.measure and not (persons and one.collapsed)
+        one.measure.scanned for one in given if one.measure and not (persons and one.collapsed)
     )
-    ordered = {}
+    found = {}
     for measure, number in queries.items():
         units = _units(measure, measures[measure].values)
         if units is not None and pays(units, rows, number):
-            kept = persons.kept if persons else None
-            ordered[measure] = OrderedRows(measures[measure].codes, units, kept)
-    return ordered
+            found[measure] = units
+    return found
+
+
+def _of_rows(
+    evaluator: Evaluator,
+    statistics: Statistics,
+    measures: Mapping[Measure, Measured],
+    ordered: Mapping[Measure, OrderedRows],
+    persons: Persons | None,
+) -> Iterable[tuple[int, Histogram]]:
+    """Histograms of the rows of ``evaluator``: of COUNT DISTINCT by the values' numbers."""
+    numbers = list(statistics)
+    for first in range(0, len(numbers), _BLOCK):
+        block = {number: statistics[number] for number in numbers[first : first + _BLOCK]}
+        yield from _of_block(evaluator, block, measures, ordered, persons)
 
 
 def _units(measure: Measure, values: NDArray[Any]) -> Integers | None:
@@ -90,7 +164,7 @@ def _units(measure: Measure, values: NDArray[Any]) -> Integers | None:
 
 def _of_block(
     evaluator: Evaluator,
-    statistics: Mapping[int, Statistic],
+    statistics: Statistics,
     measures: Mapping[Measure, Measured],
     ordered: Mapping[Measure, OrderedRows],
     persons: Persons | None,
@@ -150,7 +224,10 @@ class QueryGroup:
         self._totals: dict[Measure, PersonTotals] = {}
 
     def histogram(self, statistic: Statistic) -> Histogram:
-        """Histogram of one statistic: of rows, of those kept, or of persons."""
+        """Histogram of one statistic: of rows, of those kept, or of persons.
+
+        Without a lattice the values are their numbers among those measured.
+        """
         cells = self._cells.matching(statistic.predicate)
         measure = statistic.measure
         by_person = self._persons is not None and statistic.collapsed
@@ -175,7 +252,7 @@ class QueryGroup:
         # The code after those of all values is that of NULL.
         held = np.searchsorted(codes, values.size)
         if measure.lattice is None:
-            return Histogram.from_values(counts[:held])
+            return Histogram.ascending(codes[:held].astype(np.int64), counts[:held])
         units = measure.lattice.units_at(values[codes[:held]])
         return Histogram.ascending(units, counts[:held])
 
@@ -210,77 +287,9 @@ class QueryGroup:
     def _total(self, measure: Measure) -> PersonTotals:
         if measure not in self._totals:
             values, persons = self._measures[measure.scanned], _known(self._persons)
-            self._totals[measure] = PersonTotals(self._cells, measure, values, persons)
+            lattices = _known(measure.lattice), _known(measure.total)
+            self._totals[measure] = PersonTotals(self._cells, lattices, values, persons)
         return self._totals[measure]
-
-
-class BlockedGroup:
-    """Histograms, by blocks, of queries on the same ``cells`` and one measure, as scanned.
-
-    ``codes`` are the classes of the ``ordered`` rows, of which the cells are combinations.
-    """
-
-    def __init__(
-        self,
-        cells: Cells,
-        ordered: OrderedRows,
-        codes: Sequence[NDArray[Any]],
-        queries: int,
-    ) -> None:
-        """Count the rows and sums of all blocks, for so many ``queries``."""
-        self._ordered, self._codes, self._words = ordered, codes, cells.classes
-        self._tally = block_tally_of(ordered, cells.codes, cells.size, queries)
-
-    def histogram(self, predicate: Predicate | None, cells: Rows) -> Histogram:
-        """Histogram of the rows of ``cells``, which are those that match ``predicate``."""
-        matching = self._matching(predicate)
-        return BlockedHistogram(matching, *self._tally.counted(cells, matching))
-
-    def below(self, predicate: Predicate | None, cells: Rows, bounds: Integers) -> Integers:
-        """Number of those rows whose code is below each of ``bounds``."""
-        matching = self._matching(predicate)
-        rows = running(self._tally.rows(cells, matching))
-        return np.array([rows_before(matching, rows, bound) for bound in bounds.tolist()])
-
-    def _matching(self, predicate: Predicate | None) -> MatchingRows:
-        return MatchingRows(self._ordered, self._words, self._codes, predicate)
-
-
-class PersonTotals:
-    """Adds up each person's rows to one value, clamped to the lattice of totals.
-
-    Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
-    """
-
-    def __init__(self, cells: Cells, measure: Measure, values: Measured, persons: Persons) -> None:
-        """Take the rows with a value."""
-        if measure.lattice is None or measure.total is None:
-            raise ValueError("a total needs the lattices of rows and of totals")
-        self._lattice, self._size = measure.total, persons.size
-        held = values.codes < values.size
-        steps = values.values + int(measure.lattice.lower / measure.lattice.step)
-        self._rows = RowsByCell(
-            cells.codes[held], cells.size, persons.codes[held], steps[values.codes[held]]
-        )
-
-    def histogram(self, cells: Rows) -> Histogram:
-        """Histogram of the totals of rows in ``cells``, in units of their lattice."""
-        persons, steps = self._rows.chosen(cells)
-        high, low = np.zeros((2, self._size), np.int64)
-        np.add.at(high, persons, steps >> 32)
-        np.add.at(low, persons, steps & 0xFFFFFFFF)
-        somebody = np.bincount(persons, minlength=self._size) > 0
-        places = self._clamped(high[somebody], low[somebody])
-        return Histogram.from_values(self._lattice.units_at(places))
-
-    def _clamped(self, high: Integers, low: Integers) -> Integers:
-        about = high.astype(np.float64) * 2.0**32 + low
-        within = np.abs(about) < _BEYOND
-        total = np.where(within, (np.where(within, high, 0) << 32) + low, 0)
-        total = np.where(within, total, np.sign(about) * _BEYOND).astype(np.int64)
-        first = round(self._lattice.lower / self._lattice.step)
-        places: Integers = np.clip(total - first, 0, self._lattice.points - 1)
-        return places
 
 
 def _known(given: Given | None) -> Given:

@@ -27,7 +27,7 @@ def lattice_of(evaluator: Evaluator, value: str, persons: PersonCodes | None) ->
     large that a double cannot tell such steps apart.
     """
     names = evaluator.names(value)
-    combinations = evaluator.combinations(names)
+    combinations = evaluator.combinations(names) if persons else evaluator.occupied(names)
     whole = [f"round(({value}) * 1e{d}) / 1e{d} = ({value})" for d in range(_DECIMALS + 1)]
     outputs = [f"CAST({value} AS DOUBLE)", *(f"COALESCE({one}, FALSE)" for one in whole)]
     parts = list(evaluator.values(names, combinations, outputs))

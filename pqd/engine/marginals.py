@@ -169,7 +169,7 @@ class ValueCounts:
 def value_counts_of(evaluator: Evaluator, column: str, kind: Kind) -> ValueCounts:
     """Value counts of a column; 0 and -0 are one value."""
     values = _values(evaluator, number_sql(column, kind))
-    rows = np.bincount(evaluator.typed(column).codes, minlength=values.size)
+    rows = evaluator.typed(column).counts()
     held = (
         ~np.isnan(values)
         if values.dtype.kind == "f"
@@ -196,22 +196,32 @@ def codes_of(evaluator: Evaluator, partitions: Sequence[Partition]) -> Codes:
 def _values(evaluator: Evaluator, sql: str) -> NDArray[Any]:
     """Values of an expression of one column, on each distinct cell of it."""
     names = evaluator.names(sql)
-    parts = evaluator.values(names, evaluator.combinations(names), [sql])
-    return np.concatenate([numpy_of(values) for (values,) in parts])
+
+    def values() -> NDArray[Any]:
+        parts = evaluator.values(names, evaluator.occupied(names), [sql])
+        return np.concatenate([numpy_of(values) for (values,) in parts])
+
+    return evaluator.looked_up(names, ("values", sql), values)
 
 
 def counted(evaluator: Evaluator, plan: MarginalPlan, persons: Persons | None) -> MarginalCounts:
     """Rows in each cell of every row map of ``plan``; of ``persons`` those that are kept."""
-    codes = codes_of(evaluator, plan.partitions)
-    rows = evaluator.rows
-    if persons is not None:
-        codes = {one: cells[persons.kept] for one, cells in codes.items()}
-        rows = int(np.count_nonzero(persons.kept))
     tally = Tally(plan.marginals)
+    if persons is None:
+        for batch in evaluator.batches():
+            _add(tally, codes_of(batch, plan.partitions), batch.rows)
+    else:
+        codes = codes_of(evaluator, plan.partitions)
+        kept = {one: cells[persons.kept] for one, cells in codes.items()}
+        _add(tally, kept, int(np.count_nonzero(persons.kept)))
+    return tally.counts()
+
+
+def _add(tally: Tally, codes: Codes, rows: int) -> None:
+    """Count so many rows, chunk by chunk."""
     for first in range(0, rows, _CHUNK):
         part = slice(first, first + _CHUNK)
         tally.add({one: cells[part].astype(np.int64) for one, cells in codes.items()})
-    return tally.counts()
 
 
 class Tally:

@@ -6,8 +6,6 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pqd.engine.table_reader import TableReader
 from pqd.sql.schema import fold_case
 
@@ -87,7 +85,7 @@ class TableLikeness:
 
     def _texts(self, column: Column) -> Counter[str | None]:
         """Texts of a column, and how many rows have each."""
-        rows = np.bincount(column.codes, minlength=len(column.values)).tolist()
+        rows = column.counts().tolist()
         texts: Counter[str | None] = Counter()
         for text, number in zip(self.loose_texts(column.values), rows, strict=True):
             texts[text] += number

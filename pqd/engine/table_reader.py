@@ -15,6 +15,7 @@ from pqd.engine.reading.csv_files import BLOCK_SIZES, csv_blocks, is_packed
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.frames import frame_blocks
 from pqd.engine.reading.parquet_files import parquet_blocks
+from pqd.engine.reading.row_codes import CodeStore
 from pqd.engine.reading.row_hashes import RowHasher
 from pqd.errors import PqdError, RunError, TableError
 from pqd.interrupts import heed
@@ -116,7 +117,8 @@ class TableReader:
         hashed = [key for key in content_keys if key not in memory.contents]
 
         def work(blocks: Blocks) -> None:
-            builders = {name: ColumnBuilder() for name in new}
+            store = CodeStore()
+            builders = {name: ColumnBuilder(store) for name in new}
             hasher = partial(RowHasher, every, texts=self._texts, shared=builders)
             rankers = {key: hasher(key, ranked=True) for key in ranked}
             hashers = {key: hasher(key, apart=apart) for key in hashed}
@@ -131,7 +133,7 @@ class TableReader:
             columns = {name: builder.column() for name, builder in builders.items()}
             memory.columns |= columns
             if new:
-                memory.rows = len(columns[new[0]].codes)
+                memory.rows = columns[new[0]].rows
 
         if new or ranked or hashed:
             in_one_pass(self._table, every if ranked or hashed else new, work)

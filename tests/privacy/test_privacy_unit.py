@@ -26,7 +26,7 @@ from pqd.accounting.composition import PARALLEL, SEQUENTIAL
 from pqd.commands.audit import run_audit
 from pqd.engine import histograms as histograms_home
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.histograms import PersonTotals, QueryGroup
+from pqd.engine.histograms import QueryGroup
 from pqd.engine.kernel import persons as persons_home
 from pqd.engine.kernel.persons import PersonCodes
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, Statistic

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from pqd.engine.kernel.combinations import Combinations
     from pqd.engine.kernel.evaluator import Evaluator, Names
     from pqd.sql.predicate import Atom
 
@@ -49,6 +50,17 @@ def atom_classes(evaluator: Evaluator, atoms: Iterable[Atom]) -> Mapping[Names, 
 
 def _classes(evaluator: Evaluator, names: Names, atoms: Sequence[Atom]) -> AtomClasses:
     combinations = evaluator.combinations(names)
+    every = tuple(atoms)
+    lookup, words = evaluator.looked_up(
+        names, ("classes", every), lambda: _class_table(evaluator, names, combinations, every)
+    )
+    return AtomClasses(every, lookup[combinations.codes], words)
+
+
+def _class_table(
+    evaluator: Evaluator, names: Names, combinations: Combinations, atoms: Sequence[Atom]
+) -> tuple[NDArray[Any], Packed]:
+    """Class of each combination, and the words of each class."""
     class_of = np.zeros(combinations.size, np.int64)
     tables: list[Packed] = []
     number = 0
@@ -63,8 +75,7 @@ def _classes(evaluator: Evaluator, names: Names, atoms: Sequence[Atom]) -> AtomC
     # Chunks number their own classes; those of all are one.
     words = np.concatenate(tables)
     codes, distinct = distinct_rows(words)
-    lookup = as_codes(codes, distinct.size)[class_of]
-    return AtomClasses(tuple(atoms), lookup[combinations.codes], words[distinct])
+    return as_codes(codes, distinct.size)[class_of], words[distinct]
 
 
 def packed(truths: Sequence[pa.ChunkedArray]) -> Packed:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deciders.blocked_histogram import running
+from deciders.blocked_histogram import BlockedHistogram, rows_before, running
+from pqd.engine.kernel.ordered_rows import MatchingRows
 from pqd.engine.kernel.tallies import edges_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deciders import Histogram
     from pqd.engine.kernel.bitmaps import Rows
-    from pqd.engine.kernel.ordered_rows import MatchingRows, OrderedRows
+    from pqd.engine.kernel.cells import Cells
+    from pqd.engine.kernel.ordered_rows import OrderedRows
+    from pqd.sql.predicate import Predicate
 
     Integers = NDArray[np.int64]
 
@@ -110,3 +114,35 @@ class _Scanned:
         edges = np.searchsorted(places, ordered.starts)
         sums = running(ordered.values.take(places).astype(np.int64))
         return np.diff(edges), np.diff(sums[edges])
+
+
+class BlockedGroup:
+    """Histograms, by blocks, of queries on the same ``cells`` and one measure, as scanned.
+
+    ``codes`` are the classes of the ``ordered`` rows, of which the cells are combinations.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        ordered: OrderedRows,
+        codes: Sequence[NDArray[Any]],
+        queries: int,
+    ) -> None:
+        """Count the rows and sums of all blocks, for so many ``queries``."""
+        self._ordered, self._codes, self._words = ordered, codes, cells.classes
+        self._tally = block_tally_of(ordered, cells.codes, cells.size, queries)
+
+    def histogram(self, predicate: Predicate | None, cells: Rows) -> Histogram:
+        """Histogram of the rows of ``cells``, which are those that match ``predicate``."""
+        matching = self._matching(predicate)
+        return BlockedHistogram(matching, *self._tally.counted(cells, matching))
+
+    def below(self, predicate: Predicate | None, cells: Rows, bounds: Integers) -> Integers:
+        """Number of those rows whose code is below each of ``bounds``."""
+        matching = self._matching(predicate)
+        rows = running(self._tally.rows(cells, matching))
+        return np.array([rows_before(matching, rows, bound) for bound in bounds.tolist()])
+
+    def _matching(self, predicate: Predicate | None) -> MatchingRows:
+        return MatchingRows(self._ordered, self._words, self._codes, predicate)

@@ -7,7 +7,8 @@ looked up by code.  So the meaning of every expression is DuckDB's, row by row.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,20 +21,21 @@ from pqd.engine.reading.columns import Column, Columns
 from pqd.sql.schema import Kind, Schema, quote_identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 
 _TEXTS = {"string", "large_string"}
 # Texts are passed over: a quoted name inside one is none.
 _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
 
 Names = tuple[str, ...]
+Looked = TypeVar("Looked")
 
 
 class Evaluator:
     """Evaluates SQL over the typed columns of one table.
 
     ``columns`` are the table's; ``schema`` gives the public kinds, and ``stored`` for each public
-    name the one in ``columns``.
+    name the one in ``columns``.  Batches of its rows have what they find out of values ``shared``.
     """
 
     def __init__(
@@ -42,8 +44,9 @@ class Evaluator:
         """Nothing is evaluated yet."""
         self.sql, self.columns = sql, columns
         self._schema, self._stored = schema, stored
-        self._typed: dict[str, Column] = {}
+        self._values: dict[str, pa.Array] = {}
         self._names: dict[str, Names] = {}
+        self.shared: dict[Hashable, Any] | None = None
 
     @property
     def rows(self) -> int:
@@ -63,21 +66,62 @@ class Evaluator:
 
         Values that are one after the cast stay apart.
         """
-        if name not in self._typed:
-            self._typed[name] = self._cast(name)
-        return self._typed[name]
+        stored = self.columns.by_name[self._stored[name]]
+        if name not in self._values:
+            self._values[name] = self._cast(name, stored.values)
+        return Column(stored.kept, self._values[name])
 
-    def _cast(self, name: str) -> Column:
-        stored, kind = self.columns.by_name[self._stored[name]], self._schema[name]
-        if kind is Kind.TEXT and str(stored.values.type) in _TEXTS:
-            return stored
-        typed = self.sql.of_values(stored.values, cast_sql("value", kind))
-        return Column(stored.codes, typed.combine_chunks())
+    def _cast(self, name: str, values: pa.Array) -> pa.Array:
+        kind = self._schema[name]
+        if kind is Kind.TEXT and str(values.type) in _TEXTS:
+            return values
+        return self.sql.of_values(values, cast_sql("value", kind)).combine_chunks()
+
+    def batches(self) -> Iterator[Evaluator]:
+        """Evaluators of the rows in batches, in their order; what they share is evaluated once.
+
+        Rows have no ranks in a batch: persons are told apart in all rows.
+        """
+        shared: dict[Hashable, Any] = {}
+        for columns in self.columns.batches({*self._stored.values()}):
+            if columns is self.columns:
+                yield self
+            else:
+                batch = copy(self)
+                batch.columns, batch.shared = columns, shared
+                yield batch
+
+    def looked_up(self, names: Names, key: Hashable, compute: Callable[[], Looked]) -> Looked:
+        """What ``compute`` finds of the combinations of ``names``, by its ``key``.
+
+        Those of one column are its values, which all batches have.
+        """
+        if self.shared is None or len(names) > 1:
+            return compute()
+        if key not in self.shared:
+            self.shared[key] = compute()
+        found: Looked = self.shared[key]
+        return found
 
     def combinations(self, names: Names) -> Combinations:
-        """Combinations of the cells of columns ``names`` that rows hold."""
+        """Combinations of the cells of columns ``names`` that rows hold; the values of one column.
+
+        All rows are looked at at once.
+        """
         columns = [self.typed(name) for name in names]
         return combined([(each.codes, len(each.values)) for each in columns], self.rows)
+
+    def occupied(self, names: Names) -> Combinations:
+        """Combinations as of ``combinations``, in another order, without the codes of rows."""
+        sizes = [len(self.typed(name).values) for name in names]
+        if len(names) == 1:
+            return Combinations(np.empty(0, np.uint8), sizes[0], (np.arange(sizes[0]),))
+        batches = [each.combinations(names) for each in self.batches()]
+        if len(batches) == 1:
+            return batches[0]
+        digits = zip(*(each.digits for each in batches), strict=True)
+        rows = sum(each.size for each in batches)
+        return combined(list(zip(map(np.concatenate, digits), sizes, strict=True)), rows)
 
     def values(
         self, names: Names, combinations: Combinations, expressions: Sequence[str]
@@ -99,7 +143,7 @@ class Evaluator:
         They ascend, NULL last.  ``beside`` are the columns of ``where``.
         """
         every = tuple(sorted({*names, *beside}))
-        table = self._table(every, self.combinations(every))
+        table = self._table(every, self.occupied(every))
         outputs = ", ".join(map(quote_identifier, names))
         return self.sql.fetched(
             table,

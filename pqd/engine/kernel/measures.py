@@ -43,9 +43,13 @@ def measured(evaluator: Evaluator, sql: str) -> Measured:
     """Values of an expression, evaluated once for each combination of its columns."""
     names = evaluator.names(sql)
     combinations = evaluator.combinations(names)
-    parts = evaluator.values(names, combinations, [sql])
-    values, codes = numbered(joined(parts))
-    return Measured(as_codes(codes, values.size + 1)[combinations.codes], values)
+
+    def values() -> tuple[NDArray[Any], NDArray[Any]]:
+        values, codes = numbered(joined(evaluator.values(names, combinations, [sql])))
+        return values, as_codes(codes, values.size + 1)
+
+    values_of, codes = evaluator.looked_up(names, ("measured", sql), values)
+    return Measured(codes[combinations.codes], values_of)
 
 
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:

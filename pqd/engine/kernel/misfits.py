@@ -38,7 +38,7 @@ def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
     typed = sql.of_values(values, cast_sql("value", kind)).combine_chunks()
     held = np.array(values.is_valid().to_pylist(), np.bool_)
     lost = held & ~np.array(typed.is_valid().to_pylist(), np.bool_)
-    rows = np.bincount(column.codes, minlength=len(values))
+    rows = column.counts()
     first = values.take(pa.array(np.flatnonzero(lost)[:1])).to_pylist()
     example = "" if not first else str(first[0])
     return Misfits(int(rows[held].sum()), int(rows[lost].sum()), example)

@@ -1,4 +1,4 @@
-"""Persons: whose row each row is, and which of a person's rows are kept."""
+"""Persons: whose row each row is, which of a person's rows are kept, and what these add up to."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from deciders import Histogram
 from pqd.engine.kernel.combinations import as_codes
-from pqd.engine.kernel.measures import numbered
+from pqd.engine.kernel.measures import Measured, numbered
+from pqd.engine.kernel.tallies import RowsByCell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deciders import Lattice
     from pqd.engine.kernel.bitmaps import Rows
+    from pqd.engine.kernel.cells import Cells
     from pqd.engine.kernel.evaluator import Evaluator
+
+    Integers = NDArray[np.int64]
+
+# Totals beyond this are beyond any lattice; they are clamped all the same.
+_BEYOND = 2.0**60
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,3 +83,41 @@ def _first(persons: PersonCodes, ranks: NDArray[Any], most: int) -> Rows:
     kept = np.zeros(order.size, np.bool_)
     kept[order] = np.arange(order.size) - starts[persons.codes[order]] < most
     return kept
+
+
+class PersonTotals:
+    """Adds up each person's rows to one value, clamped to the lattice of totals.
+
+    Exact: a row is a whole number of steps below 2^53; its high and low 32 bits are added up apart.
+    """
+
+    def __init__(
+        self, cells: Cells, lattices: tuple[Lattice, Lattice], values: Measured, persons: Persons
+    ) -> None:
+        """Take the rows with a value; ``lattices`` are those of rows and of totals."""
+        of_rows, self._lattice = lattices
+        self._size = persons.size
+        held = values.codes < values.size
+        steps = values.values + int(of_rows.lower / of_rows.step)
+        self._rows = RowsByCell(
+            cells.codes[held], cells.size, persons.codes[held], steps[values.codes[held]]
+        )
+
+    def histogram(self, cells: Rows) -> Histogram:
+        """Histogram of the totals of rows in ``cells``, in units of their lattice."""
+        persons, steps = self._rows.chosen(cells)
+        high, low = np.zeros((2, self._size), np.int64)
+        np.add.at(high, persons, steps >> 32)
+        np.add.at(low, persons, steps & 0xFFFFFFFF)
+        somebody = np.bincount(persons, minlength=self._size) > 0
+        places = self._clamped(high[somebody], low[somebody])
+        return Histogram.from_values(self._lattice.units_at(places))
+
+    def _clamped(self, high: Integers, low: Integers) -> Integers:
+        about = high.astype(np.float64) * 2.0**32 + low
+        within = np.abs(about) < _BEYOND
+        total = np.where(within, (np.where(within, high, 0) << 32) + low, 0)
+        total = np.where(within, total, np.sign(about) * _BEYOND).astype(np.int64)
+        first = round(self._lattice.lower / self._lattice.step)
+        places: Integers = np.clip(total - first, 0, self._lattice.points - 1)
+        return places

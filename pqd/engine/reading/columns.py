@@ -10,24 +10,54 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pqd.engine.reading.row_codes import PART, RowCodes
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
+
+# Rows of a batch, in whole parts: what is counted of them at once has arrays of this length.
+BATCH = 4 * PART
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Column:
     """Cells of one column: row ``i`` holds ``values[codes[i]]``.
 
-    ``codes`` (rows,) are unsigned whole numbers of the least size that holds them.  ``values`` is a
-    pyarrow array, in the type that the table stores (text for CSV), of distinct values, at most one
-    of them null; their order says nothing.
+    ``kept`` are the codes (rows,): unsigned whole numbers of the least size that holds them, or
+    where they are looked up.  ``values`` is a pyarrow array, in the type that the table stores
+    (text for CSV), of distinct values, at most one of them null; their order says nothing.
     """
 
-    codes: NDArray[Any]
+    kept: NDArray[Any] | RowCodes
     values: pa.Array
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.kept)
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        """Codes of all rows, in one array."""
+        return self.between(0, self.rows)
+
+    def between(self, first: int, last: int) -> NDArray[Any]:
+        """Codes of the rows ``first .. last``."""
+        if isinstance(self.kept, RowCodes):
+            return self.kept.between(first, last)
+        return self.kept[first:last]
+
+    def counts(self) -> NDArray[np.int64]:
+        """Rows with each value."""
+        counts = np.zeros(len(self.values), np.int64)
+        for first, last in batches_of(self.rows):
+            counts += np.bincount(self.between(first, last), minlength=counts.size)
+        return counts
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
@@ -46,6 +76,30 @@ class Columns:
     by_name: Mapping[str, Column]
     ranks: NDArray[Any] | None = None
 
+    def batches(self, names: Collection[str]) -> Iterator[Columns]:
+        """Rows of columns ``names`` in batches, in their order, with the values of all.
+
+        Few rows are one batch: these columns.
+        """
+        if self.rows <= BATCH:
+            yield self
+            return
+        for first, last in batches_of(self.rows):
+            yield Columns(
+                last - first,
+                {
+                    name: Column(column.between(first, last), column.values)
+                    for name, column in self.by_name.items()
+                    if name in names
+                },
+            )
+
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
         return "Columns(...)"
+
+
+def batches_of(rows: int) -> Iterator[tuple[int, int]]:
+    """First row of each batch, and the one after its last."""
+    for first in range(0, rows, BATCH):
+        yield first, min(first + BATCH, rows)

@@ -9,33 +9,36 @@ import pyarrow as pa
 
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 from pqd.engine.reading.columns import Column
+from pqd.engine.reading.row_codes import CodeStore, RowCodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Distinct values that wait at least before they are folded.
-_FEW = 1 << 16
+# Distinct values, and rows, that wait at least before they are folded.
+_FEW, _ROWS = 1 << 16, 1 << 18
 
 
 class ColumnBuilder:
     """Column of which blocks are added: one dictionary for all, codes of 1, 2 or 4 bytes a row.
 
-    Dictionaries wait until they hold as many values as are known, so each value is looked at a
-    fixed number of times on average, however many there are.
+    Dictionaries wait until they, or their rows, are as many as the values that are known, so each
+    value is looked at a fixed number of times for each row on average, however many there are.
     """
 
-    def __init__(self) -> None:
-        """Column without rows."""
+    def __init__(self, store: CodeStore | None = None) -> None:
+        """Column without rows; a ``store`` keeps those that are too many for memory."""
         self._values: pa.Array | None = None
         self._waiting: list[pa.DictionaryArray] = []
-        self._entries = 0
-        self._codes: list[NDArray[np.unsignedinteger]] = []
+        self._entries = self._rows = 0
+        self._store = store or CodeStore()
+        self._codes = RowCodes(self._store)
 
     def add(self, block: pa.DictionaryArray) -> None:
         """Add the rows of a block; its dictionary may be any, with codes in 32 bits."""
         self._waiting.append(block)
         self._entries += len(block.dictionary) + 1
-        if self._entries > max(_FEW, self.size):
+        self._rows += len(block)
+        if self._entries > max(_FEW, self.size) or self._rows > max(_ROWS, 4 * self.size):
             self._fold()
 
     @property
@@ -43,16 +46,16 @@ class ColumnBuilder:
         """Number of distinct values that are known: a value keeps its code when more come."""
         return 0 if self._values is None else len(self._values)
 
-    def since(self, blocks: int) -> tuple[NDArray[np.unsignedinteger], pa.Array]:
-        """Codes of the rows after the first ``blocks`` blocks, and the values known by now."""
+    def since(self, rows: int) -> tuple[NDArray[np.unsignedinteger], pa.Array]:
+        """Codes of what follows the first ``rows`` rows, and the values known by now."""
         self._fold()
-        codes = np.concatenate([np.empty(0, np.uint8), *self._codes[blocks:]])
+        codes = self._codes.between(rows, len(self._codes))
         return codes, pa.nulls(0) if self._values is None else self._values
 
     def forget_rows(self) -> None:
         """Let go of the rows, and keep the values."""
         self._fold()
-        self._codes.clear()
+        self._codes = RowCodes(self._store)
 
     def _fold(self) -> None:
         """Bring the dictionaries that wait into the one of the column."""
@@ -66,29 +69,34 @@ class ColumnBuilder:
         first = sum(map(len, known))
         for block, part in zip(self._waiting, parts, strict=True):
             place = narrowed(places[first : first + len(part)], len(self._values))
-            self._codes.append(place[codes_of(block)])
+            self._codes.add(place[codes_of(block)])
             first += len(part)
-        self._waiting, self._entries = [], 0
+        self._waiting, self._entries, self._rows = [], 0, 0
 
     def column(self) -> Column:
         """Column of all rows that were added."""
         self._fold()
         if self._values is None:
             return Column(np.empty(0, np.uint8), pa.nulls(0, pa.large_string()))
-        dtype = narrowed(np.empty(0), len(self._values)).dtype
-        codes = np.concatenate([part.astype(dtype, copy=False) for part in self._codes])
-        self._codes = [codes]
-        return _without_unused(codes, self._values)
+        rows: NDArray[np.unsignedinteger] | RowCodes = self._codes
+        if self._codes.in_memory:
+            rows = self._codes.between(0, len(self._codes))
+            # One array is looked up fastest; the parts are let go of.
+            self._codes = RowCodes(self._store)
+        return _without_unused(rows, self._values)
 
 
-def _without_unused(codes: NDArray[np.unsignedinteger], values: pa.Array) -> Column:
+def _without_unused(rows: NDArray[np.unsignedinteger] | RowCodes, values: pa.Array) -> Column:
     """Column of these cells, with the values that a row has and no others."""
-    used = np.zeros(len(values), dtype=bool)
-    used[codes] = True
+    used = Column(rows, values).counts() > 0
     if used.all():
-        return Column(codes, values)
+        return Column(rows, values)
     places = narrowed(np.cumsum(used) - 1, int(used.sum()))
-    return Column(places[codes], values.filter(arrow_of(used)))
+    if isinstance(rows, RowCodes):
+        rows.renumber(places)
+    else:
+        rows = places[rows]
+    return Column(rows, values.filter(arrow_of(used)))
 
 
 def codes_of(block: pa.DictionaryArray) -> NDArray[np.integer]:

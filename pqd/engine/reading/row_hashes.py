@@ -165,7 +165,7 @@ class _HashedColumn:
 
     def __init__(self, key: bytes, texts: Texts, shared: ColumnBuilder | None) -> None:
         self._key, self._texts, self._shared = key, texts, shared
-        self._blocks = self._taken = 0
+        self._taken = 0
         self._own = ColumnBuilder()
         self._forget()
 
@@ -174,15 +174,15 @@ class _HashedColumn:
 
     def add(self, block: pa.DictionaryArray) -> None:
         """Add the rows of a block."""
-        self._blocks += 1
         if self._shared is None:
             self._own.add(block)
 
     def cells(self) -> _Cells:
         """Cells of the rows that were added since the last."""
         if self._shared is not None:
-            first, self._taken = self._taken, self._blocks
-            return _Cells(*self._shared.since(first))
+            cells = _Cells(*self._shared.since(self._taken))
+            self._taken += cells.codes.size
+            return cells
         cells = _Cells(*self._own.since(0), last=self._own.size > _KEPT)
         if cells.last:
             self._own = ColumnBuilder()

@@ -174,6 +174,13 @@ def test_small_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     assert whole.tolist() == expected(columns).tolist()
 
 
+def test_batches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = large(9_000)
+    pair = Marginal((JOBS, POINTS))
+    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", 1_000)
+    assert counted(pa.table(columns), [pair])[pair].tolist() == expected(columns).tolist()
+
+
 def test_the_copy_is_counted_as_it_was_loaded() -> None:
     tables = SyntheticTables([open_table(COPY, "synthetic")])
     assert tables.schema(tables.columns, {}) == SCHEMA

@@ -113,6 +113,17 @@ def test_histograms_by_blocks_are_those_that_are_held(
     assert by_blocks == [number == ROWS] * 12 + [False] * 6
 
 
+def test_histograms_by_blocks_are_those_of_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held by blocks they are of all rows; the others are added up from batches."""
+    rows = rows_of(ROWS)
+    whole = scanned(rows)
+    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", 100)
+    parts = scanned(rows)
+    assert entries(parts) == entries(whole)
+    assert [type(each) for each in parts] == [type(each) for each in whole]
+    assert entries(held(monkeypatch, rows)) == entries(whole)
+
+
 @pytest.mark.parametrize("shared", [0, 1 << 30])
 def test_rows_of_persons_that_are_not_kept_do_not_count(
     shared: int, monkeypatch: pytest.MonkeyPatch

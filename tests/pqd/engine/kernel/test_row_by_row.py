@@ -21,7 +21,7 @@ from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
 from pqd.engine.cut_points import CutPoints
 from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.evaluator import Evaluator
+from pqd.engine.kernel.evaluator import Evaluator, Names
 from pqd.engine.reading.columns import Column, Columns
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.scan_sql import predicate_sql
@@ -201,6 +201,26 @@ def test_blocks_of_statistics_do_not_show(monkeypatch: pytest.MonkeyPatch) -> No
     check(150)
 
 
+@pytest.mark.parametrize("rows", [1, 149])
+def test_batches_of_rows_do_not_show(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", rows)
+    check(150)
+
+
+def test_batches_number_nothing_alike_but_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A twin that takes one batch's combinations of columns for the next one's is caught."""
+    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", 40)
+    check(150)
+    looked_up = Evaluator.looked_up
+
+    def shared(self: Evaluator, names: Names, *given: Any) -> Any:
+        return looked_up(self, names[:1], *given)
+
+    monkeypatch.setattr(Evaluator, "looked_up", shared)
+    with pytest.raises((AssertionError, IndexError, ValueError)):
+        check(150)
+
+
 def contingency_plan() -> ScanPlan:
     """Conditions of several columns, more than one word holds, and one number."""
     wheres = [condition for condition in CONDITIONS if condition] + [f"x > {n}" for n in range(60)]
@@ -232,8 +252,11 @@ def keys_of(cells: ContingencyTable) -> list[tuple[Any, ...]]:
     return [(*words, place) for words, place in pairs]
 
 
-@pytest.mark.parametrize("rows", [0, 1, 300])
-def test_cells_of_rows_are_those_of_each_row(rows: int) -> None:
+@pytest.mark.parametrize(("rows", "batch"), [(0, 1), (1, 1), (300, 300), (300, 7)])
+def test_cells_of_rows_are_those_of_each_row(
+    rows: int, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pqd.engine.reading.columns.BATCH", batch)
     table, scan = grid(rows), contingency_plan()
     each = [packed_row(row) for row in cells_by_row(table, scan)]
     listed = row_cells(evaluator(table), scan)
