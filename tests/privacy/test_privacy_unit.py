@@ -28,7 +28,7 @@ from pqd.engine import histograms as histograms_home
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.histograms import QueryGroup
 from pqd.engine.kernel import persons as persons_home
-from pqd.engine.kernel.persons import PersonCodes
+from pqd.engine.kernel.persons import PersonCodes, PersonTotals
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.table_reader import TableReader
