@@ -18,7 +18,7 @@ from pqd.progress import Progress, silent
 from pqd.results import added_costs, cost_of
 from reports.models.profile import ProfileReport
 from reports.text.notes import UNRECORDED_FIGURES
-from reports.text.numbers import epsilon_text
+from reports.text.numbers import epsilon_option
 from reports.text.remarks import stages
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _zoomed_outputs(
             raise
         advice = (
             ". Without --zoom and --target, and with --total-epsilon "
-            f"{epsilon_text(plan.distances.cost)}, the same profile replays them at no cost"
+            f"{epsilon_option(plan.distances.cost)}, the same profile replays them at no cost"
         )
         raise overtaken("the distances", error, advice) from None
 

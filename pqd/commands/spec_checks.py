@@ -37,6 +37,10 @@ class SelectedCheck:
     id: str
 
 
+# Names of checks that a message lists.
+_LISTED = 8
+
+
 def selected_checks(spec: Spec, only: str | Sequence[str]) -> list[SelectedCheck]:
     """Checks to run; ``only`` is one name or several, by the spec's id or by the report's.
 
@@ -57,11 +61,21 @@ def selected_checks(spec: Spec, only: str | Sequence[str]) -> list[SelectedCheck
     known = dict.fromkeys(name for each in checks for name in (each.check.id, each.id))
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or list(known)[:8]
             raise NothingSelectedError(
-                f"{spec.path.name} has no check {name!r}; it has {', '.join(near)}"
+                f"{spec.path.name} has no check {name!r}; {_known_names(name, spec, list(known))}"
             )
     return [each for each in checks if not names or each.check.id in names or each.id in names]
+
+
+def _known_names(name: str, spec: Spec, known: Sequence[str]) -> str:
+    """Names of checks that may have been meant, and how many there are."""
+    number = len(spec.checks)
+    if near := difflib.get_close_matches(name, known, n=3, cutoff=0.6):
+        verb = "is" if len(near) == 1 else "are"
+        return f"the nearest of its {number} {verb} {', '.join(near)}"
+    names = [check.id for check in spec.checks[:_LISTED]]
+    rest = f" and {number - len(names)} more" if number > len(names) else ""
+    return f"it has {', '.join(names)}{rest}"
 
 
 class BoundChecks:

@@ -34,7 +34,17 @@ class Bounds:
         """Read no table yet."""
         self._tables, self._schema, self._stated, self._unit = tables, schema, stated, unit
         self._lattices: dict[tuple[str, bool], Lattice] = {}
-        self.notes: dict[str, None] = {}
+        # What is said of bounds, by the attribute in words.
+        self._of_copy: dict[str, str] = {}
+        self._as_stated: dict[bool, dict[str, str]] = {True: {}, False: {}}
+
+    def notes(self) -> Iterator[str]:
+        """Notes on the bounds of all measures so far, one for all attributes that fare alike."""
+        for snapped, stated in self._as_stated.items():
+            if stated:
+                yield stated_bounds_note(stated, snapped=snapped)
+        if self._of_copy:
+            yield copy_bounds_note(self._of_copy)
 
     def measure(self, query: Query, resolved: BoundExpression) -> Measure:
         """Measure of a query: what it aggregates, on its public lattice.
@@ -55,14 +65,14 @@ class Bounds:
         what = f"a person's total of {attribute}" if totalled else attribute
         if stated:
             snapped = query.aggregate in _CLAMPED
-            self.notes[stated_bounds_note(what, span(lattice), snapped=snapped)] = None
+            self._as_stated[snapped][what] = span(lattice)
         elif query.aggregate in _CLAMPED:
             if query.aggregate == "SUM" and lattice.lower == lattice.upper == 0:
                 raise UnanswerableError(
                     f"{what} is 0 throughout in the synthetic table, so that its bounds leave "
                     "nothing to add up; state its bounds (--bounds)"
                 )
-            self.notes[copy_bounds_note(what, span(lattice))] = None
+            self._of_copy[what] = span(lattice)
         if totalled:
             return Measure(resolved.value or "", row_lattice(lattice), lattice, stated=stated)
         return Measure(resolved.value or "", lattice, stated=stated)

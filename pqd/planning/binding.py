@@ -115,7 +115,7 @@ class _Binding:
             self._refusals.every,
             self._schema,
             self._unit,
-            tuple(self._notes),
+            (*self._bounds.notes(), *self._notes),
             self._complete_groups,
         )
 
@@ -155,7 +155,6 @@ class _Binding:
                 measure = Measure(resolved.value, None)
                 if query.aggregate in NUMERIC:
                     measure = self._bounds.measure(query, resolved)
-                    self._notes.update(self._bounds.notes)
             self._warn(request, resolved)
             collapsed = query.aggregate in {"COUNT", "SUM"}
             yield Statistic(resolved.predicate, measure, resolved.columns, collapsed)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pqd.errors import NothingSelectedError, TableError
-from reports.text.numbers import epsilon_text
+from reports.text.numbers import epsilon_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ def spec_template(
     checks = facts.checks
     price = _PRICE.format(
         checks="checks" if len(checks.checks) > 1 else "that follows",
-        total=epsilon_text(checks.total),
+        total=epsilon_option(checks.total),
         factor=f"{math.exp(checks.total):.3g}",
     )
     parts = [

@@ -166,9 +166,10 @@ def _cells(check: CheckResult, screen: Screen, *, mixed: bool) -> Iterator[Cells
     badge_, name = _badge(check), visible(check.id)
     if len(check.verdicts) == 1:
         (verdict,) = check.verdicts
-        *numbers, sure = numbers_of(verdict, screen.sign, mixed=mixed)
+        *numbers, gap, sure = numbers_of(verdict, screen.sign, mixed=mixed)
         far = ", expected far" if check.expect == "far" else ""
-        yield badge_, name, *numbers, sure + far
+        gap = "undecided" if check.status == "undecided" else gap
+        yield badge_, name, *numbers, gap, sure + far
         return
     expected = "not trusted" if check.expect == "far" else "trusted"
     odd = [verdict for verdict in check.verdicts if verdict.standing != expected]

@@ -23,12 +23,14 @@ class Column:
 
     ``least``: cells fold down to as many places where room is short; 0 if they do not fold.
     ``spare``: where that is not enough the column is left out, the largest first; 0 is kept.
+    ``legend``: what the title means, above the table while the column is there.
     """
 
     title: str
     right: bool = False
     least: int = 0
     spare: int = 0
+    legend: str = ""
 
 
 def grid_lines(
@@ -43,6 +45,8 @@ def grid_lines(
     cells = [row for row in rows if not isinstance(row, Text)]
     room = screen.width - len(indent)
     places, widths = _places(columns, cells, room)
+    if legends := [columns[place].legend for place in places if titled and columns[place].legend]:
+        yield from screen.wrapped(Text("; ".join(legends), "dim"))
     if titled and cells and any(columns[place].title for place in places):
         titles = tuple(column.title for column in columns)
         if widths:

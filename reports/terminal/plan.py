@@ -44,13 +44,15 @@ _SHOWN = attrgetter("shown")
 _OK, _LOW = Text("OK", style="bold green"), Text("LOW", style="bold yellow")
 _BADGES = {True: _OK, False: _LOW, None: Text("?", style="bold yellow")}
 _LEAD = len("budget") + GAP
+_THRESHOLD = "threshold: the smallest tolerance that the planned epsilon tells"
+_NEEDS = "needs: the epsilon that this tolerance needs"
 _COLUMNS = (
     Column("budget"),
     Column("query", least=20),
     Column("copy", right=True),
     Column("tolerance", right=True, spare=2),
-    Column("threshold", right=True, spare=1),
-    Column("needs", right=True),
+    Column("threshold", right=True, spare=1, legend=_THRESHOLD),
+    Column("needs", right=True, legend=_NEEDS),
     Column("decider", spare=3),
 )
 
@@ -66,7 +68,7 @@ def render(plan: PlanReport, screen: Screen, extent: Extent) -> RenderResult:
         tolerance = f"tolerance {visible(plan.tolerance)}"
         subject = f"{answers} of {visible(plan.synthetic)}, {tolerance}, {level}"
         title = answer(plan) if plan.queries else subject
-        yield from heading(title, "nothing spent", f"{subject}.  {_legend(plan)}", screen)
+        yield from heading(title, "nothing spent", f"{subject}." if plan.queries else "", screen)
     poor = worst_planned(plan)
     low = [query for query in poor if query.decidable is False]
     yield from _table(plan, poor, screen, extent)
@@ -94,13 +96,6 @@ def explain(plan: PlanReport, name: str, screen: Screen) -> RenderResult:
         yield Text()
     yield from left_out(refused, screen, Extent.VERBOSE)
     yield from screen.paragraphs(list(reading(plan))[:2])
-
-
-def _legend(plan: PlanReport) -> str:
-    needs = "needs: the epsilon that this tolerance needs"
-    if not plan.budgeted:
-        return needs
-    return f"threshold: the smallest tolerance that the planned epsilon tells; {needs}"
 
 
 def _table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ from reports.text.profile import (
     scores_sentence,
     table_sentences,
 )
-from reports.text.words import counted
+from reports.text.words import counted, listed
 
 if TYPE_CHECKING:
     from rich.console import RenderResult
@@ -70,7 +71,7 @@ _FATES = {"beyond": (True, False), "undecided": (False, False), "within": (False
 _OK, _LOW = Text("OK", style="bold green"), Text("LOW", style="bold yellow")
 # So many marginals of several columns have a line, those with the largest distances.
 _WORST = 10
-_QUESTION = "fresh: what a fresh sample of the copy's own distribution would have"
+_FRESH = "fresh: what a fresh sample of the copy's own distribution would have"
 
 Row = Sequence["DistanceFacts"]
 
@@ -128,12 +129,14 @@ def explain(report: ProfileReport, name: str, screen: Screen) -> RenderResult:
 
 
 def _head(report: ProfileReport, screen: Screen) -> Iterator[Text]:
-    number, public = counted(len(report.marginals), "distance"), visible(report.synthetic)
-    subject = f"{number} of {public}, tolerance {report_tolerance(report)}"
+    sizes = Counter(len(columns) for columns in {each.columns for each in report.marginals})
+    number = listed([f"{sizes[ways]:,} {ways_text(ways, sizes[ways])}" for ways in sorted(sizes)])
+    subject = f"{number or 'nothing'} of {visible(report.synthetic)}, tolerance "
+    subject += report_tolerance(report)
     answers = [report.replayed] if report.replayed else []
     price = f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
     spent = price if report.dry else spent_text(report.cost, answers)
-    yield from heading(subject, spent, _QUESTION, screen)
+    yield from heading(subject, spent, "", screen)
     if not report.dry and report.marginals:
         yield from screen.wrapped(overall_sentence(report), "bold")
     yield from screen.paragraphs(plan_sentences(report) if report.dry else ())
@@ -149,7 +152,11 @@ def _failed(report: ProfileReport) -> list[DistanceFacts]:
 
 
 def _counts(report: ProfileReport) -> str:
-    return plan_counts(report.marginals) if report.dry else counts_text(report.marginals)
+    """Verdicts of all distances, which are more than marginals where columns have two."""
+    counts = plan_counts(report.marginals) if report.dry else counts_text(report.marginals)
+    number = len(report.marginals)
+    several = number > len({each.columns for each in report.marginals})
+    return f"Of {number:,} distances: {counts}" if several else counts
 
 
 def _budget(report: ProfileReport, *, full: bool) -> str:
@@ -201,7 +208,7 @@ def _plan_columns(ways: int) -> tuple[Column, ...]:
         Column(ways_text(ways, 1), least=14),
         Column("cells", right=True, spare=2),
         Column("threshold", right=True),
-        Column("fresh", right=True, spare=1),
+        Column("fresh", right=True, spare=1, legend=_FRESH if ways == 1 else ""),
     )
 
 
@@ -214,7 +221,7 @@ def _columns(
         Column(ways_text(ways, 1), least=14),
         Column(SHORT[first], right=True),
         Column(f"{level_text(report.alpha)} interval", right=True, spare=1),
-        Column("fresh", right=True, spare=3),
+        Column("fresh", right=True, spare=3, legend=_FRESH if ways == 1 else ""),
         *(Column(SHORT[distance], right=True, spare=2) for distance in others),
         Column("sure?"),
     )

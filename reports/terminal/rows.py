@@ -63,7 +63,9 @@ def off_by_text(verdict: Verdict) -> str:
     if verdict.standing == "undecided":
         return "?"
     if verdict.is_distance:
-        return "" if verdict.estimate is None else amount_text(verdict, verdict.estimate, 2)
+        if verdict.estimate is not None:
+            return amount_text(verdict, verdict.estimate, 2)
+        return f"{'<' if verdict.outcome == 'yes' else '>'} {amount_text(verdict, verdict.tau)}"
     return _by_interval(verdict) or _by_margin(verdict)
 
 

@@ -78,9 +78,14 @@ def result(report: CheckReport) -> str:
 
 
 def counts_sentence(report: CheckReport) -> str:
-    """Counts of outcomes, such as ``3 passed, 1 failed.``."""
+    """Counts of outcomes, such as ``3 passed, 2 failed (1 undecided).``."""
     counts = Counter(badge(check) for check in report.checks)
-    parts = [f"{counts[word]} {name}" for word, name in _COUNTED.items() if counts[word]]
+    unsure = Counter(badge(check) for check in report.checks if check.status == "undecided")
+    parts = [
+        f"{counts[word]} {name}" + (f" ({unsure[word]} undecided)" if unsure[word] else "")
+        for word, name in _COUNTED.items()
+        if counts[word]
+    ]
     return f"{', '.join(parts) or 'no checks'}."
 
 

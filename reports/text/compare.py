@@ -19,7 +19,7 @@ from reports.text.numbers import (
     threshold_text,
 )
 from reports.text.query import distance_text, query_text
-from reports.text.words import counted, listed
+from reports.text.words import counted, listed, undecided_title
 
 if TYPE_CHECKING:
     from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
@@ -192,7 +192,7 @@ def headline(report: CompareReport) -> tuple[str, str]:
     if len(ranked) == 1:
         title = f"{percent(first.share)} of the queries hold on {visible(first.candidate)}"
     elif rivals:
-        title = f"{visible(first.candidate)} comes first, but not for certain"
+        title = undecided_title([first.candidate, *rivals])
         lead += f" It cannot be told apart from {visible(listed(rivals))} at this epsilon."
     else:
         title = f"{visible(first.candidate)} is the best of {counted(len(ranked), 'candidate')}"

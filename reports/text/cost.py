@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
-from reports.text.numbers import bound_text, epsilon_text
+from reports.text.numbers import bound_text, epsilon_option, epsilon_text
 
 if TYPE_CHECKING:
     from reports.models.audit import Cost, LedgerPlace
@@ -75,7 +75,7 @@ def meaning_sentence(cost: Cost) -> str:
     epsilon, delta = cost.epsilon + past[0], cost.delta + past[1]
     if not epsilon:
         return ""
-    factor = "exp(" + epsilon_text(epsilon) + ")"
+    factor = f"exp({epsilon_option(epsilon)})"
     if epsilon <= _LARGE:
         factor = bound_text(math.exp(float(epsilon)), up=True)
     but = f", but for a chance of {float(delta):.3g}" if delta else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from reports.text.numbers import epsilon_text, number_text, share_text
-from reports.text.words import counted
+from reports.text.words import counted, listed
 
 if TYPE_CHECKING:
     from reports.models.refusals import QueryRefusal
@@ -73,18 +73,21 @@ def unit_note(table: str, column: str) -> str:
     return f'{table} has no "{column}": each of its rows counts as one person.'
 
 
-def stated_bounds_note(what: str, bounds: str, *, snapped: bool) -> str:
-    """Note that values outside stated bounds count as their ends."""
+def stated_bounds_note(stated: Mapping[str, str], *, snapped: bool) -> str:
+    """Note that values outside stated bounds, by attribute, count as their ends."""
     between = ", and between two steps as the nearer one" if snapped else ""
-    return f"Values of {what} outside {bounds}, as stated, count as its ends{between}."
+    outside = listed([f"{what} outside {bounds}" for what, bounds in stated.items()])
+    return f"Values of {outside}, as stated, count as its ends{between}."
 
 
-def copy_bounds_note(what: str, bounds: str) -> str:
-    """Note that bounds are those of the synthetic table."""
+def copy_bounds_note(of_copy: Mapping[str, str]) -> str:
+    """Note that bounds, by attribute, are those of the synthetic table."""
+    within = listed([f"{what} within {bounds}" for what, bounds in of_copy.items()])
     return (
-        f"SUM and AVG are of {what} within {bounds}, which are the bounds of the "
+        f"SUM and AVG are of {within}, which are the bounds of the "
         "synthetic table: values outside count as its ends, and between two steps as the "
-        "nearer one. State --bounds (LOW:HIGH:STEP) if private values may lie outside."
+        "nearer one. State bounds (--bounds, or [columns.NAME] in a spec) if private values may "
+        "lie outside."
     )
 
 

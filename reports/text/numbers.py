@@ -31,11 +31,25 @@ def number_text(number: Figure, digits: int = 6) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def epsilon_text(epsilon: Fraction | float) -> str:
-    """Budget as written: a short decimal, else a fraction."""
+def epsilon_option(epsilon: Fraction | float) -> str:
+    """Budget as an option takes it: a short decimal, else a fraction."""
     exact = Fraction(epsilon)
     text = f"{float(exact):.6g}"
     return text if Fraction(text) == exact or not isinstance(epsilon, Fraction) else str(exact)
+
+
+def epsilon_text(epsilon: Fraction | float) -> str:
+    """Budget as a reader sees it: as an option, and of a fraction about how much that is.
+
+    ``1/67 (0.0149)``: rounded down, so that what is written for it costs no more.
+    """
+    text = epsilon_option(epsilon)
+    if "/" not in text:
+        return text
+    exact = Fraction(epsilon)
+    scale = Fraction(10) ** max(0, 2 - math.floor(math.log10(exact)))
+    least = Fraction(math.floor(exact * scale)) / scale
+    return f"{text} ({int(least) if scale == 1 else f'{float(least):.3g}'})"
 
 
 def share_text(probability: float | None) -> str:

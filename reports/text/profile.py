@@ -21,6 +21,7 @@ from reports.text.distances import (
 )
 from reports.text.escape import visible
 from reports.text.numbers import (
+    epsilon_option,
     epsilon_text,
     interval_text,
     number_text,
@@ -303,7 +304,7 @@ def next_step(report: ProfileReport) -> str:
         if report.target is not None:
             return f"Next: pqd profile ... {zoom}."
         # A fifth of the total is for cells, so four fifths of this one pay for what is known.
-        more = epsilon_text(report.total_epsilon * Fraction(5, 4))
+        more = epsilon_option(report.total_epsilon * Fraction(5, 4))
         step = epsilon_text(report.total_epsilon / 4)
         return f"Next: pqd profile ... --total-epsilon {more} {zoom}, for {step} more."
     if counts["undecided"]:

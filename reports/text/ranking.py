@@ -18,7 +18,7 @@ from reports.text.distances import (
 )
 from reports.text.escape import visible
 from reports.text.numbers import number_text, percent_text
-from reports.text.words import counted, listed
+from reports.text.words import counted, listed, undecided_title
 
 if TYPE_CHECKING:
     from reports.models.ranking import RankedCopy, RankingReport
@@ -35,7 +35,7 @@ def headline(report: RankingReport) -> tuple[str, str]:
         quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
         title = f"Overall quality of {name}: {quality}"
     elif rivals:
-        title = f"{name} comes first, but not for certain"
+        title = undecided_title([first.candidate, *rivals])
         lead += f" It cannot be told apart from {visible(listed(rivals))} at this epsilon."
     else:
         title = f"{name} is the best of {counted(len(report.copies), 'copy', 'copies')}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
-from reports.text.numbers import epsilon_text, number_text, plain
+from reports.text.numbers import epsilon_option, epsilon_text, number_text, plain
 from reports.text.query import grouped_text, query_text
 from reports.text.words import counted, gap_text
 
@@ -152,7 +152,7 @@ def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
         yield "Values above T", _TRUNCATED
     yield "Difference", "The private answer less the synthetic one; it is as noisy as the former."
     yield "Simulated error", _SIMULATED_ERROR
-    times = f"exp({epsilon_text(report.total_epsilon)}) times as probable"
+    times = f"exp({epsilon_option(report.total_epsilon)}) times as probable"
     yield "What is promised", f"{_PROMISE} {times}. {_ADDS_UP}"
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from reports.text.escape import visible
 from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ STANDINGS = ("trusted", "not trusted", "undecided")
 # A report of more verdicts is a summary with the worst of them, in the terminal and in Markdown.
 MOST_IN_FULL = 50
 LISTED = 20
+# A title names so many.
+_RIVALS = 4
 # By whether the terminal shows Unicode.
 _DASH = {True: "\u2013", False: "-"}
 
@@ -43,6 +46,14 @@ def listed(names: tuple[str, ...] | list[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def undecided_title(names: Sequence[str]) -> str:
+    """Title of a comparison in which none of ``names`` is established as the best."""
+    shown = [visible(name) for name in names[:_RIVALS]]
+    if more := len(names) - len(shown):
+        shown.append(counted(more, "other"))
+    return f"Which is the best is undecided between {listed(shown)}"
 
 
 def tally(standings: Iterable[str]) -> tuple[tuple[str, int], ...]:

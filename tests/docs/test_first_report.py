@@ -19,7 +19,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
     text = (ROOT / page).read_text(encoding="utf-8")
     if page == "README.md":
         # What `make demo` prints, some lines after its command.
-        block = re.search(r"```text\n(\d+ distances.*?)```", text, flags=re.DOTALL)
+        block = re.search(r"```text\n(\d+ columns.*?)```", text, flags=re.DOTALL)
         assert block
         assert f"`{DEMO}`" in text
         return [(DEMO, block[1])]

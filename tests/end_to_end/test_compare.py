@@ -314,7 +314,7 @@ REPORT = {
 QUERY = {
     *("id", "sql", "aggregate", "attribute", "p", "where", "weight", "tolerance", "estimator"),
     *("reason", "estimators", "epsilon", "tau_min", "estimate", "low", "high", "closest", "cells"),
-    *("block", "group", "counted", "replayed", "simulated"),
+    *("block", "block_sql", "group", "counted", "replayed", "simulated"),
 }
 CELL = {
     *("candidate", "q_synthetic", "tau", "lower", "upper", "outcome", "standing", "error"),

@@ -71,7 +71,10 @@ def test_a_fragment_has_the_summary_and_the_table() -> None:
     assert '<span class="pqd-mark pqd-yes">yes</span>' in text
     assert "LOW" in PLAN._repr_html_()
     assert "KNOWN" in BASED._repr_html_()
-    assert "tree comes first" in compare_reports.LARGE._repr_html_()
+    assert (
+        "Which is the best is undecided between tree and copula"
+        in compare_reports.LARGE._repr_html_()
+    )
     text = release_reports.RELEASE._repr_html_()
     assert "20 private answers for epsilon 1" in text
     assert '<td class="pqd-number">106 to 168</td>' in text

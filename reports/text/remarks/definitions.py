@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from reports.text.distances import level_text, ways_text
-from reports.text.numbers import epsilon_text, number_text
+from reports.text.numbers import epsilon_option, number_text
 from reports.text.profile import report_tolerance
 from reports.text.words import listed
 
@@ -111,5 +111,5 @@ def ranking_definitions(report: RankingReport) -> Iterator[Definition]:
 def promise(epsilon: Fraction, delta: Fraction) -> str:
     """Sentences on what differential privacy promises at this price."""
     but = f", but for a chance of {float(delta):.3g}," if delta else ""
-    times = f"more than exp({epsilon_text(epsilon)}) times as probable"
+    times = f"more than exp({epsilon_option(epsilon)}) times as probable"
     return f"{_PROMISE}{but} {times}. {_ADDS_UP}"

@@ -103,7 +103,9 @@ def test_a_plan_says_what_can_be_decided() -> None:
 def test_a_comparison_has_the_leaderboard_first_and_the_table_folded() -> None:
     text = markdown_text(LARGE)
     first, _, rest = text.partition("<details>")
-    assert first.startswith("## pqd compare: tree comes first, but not for certain\n")
+    assert first.startswith(
+        "## pqd compare: Which is the best is undecided between tree and copula\n"
+    )
     assert first.count("\n|") == 2 + 5
     assert "gan and marginals cannot be told apart at this epsilon" in first
     assert "reference: independent marginals" in first

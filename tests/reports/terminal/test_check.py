@@ -167,7 +167,11 @@ def test_carets_alone_are_text() -> None:
 @pytest.mark.parametrize(
     ("report", "word", "counts"),
     [
-        (report_of(PASS, LENIENT, UNSURE, KNOWN), "PASSED", "2 passed, 1 warned, 1 known."),
+        (
+            report_of(PASS, LENIENT, UNSURE, KNOWN),
+            "PASSED",
+            "2 passed (1 undecided), 1 warned (1 undecided), 1 known.",
+        ),
         (report_of(PASS, FAIL), "FAILED", "1 passed, 1 failed."),
         (report_of(FAIL, BROKEN), "BROKEN", "1 failed, 1 broken."),
         (report_of(PLAN), "PLANNED", "1 planned."),
@@ -182,9 +186,9 @@ def test_the_summary_counts(report: CheckReport, word: str, counts: str) -> None
 
 
 def test_cost_baseline_and_notes_close_the_report() -> None:
-    assert str(BASED).splitlines()[0].endswith("  epsilon 1/3 spent")
+    assert str(BASED).splitlines()[0].endswith("  epsilon 1/3 (0.333) spent")
     text = flat(terminal_text(BASED, extent=Extent.VERBOSE))
-    assert "Spent epsilon 1/3 for 4 queries in 2 disjoint groups" in text
+    assert "Spent epsilon 1/3 (0.333) for 4 queries in 2 disjoint groups" in text
     assert "on private.csv, compared with copy.csv, taken as public." in text
     assert "Compared with the baseline old.json: 1 failed there too, 5 did not." in text
     assert "Bounds of x from there." in text
@@ -193,15 +197,15 @@ def test_cost_baseline_and_notes_close_the_report() -> None:
 
 def test_a_dry_run_says_what_it_would_spend_and_spends_nothing() -> None:
     brief = str(DRY)
-    assert brief.splitlines()[0].endswith("  nothing spent; a run costs epsilon 1/3")
+    assert brief.splitlines()[0].endswith("  nothing spent; a run costs epsilon 1/3 (0.333)")
     assert "inv_count would do" in brief
     text = flat(terminal_text(DRY, extent=Extent.VERBOSE))
-    assert "Would spend epsilon 1/3 for 4 queries" in text
+    assert "Would spend epsilon 1/3 (0.333) for 4 queries" in text
     assert "compared with the copies of audit.toml, taken as public" in text
     assert "Nothing was decided, nothing was spent." in text
     assert "charged once (epsilon 0.25), as no row can match two of: a, b, c no row can" in text
     assert "Spent" not in text
-    assert "charged once (epsilon 1/12)" not in text
+    assert "charged once (epsilon 1/12" not in text
     assert DRY.to_dict()["spent_epsilon"] == 0
     assert DRY.to_dict()["cost"]["epsilon"] == pytest.approx(1 / 3)
 

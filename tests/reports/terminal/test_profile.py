@@ -60,7 +60,8 @@ def test_one_figure_comes_first() -> None:
         "Overall quality 95.8 % (95.7 to 96.0); a fresh sample of the copy's own distribution "
         "would score 99.2 %."
     )
-    assert LINES[0].endswith("  epsilon 1 spent")
+    assert LINES[0].startswith("15 columns and 105 pairs of ")
+    assert LINES[1] == "epsilon 1 spent"
     assert " ".join(LINES[3:5]) == overall_sentence(PLAIN)
 
 
@@ -200,8 +201,8 @@ def test_copies_that_are_alike_share_a_sentence() -> None:
 
 
 def test_a_plan_begins_with_what_cannot_be_told() -> None:
-    _, _, pairs = terminal_text(DRY).partition("105 pairs")
-    badges = [line.split()[0] for line in pairs.split("\n\n")[0].splitlines()[2:]]
+    _, _, pairs = terminal_text(DRY).partition("\n105 pairs\n")
+    badges = [line.split()[0] for line in pairs.split("\n\n")[0].splitlines()[1:]]
     assert badges == sorted(badges)
     assert set(badges) == {"LOW", "OK"}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.text.numbers import epsilon_text, number_text, percent_range, plain
+from reports.text.numbers import epsilon_option, epsilon_text, number_text, percent_range, plain
 
 sizes = st.floats(-1e12, 1e12, allow_nan=False)
 
@@ -43,7 +43,14 @@ def test_an_exact_number_is_a_json_number(number: Fraction) -> None:
 
 @given(st.fractions(min_value="1e-9", max_value=10**6))
 def test_a_budget_is_shown_exactly(epsilon: Fraction) -> None:
-    assert Fraction(epsilon_text(epsilon)) == epsilon
+    assert Fraction(epsilon_option(epsilon)) == epsilon
+    exact, _, least = epsilon_text(epsilon).partition(" (")
+    assert Fraction(exact) == epsilon
+    if least:
+        rounded = Fraction(least.removesuffix(")"))
+        assert epsilon * Fraction(99, 100) <= rounded <= epsilon
+    else:
+        assert exact == epsilon_option(epsilon)
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf])

@@ -209,7 +209,7 @@ def test_numbers(number: float | Fraction, text: str) -> None:
 def test_budgets_are_shown_exactly_or_as_fractions() -> None:
     assert epsilon_text(Fraction(1, 4)) == "0.25"
     assert epsilon_text(Fraction(15, 2)) == "7.5"
-    assert epsilon_text(Fraction(1, 3)) == "1/3"
+    assert epsilon_text(Fraction(1, 3)) == "1/3 (0.333)"
     assert epsilon_text(0.1) == "0.1"
     assert plain(Fraction(4, 2)) == 2
     assert plain(Fraction(1, 4)) == 0.25
