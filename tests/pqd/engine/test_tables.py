@@ -1,6 +1,8 @@
 """Recognising a table: paths, formats, headers, frames."""
 
 import gzip
+import math
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import TableError
@@ -210,6 +213,43 @@ def test_any_frame_that_hands_on_arrow_is_a_table(make: Any) -> None:
         assert held.take(pa.array(column.codes)).to_pylist() == CELLS[name].to_pylist()
         # What DuckDB evaluates on is no view.
         assert "view" not in str(held.type)
+
+
+MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
+TYPED: dict[str, pl.Series] = {
+    "text": pl.Series(["x", None, "größe"]),
+    "categories": pl.Series(["x", None, "y"], dtype=pl.Categorical),
+    "enum": pl.Series(["x", None, "y"], dtype=pl.Enum(["y", "x"])),
+    "whole": pl.Series([1, None, -3]),
+    "unsigned": pl.Series([1, None, (1 << 64) - 1], dtype=pl.UInt64),
+    "small": pl.Series([1, None, -3], dtype=pl.Int8),
+    "real": pl.Series([1.5, None, math.nan]),
+    "single": pl.Series([1.5, None, math.inf], dtype=pl.Float32),
+    "decimal": pl.Series(["1.25", None, "-3"]).cast(pl.Decimal(10, 2)),
+    "boolean": pl.Series([True, None, False]),
+    "day": pl.Series([MOMENT.date(), None, MOMENT.date()]),
+    "moment": pl.Series([MOMENT, None, MOMENT], dtype=pl.Datetime("ns", "UTC")),
+    "of day": pl.Series([MOMENT.time(), None, MOMENT.time()]),
+    "duration": pl.Series([timedelta(1), None, timedelta(0, 1)]),
+    "bytes": pl.Series([b"x", None, b"\xff"]),
+    "list": pl.Series([[1, 2], None, []]),
+    "struct": pl.Series([{"a": "x"}, None, {"a": None}]),
+    "nothing": pl.Series([None, None, None]),
+}
+
+
+@pytest.mark.parametrize("label", TYPED)
+def test_a_frame_of_polars_is_the_table_that_its_parquet_file_is(
+    label: str, tmp_path: Path
+) -> None:
+    frame = pl.DataFrame({"cell": TYPED[label]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    tables = [open_table(source, "private") for source in (frame, tmp_path / "t.parquet")]
+    key = b"a key of 32 bytes for the tests."
+    contents = [DuckDBEngine().content(table, key) for table in tables]
+    assert contents[0] == contents[1]
+    other = open_table(frame.head(2), "private")
+    assert DuckDBEngine().content(other, key) != contents[0]
 
 
 def test_a_frame_derived_from_pandas_is_pandas() -> None:
