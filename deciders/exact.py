@@ -79,11 +79,17 @@ _MOST_BUDGET = 10**12
 
 def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
     """Privacy budget as an exact fraction, 10^-12 to 10^12, else raise ParameterError."""
+    if type(epsilon) is Fraction and _is_budget(*epsilon.as_integer_ratio()):
+        return epsilon
     number = positive(epsilon, name, "1 or 0.25")
-    numerator, denominator = number.as_integer_ratio()
-    if not (denominator <= numerator * _MOST_BUDGET and numerator <= denominator * _MOST_BUDGET):
+    if not _is_budget(*number.as_integer_ratio()):
         raise ParameterError(f"{name} is {epsilon}; it must lie between 1e-12 and 1e12")
     return number
+
+
+def _is_budget(numerator: int, denominator: int) -> bool:
+    """Whether a number is within the bounds of a budget."""
+    return denominator <= numerator * _MOST_BUDGET and numerator <= denominator * _MOST_BUDGET
 
 
 def probability(value: Number, name: str) -> Fraction:
@@ -92,6 +98,12 @@ def probability(value: Number, name: str) -> Fraction:
     if not 0 < number.numerator < number.denominator:
         raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1")
     return number
+
+
+def exceeds(number: float, limit: Fraction) -> bool:
+    """Whether a finite double is greater than an exact number, at the cost of no Fraction."""
+    part, whole = number.as_integer_ratio()
+    return part * limit.denominator > limit.numerator * whole
 
 
 def as_float(number: Fraction) -> float:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from pqd.accounting.clock import today
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.errors import LedgerError
-from reports.models.audit import CompositionGroup, Cost, Verdict
+from reports.models.audit import Cost, LateGroup, LateVerdict, Verdict
+from reports.models.query import LateFacts
 from reports.text.numbers import plain
 from reports.text.remarks import reasons
 
@@ -55,8 +56,9 @@ def _verdict(
     value, low, high = (None if x is None else plain(x * scale) for x in estimate)
     if planned.settled:
         facts["reason"] = reasons.SETTLED
-    return Verdict(
-        **facts,
+    taken = planned.taken
+    known = dict(
+        facts,
         lower=plain(planned.interval.lower * scale),
         upper=plain(planned.interval.upper * scale),
         epsilon=planned.measurement.cost,
@@ -67,11 +69,13 @@ def _verdict(
         estimate=value,
         low=low,
         high=high,
-        tau_min=planned.taken.tau_min,
         synthetic=synthetic,
         replayed=replayed,
         simulated=noise.simulated,
     )
+    if isinstance(taken, LateFacts):
+        return LateVerdict.made(known, {"tau_min": lambda: taken.tau_min})
+    return Verdict(**known, tau_min=taken.tau_min)
 
 
 def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:
@@ -81,7 +85,10 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         charge.epsilon,
         charge.delta,
         charge.rule,
-        tuple(CompositionGroup(g.names, g.epsilon, g.proof()) for g in quote.groups),
+        tuple(
+            LateGroup.made({"ids": g.names, "epsilon": g.epsilon}, {"proof": g.proof})
+            for g in quote.groups
+        ),
         unit=unit.column if unit else None,
         max_rows=unit.max_rows if unit else None,
         day=today(),

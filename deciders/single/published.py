@@ -18,17 +18,18 @@ def published_tau(
     decider: Decider, histogram_public: Histogram, epsilon: Number, alpha: Number
 ) -> float | None:
     """Threshold that the paper prints for ``decider``, None where it prints none."""
-    budget = budget_of(epsilon)
-    if isinstance(decider, LaplaceCount):
-        return laplace_threshold(1 / budget, alpha)
-    if isinstance(decider, LaplaceSum):
-        return laplace_threshold(decider.noise_scale(budget), alpha)
-    if isinstance(decider, ExponentialCount):
-        return exponential_threshold(budget, alpha)
-    if isinstance(decider, RaceToTheTopSum):
-        largest = histogram_public.largest
-        return race_threshold(decider.global_sensitivity, largest, budget, alpha)
-    return None
+    match decider:
+        case LaplaceCount():
+            return laplace_threshold(1 / budget_of(epsilon), alpha)
+        case LaplaceSum():
+            return laplace_threshold(decider.noise_scale(budget_of(epsilon)), alpha)
+        case ExponentialCount():
+            return exponential_threshold(epsilon, alpha)
+        case RaceToTheTopSum():
+            largest = histogram_public.largest
+            return race_threshold(decider.global_sensitivity, largest, epsilon, alpha)
+        case _:
+            return None
 
 
 def laplace_threshold(scale: Number, alpha: Number) -> float:

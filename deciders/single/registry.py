@@ -1,6 +1,7 @@
 """Every decider by its public id, and the ones that fit a query."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -75,6 +76,8 @@ def for_lattice(
     return decider
 
 
+# Queries of one column share them.
+@lru_cache(maxsize=1024)
 def applicable(
     aggregate: str,
     lattice: Lattice,

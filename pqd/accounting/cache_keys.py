@@ -46,7 +46,8 @@ def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
             return [str(value.lower), str(value.upper), str(value.step)]
         case tuple() | list():
             return [canonical_value(part) for part in value]
-        case Mapping():
+        # By far the most are dicts, which are known at once.
+        case dict() | Mapping():
             return {str(name): canonical_value(part) for name, part in value.items()}
         case _:
             raise TypeError(type(value).__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -97,6 +98,8 @@ def audit(
     terms = options.criteria(criteria, columns, criteria.decider, detailed=detailed).at(
         spent.epsilon
     )
+    # The terminal's table reads no threshold; all else does, and it must not break once spent.
+    terms = replace(terms, late=not (targets.renderings or display.detailed))
     accountant = ledger.accountant(private, replaying=display.explains)
     with progress() as show:
         report = run_audit(

@@ -28,6 +28,7 @@ from deciders import (
     operating_characteristic,
     published_tau,
 )
+from deciders.exact import exceeds
 from deciders.single.base import BOTH
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.stated_budgets import AUTO
@@ -134,9 +135,13 @@ def choose_decider(
     taken = next(c for c in candidates if c.decider.id == name)
     if taken.rates is None and taken.needed is None:
         taken = _evaluated(decider, synthetic, interval, criteria)
-    low = taken.rates is not None and taken.rates.worst > criteria.alpha
+    low = taken.rates is not None and exceeds(taken.rates.worst, criteria.alpha)
     if low and taken.needed is None and criteria.detail > Detail.ERRORS:
-        taken = replace(taken, needed=needed_epsilon(decider, synthetic, interval, criteria.alpha))
+        needed = needed_epsilon(decider, synthetic, interval, criteria.alpha)
+        if isinstance(taken, LateCandidate):
+            taken = taken.knowing(needed=needed)
+        else:
+            taken = replace(taken, needed=needed)
     return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
 
 

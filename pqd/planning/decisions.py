@@ -276,15 +276,19 @@ def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
         "false_yes": rates.false_yes if rates else None,
         "proves": tuple(name for name, yes in _OUTCOMES if yes in candidate.decider.proves),
     }
-    late: dict[str, Callable[[], Any]] = {
-        "tau_min": lambda: (threshold := candidate.threshold) and threshold.tau * scale,
-        "tau_min_exact": lambda: (threshold := candidate.threshold) and threshold.exact,
-        "epsilon_needed": lambda: candidate.needed,
-        "curve": lambda: _drawn(candidate.curve),
+    figures: dict[str, tuple[str, Callable[[], Any]]] = {
+        "tau_min": ("threshold", lambda: (found := candidate.threshold) and found.tau * scale),
+        "tau_min_exact": ("threshold", lambda: (found := candidate.threshold) and found.exact),
+        "epsilon_needed": ("needed", lambda: candidate.needed),
+        "curve": ("curve", lambda: _drawn(candidate.curve)),
     }
-    if isinstance(candidate, LateCandidate):
-        return LateFacts.made(known, late)
-    return CandidateFacts(**known, **{name: figure() for name, figure in late.items()})
+    late: dict[str, Callable[[], Any]] = {}
+    for name, (source, figure) in figures.items():
+        if isinstance(candidate, LateCandidate) and candidate.is_late(source):
+            late[name] = figure
+        else:
+            known[name] = figure()
+    return LateFacts.made(known, late) if late else CandidateFacts(**known)
 
 
 def _drawn(curve: Sequence[float] | None) -> tuple[float | None, ...] | None:

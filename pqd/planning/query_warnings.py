@@ -95,6 +95,8 @@ def _texts(predicate: Predicate | None) -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=4096)
 def _pairs(condition: str) -> tuple[tuple[str, str], ...]:
     """Columns and texts of one condition."""
+    if "'" not in condition:
+        return ()
     try:
         tree = condition_tree(condition)
     except (ValueError, SqlglotError, RecursionError):

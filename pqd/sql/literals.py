@@ -58,12 +58,10 @@ def tokens(sql: str) -> list[Token] | None:
     """Tokens of SQL but for spaces, None if any is not plainly understood."""
     found = []
     end = 0
-    for match in _TOKEN.finditer(sql):
-        kind = match.lastgroup
-        if kind is None or match.start() != end:
-            return None
+    while match := _TOKEN.match(sql, end):
+        kind = match.lastgroup or ""
         start, end = match.span(kind)
-        found.append(Token(kind, match[kind], start))
+        found.append(Token(kind, sql[start:end], start))
     return None if sql[end:].strip(" \t\r\n") else found
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from reports.models.late import Late
 from reports.models.query import QueryFacts
 from reports.models.report import CurvedReport, Report, data_frame
 
@@ -53,6 +54,12 @@ class Verdict(QueryFacts):
         return "trusted" if self.outcome == "yes" else "not trusted"
 
 
+class LateVerdict(Late, Verdict):
+    """Verdict whose ``tau_min`` is computed when it is first read."""
+
+    __slots__ = ("_late",)
+
+
 @dataclass(frozen=True, slots=True)
 class CompositionGroup:
     """Disjoint queries, charged once; ``proof`` has a line for each reason that they are."""
@@ -60,6 +67,12 @@ class CompositionGroup:
     ids: tuple[str, ...]
     epsilon: Fraction
     proof: tuple[str, ...] = ()
+
+
+class LateGroup(Late, CompositionGroup):
+    """Composition group whose proof is written when it is first read."""
+
+    __slots__ = ("_late",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, Self, cast
 
 Figures = Mapping[str, Callable[[], Any]]
+
+
+@cache
+def _defaults(kind: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a class of this kind
+    """Defaults of the fields of a dataclass."""
+    return {field.name: field.default for field in fields(kind) if field.default is not MISSING}
 
 
 class Late:
@@ -19,11 +27,28 @@ class Late:
 
     @classmethod
     def made(cls, known: Mapping[str, Any], late: Figures) -> Self:
-        """Instance with its ``known`` fields, and what computes the ``late`` ones."""
-        found = cls.__new__(cls)
-        for name, value in {**known, "_late": late}.items():
-            object.__setattr__(found, name, value)
+        """Instance with its ``known`` fields, and what computes the ``late`` ones.
+
+        All others have their defaults.
+        """
+        found, kind = cls.__new__(cls), cast("Any", cls)
+        for name, value in {**_defaults(kind), **known, "_late": late}.items():
+            if name not in late:
+                object.__setattr__(found, name, value)
         return found
+
+    def is_late(self, name: str) -> bool:
+        """Whether a field was to be computed, be it done since."""
+        late: Figures = object.__getattribute__(self, "_late")
+        return name in late
+
+    def knowing(self, **more: Any) -> Self:  # noqa: ANN401 - of the fields' types
+        """The same with ``more`` fields known; nothing is computed."""
+        late: Figures = object.__getattribute__(self, "_late")
+        known = {each.name for each in fields(cast("Any", self))} - late.keys()
+        stated = {name: getattr(self, name) for name in known}
+        rest = {name: figure for name, figure in late.items() if name not in more}
+        return self.made({**stated, **more}, rest)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of the field's type
         """Value of a field that was not read before: its slot is empty."""

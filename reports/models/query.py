@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from deciders.exact import exceeds
 from reports.models.late import Late
 
 # What a verdict on a distance has in place of an aggregate; its tau is a share of the rows.
@@ -48,7 +49,7 @@ class CandidateFacts:
 
     def decides(self, alpha: Fraction) -> bool:
         """Whether it errs with at most alpha, and can prove either verdict."""
-        return len(self.proves) == 2 and self.worst <= alpha
+        return len(self.proves) == 2 and not exceeds(self.worst, alpha)
 
     @property
     def worst(self) -> float:

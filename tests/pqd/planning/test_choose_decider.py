@@ -16,6 +16,7 @@ from pqd.errors import DeciderError, UnanswerableError
 from pqd.parameters import Detail, Parameters
 from pqd.planning.choose_decider import choose_decider
 from pqd.sql.workload_files import as_queries
+from reports.models.late import Late
 from reports.models.query import CandidateFacts, LateFacts
 from reports.terminal import terminal_text
 from reports.terminal.layout import Extent
@@ -244,3 +245,24 @@ def test_late_figures_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert copied.epsilon_needed == at_once.queries[0].chosen.epsilon_needed
     with pytest.raises(AttributeError):
         _ = late.queries[1].chosen.nothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("extent", [Extent.BRIEF, Extent.ALL, Extent.QUIET])
+def test_a_terminal_reads_nothing_late_of_an_audit(
+    extent: Extent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is computed once epsilon is spent could break then; some are undecided, so shown."""
+    texts, given = [], as_queries([*QUERIES, "SELECT COUNT(*) FROM D WHERE age < 3"])
+    for late in (False, True):
+        terms = replace(Parameters.parse(tau="5%", epsilon="0.5", alpha="0.05"), late=late)
+        report = run_audit(table(2, 400), table(1, 400), given, terms, SimulatedNoise(1))
+        assert {type(each.chosen) for each in report.verdicts} == {
+            LateFacts if late else CandidateFacts
+        }
+        assert len({each.decidable for each in report.verdicts}) == 2
+        whole = report.to_json()
+        if late:
+            monkeypatch.setattr(Late, "__getattr__", None)
+            report = run_audit(table(2, 400), table(1, 400), given, terms, SimulatedNoise(1))
+        texts.append((terminal_text(report, extent=extent), whole))
+    assert texts[0] == texts[1]
