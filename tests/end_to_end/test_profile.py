@@ -432,13 +432,9 @@ def test_plan_of_a_copy_alone_on_the_command_line(tmp_path: Path, command: Comma
     assert "copy.csv" in out
     code, out, _ = command("plan", str(tmp_path / "copy.csv"), "--json", "-")
     assert (code, json.loads(out)["kind"], json.loads(out)["dry"]) == (0, "profile", True)
-    for options, words in [
-        (("--epsilon", "1"), "no query"),
-        (("-q", "SELECT COUNT(*) FROM D", "--tau", "1", "--total-epsilon", "1"), "--total-epsilon"),
-    ]:
-        code, _, err = command("plan", str(tmp_path / "copy.csv"), *options)
-        assert code == 2
-        assert words in err
+    code, _, err = command("plan", str(tmp_path / "copy.csv"), "--epsilon", "1")
+    assert code == 2
+    assert "no query" in err
 
 
 # Bad input ----------------------------------------------------------------------------------------
