@@ -103,7 +103,7 @@ def _context(report: ProfileReport, command: str | None) -> dict[str, Any]:
         "target": None if report.target is None else target_view(report.target),
         "left_out": list(left_out_lines(report.left_out)),
         "split": _split(report),
-        "next": next_step(report),
+        "next": _for_the_holder(next_step(report)),
         "drawings": {},
         "cost": list(cost_lines(report)),
         **spending(report.cost, dry=report.dry),
@@ -114,6 +114,11 @@ def _context(report: ProfileReport, command: str | None) -> dict[str, Any]:
         "relations": RELATIONS,
         "remarks": [columns_sentence(report.columns), *report.notes],
     }
+
+
+def _for_the_holder(step: str) -> str:
+    """Next step, which only those can take who hold the private table: a page goes to others."""
+    return step.replace("Next: ", "Whoever holds the private table can take the next step: ", 1)
 
 
 def _several(scores: Sequence[Score]) -> Sequence[Score]:

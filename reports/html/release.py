@@ -83,7 +83,7 @@ def _many(report: ReleaseReport) -> dict[str, Any]:
     shown = _columns(report.queries)
     interval = [(f"{level_text(report.alpha)} interval", "number ends")] if shown["bounded"] else []
     noise = [("Noise", "number")] if shown["noisy"] else []
-    columns = [("Private answer", "first number"), ("Query", ""), *interval, *noise]
+    columns = [("Private answer, noisy", "first number"), ("Query", ""), *interval, *noise]
     columns += [("Synthetic answer", "number"), ("Difference", "number")]
     names = [*(["interval"] if interval else []), *(["noise"] if noise else []), "synthetic", "gap"]
     rows = [_many_row(query, names, report) for query in report.queries]

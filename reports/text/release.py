@@ -139,7 +139,7 @@ def query_words(query: ReleasedQuery) -> str:
 def how_to_read(report: ReleaseReport) -> Iterator[tuple[str, str]]:
     """Names of what is shown, each with its meaning."""
     queries, level = report.queries, level_text(report.alpha)
-    yield "Private answer", _ANSWER
+    yield "Private answer, noisy", _ANSWER
     if any(query.low is not None for query in queries):
         missed = number_text(100 * report.alpha, 3)
         text = f"The exact answer lies in it with probability {level}, for each query by itself:"

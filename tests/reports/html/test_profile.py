@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,6 +71,44 @@ def test_shades_are_told_apart_by_every_eye(eye: str) -> None:
         contrast(text_of(seen("cf4238", "deuteranopia")), text_of(seen("7f7a20", "deuteranopia")))
         < 1.4
     )
+
+
+def difference(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Distance of two linear RGB colours in CIELAB: about 2 is the least that is seen."""
+
+    def lab(colour: NDArray[np.float64]) -> NDArray[np.float64]:
+        to_xyz = np.array(
+            [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+        )
+        shares = to_xyz @ colour / np.array([0.9505, 1.0, 1.089])
+        x, y, z = np.where(shares > 0.008856, np.cbrt(shares), 7.787 * shares + 16 / 116)
+        return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+    return float(np.linalg.norm(lab(one) - lab(other)))
+
+
+# What stands for yes, no and undecided, each with how far apart any two of it are.
+VERDICT_COLOURS = {
+    ("good-bar", "bad-bar", "care-bar"): 19,
+    ("good", "bad", "care"): 13,
+    ("good-deep", "bad-deep"): 30,
+    ("good-soft", "bad-soft"): 12,
+}
+
+
+@pytest.mark.parametrize("eye", ["deuteranopia", "protanopia"])
+def test_verdicts_are_told_apart_without_red_or_green(eye: str) -> None:
+    for theme in themes(PAGE):
+        for names, least in VERDICT_COLOURS.items():
+            for one, other in combinations(names, 2):
+                apart = difference(seen(theme[one], eye), seen(theme[other], eye))
+                assert apart >= least, (one, other)
+    # A green and a red as traffic lights have them, which is what this must reject.
+    apart = [
+        difference(seen(one, "deuteranopia"), seen(other, "deuteranopia"))
+        for one, other in combinations(("2e8b3d", "c0392b", "b97b16"), 2)
+    ]
+    assert min(apart) < 15
 
 
 def test_a_shade_never_stands_alone() -> None:
