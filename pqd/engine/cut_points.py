@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ORDERED = ("MEDIAN", "QUANTILE")
-# Stand-ins lie up to 2.5 tau off; bounds that no one stated leave room for them.
-_ROOM = 3
+# Stand-ins lie up to 2.5 tau off the middle of an interval.  Bounds that no one stated leave room
+# for them: so many tau beyond its ends.
+_BEYOND = 2
 _MOST = 2**61
 
 
@@ -119,8 +120,10 @@ def reaching(lattice: Lattice, intervals: Sequence[Interval]) -> Lattice:
     Bounds that are the synthetic table's must not decide what a private answer can be.
     """
     unit, step = lattice.unit, lattice.step
-    low = min(interval.centre - _ROOM * interval.tau for interval in intervals) * unit
-    high = max(interval.centre + _ROOM * interval.tau for interval in intervals) * unit
+    low = min(interval.lower - _BEYOND * interval.tau for interval in intervals) * unit
+    high = max(interval.upper + _BEYOND * interval.tau for interval in intervals) * unit
+    if lattice.lower <= low and high <= lattice.upper:
+        return lattice
     below = max(0, math.ceil((lattice.lower - low) / step))
     above = max(0, math.ceil((high - lattice.upper) / step))
     return Lattice(lattice.lower - below * step, lattice.upper + above * step, step)

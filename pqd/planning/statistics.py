@@ -66,6 +66,8 @@ def with_wider_lattice(
         lattice = reaching(measure.lattice, intervals)
     except ParameterError as error:
         raise UnanswerableError(f"tau is too wide: {error}") from None
+    if lattice is measure.lattice:
+        return statistic
     return replace(statistic, measure=replace(measure, lattice=lattice))
 
 

@@ -65,18 +65,17 @@ class _Table:
     def _sums(self) -> Integers:
         values = self._ordered.values
 
-        def sums(within: slice) -> Integers:
+        def sums(within: slice) -> NDArray[Any]:
             # Exact: every sum is a whole number that a double holds (OrderedRows).
-            found = np.bincount(self._codes[within], values[within], minlength=self._size)
-            return found.astype(np.int64)
+            return np.bincount(self._codes[within], values[within], minlength=self._size)
 
         return self._table(sums)
 
-    def _table(self, counted: Callable[[slice], Integers]) -> Integers:
+    def _table(self, counted: Callable[[slice], NDArray[Any]]) -> Integers:
         table = np.zeros((self._ordered.blocks, self._size + 1), np.int64)
         for block, bounds in enumerate(pairwise(self._ordered.starts)):
-            np.cumsum(counted(slice(*bounds)), out=table[block, 1:])
-        return table
+            table[block, 1:] = counted(slice(*bounds))
+        return np.cumsum(table, axis=1, out=table)
 
     def rows(self, cells: Rows, matching: MatchingRows) -> Integers:
         """Rows of the runs of ``cells``."""
