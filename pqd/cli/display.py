@@ -35,7 +35,10 @@ class DisplayOptions:
         ),
     ] = False
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show failures and the last line alone.")
+        bool,
+        typer.Option(
+            "--quiet", help="Show failures (of a release the answers) and the last line alone."
+        ),
     ] = False
     explain: Annotated[
         str | None,

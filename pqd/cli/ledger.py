@@ -74,13 +74,21 @@ def verify(
 @app.command()
 def limit(
     place: Place,
-    epsilon: Annotated[str, typer.Argument(help="The most that may be spent on one table.")],
-    delta: Annotated[str, typer.Option(metavar="DELTA", help="The most delta.")] = "0",
+    epsilon: Annotated[
+        str, typer.Argument(help="The most epsilon that may be spent on each private table.")
+    ],
+    delta: Annotated[str, typer.Option(metavar="DELTA", help="The most delta on each.")] = "0",
     table: Annotated[
-        int | None, typer.Option(metavar="N", help="For this table alone (see show).")
+        int | None,
+        typer.Option(
+            metavar="N", help="Limit this table alone, by its number in `pqd ledger show`."
+        ),
     ] = None,
 ) -> None:
-    """Set the most that may ever be spent on one table; the ledger is made if there is none.
+    """Set the most that may ever be spent, in all runs together, on each private table of a ledger.
+
+    A run that would spend more is refused, and spends nothing; of several limits the tightest
+    holds.  The ledger is made if there is none.
 
     Example: pqd ledger limit private.csv 10
     """

@@ -29,6 +29,7 @@ from reports.models.release import ReleasedQuery, ReleaseReport
 from reports.text import notes
 from reports.text.numbers import plain
 from reports.text.remarks import stages
+from reports.text.words import listed
 
 if TYPE_CHECKING:
     from deciders import Noise
@@ -155,14 +156,18 @@ def _check(queries: Sequence[Query], parameters: Parameters) -> None:
     if parameters.mechanism not in names:
         known = ", ".join(names)
         raise ParameterError(f"mechanism {parameters.mechanism!r} is not known; use one of {known}")
-    for query in queries:
-        if query.aggregate not in {"COUNT", "SUM"}:
-            raise QueryError(
-                f"query {query.id}: a release answers COUNT(*), COUNT(column) and SUM(expression), "
-                f"not {query.aggregate}; ask pqd audit or pqd compare for it, or for a mean ask "
-                "its SUM and COUNT here",
-                query.sql,
-            )
+    others = [query for query in queries if query.aggregate not in {"COUNT", "SUM"}]
+    if not others:
+        return
+    many = "query" if len(others) == 1 else "queries"
+    ids = listed([query.id or "" for query in others])
+    aggregates = listed(list(dict.fromkeys(query.aggregate for query in others)))
+    raise QueryError(
+        f"{many} {ids}: a release answers COUNT(*), COUNT(column) and SUM(expression), not "
+        f"{aggregates}; ask pqd audit or pqd compare for {'it' if len(others) == 1 else 'them'}, "
+        "or for a mean ask its SUM and COUNT here",
+        others[0].sql if len(others) == 1 else "",
+    )
 
 
 def _remarks(plan: ReleasePlan) -> Iterator[str]:

@@ -52,7 +52,8 @@ def render(report: ReleaseReport, screen: Screen, extent: Extent) -> Iterator[Te
         spent = spent_text(report.cost, replayed if all(replayed) else ())
         subject = f"{answers} beside {visible(report.synthetic)}"
         yield from heading(subject, spent, _question(report), screen)
-        yield from _table(report, screen, extent)
+    # Answers are what a release is for, however short it is to be.
+    yield from _table(report, screen, extent)
     yield from left_out(report.refused, screen, extent)
     yield from notes_lines(report.notes, screen, extent)
     budget = budget_sentence(report.cost, report.private)

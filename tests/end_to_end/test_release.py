@@ -345,6 +345,13 @@ def test_bins_make_many_queries(command: Command) -> None:
         ),
         (["-q", "SELECT MEDIAN(age) FROM D", "--total-epsilon", "1"], "a release answers COUNT"),
         (
+            [
+                *("-q", "SELECT MEDIAN(age) FROM D", "-q", "SELECT COUNT(*) FROM D"),
+                *("-q", "SELECT QUANTILE(age, 0.9) FROM D", "--total-epsilon", "1"),
+            ],
+            "queries q1 and q3: a release answers COUNT",
+        ),
+        (
             ["-q", "SELECT COUNT(*) FROM D", "--total-epsilon", "1", "--json", "x.csv"],
             "like a table",
         ),

@@ -13,6 +13,7 @@ import pytest
 from reports.html import html_text
 from reports.terminal import terminal_text
 from reports.terminal.layout import Extent
+from reports.text.numbers import to_digits_of
 from reports.text.release import (
     difference,
     how_to_read,
@@ -172,3 +173,12 @@ def test_a_group_keeps_its_own_numbers() -> None:
     (row,) = panels(html_text(report_of(*grouped(3, count(0), "sex"))))
     for number, ends in (("137", "106 to 168"), ("147", "116 to 178"), ("157", "126 to 188")):
         assert f'<b>{number}</b></td><td class="number">{ends}</td>' in row
+
+
+def test_quiet_shows_every_answer_and_no_heading() -> None:
+    text = terminal_text(RELEASE, extent=Extent.QUIET)
+    assert "private answers beside" not in text
+    for query in RELEASE.queries:
+        scale = (query.high or 0) - (query.low or 0) or query.deviation or 0
+        assert to_digits_of(query.answer, scale) in text
+    assert "Answered together" in text
