@@ -13,7 +13,7 @@ from pqd.engine.scan_plan import ScanPlan
 from pqd.errors import RunError
 from pqd.exception_barrier import sealed
 from pqd.measurement import QueryMeasurement
-from pqd.progress import Progress, silent
+from pqd.progress import Progress, silent, warn
 from reports.text.remarks import stages
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def measure(
     LostLedgerError
         The ledger was removed or replaced meanwhile: nothing is shown.
     """
-    for warning in dict.fromkeys(text for each in sets for text in each.warnings):
-        progress(warning)
+    warn((text for each in sets for text in each.warnings), progress)
     run = _Run(sets, accountant, progress)
     quote, reservation = run.reserve()
 
@@ -97,6 +96,7 @@ def quote_sets(
     LedgerError, RunError
         If the ledger or the private table cannot be read.
     """
+    warn((text for each in sets for text in each.warnings), progress)
     measurements = [each.measurements for each in sets]
     if accountant is None:
         return quote_of(measurements, budget) if budget else quote_of(measurements)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
+
+from deciders.errors import ParameterError
+from reports.text.words import counted
+
+_STRICT: ContextVar[bool] = ContextVar("strict", default=False)
 
 
 class Progress(Protocol):
@@ -18,3 +26,31 @@ class Progress(Protocol):
 
 def silent(stage: str, done: int = 0, total: int = 0) -> None:
     """Show nothing."""
+
+
+@contextmanager
+def strict(*, stated: bool) -> Iterator[None]:
+    """Context in which warnings are errors, if it is so ``stated``."""
+    token = _STRICT.set(stated)
+    try:
+        yield
+    finally:
+        _STRICT.reset(token)
+
+
+def warn(warnings: Iterable[str], progress: Progress) -> None:
+    """Tell warnings, which are about public facts, before anything is spent.
+
+    Raises
+    ------
+    ParameterError
+        If there is one, in a context where warnings are errors.
+    """
+    told = tuple(dict.fromkeys(warnings))
+    for each in told:
+        progress(each)
+    if told and _STRICT.get():
+        made = "an error" if len(told) == 1 else "errors"
+        raise ParameterError(
+            f"{counted(len(told), 'warning')}, which --strict makes {made}; nothing was spent"
+        )

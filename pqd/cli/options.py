@@ -15,6 +15,7 @@ import typer
 from deciders.errors import ParameterError
 from pqd.cli.option_groups import option_group
 from pqd.paths import usable
+from pqd.progress import strict as warnings_are_errors
 from pqd.threads import stated_threads
 
 if TYPE_CHECKING:
@@ -49,6 +50,15 @@ Threads = Annotated[
         show_default=False,
     ),
 ]
+_STRICT = "strict"
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Make warnings errors: of a text or number that the copy never holds, a tolerance or "
+        "budget that is seldom meant, cells that do not fit their kind. Nothing is spent then.",
+    ),
+]
 
 
 @option_group
@@ -63,9 +73,9 @@ class QueryOptions:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file of queries: .sql (statements end in ;, lines before one may say -- id: "
-            "NAME, -- tau: 5%, -- bins: age=0:100:10) or .csv (columns id, sql or id, aggregate, "
-            "attribute, where_sql; tau, bins).",
+            help="A file of queries: .sql (statements end in ;, and before one may stand '-- id: "
+            "NAME', '-- tau: 5%', '-- bins: age=0:100:10') or .csv (columns id, sql or id, "
+            "aggregate, attribute, where_sql; tau, bins).",
         ),
     ] = None
     bins: Annotated[
@@ -262,19 +272,26 @@ def criteria(
 
 
 def with_threads(command: Callable[..., None]) -> Callable[..., None]:
-    """Command with the option ``--threads`` after its others, run by as many."""
+    """Command with the options ``--threads`` and ``--strict`` after its others, run by them."""
 
     @functools.wraps(command)
-    def run(threads: str | None = None, **values: Any) -> None:  # noqa: ANN401 - any option
-        with stated_threads(threads):
+    def run(
+        threads: str | None = None,
+        strict: bool = False,
+        **values: Any,  # noqa: ANN401 - any option
+    ) -> None:
+        with stated_threads(threads), warnings_are_errors(stated=strict):
             command(**values)
 
     signature = inspect.signature(command)
     kind = inspect.Parameter.KEYWORD_ONLY
-    option = inspect.Parameter(_THREADS, kind, annotation=Threads, default=None)
-    parameters = [*signature.parameters.values(), option]
+    options = [
+        inspect.Parameter(_THREADS, kind, annotation=Threads, default=None),
+        inspect.Parameter(_STRICT, kind, annotation=Strict, default=False),
+    ]
+    parameters = [*signature.parameters.values(), *options]
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {**command.__annotations__, _THREADS: Threads}
+    run.__annotations__ = {**command.__annotations__, _THREADS: Threads, _STRICT: Strict}
     return run
 
 

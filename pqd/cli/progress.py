@@ -20,10 +20,14 @@ def progress() -> Iterator[stages.Progress]:
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task("", total=None)
+        warned: set[str] = set()
 
         def show(stage: str, done: int = 0, total: int = 0) -> None:
             if stage.startswith(WARNING):
-                # Above the line, or alone where there is none.
+                # Above the line, or alone where there is none; each once.
+                if stage in warned:
+                    return
+                warned.add(stage)
                 console.print(
                     f"pqd: {visible(stage)}", markup=False, highlight=False, soft_wrap=True
                 )

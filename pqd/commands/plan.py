@@ -15,7 +15,7 @@ from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.decisions import DeciderMeasurement, decider_plan, planned_verdict
 from pqd.planning.stated_tolerances import stated_for
 from pqd.planning.table_separation import mentioned, public_tables
-from pqd.progress import Progress, silent
+from pqd.progress import Progress, silent, warn
 from reports.models.plan import PlannedQuery, PlanReport
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def run_plan(
     else:
         bound, plans = bound.select(decider_plan)
     bound.check()
-    for warning in bound.warnings:
-        progress(warning)
+    warn(bound.warnings, progress)
     return PlanReport(
         tuple(PlannedQuery(**plan.facts()) for plan in plans),
         tables.label,

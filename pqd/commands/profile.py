@@ -14,7 +14,7 @@ from pqd.distances.profile_plan import plan_profile
 from pqd.errors import BudgetError, overtaken
 from pqd.execution import measure, quote_sets
 from pqd.planning.table_separation import public_tables, separate_tables
-from pqd.progress import Progress, silent
+from pqd.progress import Progress, silent, warn
 from pqd.results import added_costs, cost_of
 from reports.models.profile import ProfileReport
 from reports.text.notes import UNRECORDED_FIGURES
@@ -98,6 +98,7 @@ def run_profile_plan(
     else:
         tables = _separated(private, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress)
+    warn(plan.bound.warnings, progress)
     known = accountant if private is not None and accountant and accountant.exists() else None
     quotes = _quotes(plan, known, progress)
     return replace(_report(plan, ProfileFigures(plan, None), quotes, known), dry=True)

@@ -10,7 +10,7 @@ from pqd.comparison.ranking import Ranking, plan_ranking
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.figures import vector_parts
 from pqd.execution import measure
-from pqd.progress import Progress, silent
+from pqd.progress import Progress, silent, warn
 from pqd.results import cost_of
 from reports.models.ranking import RankingReport
 from reports.text.notes import UNRECORDED_FIGURES
@@ -47,8 +47,7 @@ def run_ranking(
     plan = bind_ranking(candidates, parameters, unit)
     bound = plan.bound
     notes = (*parameters.warnings, *bound.notes)
-    for warning in parameters.warnings:
-        progress(warning)
+    warn(parameters.warnings, progress)
     outputs = measure([bound.measurement_set([plan.measurement])], accountant, noise, progress)
     ranking = Ranking(plan, outputs[plan.measurement].numbers, parameters.alpha)
     return RankingReport(

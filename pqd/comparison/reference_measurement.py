@@ -18,7 +18,7 @@ from pqd.comparison.reference_tables import (
 from pqd.errors import ParameterError
 from pqd.execution import measure, quote_sets
 from pqd.planning.bound_workload import QueryRequest
-from pqd.progress import Progress, silent
+from pqd.progress import Progress, silent, warn
 from pqd.results import cost_of
 from reports.text.notes import UNRECORDED_VERDICTS, references_note
 
@@ -75,9 +75,10 @@ def add_references(  # noqa: PLR0913 - those of a comparison
     candidates.add(f"{first} resampled", resampled(rows), "bootstrap")
     candidates.check_free(MARGINALS)
     plan = _marginals(candidates, queries, parameters, columns, epsilon)
-    # A query that is settled now may not be with one more candidate.
-    charge = quote_sets([plan.measurements], accountant, progress).charge
     later = candidates.plan(queries, parameters, unit, progress)
+    warn((*plan.measurements.warnings, *later.measurements.warnings), progress)
+    charge = quote_sets([plan.measurements], accountant, progress).charge
+    # A query that is settled now may not be with one more candidate.
     settled = [each for each in later.comparisons if each.measurement.settled]
     more = sum((each.parameters.epsilon for each in settled), Fraction(0))
     after = replace(charge, epsilon=charge.epsilon + more)

@@ -18,6 +18,7 @@ from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.measurement import MeasurementSet
 from pqd.planning.binding import unit_notes
+from pqd.planning.person_keys import key_warnings
 from pqd.sql.schema import Kind, fold_case, header_hint
 from reports.models.profile import LeftOut
 from reports.text.notes import WARNING
@@ -144,8 +145,13 @@ class BoundProfile:
             self.schema,
             self.unit,
             tuple(measurements),
-            tuple(note for note in self.notes if note.startswith(WARNING)),
+            self.warnings,
         )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Notes that are shown before anything is spent."""
+        return tuple(note for note in self.notes if note.startswith(WARNING))
 
 
 def bind_profile(
@@ -174,7 +180,7 @@ class _Binding:
 
     def bound(self) -> BoundProfile:
         tables = self._tables
-        notes = tuple(unit_notes(tables, self._unit))
+        notes = (*unit_notes(tables, self._unit), *key_warnings(tables, self._unit))
         self._check_cells()
         self._schema = self._kinds()
         names, left_out = profiled_columns(tables, self._schema, self._request.named, self._unit)

@@ -10,6 +10,7 @@ from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.errors import QueryError
 from pqd.planning.attribute_lattices import NUMERIC, Bounds, beyond_bounds_warnings
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
+from pqd.planning.person_keys import key_warnings
 from pqd.planning.query_warnings import Constants, warnings_of
 from pqd.planning.refusals import Refusals
 from pqd.planning.table_separation import mentioned
@@ -96,6 +97,7 @@ class _Binding:
         check_facts(self._stated, self._schema, [*queries, *others])
         self._notes.update(self._tables.notes)
         self._notes.update(dict.fromkeys(unit_notes(self._tables, self._unit)))
+        self._notes.update(dict.fromkeys(key_warnings(self._tables, self._unit)))
         self._constants = Constants(self._tables, self._schema)
         self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)
         single = [each for request in requests for each in self._ungrouped(request)]
@@ -163,7 +165,7 @@ class _Binding:
         """Add notes on what is allowed and seldom meant; all of it is public."""
         warnings = [
             *warnings_of(request.query, request.criteria),
-            *self._constants.unknown_text_warnings(resolved.where),
+            *self._constants.warnings(resolved.where),
         ]
         self._notes.update(dict.fromkeys(f"{WARNING}{warning}" for warning in warnings))
 

@@ -6,10 +6,11 @@ They are part of the report as well.  Nothing here reads the private table.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -21,17 +22,23 @@ from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_literal
 from pqd.stated_budgets import MUCH_EPSILON
 from reports.text import notes as words
+from reports.text.numbers import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.parameters import Criteria
     from pqd.sql.predicate import Predicate
     from pqd.sql.schema import Schema
 
-# Columns of more texts are not listed: a code or a name is seldom mistyped into one of them.
-_MOST_TEXTS = 10_000
+# Columns of more values are not listed: a code or a name is seldom mistyped into one of them.
+_MOST_VALUES = 10_000
+_KINDS = {str: Kind.TEXT, float: Kind.NUMBER}
+# What a condition has that is looked into; ranges are not.
+_COMPARED = re.compile(r"(?<![<>])=|<>|\bIN\b|\bLIKE\b", re.IGNORECASE)
+# What makes a pattern of LIKE more than a text.
+_WILD = re.compile(r"[%_\\]")
 
 
 def warnings_of(query: Query, criteria: Criteria) -> Iterator[str]:
@@ -54,60 +61,87 @@ def budget_warnings(epsilon: Fraction) -> Iterator[str]:
 
 
 class Constants:
-    """Texts that conditions compare columns with, looked up in the synthetic tables."""
+    """Constants that conditions compare columns with, looked up in the synthetic tables."""
 
     def __init__(self, tables: SyntheticTables, schema: Schema) -> None:
         """Read no table yet."""
         self._tables, self._schema = tables, schema
-        self._known: dict[str, Sequence[str] | None] = {}
+        self._known: dict[str, Mapping[Any, None] | None] = {}
+        self._labels = ", ".join(table.label for table in tables.tables[:3])
 
-    def unknown_text_warnings(self, predicate: Predicate | None) -> Iterator[str]:
-        """Warnings of texts that a column of the synthetic tables never holds."""
-        for column, text in dict.fromkeys(_texts(predicate)):
-            known = self._texts_of(column)
-            if known is None or text in known:
+    def warnings(self, predicate: Predicate | None) -> Iterator[str]:
+        """Warnings of texts and numbers that a column of the synthetic tables never holds."""
+        for column, constant in dict.fromkeys(_constants(predicate)):
+            kind = self._schema.get(column)
+            known = self._values_of(column) if kind is _KINDS[type(constant)] else None
+            if not known or constant in known:
                 continue
-            near = difflib.get_close_matches(text, known, n=1, cutoff=0.4)
-            folded = next((each for each in known if each.lower() == text.lower()), None)
-            nearest = folded or next(iter(near), None) or next(iter(known), None)
-            names = ", ".join(table.label for table in self._tables.tables[:3])
-            quoted = quote_literal(nearest) if nearest else None
-            yield words.unknown_text(column, quote_literal(text), names, quoted)
+            if isinstance(constant, str):
+                nearest = quote_literal(_nearest_text(constant, list(known)))
+                yield words.unknown_text(column, quote_literal(constant), self._labels, nearest)
+            else:
+                near = min(known, key=lambda value: abs(value - constant))
+                numbers = number_text(constant), self._labels, number_text(near)
+                yield words.unknown_number(column, *numbers)
 
-    def _texts_of(self, column: str) -> Sequence[str] | None:
-        """Texts of a column; None for a column of another kind, or with too many texts."""
-        if self._schema.get(column) is not Kind.TEXT:
-            return None
+    def _values_of(self, column: str) -> Mapping[Any, None] | None:
+        """Values of a column, in order; None for too many."""
         if column not in self._known:
             every = Query("SELECT COUNT(*) FROM D").resolve(self._schema)
-            keys = self._tables.groups(self._schema, [column], every, _MOST_TEXTS + 1)
-            texts = [key[0] for key in keys if key[0] is not None]
-            self._known[column] = None if len(keys) > _MOST_TEXTS else texts
+            keys = self._tables.groups(self._schema, [column], every, _MOST_VALUES + 1)
+            values = dict.fromkeys(key[0] for key in keys if key[0] is not None)
+            self._known[column] = None if len(keys) > _MOST_VALUES else values
         return self._known[column]
 
 
-def _texts(predicate: Predicate | None) -> Iterator[tuple[str, str]]:
-    """Columns and the texts that they are compared with by =, <> or IN."""
+def _nearest_text(text: str, known: Sequence[str]) -> str:
+    """Text of ``known`` that is most like another: one of other capitals first."""
+    near = difflib.get_close_matches(text, known, n=1, cutoff=0.4)
+    folded = next((each for each in known if each.lower() == text.lower()), None)
+    return folded or next(iter(near), known[0])
+
+
+def _constants(predicate: Predicate | None) -> Iterator[tuple[str, str | float]]:
+    """Columns and the constants that they are compared with by =, <>, IN or a plain LIKE."""
     for atom in atoms(predicate) if predicate else ():
         yield from _pairs(atom.sql)
 
 
 @lru_cache(maxsize=4096)
-def _pairs(condition: str) -> tuple[tuple[str, str], ...]:
-    """Columns and texts of one condition."""
-    if "'" not in condition:
+def _pairs(condition: str) -> tuple[tuple[str, str | float], ...]:
+    """Columns and constants of one condition."""
+    if not _COMPARED.search(condition):
         return ()
     try:
         tree = condition_tree(condition)
     except (ValueError, SqlglotError, RecursionError):
         # Nested too deeply to be read again.
         return ()
-    pairs: list[tuple[str, str]] = []
-    for node in tree.find_all(exp.EQ, exp.NEQ, exp.In):
+    pairs: list[tuple[str, str | float]] = []
+    for node in tree.find_all(exp.EQ, exp.NEQ, exp.In, exp.Like):
         sides = [node.this, node.args.get("expression"), *node.expressions]
         bare = [side.unnest() for side in sides if isinstance(side, exp.Expr)]
         columns = [side.name for side in bare if isinstance(side, exp.Column)]
-        texts = [s.this for s in bare if isinstance(s, exp.Literal) and s.is_string]
+        constants = [value for side in bare if (value := _constant(side)) is not None]
+        if isinstance(node, exp.Like) and any(_WILD.search(str(each)) for each in constants):
+            continue
         if len(columns) == 1:
-            pairs.extend((columns[0], text) for text in texts)
+            pairs.extend((columns[0], constant) for constant in constants)
     return tuple(pairs)
+
+
+def _constant(side: exp.Expr) -> str | float | None:
+    """Text or number that a side of a comparison is, None if it is neither."""
+    if isinstance(side, exp.Cast):
+        side = side.this
+    sign = 1.0
+    if isinstance(side, exp.Neg):
+        side, sign = side.this.unnest(), -1.0
+    if not isinstance(side, exp.Literal):
+        return None
+    if side.is_string:
+        return str(side.this) if sign > 0 else None
+    try:
+        return sign * float(side.this)
+    except ValueError:
+        return None

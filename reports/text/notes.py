@@ -276,3 +276,16 @@ def unknown_text(column: str, text: str, tables: str, nearest: str | None) -> st
     """Warning of a text that a column never holds; ``text`` and ``nearest`` are quoted."""
     hint = f"; the nearest that it holds is {nearest}" if nearest else ""
     return f'"{column}" is never {text} in {tables}{hint}.'
+
+
+def unknown_number(column: str, number: str, tables: str, nearest: str) -> str:
+    """Warning of a number that a column never holds."""
+    return f'"{column}" is never {number} in {tables}; the nearest that it holds is {nearest}.'
+
+
+def person_key(column: str, table: str) -> str:
+    """Warning of a key of a person that repeats, without a unit."""
+    return (
+        f'"{column}" looks like the key of a person and repeats in {table}, but each row is '
+        f"protected by itself; if a person has several rows, state --unit {column}."
+    )

@@ -7,13 +7,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import pqd
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
+from pqd.cli import app
 from pqd.commands.audit import run_audit
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters
+from pqd.progress import strict, warn
 from pqd.sql.workload_files import as_queries
 from reports.text.notes import WARNING
 
@@ -41,6 +44,10 @@ SLIPS = {
     "'female' = sex": ["'female'"],
     "sex IN ('Male', 'Femal')": ["'Femal'", "'Female'"],
     "NOT (age > 3 AND sex = 'male')": ["'male'", "'Male'"],
+    "sex LIKE 'female'": ["'female'", "'Female'"],
+    "age = 99": ["never 99", "49"],
+    "age IN (3, 7.4)": ["never 7.4", "is 7"],
+    "age <> -5": ["never -5", "is 0"],
     "CASE WHEN sex = 'xyz' THEN 1 ELSE 2 END = 1": ["'xyz'"],
 }
 
@@ -58,7 +65,10 @@ def test_a_text_that_the_copy_never_holds(where: str) -> None:
         "sex < 'b'",
         "sex LIKE 'fem%'",
         "age > 99",
-        "age = 99",
+        "age = 49",
+        "age >= 99",
+        "sex LIKE '_emale'",
+        "sex LIKE 'Female'",
         "LOWER(sex) = 'female'",
         "sex || 'x' = 'female'",
         "sex IS NULL",
@@ -212,3 +222,80 @@ def test_rows_of_nobody_are_refused(command: Callable[..., Ran]) -> None:
     assert "no unit says whose rows" in err
     with pytest.raises(ParameterError, match="no unit"):
         pqd.plan(COPY, ALL, tau=5, epsilon=Fraction(1), max_rows=2)
+
+
+# Keys of persons --------------------------------------------------------------------------------
+
+KEYS = pd.DataFrame({"Person_ID": [n // 2 for n in range(60)], "age": range(60)})
+
+
+def key_notes(frame: pd.DataFrame, **terms: Any) -> list[str]:
+    report = pqd.plan(frame, ALL, tau=5, **terms)
+    return [note for note in report.notes if "key of a person" in note]
+
+
+def test_a_key_that_repeats_without_a_unit_is_told() -> None:
+    (note,) = key_notes(KEYS)
+    assert note.startswith(f'{WARNING}"Person_ID"')
+    assert "--unit Person_ID" in note
+    assert key_notes(KEYS, unit="person_id") == []
+    plan = pqd.profile(KEYS.iloc[:50], KEYS, dry_run=True)
+    assert note in plan.notes
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        KEYS.drop_duplicates("Person_ID"),
+        KEYS.rename(columns={"Person_ID": "vendorID"}),
+        KEYS.assign(Person_ID=[n % 19 for n in range(60)]),
+        KEYS.assign(Person_ID=""),
+        KEYS.head(0).assign(age=[]).reindex(range(3)),
+    ],
+)
+def test_what_is_no_key_or_does_not_repeat_is_not_told(frame: pd.DataFrame) -> None:
+    assert key_notes(frame) == []
+
+
+# Warnings as errors ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "private.csv", "copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "0.5",
+         "--epsilon", "1"],
+        ["plan", "copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "0.5"],
+        ["compare", "private.csv", "a=copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "0.5",
+         "--epsilon", "1"],
+        ["compare", "private.csv", "a=copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "0.5",
+         "--epsilon", "1", "--with-references", "--reference-epsilon", "1"],
+        ["release", "private.csv", "copy.csv", "-q", f"{ALL} WHERE sex = 'x'",
+         "--total-epsilon", "11"],
+        ["profile", "private.csv", "copy.csv", "--total-epsilon", "11", "--alpha", "0.6"],
+        ["profile", "private.csv", "copy.csv", "--total-epsilon", "11", "--alpha", "0.6",
+         "--dry-run"],
+    ],
+)  # fmt: skip
+def test_warnings_are_errors_where_that_is_asked_and_nothing_is_spent(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    COPY.to_csv(tmp_path / "copy.csv", index=False)
+    PRIVATE.to_csv(tmp_path / "private.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PQD_LEDGER", raising=False)
+    result = CliRunner().invoke(app, [*arguments, "--strict"])
+    assert str(result.exception) == "2 warnings, which --strict makes errors; nothing was spent"
+    assert not (tmp_path / "pqd-ledger.sqlite").exists()
+    told = [line for line in result.stderr.splitlines() if line.startswith(f"pqd: {WARNING}")]
+    assert len(told) == 2
+
+
+def test_strict_runs_without_a_warning_are_as_others() -> None:
+    seen: list[str] = []
+    with strict(stated=True):
+        warn([], lambda stage, *_: seen.append(stage))
+        with pytest.raises(ParameterError, match=r"^1 warning, which --strict makes an error"):
+            warn(["a", "a"], lambda stage, *_: seen.append(stage))
+    warn(["b"], lambda stage, *_: seen.append(stage))
+    assert seen == ["a", "b"]
