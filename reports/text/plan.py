@@ -34,20 +34,32 @@ def answer(plan: PlanReport) -> str:
         if enough == total or plan.total_needed is None:
             return planned
         return f"{planned}; about {budget_text(plan.total_needed)} would decide all"
-    able = [needed for query in plan.queries if not math.isinf(needed := _needed(query, plan))]
+    able, most = _able(plan)
     unknown = sum(_is_unknown(query) for query in plan.queries)
     if not able and unknown:
         return f"What {_all(total)} would need is not known"
     if not able:
         return f"No epsilon decides {'the query' if total == 1 else f'any of {total:,} queries'}"
-    title = f"Epsilon {budget_text(max(able))}{' per query' if total > 1 else ''}"
-    title = f"{title} decides {_some(len(able), total)}"
-    if left := total - len(able) - unknown:
+    title = f"Epsilon {budget_text(most)}{' per query' if total > 1 else ''}"
+    title = f"{title} decides {_some(able, total)}"
+    if left := total - able - unknown:
         title = f"{title}; no epsilon decides the other{f' {left:,}' if left > 1 else ''}"
-    if plan.epsilon is None or max(able) == plan.epsilon:
+    if plan.epsilon is None or most == plan.epsilon:
         return title
     does = "all" if enough == total > 1 else "it" if enough == total else f"{enough or 'none'}"
     return f"{title}; the planned {epsilon_text(plan.epsilon)} decides {does}"
+
+
+def _able(plan: PlanReport) -> tuple[int, float]:
+    """Number of queries that some epsilon decides, and the most that one of them needs."""
+    poor = (_needed(query, plan) for query in plan.queries if not query.decidable)
+    able = [needed for needed in poor if not math.isinf(needed)]
+    enough = [query for query in plan.queries if query.decidable]
+    most = max(able, default=0.0)
+    # Those that are decided need no more than is planned: most often none of it must be computed.
+    if enough and most < float(plan.epsilon or math.inf):
+        most = max(most, *(_needed(query, plan) for query in enough))
+    return len(able) + len(enough), most
 
 
 def _is_unknown(query: PlannedQuery) -> bool:

@@ -3,12 +3,13 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import pytest
 
 from reports.models.plan import PlannedQuery, PlanReport
 from reports.models.query import CandidateFacts
-from reports.text.plan import answer, headline
+from reports.text.plan import _able, _needed, answer, headline
 from reports.text.words import EACH_ITS_OWN
 
 ALPHA = Fraction(1, 20)
@@ -106,3 +107,20 @@ def test_the_lead_states_the_terms_and_the_price() -> None:
         "At a tolerance stated for each query and alpha 5 %. An audit would cost epsilon 0.25 in "
     )
     assert headline(plan_of())[0] == "No query was planned"
+
+
+def test_what_is_needed_is_that_of_all_queries() -> None:
+    """The slow twin reads the budget of each, also of those that the planned one decides."""
+    # What is not decided at 0.5 needs at least as much.
+    sorts = [(0.1, 0.01), (0.5, 0.01), (0.9, 0.01), (math.inf, 0.01), (None, 0.01)]
+    sorts += [(0.5, 0.3), (0.84, 0.3), (math.inf, 0.3), (None, 0.3)]
+    for number in (1, 2, 3):
+        for chosen in combinations(sorts, number):
+            for stated in (None, "0.5"):
+                queries = [
+                    planned(str(place), needed, wrong if stated else None)
+                    for place, (needed, wrong) in enumerate(chosen)
+                ]
+                plan = plan_of(*queries, epsilon=stated)
+                every = [need for q in queries if not math.isinf(need := _needed(q, plan))]
+                assert _able(plan) == (len(every), max(every, default=0.0))
