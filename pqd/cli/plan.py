@@ -12,6 +12,7 @@ from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import with_groups
 from pqd.cli.options import ColumnOptions, QueryOptions, UnitOptions, VerdictOptions, with_threads
 from pqd.cli.outputs import OutputOptions
+from pqd.cli.profile import MarginalOptions, ProfileOptions
 from reports.text.remarks import stages
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def plan(
     criteria: VerdictOptions,
     columns: ColumnOptions,
     unit: UnitOptions,
+    marginals: MarginalOptions,
     outputs: OutputOptions,
     display: DisplayOptions,
     epsilon: Annotated[
@@ -70,9 +72,14 @@ def plan(
                 "there is no query, so nothing has an epsilon of its own; give queries (-q), or "
                 "--total-epsilon to plan pqd profile"
             )
-        profile = _profile(synthetic, criteria, columns, unit, total_epsilon)
+        profile = _profile(synthetic, criteria, marginals, columns, unit, total_epsilon)
         targets.finish(profile, display)
         return
+    if marginals.stated:
+        raise ParameterError(
+            f"{', '.join(marginals.stated)} is of a profile, which has no queries; leave it "
+            "out, or the queries"
+        )
     from pqd.batches.shared_budget import SharedBudget
     from pqd.cli.progress import progress
     from pqd.commands.plan import run_plan
@@ -97,6 +104,7 @@ def plan(
 def _profile(
     synthetic: str,
     criteria: VerdictOptions,
+    marginals: MarginalOptions,
     columns: ColumnOptions,
     unit: UnitOptions,
     total_epsilon: str | None,
@@ -104,18 +112,13 @@ def _profile(
     """Plan of a profile of the copy alone."""
     from pqd.cli.progress import progress
     from pqd.commands.profile import run_profile_plan
-    from pqd.distances.profile_parameters import ProfileParameters
 
     if criteria.decider != "auto":
         raise ParameterError(
             "there is no query, so no decider (--decider) to choose; give queries (-q)"
         )
-    parameters = ProfileParameters.parse(
-        total_epsilon=total_epsilon or 1,
-        tau=criteria.tau or "5%",
-        alpha=criteria.alpha,
-        facts=columns.read(),
-    )
+    stated = ProfileOptions(total_epsilon or "1", criteria.tau or "5%", criteria.alpha)
+    parameters = stated.read(marginals, columns)
     people = unit.read()
     with progress() as show:
         return run_profile_plan(None, synthetic, parameters, show, unit=people)

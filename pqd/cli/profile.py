@@ -52,6 +52,17 @@ class MarginalOptions:
         ),
     ] = None
 
+    @property
+    def stated(self) -> list[str]:
+        """Names of the options that are not as they are if left out."""
+        given = {
+            "--columns": self.columns,
+            "--ways": self.ways != "2",
+            "--cells": self.cells,
+            "--distance": self.distance,
+        }
+        return [name for name, is_given in given.items() if is_given]
+
 
 @option_group
 class ProfileOptions:

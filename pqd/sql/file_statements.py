@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 ID, TAU, BINS = "id", "tau", "bins"
 _STATED = re.compile(r"--[ \t]*(id|tau|bins):[ \t]*([^\r\n]*)", re.IGNORECASE)
 _SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
+_SHORTEST = len("--id:") - 1
 _BEFORE_SELECT = {"(", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"}
 _SQL, _PARTS = "sql", {"aggregate", "where_sql"}
 
@@ -177,7 +178,7 @@ class _SqlReader:
         for start, stop, is_end in places:
             if first is None:
                 self._before(end, start)
-            else:
+            elif start - end > _SHORTEST:
                 self._misplaced += self._comments(end, start, "inside a statement")
             if not is_end:
                 first, last = (start if first is None else first), stop

@@ -301,12 +301,12 @@ def next_step(report: ProfileReport) -> str:
     counts = Counter(each.standing for each in report.marginals)
     if counts["beyond"] and not report.zoomed:
         zoom = f"--zoom {min(5, counts['beyond'])} shows in which cells the worst differ"
-        if report.target is not None:
-            return f"Next: pqd profile ... {zoom}."
-        # A fifth of the total is for cells, so four fifths of this one pay for what is known.
-        more = epsilon_option(report.total_epsilon * Fraction(5, 4))
-        step = epsilon_text(report.total_epsilon / 4)
-        return f"Next: pqd profile ... --total-epsilon {more} {zoom}, for {step} more."
+        # A fifth of the total is for cells, so four fifths of it must pay for what is known: all of
+        # this one, or what its target left.
+        known = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
+        more, step = epsilon_option(known * Fraction(5, 4)), epsilon_text(known / 4)
+        without = "" if report.target is None else " without --target"
+        return f"Next: pqd profile ... --total-epsilon {more} {zoom},{without} for {step} more."
     if counts["undecided"]:
         return "Next: more --total-epsilon, or another --tau, decides what is undecided."
     return ""

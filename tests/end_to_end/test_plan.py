@@ -179,3 +179,12 @@ def test_budgets_of_a_plan_that_contradict_each_other(options: list[str], words:
     result = CliRunner().invoke(app, ["plan", CENSUS, *OFFICE, *options])
     assert result.exit_code
     assert words in str(result.exception)
+
+
+def test_a_profile_is_planned_with_its_marginals() -> None:
+    text = shown(CENSUS, "--columns", "age, sex", "--ways", "1", "--json", "-")
+    marginals = {tuple(each["columns"]) for each in json.loads(text)["marginals"]}
+    assert marginals == {("age",), ("sex",)}
+    for option in (("--columns", "age"), ("--ways", "1"), ("--cells", "age=3")):
+        result = CliRunner().invoke(app, ["plan", CENSUS, *OFFICE, *option])
+        assert f"{option[0]} is of a profile" in str(result.exception)

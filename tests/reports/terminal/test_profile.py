@@ -129,8 +129,11 @@ def test_the_next_step_fits_what_was_found() -> None:
         "Next: pqd profile ... --total-epsilon 1.25 --zoom 5 shows in which cells the worst "
         "differ, for 0.25 more."
     )
-    # With a target the shares are others, so nothing of it would be replayed.
-    assert "--total-epsilon" not in next_step(replace(PLAIN, target=TARGET))
+    # A tenth of it was for the target: the rest is replayed, and the target left out.
+    assert next_step(replace(PLAIN, budget=WHOLE, target=TARGET)) == (
+        "Next: pqd profile ... --total-epsilon 1.125 --zoom 5 shows in which cells the worst "
+        "differ, without --target for 0.225 more."
+    )
     assert "--zoom" not in next_step(ADULT_PROFILE)
     assert next_step(ONE_COLUMN) == ""
     assert next_step(DRY) == "Next: the same without --dry-run."
