@@ -18,6 +18,7 @@ from pqd.engine.kernel.combinations import Combinations, combined
 from pqd.engine.kernel.typed_sql import cast_sql
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.columns import Column, Columns
+from pqd.interrupts import heed
 from pqd.sql.schema import Kind, Schema, quote_identifier
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Evaluator:
         """
         shared: dict[Hashable, Any] = {}
         for columns in self.columns.batches({*self._stored.values()}):
+            heed()
             if columns is self.columns:
                 yield self
             else:

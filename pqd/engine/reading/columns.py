@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Rows of a batch, in whole parts: what is counted of them at once has arrays of this length.
-BATCH = 4 * PART
+BATCH = 2 * PART
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
