@@ -185,10 +185,27 @@ if (!large) await open("on paper", { colorScheme: "dark" }, async (page, say) =>
   });
   hold(String(colours) === "rgb(0, 0, 0),rgb(255, 255, 255)", say(`printed in ${colours}`));
   hold(!await page.locator("form.controls").isVisible(), say("controls on paper"));
-  const closed = await page.locator(".rows details > div").evaluateAll(
-    (all) => all.filter((part) => !part.checkVisibility({ contentVisibilityAuto: true })
-      || part.getBoundingClientRect().height === 0).length);
-  hold(closed === 0, say(`${closed} rows stay closed`));
+  // The rows come first; the details of those that are open follow as an appendix, and come back.
+  const rows = "table.rows > tbody > tr > td > details:not([data-answers])";
+  const panels = page.locator(`${rows} > .panel`);
+  const told = page.locator(".appendix > .panel");
+  const paper = (event) => page.evaluate((name) => window.dispatchEvent(new Event(name)), event);
+  await page.evaluate((which) => {
+    for (const part of document.querySelectorAll(which)) part.open = false;
+  }, rows);
+  await paper("beforeprint");
+  hold(await told.count() === 0, say("prints details that nobody opened"));
+  await paper("afterprint");
+  const every = await panels.count();
+  await page.evaluate((which) => {
+    for (const part of document.querySelectorAll(which)) part.open = true;
+  }, rows);
+  await paper("beforeprint");
+  hold(await told.count() === every, say(`${await told.count()} of ${every} details are printed`));
+  hold(await panels.count() === 0, say("details stand between the rows"));
+  await paper("afterprint");
+  hold(await panels.count() === every, say("paper changes the screen"));
+  hold(await page.locator(".appendix").count() === 0, say("the appendix stays"));
   if (folder) await page.pdf({ path: path.join(folder, `${kind}.pdf`), format: "A4",
     margin: { top: "15mm", bottom: "15mm", left: "15mm", right: "15mm" } });
 });

@@ -66,6 +66,7 @@ TWINS = {
     "lang": ('<html lang="en">', "<html>", "html-has-lang"),
     "label": (">Show <select", "><select", "select-name"),
     "contrast": ("--dim: #57606a", "--dim: #b0b0b0", "color-contrast"),
+    "paper": ("moved.splice(0)", "moved.slice(1)", "the screen"),
     "script": ("form.hidden = false", "form.hidden = 1 > 2", "console says"),
     "width": (".wide { ", ".wide { min-width: 80rem; ", "wider than the window"),
 }

@@ -104,11 +104,11 @@ def test_verdicts_are_told_apart_without_red_or_green(eye: str) -> None:
                 apart = difference(seen(theme[one], eye), seen(theme[other], eye))
                 assert apart >= least, (one, other)
     # A green and a red as traffic lights have them, which is what this must reject.
-    apart = [
+    lights = [
         difference(seen(one, "deuteranopia"), seen(other, "deuteranopia"))
         for one, other in combinations(("2e8b3d", "c0392b", "b97b16"), 2)
     ]
-    assert min(apart) < 15
+    assert min(lights) < 15
 
 
 def test_a_shade_never_stands_alone() -> None:
