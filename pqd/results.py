@@ -54,6 +54,9 @@ def _verdict(
     facts, scale, decision = planned.facts(), planned.scale, planned.decision(outputs)
     p_value, estimate = decision.p_value, planned.estimate(decision)
     value, low, high = (None if x is None else plain(x * scale) for x in estimate)
+    gaps = (None if x is None else plain(x * scale - planned.synthetic_answer) for x in estimate)
+    gap, gap_low, gap_high = gaps
+    margin_low, margin_high = planned.margin_ends(decision) or (None, None)
     if planned.settled:
         facts["reason"] = reasons.SETTLED
     taken = planned.taken
@@ -65,10 +68,15 @@ def _verdict(
         outcome="yes" if decision.outcome else "no",
         p_value=p_value,
         margin=decision.margin,
+        margin_low=margin_low,
+        margin_high=margin_high,
         conclusive=p_value is not None and p_value <= planned.criteria.alpha,
         estimate=value,
         low=low,
         high=high,
+        gap=gap,
+        gap_low=gap_low,
+        gap_high=gap_high,
         synthetic=synthetic,
         replayed=replayed,
         simulated=noise.simulated,

@@ -52,19 +52,23 @@ class Decider(Protocol):
     Conformers: LaplaceCount, NaiveExponentialCount, ExponentialCount (count.py); LaplaceSum,
     RaceToTheTopSum (sum.py); PlainSparseVectorSum, SparseVectorSum (sparse_vector.py);
     ExponentialMedian, HistogramMedian (median.py); InverseCount, InverseSum, InverseMean,
-    InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py).
+    InverseMedian, InverseQuantile, InverseDistinct (inverse_sensitivity.py); NoisyCount,
+    NoisyDistinct, NoisySum (noisy_answer.py).
 
     A class makes one for a column's lattice by ``on(lattice)`` (registry.py calls it).  ``accept``
     and ``decide`` take the private histogram; everything else is public.
     ``epsilon`` is any positive number, taken exactly.  ``compares``: of a value it only asks
     whether it lies beyond either end of the interval, so that it needs no bounds.  ``proves`` are
     the outcomes to which it can give a p-value: a verdict without one is never decided.
+    ``releases_answer``: it releases the noisy answer, whatever the interval, so that one release
+    answers for every tolerance.
     """
 
     id: ClassVar[str]
     aggregate: ClassVar[str]
     compares: ClassVar[bool]
     proves: ClassVar[frozenset[bool]]
+    releases_answer: ClassVar[bool]
 
     @property
     def bounds(self) -> tuple[int | None, int | None, int]:
@@ -118,6 +122,7 @@ class DeciderDefaults:
 
     compares: ClassVar[bool] = False
     proves: ClassVar[frozenset[bool]] = NEITHER
+    releases_answer: ClassVar[bool] = False
 
     def settled(self, interval: Interval) -> bool | None:
         """None: the published deciders always spend."""

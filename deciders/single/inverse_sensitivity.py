@@ -76,6 +76,15 @@ class InverseSensitivity(ABC):
         wrong = budget_tail(max(s, 1 - s), budget_of(epsilon))
         return 1 - wrong if s >= 1 else wrong
 
+    def proof_chance(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, alpha: Number
+    ) -> float:
+        """Exact chance of a yes with a p-value of at most alpha: not private, for analysis only."""
+        if self.settled(interval) is not None:
+            return self.accept(histogram, interval, epsilon)
+        short = least_margin(epsilon, alpha) - int(self.margin(histogram, interval))
+        return budget_tail(short, budget_of(epsilon))
+
     def tau_min(
         self: SensitivityDecider, histogram_public: Histogram, epsilon: Number, alpha: Number
     ) -> Threshold:
@@ -91,17 +100,7 @@ class InverseSensitivity(ABC):
         """Epsilon from the least distance to the other verdict, which does not depend on it."""
         distances = [self._distance(trial.table, trial.interval) for trial in trials]
         distances += [1 - self._distance(far, t.interval) for t in trials for far in t.far]
-        distance = min(distances, default=math.inf)
-        if distance < 1:
-            return math.inf
-        # a^s/(1 + a) = alpha for a = e^-epsilon, by iteration: each step halves the error at least.
-        epsilon, logarithm = 0.0, math.log(float(probability(alpha, "alpha")))
-        for _ in range(_HALVINGS):
-            before, softplus = epsilon, math.log1p(math.exp(-epsilon))
-            epsilon = max(0.0, -(logarithm + softplus) / distance)
-            if epsilon == before:
-                break
-        return above(epsilon)
+        return epsilon_at(min(distances, default=math.inf), alpha)
 
     def _distance(self, histogram: Any, interval: Interval) -> float:  # noqa: ANN401 - or a stand-in
         """Margin, infinite or minus infinite where the verdict is settled."""
@@ -125,13 +124,45 @@ class InverseSensitivity(ABC):
         return verdict_of(noise.laplace(int(self.margin(histogram, interval)), 1 / budget), budget)
 
 
-@lru_cache(maxsize=16)
 def least_margin(epsilon: Number, alpha: Number) -> int:
     """Least margin s >= 1 at which a verdict errs with at most alpha: ``a^s/(1 + a) <= alpha``."""
-    budget, level = as_float(budget_of(epsilon)), float(probability(alpha, "alpha"))
-    # ln(1 + e^epsilon), kept finite for any budget.
-    softplus = max(budget, 0.0) + math.log1p(math.exp(-abs(budget)))
-    return max(1, math.ceil(1 - (math.log(level) + softplus) / budget))
+    return least_steps(budget_of(epsilon), probability(alpha, "alpha"))
+
+
+@lru_cache(maxsize=64)
+def least_steps(rate: Fraction, level: Fraction) -> int:
+    """Least s >= 1 with ``Pr[Z >= s] = a^s/(1 + a) <= level``, a = e^-rate."""
+    decay, share = as_float(rate), float(level)
+    # ln(1 + e^rate), kept finite for any rate.
+    softplus = max(decay, 0.0) + math.log1p(math.exp(-abs(decay)))
+    return max(1, math.ceil(1 - (math.log(share) + softplus) / decay))
+
+
+def epsilon_at(distance: float, alpha: Number) -> float:
+    """Epsilon, a hair above the least, with ``a^distance/(1 + a) <= alpha`` for a = e^-epsilon.
+
+    Infinite below a distance of 1, 0 at an infinite one.
+    """
+    if distance < 1:
+        return math.inf
+    # By iteration: each step halves the error at least.
+    epsilon, logarithm = 0.0, math.log(float(probability(alpha, "alpha")))
+    for _ in range(_HALVINGS):
+        before, softplus = epsilon, math.log1p(math.exp(-epsilon))
+        epsilon = max(0.0, -(logarithm + softplus) / distance)
+        if epsilon == before:
+            break
+    return above(epsilon)
+
+
+def margin_ends(margin: int, epsilon: Number, alpha: Number) -> tuple[int, int]:
+    """Ends that hold the exact margin with probability at least 1 - alpha, given a noisy one.
+
+    By inversion of the exact law: the exact margin is farther off than ``r`` with probability
+    ``2 a^(r + 1)/(1 + a)``, on every table, and ``r`` is the least at which that is at most alpha.
+    """
+    reach = least_margin(epsilon, probability(alpha, "alpha") / 2) - 1
+    return margin - reach, margin + reach
 
 
 def verdict_of(noisy: int, epsilon: Fraction) -> Decision:

@@ -18,15 +18,18 @@ from deciders.single.inverse_sensitivity import (
     InverseSum,
 )
 from deciders.single.median import ExponentialMedian, HistogramMedian
+from deciders.single.noisy_answer import NoisyCount, NoisyDistinct, NoisySum
 from deciders.single.sparse_vector import PlainSparseVectorSum, SparseVectorSum
 from deciders.single.sum import LaplaceSum, RaceToTheTopSum
 
 _CLASSES: tuple[Any, ...] = (
     InverseCount,
+    NoisyCount,
     LaplaceCount,
     ExponentialCount,
     NaiveExponentialCount,
     InverseSum,
+    NoisySum,
     LaplaceSum,
     RaceToTheTopSum,
     SparseVectorSum,
@@ -37,6 +40,7 @@ _CLASSES: tuple[Any, ...] = (
     ExponentialMedian,
     InverseQuantile,
     InverseDistinct,
+    NoisyDistinct,
 )
 
 DECIDERS: Mapping[str, Any] = MappingProxyType({each.id: each for each in _CLASSES})

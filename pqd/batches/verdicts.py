@@ -68,6 +68,10 @@ class BatchRule:
         (released,) = decision.released
         return estimate(self.errors, released, self.alpha)
 
+    def margin_ends(self, decision: Decision) -> None:
+        """Nothing: a batch gives no margins."""
+        del decision
+
 
 class BatchCandidate(NamedTuple):
     """Batch that could answer some queries, evaluated on public data.

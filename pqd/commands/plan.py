@@ -12,7 +12,8 @@ from pqd.batches.shared_budget import select_sharing
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
-from pqd.planning.decisions import DeciderMeasurement, decider_plan, planned_verdict
+from pqd.planning.decisions import decider_plan, planned_verdict
+from pqd.planning.rules import VerdictMeasurement
 from pqd.planning.stated_tolerances import stated_for
 from pqd.planning.table_separation import mentioned, public_tables
 from pqd.progress import Progress, silent, warn
@@ -84,7 +85,7 @@ def _total_needed(verdicts: Sequence[PlannedVerdict], budget: SharedBudget) -> f
         needed = verdict.choice.taken.needed
         if verdict.settled or verdict.taken.decides(verdict.criteria.alpha):
             continue
-        if not isinstance(verdict.measurement, DeciderMeasurement) or needed is None:
+        if not isinstance(verdict.measurement, VerdictMeasurement) or needed is None:
             return None
         factors.append(needed / float(verdict.measurement.epsilon))
     needed = max(factors, default=0.0) * float(budget.epsilon)

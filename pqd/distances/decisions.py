@@ -19,6 +19,7 @@ from deciders.distances.statistics import (
 )
 from deciders.noise import check_scale
 from deciders.single.base import Estimate
+from deciders.single.inverse_sensitivity import margin_ends
 from pqd.distances.bound_profile import mean_weights
 from pqd.distances.measurements import DistanceMeasurement
 from pqd.sql.schema import fold_case
@@ -143,6 +144,11 @@ class PlannedDistance:
         return Fraction(1)
 
     @property
+    def synthetic_answer(self) -> Fraction:
+        """Distance of the copy from itself: 0."""
+        return Fraction(0)
+
+    @property
     def interval(self) -> Interval:
         """Distances within the tolerance; none is below 0."""
         return Interval.around(0, self.measurement.tau)
@@ -155,6 +161,12 @@ class PlannedDistance:
         """Nothing: a margin tells of rows to be changed, which bound no share of unknown rows."""
         del decision
         return Estimate()
+
+    def margin_ends(self, decision: Decision) -> tuple[int, int] | None:
+        """Ends from the exact law of the margin's noise."""
+        if decision.margin is None:
+            return None
+        return margin_ends(decision.margin, self.measurement.epsilon, self.criteria.alpha)
 
     @cached_property
     def taken(self) -> CandidateFacts:

@@ -11,13 +11,9 @@ from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, operating
 from pqd.accounting.composition import price
 from pqd.accounting.disjoint_groups import Cost, composition_groups
 from pqd.parameters import Detail, Parameters
-from pqd.planning.decisions import (
-    DeciderMeasurement,
-    PlannedVerdict,
-    VerdictPlan,
-    planned_verdict,
-)
+from pqd.planning.decisions import PlannedVerdict, VerdictPlan, planned_verdict
 from pqd.planning.refusals import Refusals
+from pqd.planning.rules import VerdictMeasurement
 
 if TYPE_CHECKING:
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
@@ -47,10 +43,11 @@ class SharingQuery(NamedTuple):
     def budget_free_id(self) -> str:
         """Identity that two queries share if they are one measurement at every budget.
 
-        With other criteria they may be decided otherwise at another budget.
+        With other criteria, or another interval, they may be decided otherwise at another budget.
         """
-        criteria = self.bound.criteria
-        return f"{self.verdict.measurement.cache_key} {criteria.mechanism} {criteria.alpha}"
+        criteria, interval = self.bound.criteria, self.verdict.interval
+        key = self.verdict.measurement.cache_key
+        return f"{key} {criteria.mechanism} {criteria.alpha} {interval.lower} {interval.upper}"
 
 
 def at_budget(bound: BoundQuery, epsilon: Fraction, detail: Detail | None = None) -> PlannedVerdict:
@@ -162,11 +159,11 @@ def equal_shares(
 
 def _in_group(verdict: PlannedVerdict, group: str) -> PlannedVerdict:
     measurement = verdict.measurement
-    if not isinstance(measurement, DeciderMeasurement):
+    if not isinstance(measurement, VerdictMeasurement):
         raise TypeError(measurement)
     return replace(verdict, measurement=replace(measurement, composition_group=group))
 
 
 def distinct(queries: Iterable[SharingQuery]) -> list[SharingQuery]:
     """Queries of different measurements: the last one of each."""
-    return list({query.verdict.measurement.cache_key: query for query in queries}.values())
+    return list({query.budget_free_id: query for query in queries}.values())

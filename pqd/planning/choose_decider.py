@@ -2,10 +2,12 @@
 
 ``auto`` takes the decider that is wrong least often, at the tolerance of the query, on stand-ins
 for the private table; a verdict that cannot have a p-value counts as wrong there, since it is never
-decided.  ``paper`` follows the advice of Patwa 2023, Table 4.  A decider that ``auto`` never takes,
-since it cannot prove both verdicts, is evaluated where it is named or taken, or for a report that
-shows every candidate (``Detail.CURVES``).  What no choice hangs on may be computed when it is first
-read (``Criteria.late``).
+decided.  One that also releases the noisy answer, which says how far off the copy is and which way,
+takes its place where it is nearly as sharp (``_that_shows``).  ``paper`` follows the advice of
+Patwa 2023, Table 4.  A decider that ``auto`` never takes, since it cannot prove both verdicts, is
+evaluated where it is named or taken, or for a report that shows every candidate
+(``Detail.CURVES``).  What no choice hangs on may be computed when it is first read
+(``Criteria.late``).
 """
 
 import math
@@ -28,8 +30,11 @@ from deciders import (
     operating_characteristic,
     published_tau,
 )
+from deciders.evaluation.sharpness import Proving, nearly_as_sharp
 from deciders.exact import exceeds
 from deciders.single.base import BOTH
+from deciders.single.inverse_sensitivity import InverseSensitivity
+from deciders.single.noisy_answer import NoisyAnswer
 from pqd.parameters import Criteria, Detail, Parameters
 from pqd.stated_budgets import AUTO
 from reports.models.late import Late
@@ -61,7 +66,8 @@ class Candidate:
     """Decider that fits the query, evaluated on public data (lattice units).
 
     Without a budget only ``needed`` is known; ``needed`` and ``curve`` are None below their detail,
-    and all but ``published`` where the decider is not evaluated.
+    and all but ``published`` where the decider is not evaluated.  ``needed`` of one that ``auto``
+    takes is that of the sharpest, which it would take at that budget.
     """
 
     decider: VerdictMechanism
@@ -125,24 +131,45 @@ def choose_decider(
         else _printed(decider, synthetic, criteria)
         for decider in applicable
     )
-    reason = reasons.NAMED
+    reason, sharpest = reasons.NAMED, name
     if name == AUTO:
         budgeted = isinstance(criteria, Parameters)
         name, reason = (_least_error if budgeted else _least_budget)(candidates)
+        sharpest = name
+        if isinstance(criteria, Parameters):
+            name, reason = _that_shows(name, reason, criteria, candidates, synthetic, interval)
     elif name == PAPER:
         name, reason = _table_four(aggregate, candidates)
+        sharpest = name
     decider = next(decider for decider in applicable if decider.id == name)
     taken = next(c for c in candidates if c.decider.id == name)
     if taken.rates is None and taken.needed is None:
         taken = _evaluated(decider, synthetic, interval, criteria)
     low = taken.rates is not None and exceeds(taken.rates.worst, criteria.alpha)
-    if low and taken.needed is None and criteria.detail > Detail.ERRORS:
-        needed = needed_epsilon(decider, synthetic, interval, criteria.alpha)
-        if isinstance(taken, LateCandidate):
-            taken = taken.knowing(needed=needed)
-        else:
-            taken = replace(taken, needed=needed)
+    wanted = low and criteria.detail > Detail.ERRORS
+    if sharpest != name and (wanted or criteria.detail >= Detail.BUDGETS):
+        # At that budget the sharpest one is taken, if none else will do.
+        best = next(c for c in candidates if c.decider.id == sharpest)
+        taken = _needing(taken, lambda: _needed(best, synthetic, interval, criteria.alpha))
+    elif wanted and taken.needed is None:
+        needed = _needed(taken, synthetic, interval, criteria.alpha)
+        taken = _needing(taken, lambda: needed)
     return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
+
+
+def _needing(taken: Candidate, needed: Callable[[], float]) -> Candidate:
+    """Candidate with another budget that is needed; late if the candidate is."""
+    if isinstance(taken, LateCandidate):
+        return taken.later(needed=needed)
+    return replace(taken, needed=needed())
+
+
+def _needed(
+    candidate: Candidate, synthetic: Histogram, interval: Interval, alpha: Fraction
+) -> float:
+    """Budget that a candidate needs, computed where it is not known."""
+    known, decider = candidate.needed, cast("Decider", candidate.decider)
+    return needed_epsilon(decider, synthetic, interval, alpha) if known is None else known
 
 
 def _evaluates(criteria: Criteria, decider: Decider) -> bool:
@@ -214,6 +241,34 @@ def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
     tied = [candidate for candidate, error in pairs if error == min(errors)]
     best = tied[0] if len(tied) == 1 else min(tied, key=steps)
     return best.decider.id, reasons.MOST_RIGHT
+
+
+def _that_shows(
+    name: str,
+    reason: str,
+    criteria: Parameters,
+    candidates: Sequence[Candidate],
+    synthetic: Histogram,
+    interval: Interval,
+) -> tuple[str, str]:
+    """Decider that releases the noisy answer in place of ``name``, where it is nearly as sharp.
+
+    It errs at most twice as often, or next to never, proves a yes nearly as often
+    (deciders/evaluation/sharpness.py), and is reliable at alpha wherever ``name`` is.  A function
+    of the copy, the query, epsilon, tau and alpha alone.
+    """
+    best = next(c for c in candidates if c.decider.id == name)
+    if not isinstance(best.decider, InverseSensitivity):
+        return name, reason
+    for shown in candidates:
+        decider = shown.decider
+        unreliable = shown.worst > criteria.alpha >= best.worst
+        if not isinstance(decider, NoisyAnswer) or unreliable:
+            continue
+        pair = cast("Proving", decider), cast("Proving", best.decider)
+        if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, criteria.alpha):
+            return decider.id, reasons.shows_the_answer(name)
+    return name, reason
 
 
 def _least_budget(candidates: Sequence[Candidate]) -> tuple[str, str]:

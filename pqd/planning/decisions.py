@@ -5,23 +5,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from deciders import Decision, Interval, applicable
+from deciders import Interval, applicable
 from deciders.noise import check_scale
-from pqd.accounting.cache_keys import parameters_of
-from pqd.measurement import QueryMeasurement, counted_noun
+from deciders.single.noisy_answer import NoisyAnswer
+from pqd.measurement import counted_noun
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.choose_decider import Candidate, Choice, LateCandidate, choose_decider
+from pqd.planning.rules import (
+    AnswerMeasurement,
+    AnswerRule,
+    DeciderMeasurement,
+    DeciderRule,
+    VerdictMeasurement,
+    VerdictRule,
+)
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
 from reports.models.query import CandidateFacts, LateFacts
 from reports.text.numbers import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from deciders import Decider, Histogram, Noise
+    from deciders import Decision
     from deciders.single.base import Estimate
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.execution import Outputs
@@ -95,76 +102,6 @@ class DeciderPlan:
         }
 
 
-# Without slots, so that the cache key is computed once.
-@dataclass(frozen=True, kw_only=True)
-class DeciderMeasurement(QueryMeasurement[Decision]):
-    """Measurement of one query by a decider."""
-
-    decider: Decider
-    interval: Interval
-    tau: Fraction
-
-    @cached_property
-    def settled(self) -> bool:
-        """Whether every table within the bounds has the same verdict, which then costs nothing."""
-        return self.decider.settled(self.interval) is not None
-
-    def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the decider, and the interval."""
-        return {"kind": "verdict", "interval": self.interval, **parameters_of(self.decider)}
-
-    def run(self, counts: Histogram, noise: Noise) -> Decision:
-        """Verdict of the decider."""
-        return self.decider.decide(counts, self.interval, self.epsilon, noise)
-
-    def ledger_facts(self) -> dict[str, Any]:
-        """Public facts that the ledger keeps of the charge."""
-        return {**super().ledger_facts(), "tau": str(self.tau)}
-
-
-class VerdictRule(Protocol):
-    """Post-processing of one measurement's output into a verdict.
-
-    Conformers: DeciderRule, BatchRule.
-    """
-
-    @property
-    def identity(self) -> object:
-        """Identity of the verdict among those of one measurement."""
-        ...
-
-    def decision(self, output: Any) -> Decision:  # noqa: ANN401 - of the measurement's kind
-        """Verdict that the output leads to."""
-        ...
-
-    def estimate(self, decision: Decision) -> Estimate:
-        """Private answer in lattice units, as far as the verdict releases it."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class DeciderRule:
-    """Rule of a measurement that is itself a verdict."""
-
-    decider: Decider
-    interval: Interval
-    epsilon: Fraction
-    alpha: Fraction
-
-    @property
-    def identity(self) -> object:
-        """None: the interval is part of the measurement."""
-        return None
-
-    def decision(self, output: Decision) -> Decision:
-        """Verdict itself: the output."""
-        return output
-
-    def estimate(self, decision: Decision) -> Estimate:
-        """Statistic that the decider releases, if it does."""
-        return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
-
-
 @dataclass(frozen=True)
 class PlannedVerdict(DeciderPlan):
     """Verdict that is planned: a rule, and the measurement it refers to, its own or a batch's."""
@@ -176,6 +113,11 @@ class PlannedVerdict(DeciderPlan):
     def settled(self) -> bool:
         """Whether every table within the bounds has the same verdict, which then costs nothing."""
         return self.measurement.settled
+
+    @property
+    def synthetic_answer(self) -> Fraction:
+        """Answer of the copy, in the query's own unit."""
+        return self.answer
 
     @property
     def check(self) -> str:
@@ -194,6 +136,10 @@ class PlannedVerdict(DeciderPlan):
     def estimate(self, decision: Decision) -> Estimate:
         """Private answer in lattice units, as far as the verdict releases it."""
         return self.rule.estimate(decision)
+
+    def margin_ends(self, decision: Decision) -> tuple[int, int] | None:
+        """Ends that hold the exact margin with probability at least 1 - alpha, if one is known."""
+        return self.rule.margin_ends(decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,17 +165,24 @@ def planned_verdict(bound: BoundQuery) -> PlannedVerdict:
     parameters = bound.parameters
     plan = decider_plan(bound)
     decider = plan.choice.decider
-    measurement = DeciderMeasurement(
-        query=plan.query,
-        statistic=plan.statistic,
-        kinds=bound.kinds,
-        unit=plan.unit,
-        epsilon=parameters.epsilon,
-        decider=decider,
-        interval=plan.interval,
-        tau=plan.tau,
-    )
-    rule = DeciderRule(decider, plan.interval, parameters.epsilon, parameters.alpha)
+    facts: dict[str, Any] = {
+        "query": plan.query,
+        "statistic": plan.statistic,
+        "kinds": bound.kinds,
+        "unit": plan.unit,
+        "epsilon": parameters.epsilon,
+        "decider": decider,
+        "interval": plan.interval,
+        "tau": plan.tau,
+    }
+    measurement: VerdictMeasurement[Any]
+    rule: VerdictRule
+    terms = plan.interval, parameters.epsilon, parameters.alpha
+    if isinstance(decider, NoisyAnswer) and decider.settled(plan.interval) is None:
+        measurement = AnswerMeasurement(**facts, estimator=decider.estimator)
+        rule = AnswerRule(decider, *terms)
+    else:
+        measurement, rule = DeciderMeasurement(**facts), DeciderRule(decider, *terms)
     return PlannedVerdict(**plan_fields(plan), measurement=measurement, rule=rule)
 
 

@@ -28,11 +28,11 @@ from reports.text.words import STANDINGS, tally
 if TYPE_CHECKING:
     from reports.models.audit import AuditReport, Verdict
 
-_NUMBERS = ("p", "answer", "tau", "people")
+_NUMBERS = ("p", "answer", "tau", "off")
 _COLUMNS = (
     ("Verdict", "first"),
     ("Query", ""),
-    *((title, "number") for title in ("p", "Synthetic answer", "Tolerance", "Margin")),
+    *((title, "number") for title in ("p", "Synthetic answer", "Tolerance", "Off by")),
 )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from reports.html.curves import curve_notes
 from reports.html.pictures import interval_picture, shares
 from reports.models.audit import Verdict
+from reports.text.audit import off_by_text
 from reports.text.numbers import budget_text, number_text, p_cell, share_text
 from reports.text.query import (
     amount_text,
@@ -121,7 +122,7 @@ def query_words(facts: QueryFacts) -> str:
 def verdict_cells(verdict: Verdict) -> dict[str, Any]:
     """Badge and numbers of a verdict, and what a column is sorted by."""
     badge, words = verdict_words(verdict)
-    p, margin = verdict.p_value, verdict.margin
+    p, gap = verdict.p_value, verdict.gap
     return {
         "badge": badge,
         "kind": WORDS[verdict.standing],
@@ -137,15 +138,10 @@ def verdict_cells(verdict: Verdict) -> dict[str, Any]:
         else f"±{number_text(verdict.tau, 4)}",
         "tau_sort": repr(float(verdict.tau)),
         "least": amount_text(verdict, verdict.tau_min),
-        "people": "" if margin is None else f"{_people(verdict):,}",
-        "people_sort": "" if margin is None else str(_people(verdict)),
+        "off": off_by_text(verdict, "±"),
+        "off_sort": "" if gap is None else repr(abs(float(gap))),
         "counted": verdict.counted,
     }
-
-
-def _people(verdict: Verdict) -> int:
-    margin = verdict.margin or 0
-    return margin if verdict.outcome == "yes" else 1 - margin
 
 
 def worst_runs(queries: Sequence[Member], worst: Sequence[Member]) -> list[list[Member]]:
@@ -166,7 +162,7 @@ def block(verdicts: Sequence[Verdict]) -> dict[str, Any]:
         **blocked(verdicts, [(verdict.standing, _group(verdict)) for verdict in verdicts]),
         "kind": WORDS[worst_first([verdict.standing for verdict in verdicts])],
         "tally": tally_view(tally(verdict.standing for verdict in verdicts)),
-        "columns": ("p", "Synthetic", "Tolerance", "Threshold", "Margin"),
+        "columns": ("p", "Synthetic", "Tolerance", "Threshold", "Off by"),
         "deciders": f"decided by {deciders}",
         "marks": sorted({mark for verdict in verdicts for mark in marks(verdict)}),
     }
@@ -174,7 +170,7 @@ def block(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 def _group(verdict: Verdict) -> dict[str, Any]:
     cells = verdict_cells(verdict)
-    names = ("p", "answer", "tau", "least", "people")
+    names = ("p", "answer", "tau", "least", "off")
     return {**cells, "group": _named(verdict), "numbers": [cells[name] for name in names]}
 
 

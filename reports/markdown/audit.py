@@ -20,9 +20,16 @@ from reports.markdown.markup import (
     table,
 )
 from reports.markdown.queries import query_lines
-from reports.text.audit import SIMULATED, audit_costs, headline, remarks, worst_verdicts
+from reports.text.audit import (
+    SIMULATED,
+    audit_costs,
+    headline,
+    off_by_text,
+    remarks,
+    worst_verdicts,
+)
 from reports.text.numbers import number_text, p_cell, threshold_text
-from reports.text.query import estimate_text, marks, verdict_words
+from reports.text.query import marks, verdict_words
 from reports.text.words import first_of, tally
 
 if TYPE_CHECKING:
@@ -34,6 +41,7 @@ _COLUMNS = (
     ("p", "---:"),
     ("synthetic answer", "---:"),
     ("tolerance", "---:"),
+    ("off by", "---:"),
     ("threshold", "---:"),
 )
 
@@ -76,13 +84,12 @@ def _tables(report: AuditReport) -> Iterator[str]:
 def _verdict(verdict: Verdict) -> list[str]:
     badge, words = verdict_words(verdict)
     signs = "".join(f" {mark}" for mark in marks(verdict))
-    answer = estimate_text(verdict)
-    told = f"; private answer {answer}" if answer else ""
     return [
         code(verdict.group or verdict.id),
-        f"**{markdown(badge)}** {markdown(words)}{signs}{markdown(told)}",
+        f"**{markdown(badge)}** {markdown(words)}{signs}",
         markdown(p_cell(verdict.p_value)),
         number_text(verdict.q_synthetic),
         f"±{number_text(verdict.tau, 4)}",
+        markdown(off_by_text(verdict, "±")),
         threshold_text(verdict.tau_min),
     ]

@@ -22,13 +22,16 @@ LedgerPlace = Literal["beside the table", "working folder"]
 class Verdict(QueryFacts):
     """The answer to one query.
 
-    Only ``outcome``, ``p_value``, ``margin``, ``estimate``, ``low``, ``high`` and ``conclusive``
-    depend on the private table, and only through the budgeted output of ``decider``.  ``lower`` and
-    ``upper`` are the ends of the open interval.  ``p_value``, ``margin`` and ``estimate`` (the
-    private answer, between ``low`` and ``high`` with probability at least 1 - alpha) are None where
-    the decider releases none; ``conclusive`` is a p-value of at most alpha.  ``epsilon`` is what
-    the verdict costs by itself, 0 where no table could have answered otherwise; what a run costs is
-    its report's ``cost``.  ``replayed``: asked and paid for before.
+    Only ``outcome``, ``p_value``, ``conclusive``, ``margin``, ``estimate``, ``gap`` and the ends of
+    the last three depend on the private table, and only through the budgeted output of ``decider``.
+    ``lower`` and ``upper`` are the ends of the open interval.  ``p_value``, ``margin`` and
+    ``estimate`` are None where the decider releases none.  ``estimate`` is the noisy private
+    answer, which lies between ``low`` and ``high`` with probability at least 1 - alpha; ``gap`` is
+    the estimate less the copy's answer, between ``gap_low`` and ``gap_high``.  The exact margin
+    lies between ``margin_low`` and ``margin_high``, as surely.  ``conclusive`` is a p-value of at
+    most alpha.  ``epsilon`` is what the verdict costs by itself, 0 where no table could have
+    answered otherwise; what a run costs is its report's ``cost``.  ``replayed``: asked and paid for
+    before.
     """
 
     lower: int | float
@@ -39,10 +42,15 @@ class Verdict(QueryFacts):
     synthetic: str
     p_value: float | None = None
     margin: int | None = None
+    margin_low: int | None = None
+    margin_high: int | None = None
     conclusive: bool = False
     estimate: int | float | None = None
     low: int | float | None = None
     high: int | float | None = None
+    gap: int | float | None = None
+    gap_low: int | float | None = None
+    gap_high: int | float | None = None
     replayed: bool = False
     simulated: bool = False
 

@@ -50,6 +50,12 @@ class Late:
         rest = {name: figure for name, figure in late.items() if name not in more}
         return self.made({**stated, **more}, rest)
 
+    def later(self, **more: Callable[[], Any]) -> Self:
+        """The same with ``more`` fields that are computed when first read."""
+        late: Figures = {**object.__getattribute__(self, "_late"), **more}
+        known = {each.name for each in fields(cast("Any", self))} - late.keys()
+        return self.made({name: getattr(self, name) for name in known}, late)
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of the field's type
         """Value of a field that was not read before: its slot is empty."""
         late: Figures = object.__getattribute__(self, "_late")

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from reports.terminal.grid import Column
+from reports.text.audit import off_by_text
 from reports.text.numbers import (
-    bound_text,
     budget_text,
     number_text,
     p_value_text,
-    rounded_text,
     to_digits_of,
 )
 from reports.text.query import amount_text, proof_sentence
@@ -48,7 +47,7 @@ def numbers_of(verdict: Verdict, sign: str, *, mixed: bool = False) -> tuple[str
         sure.append("replayed")
     if not verdict.epsilon and not verdict.replayed:
         sure.append("cost 0")
-    return *answer_cells(verdict, sign), off_by_text(verdict), ", ".join(sure)
+    return *answer_cells(verdict, sign), off_by_text(verdict, sign), ", ".join(sure)
 
 
 def answer_cells(facts: QueryFacts, sign: str) -> tuple[str, str]:
@@ -56,42 +55,6 @@ def answer_cells(facts: QueryFacts, sign: str) -> tuple[str, str]:
     if facts.is_distance:
         return "", amount_text(facts, facts.tau)
     return to_digits_of(facts.q_synthetic, facts.tau), f"{sign}{number_text(facts.tau, 3)}"
-
-
-def off_by_text(verdict: Verdict) -> str:
-    """How far the private answer is from the copy's, as far as the verdict's output tells it."""
-    if verdict.standing == "undecided":
-        return "?"
-    if verdict.is_distance:
-        if verdict.estimate is not None:
-            return amount_text(verdict, verdict.estimate, 2)
-        return f"{'<' if verdict.outcome == 'yes' else '>'} {amount_text(verdict, verdict.tau)}"
-    return _by_interval(verdict) or _by_margin(verdict)
-
-
-def _by_interval(verdict: Verdict) -> str:
-    """Bound of the gap from the interval of the private answer, empty without one."""
-    copy = verdict.q_synthetic
-    low = None if verdict.low is None else verdict.low - copy
-    high = None if verdict.high is None else verdict.high - copy
-    # Of a pass it is told that it is near, however surely it is not the same.
-    if verdict.outcome == "no":
-        if low is not None and low > 0:
-            return f"> {bound_text(low, up=False)}"
-        if high is not None and high < 0:
-            return f"> {bound_text(-high, up=False)}"
-    if low is None or high is None:
-        return ""
-    return f"< {bound_text(max(-low, high), up=True)}"
-
-
-def _by_margin(verdict: Verdict) -> str:
-    """Gap from the margin of a count, where each person counts one; else the verdict's bound."""
-    inside = verdict.outcome == "yes"
-    if verdict.aggregate == "COUNT" and verdict.margin is not None and verdict.epsilon:
-        gap = verdict.tau - verdict.margin if inside else verdict.tau + 1 - verdict.margin
-        return f"about {rounded_text(max(gap, 0), math.sqrt(2) / float(verdict.epsilon))}"
-    return f"{'<' if inside else '>'} {number_text(verdict.tau, 3)}"
 
 
 def sure_text(verdict: Verdict) -> str:

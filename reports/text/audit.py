@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
-from reports.text.numbers import number_text
+from reports.text.numbers import bound_text, number_text, rounded_text
+from reports.text.query import amount_text, signed_gap
 from reports.text.words import EACH_ITS_OWN, counted, tally
 
 if TYPE_CHECKING:
@@ -97,3 +99,45 @@ def remarks(verdicts: Sequence[Verdict], notes: Sequence[str]) -> Iterator[str]:
     yield from chance_sentence(verdicts)
     for note in notes:
         yield visible(note)
+
+
+def off_by_text(verdict: Verdict, sign: str) -> str:
+    """How far the private answer is from the copy's, as far as the verdict's output tells it.
+
+    With its sign and its interval where the answer was estimated, such as ``-339 ±12``; else a
+    bound, without a sign.
+    """
+    if not verdict.is_distance and (gap := signed_gap(verdict, sign)):
+        return gap
+    if verdict.standing == "undecided":
+        return "?"
+    if verdict.is_distance:
+        if verdict.estimate is not None:
+            return amount_text(verdict, verdict.estimate, 2)
+        return f"{'<' if verdict.outcome == 'yes' else '>'} {amount_text(verdict, verdict.tau)}"
+    return _by_interval(verdict) or _by_margin(verdict)
+
+
+def _by_interval(verdict: Verdict) -> str:
+    """Bound of the gap from the interval of the private answer, empty without one."""
+    copy = verdict.q_synthetic
+    low = None if verdict.low is None else verdict.low - copy
+    high = None if verdict.high is None else verdict.high - copy
+    # Of a pass it is told that it is near, however surely it is not the same.
+    if verdict.outcome == "no":
+        if low is not None and low > 0:
+            return f"> {bound_text(low, up=False)}"
+        if high is not None and high < 0:
+            return f"> {bound_text(-high, up=False)}"
+    if low is None or high is None:
+        return ""
+    return f"< {bound_text(max(-low, high), up=True)}"
+
+
+def _by_margin(verdict: Verdict) -> str:
+    """Gap from the margin of a count, where each person counts one; else the verdict's bound."""
+    inside = verdict.outcome == "yes"
+    if verdict.aggregate == "COUNT" and verdict.margin is not None and verdict.epsilon:
+        gap = verdict.tau - verdict.margin if inside else verdict.tau + 1 - verdict.margin
+        return f"about {rounded_text(max(gap, 0), math.sqrt(2) / float(verdict.epsilon))}"
+    return f"{'<' if inside else '>'} {number_text(verdict.tau, 3)}"

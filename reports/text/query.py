@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from reports.models.query import MEAN_DISTANCE
 from reports.text.escape import visible
 from reports.text.numbers import (
+    bound_text,
     budget_text,
+    epsilon_text,
     number_text,
     p_value_text,
     share_words,
@@ -86,20 +88,26 @@ def proof_sentence(facts: CandidateFacts) -> str | None:
 def estimate_text(verdict: Verdict) -> str | None:
     """Private answer as released, None where nothing is.
 
-    Such as ``about 1,234 (95 %: 1,200 to 1,270)``.
+    Such as ``about 1,234 with noise (95 %: 1,200 to 1,270)``.
     """
-    low, high = verdict.low, verdict.high
-    if low is not None and high is not None:
-        ends = f"{number_text(low, 4)} to {number_text(high, 4)}"
-    elif low is not None:
-        ends = f"at least {number_text(low, 4)}"
-    else:
-        ends = "" if high is None else f"at most {number_text(high, 4)}"
-    sure = f"{number_text(100 - 100 * float(verdict.alpha), 4)} %"
+    ends = _ends(verdict.low, verdict.high)
+    sure = f"{_sure(verdict)}: {ends}" if ends else ""
     if verdict.estimate is None:
-        return f"{ends} ({sure})" if ends else None
-    about = f"about {number_text(_short(verdict.estimate), 6)}"
-    return f"{about} ({sure}: {ends})" if ends else about
+        return f"{ends} ({_sure(verdict)})" if ends else None
+    about = f"about {number_text(_short(verdict.estimate), 6)} with noise"
+    return f"{about} ({sure})" if sure else about
+
+
+def _sure(verdict: Verdict) -> str:
+    return f"{number_text(100 - 100 * float(verdict.alpha), 4)} %"
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None:
+        return f"{number_text(low, 4)} to {number_text(high, 4)}"
+    if low is not None:
+        return f"at least {number_text(low, 4)}"
+    return "" if high is None else f"at most {number_text(high, 4)}"
 
 
 def _short(value: float) -> float:
@@ -107,18 +115,79 @@ def _short(value: float) -> float:
     return round(value) if abs(value) >= 1000 else value
 
 
+def gap_sentence(verdict: Verdict, sign: str) -> str | None:
+    """How far the noisy private answer is from the copy's and which way, None where not known."""
+    if verdict.is_distance or (gap := signed_gap(verdict, sign)) is None:
+        return None
+    noisy = verdict.gap or 0
+    side = "above" if noisy > 0 else "below"
+    near = (verdict.gap_low or 0) <= 0 <= (verdict.gap_high or 0)
+    way = "above or below" if near else side
+    return f"off by {gap} ({_sure(verdict)}): the private answer is {way} the copy's"
+
+
+def signed_gap(verdict: Verdict, sign: str) -> str | None:
+    """Signed gap and what its interval reaches to either side, such as ``-339 ±12``.
+
+    Rounded so that the interval that is shown holds the exact one; None without both ends.
+    """
+    gap, low, high = verdict.gap, verdict.gap_low, verdict.gap_high
+    if gap is None or low is None or high is None:
+        return None
+    reach = max(high - gap, gap - low)
+    place = math.floor(math.log10(reach)) - 1 if reach > 0 else 0
+    shown = gap if isinstance(gap, int) and place <= 0 else round(gap, -place)
+    widest = max(high - shown, shown - low, 0)
+    mark = "+" if shown > 0 else ""
+    return f"{mark}{number_text(shown, 9)} {sign}{bound_text(widest, up=True)}"
+
+
 def margin_sentence(verdict: Verdict) -> str | None:
-    """Released margin in plain words, None without one."""
+    """Released margin in plain words, with its interval; None without one."""
     if verdict.margin is None:
         return None
-    distance = distance_text(verdict.margin, verdict.outcome, verdict.counted)
-    return f"about {distance} away from the opposite verdict"
+    low, high = verdict.margin_low, verdict.margin_high
+    if low is None or high is None:
+        distance = f"about {distance_text(verdict.margin, verdict.outcome, verdict.counted)}"
+        return f"{distance} away from the opposite verdict"
+    if verdict.outcome != "yes":
+        low, high = 1 - high, 1 - low
+    people = "person" if verdict.counted == "people" else "row"
+    # Of the exact margin, a whole number, one below 1 is one of the opposite verdict.
+    if low < 1:
+        text = f"at most {counted(max(high, 1), people, verdict.counted)}"
+    elif low == high:
+        text = counted(low, people, verdict.counted)
+    else:
+        text = f"between {low:,} and {counted(high, people, verdict.counted)}"
+    return f"{text} away from the opposite verdict ({_sure(verdict)})"
 
 
 def distance_text(margin: int, outcome: str, unit: str) -> str:
     """Distance to the opposite verdict in people, or in rows, such as ``22 people``."""
     rows = margin if outcome == "yes" else 1 - margin
     return counted(rows, "person" if unit == "people" else "row", unit)
+
+
+# What estimates the answer where a verdict does not.
+_ESTIMATES = {
+    "COUNT": "pqd audit ... --decider noisy_count",
+    "COUNT DISTINCT": "pqd audit ... --decider noisy_distinct",
+    "SUM": "pqd audit ... --decider noisy_sum",
+    "AVG": "pqd compare ... --estimator sum_and_count",
+    "MEDIAN": "pqd compare ... --estimator rank_counts",
+    "QUANTILE": "pqd compare ... --estimator rank_counts",
+}
+
+
+def estimating_sentence(verdict: Verdict) -> str | None:
+    """What would tell how far off the copy is, at what price; None where it is told or near."""
+    told = verdict.estimate is not None or verdict.standing == "trusted" or not verdict.epsilon
+    command = _ESTIMATES.get(verdict.aggregate)
+    if told or command is None:
+        return None
+    price = epsilon_text(verdict.epsilon)
+    return f"how far off, and which way: {command}, for epsilon {price} more"
 
 
 def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
@@ -171,7 +240,8 @@ def sentences(verdict: Verdict, stated: str, sign: str) -> Iterator[tuple[str, s
     else:
         ends = f"{number_text(verdict.lower, 9)} and {number_text(verdict.upper, 9)}"
         yield f"{asked}: is the private answer between {ends}?", "plain"
-    for text in (margin_sentence(verdict), _private(verdict)):
+    private = _private(verdict), gap_sentence(verdict, sign)
+    for text in (*private, margin_sentence(verdict), estimating_sentence(verdict)):
         if text:
             yield text, "plain"
     if verdict.epsilon:

@@ -92,12 +92,13 @@ def test_a_frame_has_one_row_per_query_and_candidate() -> None:
     frame = plan.to_frame()
     assert list(frame["decider"]) == [
         "inv_count",
+        "noisy_count",
         "lm_count",
         "em_count",
         "em_count_naive",
         "inv_mean",
     ]
-    assert list(frame["chosen"]) == [True, False, False, False, True]
+    assert list(frame["chosen"]) == [False, True, False, False, False, True]
 
 
 def test_the_plans_budget_makes_an_audit_conclusive_most_of_the_time() -> None:

@@ -12,7 +12,7 @@ from deciders import DECIDERS, Histogram, Interval, Lattice, for_lattice
 from tests.support.neighbours import accept_of, worst_loss
 
 TOLERANCE = 1e-6
-SIGNED = ("lm_sum", "inv_sum", "inv_mean")
+SIGNED = ("lm_sum", "inv_sum", "noisy_sum", "inv_mean")
 LATTICES = [Lattice(0, 15), Lattice(3, 9), Lattice(0, 1), Lattice(2, 14, 2)]
 SIGNED_LATTICES = [*LATTICES, Lattice(-6, 9), Lattice(-8, -1), Lattice(-4, 0)]
 
@@ -57,6 +57,9 @@ def test_no_neighbour_is_told_apart_beyond_epsilon(decider_id: str) -> None:
         ("lm_count", [0] * 40, Interval(10, 20)),
         ("lm_sum", [15] * 40, Interval(100, 200)),
         ("inv_count", [0] * 40, Interval(10, 20)),
+        ("noisy_count", [0] * 40, Interval(10, 20)),
+        ("noisy_sum", [15] * 40, Interval(100, 200)),
+        ("noisy_distinct", list(range(16)), Interval(1, 6)),
         ("inv_sum", [15] * 40, Interval(100, 200)),
         ("inv_mean", [15] * 40, Interval(2, 9)),
         ("inv_median", [15] * 8, Interval(2, 9)),

@@ -91,6 +91,9 @@ EVERY = [(list(POINTS), Interval(1, 6))]
 MUTANTS = [
     Mutant("lm_count with noise 30 % too small", _louder("lm_count", 1 / 0.7), FAR),
     Mutant("lm_sum with noise 30 % too small", _louder("lm_sum", 1 / 0.7), SUMS),
+    Mutant("noisy_count with noise 30 % too small", _louder("noisy_count", 1 / 0.7), FAR),
+    Mutant("noisy_sum with noise 30 % too small", _louder("noisy_sum", 1 / 0.7), SUMS),
+    Mutant("noisy_distinct with noise 30 % too small", _louder("noisy_distinct", 1 / 0.7), EVERY),
     Mutant("em_count with its sensitivity halved", _louder("em_count", 2), NEAR),
     Mutant("em_count_naive with its noise too small", _louder("em_count_naive", 2.5), EDGE),
     Mutant("inv_count with a margin of slope 2", _steep_margin("inv_count"), FAR),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from reports.terminal import terminal_text
 from tests.support import (
     audit_reports,
     check_reports,
@@ -67,7 +69,7 @@ def test_simulation_is_stamped(report: Any, what: str) -> None:
 
 def test_a_fragment_has_the_summary_and_the_table() -> None:
     text = AUDIT._repr_html_()
-    assert "4 of 9 answers can be trusted" in text
+    assert "4 of 12 answers can be trusted" in text
     assert '<span class="pqd-mark pqd-yes">yes</span>' in text
     assert "LOW" in PLAN._repr_html_()
     assert "KNOWN" in BASED._repr_html_()
@@ -160,3 +162,14 @@ def test_a_check_is_a_frame_with_a_row_per_verdict() -> None:
 def test_methods_give_what_the_renderings_give(report: Any) -> None:
     assert "pqd again" in report.to_html("pqd again").replace('</span> <span class="word">', " ")
     assert report.to_markdown().startswith("## pqd ")
+
+
+def test_every_kind_says_how_far_off() -> None:
+    """A noisy answer is told with its sign and its interval wherever a verdict is."""
+    assert "-339 ±12" in AUDIT._repr_html_()
+    assert "-339 ±12" in AUDIT.to_html()
+    assert "-339 ±12" in AUDIT.to_markdown()
+    assert "-339 ±12" in terminal_text(AUDIT, width=120)
+    far = next(v for v in json.loads(AUDIT.to_json())["verdicts"] if v["id"] == "far")
+    assert (far["gap"], far["gap_low"], far["gap_high"]) == (-339, -351, -327)
+    assert (far["margin_low"], far["margin_high"]) == (-273, -249)

@@ -34,6 +34,22 @@ COST = Cost(
     total=Fraction(5, 4),
     limit=Fraction(2),
 )
+# What a noisy answer tells: outside, and of a verdict that it does not decide.
+NOISY = (
+    replace(
+        NO, id="far", q_synthetic=3871, tau=77.42, lower=3793.58, upper=3948.42, decider="lm_count",
+        candidates=(CURVED[1],), p_value=1e-9, margin=-261,
+        margin_low=-273, margin_high=-249, estimate=3532, low=3520, high=3544, gap=-339,
+        gap_low=-351, gap_high=-327,
+    ),
+    replace(
+        OPEN, id="near", aggregate="SUM", attribute="pay", q_synthetic=1000.5, tau=20.0,
+        decider="lm_count", candidates=(replace(CURVED[1], false_no=0.3),), lower=980.5,
+        upper=1020.5,
+        margin=None, estimate=1004.0, low=981.0, high=1027.0, gap=3.5, gap_low=-19.5, gap_high=26.5,
+    ),
+    replace(NO, id="steep", aggregate="MEDIAN", attribute="age", margin_low=-5, margin_high=-1),
+)  # fmt: skip
 VERDICTS = (
     replace(YES, id="curved", candidates=CURVED),
     replace(YES, id="again", candidates=CURVED, replayed=True),
@@ -44,6 +60,7 @@ VERDICTS = (
     replace(YES, id="bare", candidates=BARE, tau_min=None, margin=-3, outcome="no"),
     replace(YES, id="large", q_synthetic=10**15, tau=1e14, lower=9e14, upper=1.1e15),
     *GROUPS,
+    *NOISY,
 )  # fmt: skip
 
 

@@ -124,6 +124,22 @@ def _noisy_answer(
     return _within(noise, interval, estimator.answer(histogram) * grid, grid)
 
 
+def _whole_answer(
+    decider: Any, histogram: Histogram, interval: Interval, epsilon: Fraction, draws: Draws
+) -> Booleans:
+    """Noisy answer on whole units; an end beyond which no answer lies does not count."""
+    true, scale = decider.estimator.answer(histogram), decider.estimator.scale(epsilon)
+    noisy = true + draws.laplace(np.arange(draws.size), scale)
+    lower, upper, _ = decider.bounds
+    every = np.ones(draws.size, dtype=np.bool_)
+    least = -math.inf if lower is not None and lower < 0 else 0
+    most = math.inf if upper is None or upper > 0 else 0
+    above = noisy > math.floor(interval.lower) if interval.lower >= least else every
+    below = noisy < math.ceil(interval.upper) if interval.upper <= most else every
+    inside: Booleans = above & below
+    return inside
+
+
 def _within(noise: Integers, interval: Interval, statistic: int, grid: int) -> Booleans:
     """Whether ``(statistic + noise) / grid`` lies strictly inside."""
     low, high = math.floor(interval.lower * grid), math.ceil(interval.upper * grid)
@@ -237,6 +253,7 @@ def _each(names: Sequence[str], rule: Rule) -> dict[str, Rule]:
 
 RULES: dict[str, Rule] = {
     **_each(["lm_count", "lm_sum"], _noisy_answer),
+    **_each(["noisy_count", "noisy_sum", "noisy_distinct"], _whole_answer),
     **_each(["em_count_naive", "em_count", "em_median"], _chosen),
     **_each(["inv_count", "inv_sum", "inv_mean"], _margin),
     **_each(["inv_median", "inv_quantile", "inv_distinct"], _margin),

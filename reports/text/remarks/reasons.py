@@ -28,6 +28,11 @@ UNDECIDED_ONE_FOR_ALL = f"nothing decides every candidate at this epsilon; {ONE_
 UNDECIDED = "nothing decides at this epsilon; this is most often right"
 
 
+def shows_the_answer(sharpest: str) -> str:
+    """Reason of a decider that is taken for the noisy answer that it releases."""
+    return f"tells how far off the copy is, and is nearly as often right as {sharpest}"
+
+
 def named_mechanism(error: float, unit: Fraction) -> str:
     """Reason of a mechanism that is named, with its simulated error in units."""
     return f"{NAMED}; simulated error {_on_average(error, unit)}"

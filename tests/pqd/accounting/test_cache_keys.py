@@ -135,6 +135,9 @@ RELEASED = {
 def measurements() -> Iterator[tuple[str, str]]:
     """Yield every kind of measurement by name, with its key."""
     for name, decider in DECIDERS.items():
+        if decider.releases_answer:
+            # One measurement with the estimate of a comparison.
+            continue
         (verdict,) = verdicts(sql(decider.aggregate), decider=name)
         yield f"audit by {name}", verdict.measurement.cache_key
     for name, aggregates in RELEASED.items():
@@ -156,7 +159,8 @@ def measurements() -> Iterator[tuple[str, str]]:
         yield f"ranges by {kind.id}", digest(parameters_of_range_sums(kind(workload=workload)))
     people = PrivacyUnit("who", 3)
     for aggregate in ("COUNT", "SUM", "MEDIAN"):
-        (verdict,) = verdicts(sql(aggregate), unit=people)
+        name = f"inv_{aggregate.lower()}"
+        (verdict,) = verdicts(sql(aggregate), unit=people, decider=name)
         yield f"{aggregate} of people", verdict.measurement.cache_key
     for name, measurement in profiled(zoom=1).items():
         yield f"profile, {name}", measurement.cache_key
@@ -194,7 +198,8 @@ def test_every_kind_has_its_own_key() -> None:
     golden = json.loads(GOLDEN.read_text("utf-8"))
     assert len(set(golden.values())) == len(golden)
     assert all(re.fullmatch("[0-9a-f]{64}", key) for key in golden.values())
-    assert {name.removeprefix("audit by ") for name in golden if "audit" in name} == set(DECIDERS)
+    alone = {name for name, decider in DECIDERS.items() if not decider.releases_answer}
+    assert {name.removeprefix("audit by ") for name in golden if "audit" in name} == alone
     assert {name.split()[-1] for name in golden if name.startswith("compare")} == set(NAMES)
     assert {name.split()[-1] for name in golden if name.startswith("release")} == set(TOGETHER)
 
@@ -229,7 +234,7 @@ def truncations() -> list[Any]:
 
 def test_no_field_is_left_out() -> None:
     kinds: list[Any] = list(kinds_of_mechanisms())
-    assert len(kinds) == len(set(kinds)) == 15 + 6 + 1 + len(LINEAR) + 5 + 1 + 3 + 3
+    assert len(kinds) == len(set(kinds)) == 18 + 6 + 1 + len(LINEAR) + 5 + 1 + 3 + 3
     assert all(map(is_dataclass, kinds))
     for kind in kinds:
         # Its own, or what it inherits knows nothing of what it adds.
@@ -315,10 +320,13 @@ def test_a_comment_is_not_asked(text: str) -> None:
 
 @pytest.mark.parametrize("make", [verdicts, comparisons])
 def test_another_query_has_another_key(make: Any) -> None:
-    found = [key_of(make)]
     named = make is comparisons
+    base = {} if named else {"decider": "inv_count"}
+    found = [key_of(make, **base)]
     for how, terms in APART.items():
-        if named and how in {"another tolerance", "another answer of the copy"}:
+        if not named and how != "distinct":
+            found.append(key_of(make, **{**base, **terms}))
+        elif named and how in {"another tolerance", "another answer of the copy"}:
             # One release answers for all intervals.
             laplace = key_of(make, **{**terms, "decider": "laplace"})
             assert laplace == key_of(make, decider="laplace")
@@ -329,6 +337,27 @@ def test_another_query_has_another_key(make: Any) -> None:
     sums = [{"queries": [sql("SUM")], **terms} for terms in SUMMED.values()]
     found += [key_of(make, **terms) for terms in sums]
     assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("aggregate", ["COUNT", "COUNT DISTINCT", "SUM"])
+def test_a_noisy_answer_is_one_for_every_tolerance_and_that_of_a_comparison(aggregate: str) -> None:
+    decider = f"noisy_{aggregate.lower().removeprefix('count ')}"
+    asked: dict[str, Any] = {"queries": [sql(aggregate)], "decider": decider}
+    key = key_of(**asked)
+    assert key == key_of(**asked, tau="6") == key_of(**asked, copies=[COPY.head(90)])
+    assert key == key_of(comparisons, queries=[sql(aggregate)], decider="laplace")
+    assert key != key_of(**asked, epsilon="1/4")
+    assert key != key_of(**asked, unit=PrivacyUnit("who"))
+
+
+def test_a_settled_verdict_is_no_release() -> None:
+    """Where 0 is the only sum there is nothing to draw, so it shares no key with what is drawn."""
+    (settled,) = verdicts(
+        sql("SUM"), decider="noisy_sum", columns={"age": {"bounds": (0, 0)}}, copies=[COPY]
+    )
+    assert settled.settled
+    assert settled.measurement.cost == 0
+    assert settled.measurement.parameters()["kind"] == "verdict"
 
 
 def test_the_kind_of_a_column_is_in_the_key() -> None:

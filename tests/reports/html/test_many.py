@@ -79,7 +79,7 @@ def test_a_row_has_what_is_known_of_it() -> None:
     assert (name, words, said, kind) == (
         "query-2", "COUNT(*) where age > 2", "outside tolerance", "no",
     )  # fmt: skip
-    assert [cell[0] for cell in cells] == ["NO", "< 0.001", "1,122", "±56.1", "4"]
+    assert [cell[0] for cell in cells] == ["NO", "< 0.001", "1,122", "±56.1", "about 60"]
     assert standings == [1]
     assert ["about 4 people away from the opposite verdict"] in lines
     assert deciders[0] == ["inv_count (taken)", "10", "0.1 %", "0.1 %", "0.1"]

@@ -232,7 +232,7 @@ def test_simulation_is_stamped_at_the_top_and_at_each_verdict(simulated: Report,
 def test_titles_marks_and_blanks_stand_where_they_belong() -> None:
     text = html.unescape(html_text(AUDIT))
     for words in (
-        "<title>4 of 9 answers can be trusted: pqd audit</title>",
+        "<title>4 of 12 answers can be trusted: pqd audit</title>",
         'within tolerance</span> <span class="mark">replayed</span>',
     ):
         assert words in text, words

@@ -80,7 +80,7 @@ def test_every_report_is_balanced(number: int) -> None:
 
 def test_an_audit_says_how_many_first() -> None:
     text = markdown_text(AUDIT)
-    assert text.startswith("## pqd audit: 4 of 9 answers can be trusted\n")
+    assert text.startswith("## pqd audit: 4 of 12 answers can be trusted\n")
     assert (
         "| <code>curved</code> | **YES** within tolerance | &#60; 0.001" in text
         or "**YES**" in text
@@ -95,7 +95,7 @@ def test_an_audit_says_how_many_first() -> None:
 def test_a_plan_says_what_can_be_decided() -> None:
     text = markdown_text(PLAN)
     assert text.startswith("## pqd plan: ")
-    assert "Epsilon 0.25 per query decides 7 of 9 queries" in text
+    assert "Epsilon 0.25 per query decides 10 of 12 queries" in text
     assert "**LOW**" in text
     assert "**LOW**" not in markdown_text(PLANS[-1])
 

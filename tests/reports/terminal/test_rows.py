@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reports.terminal.frame import fold_text
-from reports.terminal.rows import off_by_text
+from reports.text.audit import off_by_text
 from tests.support.audit_reports import VERDICTS
 
 ABOVE = replace(VERDICTS[0], q_synthetic=500.0, tau=600.0, low=590.0, high=690.0, conclusive=True)
@@ -25,7 +25,7 @@ def test_a_pass_is_at_most_so_far_off_and_a_failure_at_least(
 ) -> None:
     verdict = replace(ABOVE, outcome=outcome, p_value=0.001, low=low, high=high)
     assert verdict.standing == ("trusted" if outcome == "yes" else "not trusted")
-    assert off_by_text(verdict) == told
+    assert off_by_text(verdict, "+-") == told
 
 
 def test_what_lists_the_others_is_named_where_it_can_be_given() -> None:

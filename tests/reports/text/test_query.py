@@ -1,11 +1,14 @@
 """Sentences and charts: what a reader is told in each standing."""
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from deciders import DECIDERS
+from pqd.planning.choose_estimator import ESTIMATORS
 from reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
 from reports.models.query import CandidateFacts
 from reports.terminal import terminal_text
@@ -14,8 +17,11 @@ from reports.terminal.layout import Extent
 from reports.text.numbers import epsilon_text, number_text, p_value_text, plain, share_text
 from reports.text.query import (
     estimate_text,
+    estimating_sentence,
+    gap_sentence,
     margin_sentence,
     sentences,
+    signed_gap,
     verdict_words,
     worth_sentence,
 )
@@ -99,6 +105,98 @@ def test_margins_in_words(outcome: str, margin: int, words: str) -> None:
     assert margin_sentence(replace(VERDICT, margin=None)) is None
 
 
+@pytest.mark.parametrize(
+    ("outcome", "ends", "words"),
+    [
+        ("yes", (210, 292), "between 210 and 292 people away"),
+        ("no", (-291, -209), "between 210 and 292 people away"),
+        ("yes", (0, 6), "at most 6 people away"),
+        ("no", (0, 1), "at most 1 person away"),
+        ("no", (-1, -1), "2 people away"),
+    ],
+)
+def test_margins_with_their_intervals(outcome: str, ends: tuple[int, int], words: str) -> None:
+    low, high = ends
+    found = replace(VERDICT, outcome=outcome, margin=high, margin_low=low, margin_high=high)
+    assert margin_sentence(found) == f"{words} from the opposite verdict (95 %)"
+    sentence = margin_sentence(replace(found, counted="rows")) or ""
+    assert "row" in sentence
+
+
+Gap = tuple[float | None, float | None, float | None]
+
+
+@pytest.mark.parametrize(
+    ("gap", "shown"),
+    [
+        ((-339, -351, -327), "-339 ±12"),
+        ((0, -4, 4), "0 ±4"),
+        ((3.5, -19.5, 26.5), "+4 ±24"),
+        # Cut at 0 below: the farther end counts.
+        ((-2, -3, 11), "-2 ±13"),
+        ((43486070, 37514737, 49457403), "+43,500,000 ±6,000,000"),
+        ((0.0123, 0.0101, 0.0145), "+0.0123 ±0.0022"),
+        ((5, 5, 5), "+5 ±0"),
+        ((5, None, 7), None),
+        ((None, 1, 7), None),
+    ],
+)
+def test_a_gap_is_rounded_to_what_holds_its_interval(gap: Gap, shown: str | None) -> None:
+    middle, low, high = gap
+    found = replace(VERDICT, gap=middle, gap_low=low, gap_high=high)
+    assert signed_gap(found, "±") == shown
+    if shown is None:
+        assert gap_sentence(found, "±") is None
+        return
+    centre, reach = (float(part.replace(",", "")) for part in shown.split(" ±"))
+    assert low is not None
+    assert high is not None
+    assert centre - reach <= low + 1e-9
+    assert high - 1e-9 <= centre + reach
+    # No wider than the digits that are shown make it.
+    assert reach <= 1.35 * max(high - (middle or 0), (middle or 0) - low)
+
+
+@pytest.mark.parametrize(
+    ("gap", "way"),
+    [((-339, -351, -327), "below"), ((20, 3, 37), "above"), ((3, -4, 10), "above or below")],
+)
+def test_which_way_is_said_where_it_is_known(gap: Gap, way: str) -> None:
+    middle, low, high = gap
+    sentence = gap_sentence(replace(VERDICT, gap=middle, gap_low=low, gap_high=high), "±") or ""
+    assert sentence.endswith(f"(95 %): the private answer is {way} the copy's")
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "command"),
+    [
+        ("COUNT", "audit ... --decider noisy_count"),
+        ("COUNT DISTINCT", "audit ... --decider noisy_distinct"),
+        ("SUM", "audit ... --decider noisy_sum"),
+        ("AVG", "compare ... --estimator sum_and_count"),
+        ("MEDIAN", "compare ... --estimator rank_counts"),
+        ("QUANTILE", "compare ... --estimator rank_counts"),
+        ("TOTAL VARIATION", None),
+    ],
+)
+def test_what_would_estimate_the_answer_and_its_price(aggregate: str, command: str | None) -> None:
+    outside = replace(VERDICT, aggregate=aggregate, outcome="no", margin=-9)
+    sentence = estimating_sentence(outside)
+    if command is None:
+        assert sentence is None
+        return
+    price = epsilon_text(VERDICT.epsilon)
+    assert sentence == f"how far off, and which way: pqd {command}, for epsilon {price} more"
+    assert set(re.findall(r"--decider (\w+)", sentence)) <= set(DECIDERS)
+    assert set(re.findall(r"--estimator (\w+)", sentence)) <= set(ESTIMATORS)
+    for told in (
+        replace(outside, estimate=5),
+        replace(outside, outcome="yes"),
+        replace(outside, epsilon=Fraction(0)),
+    ):
+        assert estimating_sentence(told) is None
+
+
 POOR = replace(CHOSEN, false_no=0.4)
 
 
@@ -146,12 +244,12 @@ def test_p_values(p: float | None, text: str) -> None:
     ("facts", "text"),
     [
         ((None, None, None), None),
-        ((1234.4, 1200, 1270), "about 1,234 (95 %: 1,200 to 1,270)"),
-        ((12.25, 10, None), "about 12.25 (95 %: at least 10)"),
+        ((1234.4, 1200, 1270), "about 1,234 with noise (95 %: 1,200 to 1,270)"),
+        ((12.25, 10, None), "about 12.25 with noise (95 %: at least 10)"),
         ((None, 30, 40), "30 to 40 (95 %)"),
         ((None, 30, None), "at least 30 (95 %)"),
         ((None, None, 40), "at most 40 (95 %)"),
-        ((5, None, None), "about 5"),
+        ((5, None, None), "about 5 with noise"),
     ],
 )
 def test_the_private_answer_as_released(

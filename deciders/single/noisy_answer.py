@@ -1,0 +1,238 @@
+"""Deciders that release the noisy answer of a COUNT, COUNT(DISTINCT) or SUM (ours).
+
+Release ``N = answer + Z`` with ``Z`` two-sided geometric of scale ``sensitivity / epsilon``; the
+verdict is yes exactly if ``N`` is inside the interval.  So N also says how far off the copy is, and
+which way, at no further cost, and it answers for every tolerance.  Ends of the interval beyond
+which no answer lies, below 0 for a count, do not count.
+
+Guarantee: epsilon-DP (Ghosh, Roughgarden and Sundararajan 2009), as ``LaplaceEstimate``, whose
+release it is; verdict, p-value, margin, estimate and interval are post-processing of N.
+
+Loss: on no table does ``noisy_count`` err more than twice as often as ``inv_count``
+(docs/theory.md, Theorem 4).
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from deciders.bounds import NoBounds, ValueBounds
+from deciders.distributions import as_probability, noise_tail
+from deciders.estimators.base import EstimatorOutput
+from deciders.estimators.laplace import LaplaceEstimate
+from deciders.evaluation.effectiveness import Threshold
+from deciders.evaluation.needed_budget import Trial
+from deciders.exact import Number, budget_of, probability
+from deciders.histogram import Histogram
+from deciders.interval import Interval
+from deciders.noise import Noise
+from deciders.single.base import BOTH, DeciderDefaults, Decision, Estimate
+from deciders.single.inverse_sensitivity import epsilon_at, least_steps
+
+
+class NoisyAnswer(DeciderDefaults, ABC):
+    """Mix-in of the deciders of this file; each defines ``estimator``."""
+
+    __slots__ = ()
+
+    proves: ClassVar[frozenset[bool]] = BOTH
+    releases_answer: ClassVar[bool] = True
+    # Whether one row moves the answer by just 1, so that the gap to an end is a margin.
+    counts_rows: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def estimator(self) -> LaplaceEstimate:
+        """Estimator that releases the answer, on whole units."""
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """Least and largest answer of any table."""
+        low, high, _ = self.estimator.bounds
+        return -math.inf if (low or 0) < 0 else 0, math.inf if high is None or high > 0 else 0
+
+    def _inside(self, interval: Interval) -> tuple[float, float]:
+        """First and last answer inside; infinite at a side beyond which no answer lies."""
+        least, most = self._range
+        first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
+        return -math.inf if first <= least else first, math.inf if last >= most else last
+
+    def settled(self, interval: Interval) -> bool | None:
+        """No if the interval holds no possible answer, yes if it holds them all."""
+        (least, most), (first, last) = self._range, self._inside(interval)
+        if max(least, first) > min(most, last):
+            return False
+        return True if math.isinf(first) and math.isinf(last) else None
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Noise scale."""
+        return self.estimator.scale(epsilon)
+
+    def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
+        """``Pr[Z >= first - q] - Pr[Z > last - q]``."""
+        settled = self.settled(interval)
+        if settled is not None:
+            return float(settled)
+        return self._chance(self.estimator.answer(histogram), *self._inside(interval), epsilon)
+
+    def _chance(self, true: int, first: float, last: float, epsilon: Number) -> float:
+        """``Pr[first <= true + Z <= last]``."""
+        scale = self.estimator.scale(epsilon)
+        # From the side where the tails are small, so that their difference keeps its digits.
+        if true > last:
+            first, last, true = -last, -first, -true
+        beyond = 0.0 if math.isinf(last) else noise_tail(int(last) + 1 - true, scale)
+        reached = 1.0 if math.isinf(first) else noise_tail(int(first) - true, scale)
+        return as_probability(reached - beyond)
+
+    def proof_chance(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, alpha: Number
+    ) -> float:
+        """Exact chance of a yes with a p-value of at most alpha: not private, for analysis only."""
+        if self.settled(interval) is not None:
+            return self.accept(histogram, interval, epsilon)
+        far = least_steps(1 / self.estimator.scale(epsilon), probability(alpha, "alpha"))
+        first, last = self._inside(interval)
+        first, last = first + far - 1, last - far + 1
+        if first > last:
+            return 0.0
+        return self._chance(self.estimator.answer(histogram), first, last, epsilon)
+
+    def decide(
+        self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
+    ) -> Decision:
+        """One epsilon-DP verdict with its p-value, and the noisy answer."""
+        settled = self.settled(interval)
+        if settled is not None:
+            return Decision(settled, p_value=0.0)
+        return self.verdict(self.estimator.release(histogram, epsilon, noise), interval, epsilon)
+
+    def verdict(self, released: EstimatorOutput, interval: Interval, epsilon: Number) -> Decision:
+        """Verdict that follows from a release, by post-processing.
+
+        The p-value is the largest chance, over all answers of the other verdict, of a release at
+        least as far on this side: ``tail(m)`` of a yes that is m steps within the nearer end; of a
+        no that is m steps beyond an end, ``tail(m)`` and the same beyond the other end, if there is
+        one (docs/theory.md, Theorem B1).
+        """
+        (noisy,), (first, last) = released.numbers, self._inside(interval)
+        scale = self.estimator.scale(epsilon)
+        margin = int(min(noisy - first, last - noisy)) + 1
+        if margin >= 1:
+            p_value = noise_tail(margin, scale)
+        else:
+            p_value = noise_tail(1 - margin, scale)
+            if not math.isinf(last - first):
+                p_value = min(1.0, p_value + noise_tail(1 - margin + int(last - first), scale))
+        shown = margin if self.counts_rows else None
+        return Decision(margin >= 1, p_value, shown, released=released.numbers)
+
+    def estimated(
+        self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
+    ) -> Estimate:
+        """Noisy answer and the whole numbers within a quantile of the noise (``confidence``).
+
+        Both are cut at the least possible answer.
+        """
+        del interval
+        if not decision.released:
+            return Estimate()
+        released, least = EstimatorOutput(decision.released), self._range[0]
+        ends = self.estimator.confidence(released, epsilon, alpha)
+        noisy = self.estimator.estimate(released)
+        return Estimate(noisy if math.isinf(least) else max(noisy, Fraction(0)), *ends)
+
+    def margins(self, low: Fraction, high: Fraction, interval: Interval) -> tuple[int, int]:
+        """Least and largest margin of the answers ``low .. high``, of a count."""
+        first, last = self._inside(interval)
+        ends = [int(min(int(end) - first, last - int(end))) + 1 for end in (low, high)]
+        if math.isinf(last - first):
+            return min(ends), max(ends)
+        # In the middle of the interval both ends are as far.
+        middle = min(max((int(first) + int(last)) // 2, int(low)), int(high))
+        return min(ends), max(*ends, int(min(middle - first, last - middle)) + 1)
+
+    def tau_min(self, histogram_public: Histogram, epsilon: Number, alpha: Number) -> Threshold:
+        """Exact: least whole tau at which the noise stays on its side of both ends.
+
+        ``2 a^tau/(1 + a) <= alpha``, ``a = e^(-1/scale)``; one end alone where tau reaches beyond
+        the least possible answer.
+        """
+        rate, level = 1 / self.estimator.scale(epsilon), probability(alpha, "alpha")
+        centre, least = self.estimator.answer(histogram_public), self._range[0]
+        both, one = least_steps(rate, level / 2), least_steps(rate, level)
+        if both <= centre - least:
+            return Threshold(both, exact=True)
+        return Threshold(max(one, int(centre - least) + 1), exact=True)
+
+    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+        """Epsilon from the least distance to either end, which does not depend on it.
+
+        Noise beyond one of two ends has half of alpha, that beyond a single one all of it.
+        """
+        level, sensitivity = probability(alpha, "alpha"), self.estimator.sensitivity
+        needed = 0.0
+        for table, interval, far in trials:
+            if self.settled(interval) is not None:
+                return math.inf
+            first, last = self._inside(interval)
+            share = level if math.isinf(last - first) else level / 2
+            needed = max(needed, epsilon_at(self._depth(table, interval), share))
+            beyond = [1 - self._depth(each, interval) for each in far]
+            needed = max(needed, epsilon_at(min(beyond, default=math.inf), level))
+        return sensitivity * needed
+
+    def _depth(self, table: Any, interval: Interval) -> float:  # noqa: ANN401 - or a stand-in
+        """Steps within the nearer end, at least 1 inside."""
+        (first, last), true = self._inside(interval), self.estimator.answer(table)
+        return min(true - first, last - true) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCount(NoBounds, NoisyAnswer):
+    """COUNT; what it errs more than ``inv_count`` is at most the noise beyond the farther end."""
+
+    id: ClassVar[str] = "noisy_count"
+    key_fields: ClassVar[tuple[str, ...]] = ()
+    aggregate: ClassVar[str] = "COUNT"
+    counts_rows: ClassVar[bool] = True
+
+    @property
+    def estimator(self) -> LaplaceEstimate:
+        """Number of rows plus noise of scale 1/epsilon."""
+        return LaplaceEstimate(aggregate="COUNT")
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyDistinct(NoBounds, NoisyAnswer):
+    """COUNT(DISTINCT): one row changes the number of distinct values by at most 1."""
+
+    id: ClassVar[str] = "noisy_distinct"
+    key_fields: ClassVar[tuple[str, ...]] = ()
+    aggregate: ClassVar[str] = "COUNT DISTINCT"
+
+    @property
+    def estimator(self) -> LaplaceEstimate:
+        """Number of distinct values plus noise of scale 1/epsilon."""
+        return LaplaceEstimate(aggregate="COUNT DISTINCT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisySum(ValueBounds, NoisyAnswer):
+    """SUM of values in ``lower .. upper``, negative ones too."""
+
+    id: ClassVar[str] = "noisy_sum"
+    key_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "step")
+    aggregate: ClassVar[str] = "SUM"
+
+    @property
+    def estimator(self) -> LaplaceEstimate:
+        """Sum plus noise of scale ``max(|lower|, |upper|)/epsilon``."""
+        return LaplaceEstimate(aggregate="SUM", lower=self.lower, upper=self.upper, step=self.step)
+
+    def largest_scale(self, epsilon: Number) -> Fraction:
+        """Noise scale."""
+        return self.noise_scale(budget_of(epsilon))
