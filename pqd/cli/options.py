@@ -74,7 +74,7 @@ class QueryOptions:
         typer.Option(
             metavar="FILE",
             help="A file of queries: .sql (statements end in ;, and before one may stand '-- id: "
-            "NAME', '-- tau: 5%', '-- bins: age=0:100:10') or .csv (columns id, sql or id, "
+            "NAME', '-- tau: 5%', '-- bins: age=20:80:10') or .csv (columns id, sql or id, "
             "aggregate, attribute, where_sql; tau, bins).",
         ),
     ] = None

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pqd.column_facts import check_facts, stated_kinds, unknown_column
-from pqd.distances.columns import profiled_columns, shared_columns
+from pqd.distances.columns import header_warnings, profiled_columns, shared_columns
 from pqd.distances.marginal_selection import select_marginals
 from pqd.distances.partition_choice import choose_partition, ordered_partition, steps_partition
 from pqd.distances.stated_cells import check_cells
@@ -188,6 +188,7 @@ class _Binding:
         if not names:
             raise NothingSelectedError(_without_columns(left_out))
         self._summaries = {name: tables.value_counts(self._schema, name) for name in names}
+        notes += tuple(header_warnings(tables.tables[0], self._schema, self._summaries))
         chosen = {name: self._chosen(name) for name in names}
         self._partitions = {name: partition for name, (partition, _) in chosen.items()}
         marginals = [self._marginal(each) for each in self._selected(names)]

@@ -134,7 +134,8 @@ class SyntheticTables:
             self.notes[f"{WARNING}{text}."] = None
         elif kind is Kind.TEXT and (way := engine.way_of(name)):
             self.hints[fold_case(name)] = text = text_note(name, table.label, *way)
-            self.notes[text] = None
+            # Texts compare as texts: 24.12.1980 comes after 02.01.2020.
+            self.notes[f"{WARNING}{text}"] = None
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise TableError if a table, or the private one, lacks one of ``columns``."""

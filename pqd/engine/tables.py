@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 import pyarrow as pa
 
 from pqd.engine.reading.csv_files import Dialect, header_of
-from pqd.engine.reading.frames import FORMATS, arrow_frame, is_pandas
+from pqd.engine.reading.frames import SUFFIXES, arrow_frame, is_pandas
 from pqd.engine.reading.memory import TableMemory
 from pqd.engine.reading.parquet_files import parquet_names
 from pqd.errors import NO_PERMISSION, TableError
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Role = Literal["private", "synthetic"]
+# Spreadsheets, which a custodian may hand in as they are.
+_SHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ def _file(path: Path, role: Role) -> Table:
         return _delimited(path, role, "\t" if kind == [".tsv"] else None)
     if kind == [".parquet"]:
         return Table(role, path.name, _stored_names(path, role), path=path.resolve())
-    raise TableError(f"the {role} table {path} ends in none of the known formats: {FORMATS}")
+    sheet = "; save the sheet as CSV UTF-8" if path.suffix.lower() in _SHEETS else ""
+    raise TableError(f"the {role} table {path} ends in none of {SUFFIXES}{sheet}")
 
 
 def _stored_names(path: Path, role: Role) -> tuple[str, ...]:

@@ -57,8 +57,8 @@ def _malformed(sql: str, error: ParseError) -> QueryError:
     if not description or "<" in description:
         description = "something is missing here"
     message = (
-        f"malformed SQL: {description}; a column whose name is more than letters, digits and _ "
-        'takes double quotes, such as "hours per week"'
+        f"malformed SQL: {description}; a column whose name is more than letters, digits and _, "
+        'or a word of SQL, takes double quotes, such as "hours per week"'
     )
     if start < 0 or not highlight:
         return QueryError(message, sql)

@@ -35,6 +35,7 @@ from reports.text.distances import (
     ways_text,
 )
 from reports.text.escape import visible
+from reports.text.notes import UNRECORDED
 from reports.text.numbers import epsilon_text, interval_text, p_value_text, percent_text
 from reports.text.profile import (
     BADGES,
@@ -86,8 +87,10 @@ def render(report: ProfileReport, screen: Screen, extent: Extent) -> RenderResul
         yield from _marginals(report, ways, screen, extent)
     if not quiet:
         yield from _details(report, screen, extent)
+    # Notes come first, since few are shown; what no report leaves out may stand last.
     left_out = (f"Left out: {line}" for line in left_out_lines(report.left_out))
-    yield from notes_lines((*left_out, *report.notes), screen, extent)
+    notes = sorted((*report.notes, *left_out), key=UNRECORDED.__contains__)
+    yield from notes_lines(notes, screen, extent)
     if full:
         yield from _costs(report, screen)
     beyond = [names_text(each.columns) for each in _failed(report)]

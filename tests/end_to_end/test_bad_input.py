@@ -69,7 +69,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "missing private file": (on("privat.csv", "synthetic.csv"), "privat.csv does not exist"),
     "missing synthetic file": (on("private.csv", "nowhere.csv"), "nowhere.csv does not exist"),
     "folder": (on("folder.csv", "synthetic.csv"), "is a folder, not a file"),
-    "unknown format": (on("table.xlsx", "synthetic.csv"), "known formats: .csv"),
+    "unknown format": (on("table.xlsx", "synthetic.csv"), "save the sheet as CSV UTF-8"),
     "binary private file": (on("binary.csv", "synthetic.csv"), "is it a CSV"),
     "binary synthetic file": (on("private.csv", "binary.csv"), "is it a CSV"),
     "binary private Parquet": (on("binary.parquet", "synthetic.csv"), "is not Parquet, or broken"),

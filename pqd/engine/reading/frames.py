@@ -19,6 +19,7 @@ from pqd.errors import TableError
 if TYPE_CHECKING:
     import pandas as pd
 
+SUFFIXES = ".csv, .tsv, .parquet, .csv.gz and .tsv.gz"
 FORMATS = (
     ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a pandas or polars DataFrame, a pyarrow Table, "
     "or any frame with __arrow_c_stream__"

@@ -14,6 +14,12 @@ def test_help_is_what_the_option_shows(words: list[str], command: Callable[..., 
     assert shown[1].split() == command(*words, "--help")[1].split()
 
 
+@pytest.mark.parametrize("name", ["audit", "plan", "compare", "release", "profile", "check"])
+def test_no_example_is_shown_as_a_picture(name: str, command: Callable[..., Ran]) -> None:
+    """``age=0:100:10`` was: rich takes a number between colons for the name of an emoji."""
+    assert not [sign for sign in command("help", name)[1] if ord(sign) > 0xFFFF]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

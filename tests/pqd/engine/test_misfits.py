@@ -95,7 +95,9 @@ def test_numbers_and_days_that_are_text_are_named(german: Path) -> None:
     with pytest.raises(QueryError, match=r"born is text(?s:.*)with the day first.*1980-12-24"):
         pqd.plan(german, f"{COUNT} WHERE born > DATE '1980-01-01'", tau=5)
     (note,) = pqd.plan(german, f"{COUNT} WHERE born LIKE '%1940'", tau=5).notes
-    assert '"born" is text in copy.csv: its days are written with the day first' in note
+    assert note.startswith(
+        'Warning: "born" is text in copy.csv: its days are written with the day first'
+    )
 
 
 @pytest.mark.parametrize("income", ["1.5", "12", "1e5", "a,5", "1,", ",5", "x"])

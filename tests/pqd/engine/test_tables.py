@@ -67,9 +67,9 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "zero bytes": ("t.csv", b"a\0,b\n", "is it a CSV"),
     "not compressed": ("t.csv.gz", "a,b\n1,2\n", "is it a CSV"),
     "cut short": ("t.csv.gz", gzip.compress(b"a,b\n" * 9999)[:20], "is it a CSV"),
-    "unknown suffix": ("t.xlsx", "a,b\n", "known formats: .csv"),
-    "no suffix": ("table", "a,b\n", "known formats"),
-    "compressed, unknown": ("t.gz", b"", "known formats"),
+    "a spreadsheet": ("t.xlsx", "a,b\n", r"none of \.csv.* save the sheet as CSV UTF-8"),
+    "no suffix": ("table", "a,b\n", r"none of .* and \.tsv\.gz$"),
+    "compressed, unknown": ("t.gz", b"", r"none of .* and \.tsv\.gz$"),
 }
 
 
