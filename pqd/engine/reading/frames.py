@@ -62,8 +62,7 @@ def arrow_frame(source: object, what: str) -> pa.Table:
         raise TableError(
             f"{what} is a {kind}, which can be read but once; give pyarrow.table(...) of it"
         )
-    kinds = getattr(source, "dtypes", ())
-    if isinstance(kinds, list) and "Object" in map(str, kinds):
+    if _has_objects(source):
         # Arrow is handed the addresses of such cells, which say nothing and are never the same.
         raise TableError(f"{what} has a column of the type Object; cast it, to text for example")
     with suppress(Exception):
@@ -73,6 +72,15 @@ def arrow_frame(source: object, what: str) -> pa.Table:
         f"{what} is a {kind} that cannot be taken over as a table of Arrow; give its columns types "
         f"that Arrow has, or write it as Parquet; pqd reads {FORMATS}"
     )
+
+
+def _has_objects(source: object) -> bool:
+    """Whether a frame of polars has a column of Python's objects."""
+    kinds: object = ()
+    # A library may evaluate a frame when it is asked for its types, and fail on a cell.
+    with suppress(Exception):
+        kinds = getattr(source, "dtypes", ())
+    return isinstance(kinds, list) and "Object" in map(str, kinds)
 
 
 def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:

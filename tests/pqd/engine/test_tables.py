@@ -183,6 +183,14 @@ class BrokenFrame(OwnFrame):
         raise ValueError("zebra is no number")
 
 
+class LateFrame(BrokenFrame):
+    """Frame that is evaluated as soon as anything is asked of it."""
+
+    @property
+    def dtypes(self) -> object:
+        raise ValueError("zebra is no number")
+
+
 class DerivedFrame(pd.DataFrame):
     """Frame of a library that derives its own from pandas."""
 
@@ -271,9 +279,10 @@ OBJECTS = pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)})
         (pl.DataFrame({"a": [1]}, schema={"a": pl.Int128}), "types that Arrow has"),
         (pl.Series([1]), "is a Series that cannot be taken over as a table"),
         (BrokenFrame(CELLS), "is a BrokenFrame that cannot be taken over"),
+        (LateFrame(CELLS), "is a LateFrame that cannot be taken over"),
         (duckdb.sql("SELECT CAST(x AS INT) AS x FROM (VALUES ('zebra')) t(x)"), "taken over"),
     ],
-    ids=["lazy", "stream", "objects", "type", "series", "broken", "relation"],
+    ids=["lazy", "stream", "objects", "type", "series", "broken", "late", "relation"],
 )
 def test_a_frame_that_arrow_cannot_take_over_is_refused_without_a_cell(
     source: object, words: str
