@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import pqd
-from deciders import SecureNoise, answer
+from deciders import SecureNoise, SimulatedNoise, answer
 from deciders.errors import ParameterError
 from pqd.accounting.composition import PARALLEL, SEQUENTIAL
 from pqd.commands.audit import run_audit
@@ -25,6 +25,8 @@ from pqd.planning.decisions import select_deciders
 from pqd.sql.grouping import MOST_GROUPS, Bins, grouped
 from pqd.sql.query import Key, Query
 from pqd.sql.workload_files import as_queries
+from reports.terminal import terminal_text
+from reports.terminal.layout import Extent
 from tests.support.likeness import like
 
 Cells = Mapping[str, Any]
@@ -454,13 +456,16 @@ def test_keys_of_several_columns_have_different_names() -> None:
 
 def test_a_grouped_query_is_a_block_of_each_standing_that_names_each_group_once() -> None:
     queries = as_queries([BY_SEX, "SELECT COUNT(*) FROM D"])
-    report = run_audit(PRIVATE, SYNTHETIC, queries, terms(), SecureNoise())
-    lines = str(report).splitlines()
+    report = run_audit(PRIVATE, SYNTHETIC, queries, terms(), SimulatedNoise(1))
+    lines = terminal_text(report, extent=Extent.ALL).splitlines()
     heads = [line for line in lines if line.endswith("COUNT(*) per group")]
     assert 1 <= len(heads) <= len({verdict.standing for verdict in report.verdicts})
     for verdict in report.verdicts:
         if verdict.group:
-            assert sum(f"   {verdict.group}  " in line for line in lines) == 1, verdict.group
+            # The only group of a standing has the query's name before its own.
+            names = f"   {verdict.group}  ", f"  q1[{verdict.group}]  "
+            found = [line for line in lines if any(name in line for name in names)]
+            assert len(found) == 1, verdict.group
 
 
 def test_groups_are_charged_once_and_overlapping_queries_each() -> None:
