@@ -60,11 +60,13 @@ _NAMES = {
 }
 
 
+# So many failures show their details at once.
+_FEW = 5
 _COLUMNS = (
     ("Result", "first"),
     ("Check", ""),
     ("Expected", ""),
-    *((title, "number") for title in ("p", "Synthetic answer", "Tolerance")),
+    *((title, "number") for title in ("p", "Synthetic answer", "Tolerance", "Off by")),
 )
 
 
@@ -76,7 +78,8 @@ def render(report: CheckReport, command: str | None) -> str:
 def _context(report: CheckReport, command: str | None) -> dict[str, Any]:
     curves, word = Curves(), result(report)
     large = sum(max(1, len(entry.verdicts)) for entry in report.checks) > MOST_ROWS
-    rows = [] if large else [_row(entry, curves) for entry in worst_first(report)]
+    few = sum(entry.gate == "fail" for entry in report.checks) <= _FEW
+    rows = [] if large else [_row(entry, curves, few=few) for entry in worst_first(report)]
     spent = "0" if report.dry else spent_cell(report.cost)
     # A run that stopped early does not know its private table.
     private = [("Private table", report.private)] if report.private else []
@@ -133,6 +136,7 @@ def _many_row(place: int, entry: CheckResult) -> ManyRow:
             (shown.p, cells.get("p_sort", ""), ""),
             (shown.answer, cells.get("answer_sort", ""), ""),
             (shown.tolerance, cells.get("tau_sort", ""), ""),
+            (cells.get("off", ""), cells.get("off_sort", ""), ""),
         ),
         words=first,
         kind=KINDS[word],
@@ -153,7 +157,8 @@ def _many_lines(entry: CheckResult, single: Verdict | None) -> list[tuple[str, s
     return [place, *verdicts, *((text, "advice") for text in advice(entry))]
 
 
-def _row(entry: CheckResult, curves: Curves) -> dict[str, Any]:
+def _row(entry: CheckResult, curves: Curves, *, few: bool) -> dict[str, Any]:
+    """Row of a check; details of a failure are open where those are ``few``."""
     word, single = badge(entry), entry.verdicts[0] if len(entry.verdicts) == 1 else None
     first, others = message_head(entry.message, _WIDTH)
     return {
@@ -162,7 +167,7 @@ def _row(entry: CheckResult, curves: Curves) -> dict[str, Any]:
         "badge": word,
         "kind": KINDS[word],
         "standing": _NAMES[word],
-        "open": entry.gate in {"error", "fail"},
+        "open": entry.gate == "error" or (entry.gate == "fail" and few),
         "simulated": any(verdict.simulated for verdict in entry.verdicts),
         "message": first,
         "others": others,

@@ -22,6 +22,7 @@ class Column:
     """Column of a grid; a title that is empty everywhere makes no head.
 
     ``least``: cells fold down to as many places where room is short; 0 if they do not fold.
+    No number is broken: a column that is aligned to the ``right`` keeps room for its longest word.
     ``spare``: where that is not enough the column is left out, the largest first; 0 is kept.
     ``legend``: what the title means, above the table while the column is there.
     """
@@ -59,7 +60,7 @@ def grid_lines(
             for line in _aligned(row, columns, places, widths, screen):
                 yield Text(indent).append_text(line)
         else:
-            yield from _stacked([row[place] for place in places], screen)
+            yield from _stacked(row, columns, screen)
 
 
 def _places(
@@ -70,12 +71,13 @@ def _places(
         max([cell_len(column.title), *(cell_len(str(row[place])) for row in rows)])
         for place, column in enumerate(columns)
     ]
+    least = [_least(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
     places = list(range(len(columns)))
     while True:
         widths = {place: natural[place] for place in places}
         over = sum(widths.values()) + GAP * (len(places) - 1) - room
         while over > 0:
-            able = [p for p in places if columns[p].least and widths[p] > columns[p].least]
+            able = [p for p in places if least[p] and widths[p] > least[p]]
             if not able:
                 break
             widest = max(able, key=lambda place: widths[place])
@@ -87,6 +89,14 @@ def _places(
         if not spare:
             return places, []
         places.remove(max(spare, key=lambda place: columns[place].spare))
+
+
+def _least(column: Column, cells: Sequence[Text | str]) -> int:
+    """Least width that a column folds down to, 0 if it does not fold."""
+    if not column.least or not column.right:
+        return column.least
+    words = [word for cell in cells for word in str(cell).split()]
+    return max([column.least, *map(cell_len, words)])
 
 
 def _aligned(
@@ -122,10 +132,15 @@ def _folded(text: Text, width: int, screen: Screen) -> Iterator[Text]:
         yield Text(" " * blank).append_text(piece)
 
 
-def _stacked(cells: Sequence[Text | str], screen: Screen) -> Iterator[Text]:
-    """One row where no grid has room: the first two cells, and all others below them."""
-    shown = [Text(cell) if isinstance(cell, str) else cell for cell in cells]
+def _stacked(row: Cells, columns: Sequence[Column], screen: Screen) -> Iterator[Text]:
+    """One row where no grid has room: the first two cells, all others below with their titles."""
+    shown = [Text(cell) if isinstance(cell, str) else cell for cell in row]
     gap = Text(" " * GAP)
     yield from screen.wrapped(gap.join(shown[:2]))
-    if others := [cell for cell in shown[2:] if cell.plain]:
+    others = [
+        Text(f"{column.title} " if column.title and column.right else "", "dim").append_text(cell)
+        for cell, column in zip(shown[2:], columns[2:], strict=True)
+        if cell.plain
+    ]
+    if others:
         yield from screen.indented(gap.join(others))

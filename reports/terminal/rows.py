@@ -27,8 +27,8 @@ STYLES = {"yes": "bold green", "NO": "bold red", "?": "bold yellow"}
 NUMBERS = (
     Column("copy", right=True),
     Column("tolerance", right=True, spare=3),
-    Column("off by", right=True, spare=2),
-    Column("sure?", least=18),
+    Column("off by", right=True, least=12, spare=2),
+    Column("sure?", least=13),
 )
 
 
