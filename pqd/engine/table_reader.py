@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     Blocks = Iterator[Mapping[str, pa.DictionaryArray]]
 
 _BREAKS = (pa.ArrowException, OSError, EOFError, zlib.error)
+# Truths as pandas writes them, and as the engine does.
+_TRUTHS = {"True": "true", "False": "false"}
 Result = TypeVar("Result")
 
 
@@ -120,7 +122,7 @@ class TableReader:
             store = CodeStore()
             builders = {name: ColumnBuilder(store) for name in new}
             hasher = partial(RowHasher, every, texts=self._texts, shared=builders)
-            rankers = {key: hasher(key, ranked=True) for key in ranked}
+            rankers = {key: hasher(key, texts=self._rank_texts, ranked=True) for key in ranked}
             hashers = {key: hasher(key, apart=apart) for key in hashed}
             for block in blocks:
                 for name, builder in builders.items():
@@ -137,6 +139,21 @@ class TableReader:
 
         if new or ranked or hashed:
             in_one_pass(self._table, every if ranked or hashed else new, work)
+
+    def _rank_texts(self, values: pa.Array) -> Sequence[str | None]:
+        """Texts of distinct values, of which 3.0 is 3 and True is true.
+
+        Pandas makes 3.0 of every 3 in a column where one is missing: another person's rows would
+        decide which of a person's rows come first.
+        """
+        return [text and _alike(text) for text in self._texts(values)]
+
+
+def _alike(text: str) -> str:
+    whole = text.removesuffix(".0")
+    if whole != text and whole.removeprefix("-").isdigit():
+        return whole
+    return _TRUTHS.get(text, text)
 
 
 def read_columns(table: Table, names: Sequence[str]) -> Columns:

@@ -360,9 +360,7 @@ def test_totals_beyond_doubles_are_exact() -> None:
 KEPT = ["SELECT AVG(row) FROM D", "SELECT AVG(row) FROM D WHERE job <> 'b'"]
 
 
-def kept(
-    private: pd.DataFrame, most: int, *, beside: Sequence[str] = (), key: bytes = KEY
-) -> set[int]:
+def kept(private: Any, most: int, *, beside: Sequence[str] = (), key: bytes = KEY) -> set[int]:
     """The rows, by number, that the engine keeps."""
     facts = {"row": {"bounds": (0, 999)}}
     stated = Parameters.parse(tau=1, epsilon=1, alpha="0.05", columns=facts)
@@ -411,6 +409,23 @@ def test_a_persons_rows_are_kept_by_themselves_alone(most: int) -> None:
         assert len(mine) == min(most, len(theirs))
         assert kept(theirs, most) == mine
         assert kept(private[person != name], most) == whole - mine
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["frame", "csv"])
+def test_a_person_without_a_value_keeps_no_rows_of_others(written: bool, tmp_path: Path) -> None:
+    """Pandas makes 3.0 of every 3, and texts of all truths, where one is missing."""
+    private = numbered(1).assign(more=range(60), truth=[n % 3 == 0 for n in range(60)])
+    another = pd.DataFrame({"pid": ["t"], "row": [999], "job": ["a"], "truth": [None]})
+    larger = pd.concat([private, another], ignore_index=True)
+    assert [str(larger[name].dtype) for name in ("more", "truth")] == ["float64", "object"]
+    tables: list[Any] = [private, larger]
+    for number, table in enumerate(tables if written else ()):
+        path = tmp_path / f"{number}.csv"
+        table.to_csv(path, index=False)
+        tables[number] = path
+    before, after = (kept(table, 3) for table in tables)
+    assert after - before == {999}
+    assert before <= after
 
 
 def test_the_key_chooses_which_rows_are_kept() -> None:
