@@ -11,6 +11,7 @@ from reports.text.cost import cost_sentences
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
 from reports.text.numbers import (
+    end_text,
     number_text,
     p_value_text,
     percent,
@@ -157,10 +158,10 @@ def _ends(low: float | None, high: float | None) -> str:
     if low is None and high is None:
         return ""
     if high is None:
-        return f" (at least {number_text(low or 0, 4)})"
+        return f" (at least {end_text(low or 0, up=False)})"
     if low is None:
-        return f" (at most {number_text(high, 4)})"
-    return f" ({number_text(low, 4)} to {number_text(high, 4)})"
+        return f" (at most {end_text(high, up=True)})"
+    return f" ({end_text(low, up=False)} to {end_text(high, up=True)})"
 
 
 def how_to_read(report: CompareReport, *, unicode: bool = True) -> Iterator[str]:

@@ -31,6 +31,18 @@ def number_text(number: Figure, digits: int = 6) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def end_text(end: Figure, digits: int = 4, *, up: bool) -> str:
+    """End of an interval as of ``number_text``, rounded outwards: what is shown holds all of it."""
+    number = plain(end) if isinstance(end, Fraction) else end
+    if isinstance(number, int) or not math.isfinite(number) or number.is_integer():
+        return number_text(number, digits)
+    places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
+    # What is a rounding error of the number itself must not move it by a whole digit.
+    steps = number * 10.0**places
+    whole = math.ceil(steps - 1e-9) if up else math.floor(steps + 1e-9)
+    return number_text(whole / 10.0**places, digits)
+
+
 def epsilon_option(epsilon: Fraction | float) -> str:
     """Budget as an option takes it: a short decimal, else a fraction."""
     exact = Fraction(epsilon)

@@ -11,6 +11,7 @@ from reports.text.escape import visible
 from reports.text.numbers import (
     bound_text,
     budget_text,
+    end_text,
     epsilon_text,
     number_text,
     p_value_text,
@@ -104,10 +105,10 @@ def _sure(verdict: Verdict) -> str:
 
 def _ends(low: float | None, high: float | None) -> str:
     if low is not None and high is not None:
-        return f"{number_text(low, 4)} to {number_text(high, 4)}"
+        return f"{end_text(low, up=False)} to {end_text(high, up=True)}"
     if low is not None:
-        return f"at least {number_text(low, 4)}"
-    return "" if high is None else f"at most {number_text(high, 4)}"
+        return f"at least {end_text(low, up=False)}"
+    return "" if high is None else f"at most {end_text(high, up=True)}"
 
 
 def _short(value: float) -> float:

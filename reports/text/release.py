@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
 from reports.text.notes import refused_lead
-from reports.text.numbers import epsilon_option, epsilon_text, number_text, plain
+from reports.text.numbers import end_text, epsilon_option, epsilon_text, number_text, plain
 from reports.text.query import grouped_text, query_text
 from reports.text.words import counted, gap_text
 
@@ -48,7 +48,8 @@ def interval_text(query: ReleasedQuery, between: str = "to") -> str:
     """Interval of the exact answer, empty where the theory gives no such ends."""
     if query.low is None or query.high is None:
         return ""
-    return f"{number_text(query.low)} {between} {number_text(query.high)}"
+    low, high = end_text(query.low, 6, up=False), end_text(query.high, 6, up=True)
+    return f"{low} {between} {high}"
 
 
 def noise_text(query: ReleasedQuery, sign: str = "±") -> str:

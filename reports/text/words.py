@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reports.text.escape import visible
-from reports.text.numbers import number_text
+from reports.text.numbers import end_text, number_text
 
 if TYPE_CHECKING:
     from reports.models.compare import LeaderboardRow
@@ -87,7 +87,7 @@ def between_text(low: float | None, high: float | None) -> str:
     if low is None and high is None:
         return "nothing bounds it"
     if low is None:
-        return f"at most {number_text(high or 0, 4)}"
+        return f"at most {end_text(high or 0, up=True)}"
     if high is None:
-        return f"at least {number_text(low, 4)}"
-    return f"between {number_text(low, 4)} and {number_text(high, 4)}"
+        return f"at least {end_text(low, up=False)}"
+    return f"between {end_text(low, up=False)} and {end_text(high, up=True)}"

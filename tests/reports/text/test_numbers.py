@@ -7,7 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.text.numbers import epsilon_option, epsilon_text, number_text, percent_range, plain
+from reports.text.numbers import (
+    end_text,
+    epsilon_option,
+    epsilon_text,
+    number_text,
+    percent_range,
+    plain,
+)
 
 sizes = st.floats(-1e12, 1e12, allow_nan=False)
 
@@ -32,6 +39,24 @@ def test_a_whole_number_is_shown_whole(number: int) -> None:
     assert int(number_text(number).replace(",", "")) == number
     if abs(number) < 2**53:
         assert number_text(float(number)) == number_text(number)
+
+
+# To the nearest, the sum 1,234.75 of noise that is next to never a step would be 1,235 to 1,235.
+@given(st.fractions(-(10**7), 10**7, max_denominator=1000), st.integers(3, 9))
+@example(Fraction("1234.75"), 4)
+@example(Fraction("262.66"), 4)
+@example(Fraction("99999.5"), 4)
+@example(Fraction("-1845238.5"), 4)
+@example(Fraction("0.3"), 4)
+def test_the_ends_that_are_shown_hold_what_lies_between(end: Fraction, digits: int) -> None:
+    low, high = (end_text(plain(end), digits, up=up).replace(",", "") for up in (False, True))
+    # What is a rounding error of a double is none of the ends.
+    nothing = Fraction(1, 10**8)
+    assert Fraction(low) - nothing <= end <= Fraction(high) + nothing
+    size = abs(end) or Fraction(1)
+    assert Fraction(high) - Fraction(low) <= max(10 * size / 10 ** (digits - 1), 1)
+    if end.denominator == 1:
+        assert low == high == str(end)
 
 
 @given(st.fractions(min_value=-(10**9), max_value=10**9))

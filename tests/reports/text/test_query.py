@@ -246,6 +246,7 @@ def test_p_values(p: float | None, text: str) -> None:
         ((None, None, None), None),
         ((1234.4, 1200, 1270), "about 1,234 with noise (95 %: 1,200 to 1,270)"),
         ((12.25, 10, None), "about 12.25 with noise (95 %: at least 10)"),
+        ((1234.75, 1234.75, 1234.75), "about 1,235 with noise (95 %: 1,234 to 1,235)"),
         ((None, 30, 40), "30 to 40 (95 %)"),
         ((None, 30, None), "at least 30 (95 %)"),
         ((None, None, 40), "at most 40 (95 %)"),
