@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Protocol, cast
 
 from deciders import (
@@ -147,21 +148,21 @@ def choose_decider(
         taken = _evaluated(decider, synthetic, interval, criteria)
     low = taken.rates is not None and exceeds(taken.rates.worst, criteria.alpha)
     wanted = low and criteria.detail > Detail.ERRORS
-    if sharpest != name and (wanted or criteria.detail >= Detail.BUDGETS):
+    if wanted or (sharpest != name and criteria.detail >= Detail.BUDGETS):
         # At that budget the sharpest one is taken, if none else will do.
-        best = next(c for c in candidates if c.decider.id == sharpest)
-        taken = _needing(taken, lambda: _needed(best, synthetic, interval, criteria.alpha))
-    elif wanted and taken.needed is None:
-        needed = _needed(taken, synthetic, interval, criteria.alpha)
-        taken = _needing(taken, lambda: needed)
+        best = (
+            taken if sharpest == name else next(c for c in candidates if c.decider.id == sharpest)
+        )
+        needed = partial(_needed, best, synthetic, interval, criteria.alpha)
+        taken = _needing(taken, needed, at_once=wanted)
     return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
 
 
-def _needing(taken: Candidate, needed: Callable[[], float]) -> Candidate:
-    """Candidate with another budget that is needed; late if the candidate is."""
-    if isinstance(taken, LateCandidate):
-        return taken.later(needed=needed)
-    return replace(taken, needed=needed())
+def _needing(taken: Candidate, needed: Callable[[], float], *, at_once: bool) -> Candidate:
+    """Candidate with another budget that is needed; late if the candidate is, or ``at_once``."""
+    if not isinstance(taken, LateCandidate):
+        return replace(taken, needed=needed())
+    return taken.knowing(needed=needed()) if at_once else taken.later(needed=needed)
 
 
 def _needed(
