@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pqd.engine.kernel.arrow_sql import SOURCE, ArrowSQL
 from pqd.engine.kernel.combinations import Combinations, combined
-from pqd.engine.kernel.typed_sql import cast_sql
+from pqd.engine.kernel.typed_sql import cast_sql, floating_text_sql
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.columns import Column, Columns
 from pqd.interrupts import heed
@@ -76,7 +76,9 @@ class Evaluator:
         kind = self._schema[name]
         if kind is Kind.TEXT and str(values.type) in _TEXTS:
             return values
-        return self.sql.of_values(values, cast_sql("value", kind)).combine_chunks()
+        floating = kind is Kind.TEXT and pa.types.is_floating(values.type)
+        text = floating_text_sql("value") if floating else cast_sql("value", kind)
+        return self.sql.of_values(values, text).combine_chunks()
 
     def batches(self) -> Iterator[Evaluator]:
         """Evaluators of the rows in batches, in their order; what they share is evaluated once.
