@@ -19,7 +19,7 @@ def texts(frame: object) -> list[str | None]:
     engine = DuckDBEngine()
     columns = engine._reader(open_table(frame, "private")).columns(["code"])
     typed = Evaluator(engine._sql, columns, {"code": Kind.TEXT}, {"code": "code"}).typed("code")
-    values = typed.values.to_pylist()
+    values = typed.values.to_pylist()  # noqa: PD011 - no pandas
     return [values[code] for code in typed.codes]
 
 
