@@ -153,9 +153,10 @@ def _content_keys(
 def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) -> None:
     """Refuse a public table that a ledger has an account of: by its file, else by its rows."""
     for engine, public in zip(tables.engines, tables.tables, strict=True):
-        fingerprint = fingerprint_by_file(ledger, public)
-        if by_rows and fingerprint is None:
-            fingerprint = fingerprint_of(ledger, engine, public)
+        if by_rows:
+            fingerprint: str | None = fingerprint_of(ledger, engine, public)
+        else:
+            fingerprint = fingerprint_by_file(ledger, public)
         account = ledger.account(fingerprint) if fingerprint else None
         if account:
             raise _refusal(

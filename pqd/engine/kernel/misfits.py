@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from pqd.engine.kernel.typed_sql import cast_sql
+from pqd.engine.reading.buffers import arrow_of, numpy_of
 from reports.text.notes import COMMA, DAY_FIRST
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
     """Cells of ``column`` that are NULL once it has ``kind``."""
     values = column.values
     typed = sql.of_values(values, cast_sql("value", kind)).combine_chunks()
-    held = np.array(values.is_valid().to_pylist(), np.bool_)
-    lost = held & ~np.array(typed.is_valid().to_pylist(), np.bool_)
+    held = numpy_of(values.is_valid())
+    lost = held & ~numpy_of(typed.is_valid())
     rows = column.counts()
-    first = values.take(pa.array(np.flatnonzero(lost)[:1])).to_pylist()
+    first = values.take(arrow_of(np.flatnonzero(lost)[:1])).to_pylist()
     example = "" if not first else str(first[0])
     return Misfits(int(rows[held].sum()), int(rows[lost].sum()), example)
 
