@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-
 from deciders.errors import ParameterError
-from reports.plots import CurveAxes
+from reports.axes import INK, own_axes, title_figure, without_frame
 from reports.text.escape import visible
 
 if TYPE_CHECKING:
@@ -15,11 +13,10 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from reports.models.report import BoardRow
+    from reports.models.board import BoardRow
 
 # Per cent that the axis shows at least.
 _LEAST = 10.0
-_INK, _GRID, _LINE = "#57606a", "#c9ced6", "#1f5fbf"
 
 
 def plot_board(rows: Sequence[BoardRow], title: str, ax: Axes | None, *, simulated: bool) -> Axes:
@@ -32,28 +29,23 @@ def plot_board(rows: Sequence[BoardRow], title: str, ax: Axes | None, *, simulat
     """
     if not rows:
         raise ParameterError("there is nothing to draw: nothing was compared")
-    if ax is None:
-        figure = Figure(figsize=(6, 1.1 + 0.36 * len(rows)), layout="constrained")
-        ax = figure.add_subplot(axes_class=CurveAxes)
+    ax = ax or own_axes(6, 1.1 + 0.36 * len(rows))
+    line = INK["line first"]
     places = range(len(rows))
     for place, row in zip(places, rows, strict=True):
         ends = [100 * row.low, 100 * row.high]
-        ax.plot(ends, [place, place], color=_LINE, linewidth=2, solid_capstyle="butt")
+        ax.plot(ends, [place, place], color=line, linewidth=2, solid_capstyle="butt")
         # What is no copy of anyone is hollow: a second channel beside its name.
-        face = "white" if row.reference else _LINE
+        face = "white" if row.reference else line
         point = [100 * row.share], [place]
-        ax.plot(*point, "o", color=_LINE, markerfacecolor=face, markersize=7)
+        ax.plot(*point, "o", color=line, markerfacecolor=face, markersize=7)
     ax.set_xlim(*_ends(rows))
     ax.set_yticks(list(places), [visible(row.name) for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    for label in ax.get_yticklabels():
-        label.set_parse_math(False)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0, labelcolor=_INK)
-    ax.grid(visible=True, axis="x", color=_GRID, linewidth=0.8)
+    without_frame(ax)
+    ax.grid(visible=True, axis="x", color=INK["grid"], linewidth=0.8)
     ax.set_axisbelow(True)
-    stamp = "SIMULATED: " if simulated else ""
-    ax.set_title(f"{stamp}{title}", loc="left", fontsize=10)
+    title_figure(ax, title, simulated=simulated)
     return ax
 
 

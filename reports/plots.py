@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 from deciders.errors import ParameterError
+from reports.axes import INK, SVG_SETTINGS, own_axes, title_figure, without_frame
 from reports.text.escape import visible
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
     from reports.models.profile import ProfileReport
@@ -42,26 +43,9 @@ _ROLES = {
     "line first": "#000011", "line second": "#000012", "line third": "#000013",
 }  # fmt: skip
 _CLASSES = {colour: role for role, colour in _ROLES.items()}
-_INK = {
-    "text": "#57606a", "grid": "#c9ced6", "mark": "#57606a",
-    "line first": "#1f5fbf", "line second": "#7a5195", "line third": "#5c6670",
-}  # fmt: skip
 # Of distances up to a quarter, a half, one and two tolerances, and beyond: as on pages.
 _SHADES = ("#f5f2fa", "#e2daf1", "#c9bbe4", "#a48dcf", "#4b2e83")
 _SVG = "{http://www.w3.org/2000/svg}"
-_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "pqd", "path.simplify": False}
-
-
-class CurveAxes(Axes):
-    """Axes that a notebook shows as a picture, though no global figure is kept."""
-
-    def _repr_svg_(self) -> str:
-        stream = io.StringIO()
-        figure = self.get_figure(root=True)
-        if figure is not None:
-            with mpl.rc_context(_SETTINGS):
-                figure.savefig(stream, format="svg", metadata={"Date": None})
-        return stream.getvalue()
 
 
 def drawn(candidates: Sequence[CandidateFacts], chosen: str) -> list[CandidateFacts]:
@@ -91,10 +75,9 @@ def plot(
         raise ParameterError(
             f"the report has no curves of {found.id!r}; make it with detailed=True"
         )
-    if ax is None:
-        ax = Figure(figsize=(6, 3.6), layout="constrained").add_subplot(axes_class=CurveAxes)
-    _draw_frame(ax, _INK)
-    lines = _draw_curves(ax, [candidate.curve or () for candidate in shown], _INK)
+    ax = ax or own_axes(6, 3.6)
+    _draw_frame(ax, INK)
+    lines = _draw_curves(ax, [candidate.curve or () for candidate in shown], INK)
     ax.set_title(visible(found.id), loc="left", pad=26, parse_math=False)
     names = [candidate.decider for candidate in shown]
     ax.legend(lines, names, frameon=False, loc="upper right")
@@ -122,22 +105,16 @@ def plot_distances(report: ProfileReport, ax: Axes | None) -> Axes:
          for at, other in enumerate(names)]
         for place, one in enumerate(names)
     ]  # fmt: skip
-    if ax is None:
-        size = 2.2 + 0.42 * len(names)
-        figure = Figure(figsize=(size + 0.8, size), layout="constrained")
-        ax = figure.add_subplot(axes_class=CurveAxes)
+    size = 2.2 + 0.42 * len(names)
+    ax = ax or own_axes(size + 0.8, size)
     tau = distances[0].tau
     shades = ListedColormap(_SHADES)
     steps = BoundaryNorm([0, tau / 4, tau / 2, tau, 2 * tau, max(1.0, 2.1 * tau)], len(_SHADES))
     ax.imshow(np.array(values, float), cmap=shades, norm=steps)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0, labelcolor=_INK["text"])
+    without_frame(ax)
     ax.set_xticks(range(len(names)), [visible(name) for name in names], rotation=90)
     ax.set_yticks(range(len(names)), [visible(name) for name in names])
-    for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
-        label.set_parse_math(False)
-    stamp = "SIMULATED: " if report.simulated else ""
-    ax.set_title(f"{stamp}total variation in per cent", loc="left", fontsize=10)
+    title_figure(ax, "total variation in per cent", simulated=report.simulated)
     for place, row in enumerate(values):
         for at, value in enumerate(row):
             if value is not None and not math.isnan(value):
@@ -173,7 +150,7 @@ def _settings() -> Iterator[None]:
     """Matplotlib's own settings, whatever the user's are, so that pages are reproducible."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS | {"font.size": 10.5})
+        mpl.rcParams.update(SVG_SETTINGS | {"font.size": 10.5})
         yield
 
 
@@ -192,10 +169,10 @@ def _scale(axes: Axes) -> None:
 
 def _draw_frame(axes: Axes, colours: dict[str, str]) -> None:
     _scale(axes)
-    axes.spines[:].set_visible(False)
+    without_frame(axes, colours["text"])
     axes.set_xticks([0, 1, 2], ["0", "tau", "2 tau"])
     axes.set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
-    axes.tick_params(length=0, pad=6, labelcolor=colours["text"])
+    axes.tick_params(pad=6)
     for height in (0, 0.5, 1):
         axes.plot([0, 2.5], [height] * 2, color=colours["grid"], linewidth=1, clip_on=False)
     axes.plot([1, 1], [0, 1], color=colours["mark"], linewidth=1, linestyle=(0, (2, 3)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from reports.models.report import BoardRow, Report, data_frame, rendering
+from reports.models.board import BoardReport, BoardRow
+from reports.models.report import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from reports.models.audit import Cost
     from reports.models.refusals import QueryRefusal
@@ -143,7 +143,7 @@ class LeaderboardRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class CompareReport(Report):
+class CompareReport(BoardReport):
     """Comparison of candidates, by one private estimate per query.
 
     ``leaderboard`` is ordered by share; ``better`` holds each pair (a, b) for which it is
@@ -152,6 +152,7 @@ class CompareReport(Report):
     """
 
     kind: ClassVar[str] = "compare"
+    board_title: ClassVar[str] = "within tolerance, % of the queries' weight"
 
     queries: tuple[ComparedQuery, ...]
     leaderboard: tuple[LeaderboardRow, ...]
@@ -188,30 +189,6 @@ class CompareReport(Report):
         """Budget spent, whether noise was seeded, and the ties of the leaderboard."""
         spent = self.cost.epsilon
         return {"spent_epsilon": spent, "simulated": self.simulated, "tied": self.tied}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the leaderboard: the share of queries within tolerance, with its interval.
-
-        Parameters
-        ----------
-        ax
-            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
-            know: a notebook shows it where the axes are the last value of a cell, and
-            ``ax.figure.savefig(...)`` writes it.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            What was drawn on.
-
-        Raises
-        ------
-        ParameterError
-            Nothing was compared.
-        """
-        title = "within tolerance, % of the queries' weight"
-        draw = rendering("plot_board")
-        return cast("Axes", draw(self._board(), title, ax, simulated=self.simulated))
 
     def _board(self) -> list[BoardRow]:
         return [

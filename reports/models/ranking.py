@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from reports.models.report import BoardRow, Report, data_frame, rendering
+from reports.models.board import BoardReport, BoardRow
+from reports.models.report import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from reports.models.audit import Cost
     from reports.models.profile import BudgetPart, Figure, LeftOut, ProfiledColumn, Score
@@ -41,7 +41,7 @@ class RankedMarginal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RankingReport(Report):
+class RankingReport(BoardReport):
     """Copies ranked by overall quality, the best first.
 
     ``better`` holds each pair (a, b) for which it is established, for all pairs at once with
@@ -50,6 +50,7 @@ class RankingReport(Report):
     """
 
     kind: ClassVar[str] = "ranking"
+    board_title: ClassVar[str] = "overall quality, %"
 
     private: str
     alpha: Fraction
@@ -74,30 +75,6 @@ class RankingReport(Report):
     def computed(self) -> dict[str, Any]:
         """Budget spent."""
         return {"spent_epsilon": self.spent}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the leaderboard: the overall quality of every copy, with its interval.
-
-        Parameters
-        ----------
-        ax
-            Where to draw.  Without it the axes have a figure of their own, which pyplot does not
-            know: a notebook shows it where the axes are the last value of a cell, and
-            ``ax.figure.savefig(...)`` writes it.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            What was drawn on.
-
-        Raises
-        ------
-        ParameterError
-            Nothing was compared.
-        """
-        title = "overall quality, %"
-        draw = rendering("plot_board")
-        return cast("Axes", draw(self._board(), title, ax, simulated=self.simulated))
 
     def _board(self) -> list[BoardRow]:
         return [

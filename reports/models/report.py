@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from deciders.extras import needed
 
@@ -87,19 +87,6 @@ def data_frame(
         import pandas as pd  # noqa: PLC0415 - a heavy import that only frames need
 
     return pd.DataFrame(rows, columns=columns)
-
-
-class BoardRow(NamedTuple):
-    """Candidate in the plot of a leaderboard: its share between 0 and 1, with its interval.
-
-    A ``reference`` was made for comparison, and is nobody's copy.
-    """
-
-    name: str
-    share: float
-    low: float
-    high: float
-    reference: bool = False
 
 
 class Report(ABC):
