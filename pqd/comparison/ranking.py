@@ -18,7 +18,8 @@ from pqd.distances.decisions import mean_distance
 from pqd.distances.measurements import DistancesMeasurement
 from pqd.distances.profile_parameters import ProfileParameters
 from pqd.engine.scan_plan import rows_per_person
-from reports.models.profile import Figure, Score
+from reports.models.figure import Figure
+from reports.models.profile import Score
 from reports.models.ranking import RankedCopy, RankedMarginal
 
 if TYPE_CHECKING:

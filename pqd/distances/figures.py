@@ -15,14 +15,8 @@ from deciders.distances.fresh_sample import fresh_sample_distance
 from deciders.distances.noise_laws import LaplaceLaw
 from deciders.distances.vector import rows_share
 from pqd.distances.bound_profile import mean_weights
-from reports.models.profile import (
-    BudgetPart,
-    CellFacts,
-    DistanceFacts,
-    Figure,
-    Score,
-    ZoomedMarginal,
-)
+from reports.models.figure import Figure
+from reports.models.profile import BudgetPart, CellFacts, DistanceFacts, Score, ZoomedMarginal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from pqd.distances.classifier import Classifier, require_library, train
 from pqd.engine.marginals import RowMap
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case
-from reports.models.profile import Figure
+from reports.models.figure import Figure
 from reports.models.target import ClassFacts, TargetFacts
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from reports.models.audit import Cost
-    from reports.models.profile import BudgetPart, Figure, LeftOut, ProfiledColumn, Score
+    from reports.models.figure import Figure
+    from reports.models.profile import BudgetPart, LeftOut, ProfiledColumn, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

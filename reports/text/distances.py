@@ -18,7 +18,8 @@ from reports.text.numbers import (
 from reports.text.words import counted
 
 if TYPE_CHECKING:
-    from reports.models.profile import BudgetPart, Figure, LeftOut, ProfiledColumn
+    from reports.models.figure import Figure
+    from reports.models.profile import BudgetPart, LeftOut, ProfiledColumn
 
 SIMULATED = "SIMULATED: these distances come from seeded noise and protect nobody."
 WAYS = {1: "column", 2: "pair", 3: "triple"}

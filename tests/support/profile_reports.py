@@ -9,12 +9,12 @@ from fractions import Fraction
 from itertools import combinations, product
 
 from reports.models.audit import CompositionGroup, Cost
+from reports.models.figure import Figure
 from reports.models.profile import (
     BudgetPart,
     CellFacts,
     DistanceFacts,
     DistanceId,
-    Figure,
     LeftOut,
     ProfiledColumn,
     ProfileReport,

@@ -8,7 +8,8 @@ from fractions import Fraction
 from itertools import combinations
 
 from reports.models.audit import CompositionGroup, Cost
-from reports.models.profile import BudgetPart, Figure, LeftOut, Score
+from reports.models.figure import Figure
+from reports.models.profile import BudgetPart, LeftOut, Score
 from reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 from tests.support.profile_reports import ADULT, figure, profiled
 

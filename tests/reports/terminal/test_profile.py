@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from deciders.errors import ParameterError
-from reports.models.profile import Figure
+from reports.models.figure import Figure
 from reports.terminal import TerminalReport, terminal_text
 from reports.terminal.layout import Extent
 from reports.text.profile import (

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.models.profile import BudgetPart, Figure
+from reports.models.figure import Figure
+from reports.models.profile import BudgetPart
 from reports.text.distances import budget_lines, digits_of, figure_text, left_out_lines, ways_text
 from reports.text.numbers import interval_text, percent_text, points_text, share_digits
 from reports.text.remarks.definitions import promise

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reports.models.profile import BudgetPart, CellFacts, Figure, ZoomedMarginal
+from reports.models.figure import Figure
+from reports.models.profile import BudgetPart, CellFacts, ZoomedMarginal
 from reports.text.remarks.worst_cells import (
     different_cells,
     differs,
