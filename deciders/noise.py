@@ -14,12 +14,14 @@ and Sundararajan, STOC 2009).
 
 import importlib
 import math
+import os
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 
@@ -28,11 +30,11 @@ from deciders.errors import UnanswerableError
 
 _GRID_BITS = 40
 _LARGEST_SCALE = 2**56
-# The bits of the statistic that OpenDP's 64-bit integers are given; the rest is exact anyway.
-_LOW = 2**32
 _FAIR = 2.0**400
-# Mechanisms that are kept, of as many scales; to make one takes as long as to draw from it.
-_MECHANISMS = 256
+# Laws that are kept, and the draws that are made ahead of each at once: a call of OpenDP takes as
+# long as some ten draws of it.
+_LAWS = 256
+_MOST_AHEAD = 256
 
 
 class Noise(Protocol):
@@ -90,12 +92,54 @@ def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fra
     return Fraction(noise.laplace(math.floor(statistic * grid), scale * grid), grid)
 
 
+class NoiseAhead:
+    """Independent draws of one law, made ahead and given out once each.
+
+    ``law`` maps a vector of zeros to as many draws: first one, then twice as many each time.
+    No two calls of ``draw`` give the same one: a draw leaves the list as it is given out, which
+    is one step for threads; and a forked process forgets the draws that its parent holds too.
+    """
+
+    def __init__(self, law: Callable[[list[int]], list[int]]) -> None:
+        """Nothing is drawn until it is asked for."""
+        self._law, self._size = law, 1
+        self._waiting: list[int] = []
+        _AHEAD.add(self)
+
+    def draw(self) -> int:
+        """A draw that nobody was given before."""
+        try:
+            return self._waiting.pop()
+        except IndexError:
+            first, *others = self._law([0] * self._size)
+            self._size = min(2 * self._size, _MOST_AHEAD)
+            self._waiting.extend(others)
+            return int(first)
+
+    def forget(self) -> None:
+        """Drop what waits: a forked process holds it twice."""
+        self._waiting.clear()
+
+
+_AHEAD: WeakSet[NoiseAhead] = WeakSet()
+
+
+def _forget_parents_draws() -> None:
+    for ahead in _AHEAD:
+        ahead.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parents_draws)
+
+
 class SecureNoise:
     """OpenDP's exact discrete samplers (no seed, no floating point in the draw).
 
-    ``laplace`` and ``gaussian`` give OpenDP the low 32 bits of the true statistic and add the rest
-    back in exact integers, under which the mechanisms are invariant.  OpenDP saturates at 64 bits:
-    scales beyond 2^56 are refused, so that takes noise of 2^7 scales, of probability below 10^-55.
+    OpenDP draws Z around 0, many at once, and the statistic is added in exact integers: so
+    ``statistic + Z`` has the law of OpenDP's mechanism at the statistic, wherever that lies, and
+    how long a draw takes does not hang on it.  OpenDP saturates at 64 bits: scales beyond 2^56 are
+    refused, so that takes noise of 2^7 scales, of probability below 10^-55.
     The scale is rounded up to a double, to the side of more noise.
     """
 
@@ -114,22 +158,26 @@ class SecureNoise:
         return opendp
 
     @cached_property
-    def _mechanism(self) -> Callable[[str, float], Any]:
-        """OpenDP's mechanism on whole numbers by its name and scale; made once for many draws."""
+    def _ahead(self) -> Callable[[str, float], NoiseAhead]:
+        """Draws ahead of a law, by its name and scale."""
         opendp = self._opendp
-        kinds = opendp.domains.atom_domain(T="i64"), opendp.metrics.absolute_distance(T="i64")
+        vectors = opendp.domains.vector_domain(opendp.domains.atom_domain(T="i64"))
+        laws = {
+            "laplace": (opendp.measurements.make_laplace, opendp.metrics.l1_distance(T="i64")),
+            "gaussian": (opendp.measurements.make_gaussian, opendp.metrics.l2_distance(T="f64")),
+        }
 
-        @lru_cache(_MECHANISMS)
-        def mechanism(name: str, scale: float) -> Any:  # noqa: ANN401 - OpenDP is untyped
-            return getattr(opendp.measurements, name)(*kinds, scale=scale)
+        @lru_cache(_LAWS)
+        def ahead(name: str, scale: float) -> NoiseAhead:
+            make, metric = laws[name]
+            return NoiseAhead(make(vectors, metric, scale=scale))
 
-        return mechanism
+        return ahead
 
     def laplace(self, statistic: int, scale: Fraction) -> int:
         """``statistic + Z``; UnanswerableError beyond the largest scale."""
         check_scale(scale)
-        low = statistic % _LOW
-        return (statistic - low) + self._draw(low, scale)
+        return statistic + self._draw("laplace", scale)
 
     def gaussian(self, statistic: int, sigma: Fraction) -> int:
         """``statistic + Z``; UnanswerableError beyond the largest scale.
@@ -137,8 +185,7 @@ class SecureNoise:
         Z has tails below those of ``laplace`` at the same scale, so it saturates still less often.
         """
         check_scale(sigma)
-        low = statistic % _LOW
-        return (statistic - low) + int(self._mechanism("make_gaussian", rounded_up(sigma))(low))
+        return statistic + self._draw("gaussian", sigma)
 
     def cube(self, statistics: Sequence[int], scale: Fraction) -> tuple[int, ...]:
         """``statistics + Z``; UnanswerableError beyond the largest scale.
@@ -154,9 +201,9 @@ class SecureNoise:
                 break
         return tuple(x + secrets.randbelow(2 * radius + 1) - radius for x in statistics)
 
-    def _draw(self, statistic: int, scale: Fraction) -> int:
-        """One draw of OpenDP's 64-bit discrete Laplace mechanism."""
-        return int(self._mechanism("make_laplace", rounded_up(scale))(statistic))
+    def _draw(self, law: str, scale: Fraction) -> int:
+        """One draw of OpenDP's 64-bit discrete mechanism, around 0."""
+        return self._ahead(law, rounded_up(scale)).draw()
 
     def choose(self, logit: float) -> bool:
         """True with probability ``1 / (1 + exp(-logit))``, by one discrete Laplace draw.
@@ -169,7 +216,7 @@ class SecureNoise:
             return logit > 0
         scale = Fraction(1 / abs(logit)) if abs(logit) > 1 / _FAIR else Fraction(_FAIR)
         # Saturation keeps the sign, which is all that counts here, so any scale will do.
-        unlikely = self._draw(0, scale) >= 1
+        unlikely = self._draw("laplace", scale) >= 1
         return unlikely != (logit > 0)
 
 

@@ -1,8 +1,13 @@
 """The secure and the simulated noise draw the distributions they state."""
 
 import math
+import os
+import sys
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import count
 from unittest.mock import MagicMock
 
 import pytest
@@ -18,11 +23,13 @@ from deciders import (
     SimulatedNoise,
     for_lattice,
 )
-from deciders.noise import fineness, noisy_value, rounded_up
+from deciders.noise import NoiseAhead, fineness, noisy_value, rounded_up
 from tests.support.odds import RARE, odds_of_hits
 
 # So many that noise which is wrong by 30 % is called so but for 1e-12.
 DRAWS = 8_000
+
+Ran = tuple[int, str, str]
 
 
 def geometric(z: int, scale: float) -> float:
@@ -70,17 +77,109 @@ def test_negative_statistics_keep_their_place() -> None:
         assert noise.laplace(statistic, tight) == statistic
 
 
-def test_a_mechanism_is_made_once_for_a_scale_and_run_for_each_draw() -> None:
+def test_a_law_is_made_once_for_a_scale_and_takes_zeros_alone() -> None:
+    """The statistic, which is private, is added outside, in exact integers."""
     opendp, noise = MagicMock(), SecureNoise()
-    make, run = opendp.measurements.make_laplace, opendp.measurements.make_laplace.return_value
-    run.side_effect = lambda statistic: statistic + 1
+    make, law = opendp.measurements.make_laplace, opendp.measurements.make_laplace.return_value
+    law.side_effect = lambda zeros: [zero + 1 for zero in zeros]
+    opendp.measurements.make_gaussian.return_value.side_effect = lambda zeros: [2 for _ in zeros]
     noise.__dict__["_opendp"] = opendp
-    draws = [(7, Fraction(2)), (8, Fraction(2)), (-1, Fraction(3))]
-    assert [noise.laplace(*draw) for draw in draws] == [8, 9, 0]
+    draws = [(7, Fraction(2)), (8, Fraction(2)), (9, Fraction(2)), (-(2**90), Fraction(3))]
+    assert [noise.laplace(*draw) for draw in draws] == [8, 9, 10, 1 - 2**90]
     assert [call.kwargs for call in make.call_args_list] == [{"scale": 2.0}, {"scale": 3.0}]
-    assert [call.args for call in run.call_args_list] == [(7,), (8,), (2**32 - 1,)]
-    noise.gaussian(7, Fraction(2))
+    assert [call.args for call in law.call_args_list] == [([0],), ([0, 0],), ([0],)]
+    assert noise.gaussian(7, Fraction(2)) == 9
     opendp.measurements.make_gaussian.assert_called_once()
+
+
+class Drawn:
+    """Law whose draws are numbered, so that one which is given out twice is seen."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self._numbers = count()
+
+    def __call__(self, zeros: list[int]) -> list[int]:
+        assert not any(zeros)
+        self.sizes.append(len(zeros))
+        return [next(self._numbers) for _ in zeros]
+
+
+class Reusing(NoiseAhead):
+    """Broken twin: what is given out stays."""
+
+    def draw(self) -> int:
+        drawn = super().draw()
+        self._waiting.append(drawn)
+        return drawn
+
+
+def test_every_draw_that_was_made_ahead_is_given_out_once() -> None:
+    law = Drawn()
+    ahead = NoiseAhead(law)
+    assert sorted(ahead.draw() for _ in range(1 + 2 + 4 + 8)) == list(range(15))
+    assert law.sizes == [1, 2, 4, 8]
+    for _ in range(16 + 32 + 64 + 128 + 256 + 256):
+        ahead.draw()
+    assert law.sizes[4:] == [16, 32, 64, 128, 256, 256]
+    broken = Reusing(Drawn())
+    assert len({broken.draw() for _ in range(15)}) < 15
+
+
+def test_no_two_threads_are_given_the_same_draw() -> None:
+    ahead, interval = NoiseAhead(Drawn()), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            draws = list(threads.map(lambda _: ahead.draw(), range(4_000)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(set(draws)) == 4_000
+
+
+def test_a_draw_in_the_midst_of_another_shares_nothing_with_it() -> None:
+    """As of two threads that find nothing waiting at once."""
+    law, within = Drawn(), []
+
+    def interrupted(zeros: list[int]) -> list[int]:
+        drawn = law(zeros)
+        if len(law.sizes) == 3:
+            within.append(ahead.draw())
+        return drawn
+
+    ahead = NoiseAhead(interrupted)
+    draws = [ahead.draw() for _ in range(10)]
+    assert within
+    assert len({*draws, *within}) == 11
+
+
+FORKED = """
+import os
+from itertools import count
+from deciders import noise
+
+numbers = count()
+ahead = noise.NoiseAhead(lambda zeros: [1000 * os.getpid() + next(numbers) for _ in zeros])
+if not FORGETS:
+    noise._AHEAD.clear()
+ahead.draw(), ahead.draw()
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+print(os.getpid(), ahead.draw() // 1000)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
+@pytest.mark.parametrize("forgets", [True, False], ids=["", "broken twin"])
+def test_a_forked_process_draws_anew(forgets: bool, process: Callable[..., Ran]) -> None:
+    """Else parent and child would add the same noise to two statistics."""
+    code, out, err = process("-c", FORKED.replace("FORGETS", str(forgets)))
+    assert (code, err) == (0, "")
+    draws = [line.split() for line in out.splitlines()]
+    assert len(draws) == 2
+    by_itself = [drawer == maker for drawer, maker in draws]
+    assert sorted(by_itself) == [forgets, True]
 
 
 def test_the_scale_is_never_rounded_to_less_noise() -> None:
