@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pqd.api.cell_progress import cell_progress
 from pqd.batches.shared_budget import SharedBudget
 from pqd.commands.plan import run_plan
 from pqd.parameters import Criteria, Detail, privacy_unit
 from pqd.planning.stated_tolerances import with_tolerances
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO, RunBudget
+from reports.text.remarks import stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,10 +57,13 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
         detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )
     people = privacy_unit(unit, max_rows)
-    if epsilon is None and total_epsilon is None and sharing is None:
-        return run_plan(synthetic, workload, criteria, people)
-    stated = RunBudget.parse(epsilon, total_epsilon, sharing)
-    if stated.sharing is None:
-        return run_plan(synthetic, workload, criteria.at(stated.epsilon), people)
-    budget = SharedBudget(stated.epsilon, stated.sharing)
-    return run_plan(synthetic, workload, criteria, people, budget=budget)
+    budget = None
+    if (epsilon, total_epsilon, sharing) != (None, None, None):
+        stated = RunBudget.parse(epsilon, total_epsilon, sharing)
+        if stated.sharing is None:
+            criteria = criteria.at(stated.epsilon)
+        else:
+            budget = SharedBudget(stated.epsilon, stated.sharing)
+    with cell_progress() as told:
+        told(stages.PLANNING)
+        return run_plan(synthetic, workload, criteria, people, told, budget=budget)

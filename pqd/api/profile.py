@@ -113,7 +113,8 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     if private is None:
         if not dry_run:
             raise ParameterError("the private table is missing; give it, or take dry_run=True")
-        return run_profile_plan(None, synthetic, parameters, unit=people)
+        with cell_progress() as told:
+            return run_profile_plan(None, synthetic, parameters, told, unit=people)
     accountant = Accountant(ledger_path(private, ledger), fresh=fresh)
     with cell_progress() as told:
         if dry_run:

@@ -11,11 +11,14 @@ from pqd.batches.shared_budget import SharedBudget, share_with
 from pqd.engine.scan_plan import rows_per_person
 from pqd.errors import PqdError
 from pqd.parameters import Parameters
+from reports.text.notes import kinds_note
 
 if TYPE_CHECKING:
     from pqd.commands.spec_checks import BoundChecks
+    from pqd.distances.bound_profile import BoundProfile
     from pqd.distances.decisions import BoundDistance, PlannedDistance
     from pqd.measurement import MeasurementSet
+    from pqd.planning.bound_workload import BoundWorkload
     from pqd.planning.decisions import VerdictPlan
     from pqd.results import Planned
 
@@ -49,15 +52,18 @@ class CheckPlan:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks to show."""
-        queries = (note for plan in self.queries.values() for note in plan.bound.notes)
-        distances = (
-            note
-            for planned in self.distances.values()
-            for each in planned
-            for note in each.bound.profile.notes
-        )
-        return tuple(dict.fromkeys([*queries, *distances]))
+        """Remarks to show; one on the kinds of each synthetic table, however often it was read."""
+        profiles = [each.bound.profile for planned in self.distances.values() for each in planned]
+        bound: list[BoundWorkload | BoundProfile]
+        bound = [*(plan.bound for plan in self.queries.values()), *dict.fromkeys(profiles)]
+        own = {note for each in bound for note in each.tables.kind_notes}
+        notes = [note for each in bound for note in each.notes if note not in own]
+        kinds: dict[tuple[str, object], dict[str, str]] = {}
+        for each in bound:
+            table = each.tables.tables[0]
+            kinds.setdefault((table.label, table.path), {}).update(each.tables.taken_kinds)
+        taken = [kinds_note(label, of_table) for (label, _), of_table in kinds.items() if of_table]
+        return tuple(dict.fromkeys([*taken, *notes]))
 
 
 def plan_checks(bound: BoundChecks, budget: SharedBudget | None) -> CheckPlan:

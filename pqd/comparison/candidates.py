@@ -10,7 +10,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError
 from pqd.planning.binding import bind
-from pqd.planning.estimates import ComparisonPlan, select_estimators
+from pqd.planning.estimates import ComparisonPlan, select_estimators, with_fit_noted
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress, silent
 from reports.text.remarks import stages
@@ -109,6 +109,7 @@ class Candidates:
         columns = parameters.parameters.columns
         plan = select_estimators(self.bind(requests, columns, unit, queries))
         plan.bound.check()
+        plan = with_fit_noted(plan, parameters.parameters.mechanism)
         refused = [query for query, _ in plan.bound.refusals]
         parameters.check([*(each.query for each in plan.comparisons), *refused])
         return plan

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pqd.column_facts import check_facts, stated_kinds, unknown_column
-from pqd.distances.columns import header_warnings, profiled_columns, shared_columns
+from pqd.distances.columns import profiled_columns, shared_columns
 from pqd.distances.marginal_selection import select_marginals
 from pqd.distances.partition_choice import choose_partition, ordered_partition, steps_partition
 from pqd.distances.stated_cells import check_cells
@@ -18,10 +18,11 @@ from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.measurement import MeasurementSet
 from pqd.planning.binding import unit_notes
-from pqd.planning.person_keys import key_warnings
+from pqd.planning.column_names import header_warnings, key_warnings
 from pqd.sql.schema import Kind, fold_case, header_hint
 from reports.models.profile import LeftOut
 from reports.text.notes import WARNING
+from reports.text.remarks.cells import NOT_PRIVATE_REASON
 
 if TYPE_CHECKING:
     import numpy as np
@@ -188,7 +189,7 @@ class _Binding:
         if not names:
             raise NothingSelectedError(_without_columns(left_out))
         self._summaries = {name: tables.value_counts(self._schema, name) for name in names}
-        notes += tuple(header_warnings(tables.tables[0], self._schema, self._summaries))
+        notes += tuple(header_warnings(tables, names))
         chosen = {name: self._chosen(name) for name in names}
         self._partitions = {name: partition for name, (partition, _) in chosen.items()}
         marginals = [self._marginal(each) for each in self._selected(names)]
@@ -206,7 +207,7 @@ class _Binding:
             steps=tuple(map(counts, steps)),
             unseen=Unseen(partitions),
             left_out=tuple(self._left_out),
-            notes=(*tables.notes, *notes),
+            notes=(*tables.kind_notes, *tables.notes, *notes),
             copy_rows=tuple(int(copy.sum()) for copy in counts(marginals[0]).copies),
         )
 
@@ -220,11 +221,19 @@ class _Binding:
         return schema
 
     def _check_cells(self) -> None:
-        """Refuse cells of no column: a typo would go unseen."""
+        """Refuse cells of no column, or of none that is compared: a typo would go unseen."""
         known = set(map(fold_case, self._tables.columns))
+        named = self._request.named
+        compared = known if named is None else set(map(fold_case, named))
         for name in self._request.cells:
             if fold_case(name) not in known:
                 raise unknown_column(name, self._tables.columns, "cells")
+            if fold_case(name) not in compared:
+                raise ParameterError(
+                    f'cells: the column "{name}" is not among those that are compared '
+                    f"({', '.join(named or ())}); name it there too (--columns), or leave its "
+                    "cells out"
+                )
 
     def _stated(self, name: str) -> StatedCells | None:
         stated = {fold_case(column): cells for column, cells in self._request.cells.items()}
@@ -294,4 +303,6 @@ def _without_columns(left_out: Sequence[LeftOut]) -> str:
     why = f" ({'; '.join(reasons)})" if reasons else ""
     hint = header_hint(column for each in left_out for column in each.columns)
     advice = "name columns of both tables by --columns"
+    if not hint and {each.reason for each in left_out} == {NOT_PRIVATE_REASON}:
+        advice = "the first line of both files must name the columns"
     return f"there is no column to profile{why}; {advice}{hint}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +11,10 @@ from pqd.column_facts import unknown_column
 from pqd.errors import TableError
 from pqd.sql.schema import Kind, fold_case
 from reports.models.profile import LeftOut
-from reports.text.notes import WARNING
 from reports.text.remarks.cells import (
     NOT_PRIVATE_REASON,
     UNIT_REASON,
     absent_reason,
-    header_missing,
     identifier_reason,
     near_unique_reason,
 )
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
 # A column of no more distinct values is never taken for free text or an identifier.
 MOST_DISTINCT = 100
-# So many column names of a copy without a header are shown.
-_EXAMPLES = 3
 
 
 def shared_columns(
@@ -132,28 +128,6 @@ def _unique_reason(tables: SyntheticTables, schema: Schema, name: str) -> str | 
         if kind is Kind.NUMBER and _is_identifier(summary):
             return identifier_reason(summary.distinct)
     return None
-
-
-def header_warnings(
-    table: Table, schema: Schema, summaries: Mapping[str, Sequence[ValueCounts]]
-) -> Iterator[str]:
-    """Warning of a copy without a header: half of its columns have a cell's value as their name.
-
-    ``summaries`` are those of the columns that are profiled; the first is that of ``table``.
-    """
-    named = [name for name, (first, *_) in summaries.items() if _holds(first, schema[name], name)]
-    if 2 * len(named) >= len(summaries):
-        yield f"{WARNING}{header_missing(table.label, named[:_EXAMPLES])}"
-
-
-def _holds(summary: ValueCounts, kind: Kind, name: str) -> bool:
-    """Whether a column of texts or numbers has its own name as a value."""
-    if kind is Kind.TEXT:
-        return bool(np.any(summary.values == name))
-    try:
-        return kind is Kind.NUMBER and bool(np.any(summary.values == float(name)))
-    except ValueError:
-        return False
 
 
 def _is_identifier(summary: ValueCounts) -> bool:

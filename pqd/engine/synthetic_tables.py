@@ -15,7 +15,7 @@ from pqd.engine.kernel.misfits import way_in
 from pqd.errors import TableError
 from pqd.sql.schema import Kind, fold_case
 from pqd.threads import thread_count
-from reports.text.notes import WARNING, example_text, kind_note, text_note, unfit_cells
+from reports.text.notes import WARNING, example_text, kind_note, kinds_note, text_note, unfit_cells
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -31,7 +31,8 @@ class SyntheticTables:
 
     Kinds are those of the first table, so that one query fits all tables; bounds and
     groups are those of the first ``telling`` tables, of all by default.  ``hints`` say, by the name
-    of a column in small letters, why its texts are not numbers or times.
+    of a column in small letters, why its texts are not numbers or times.  ``taken_kinds`` are those
+    that the first table gave to columns, where none was stated; a cell is always a text.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class SyntheticTables:
         self.private = private
         self._telling = self.engines[:telling]
         self.notes: dict[str, None] = {}
+        self.taken_kinds: dict[str, Kind] = {}
         self.hints: dict[str, str] = {}
 
     @property
@@ -114,7 +116,9 @@ class SyntheticTables:
             own_kinds = engine.schema(table, names, _renamed(stated, table))
             if not engine.rows():
                 raise TableError(f"the synthetic table {table.label} has no rows")
-            kinds = kinds or own_kinds
+            if not kinds:
+                kinds = own_kinds
+                self._take_kinds(kinds, names, stated)
             for name, kind in _renamed(kinds, table).items():
                 if fold_case(name) in names:
                     if own_kinds[name] is not kind:
@@ -122,6 +126,17 @@ class SyntheticTables:
                         self.notes[kind_note(name, *kind_of)] = None
                     self._check_fit(engine, table, name, kind)
         return kinds
+
+    def _take_kinds(self, kinds: Schema, names: Collection[str], stated: Schema) -> None:
+        """Keep what kinds the first table gave to the columns ``names``."""
+        for name, kind in kinds.items():
+            if fold_case(name) in names and name not in stated and kind is not Kind.TEXT:
+                self.taken_kinds[name] = kind
+
+    @property
+    def kind_notes(self) -> tuple[str, ...]:
+        """Note on the kinds that the first table gave to columns, none if all are texts."""
+        return (kinds_note(self.label, self.taken_kinds),) if self.taken_kinds else ()
 
     def _check_fit(self, engine: DuckDBEngine, table: Table, name: str, kind: Kind) -> None:
         """Note cells of a column that do not fit its kind; TableError if none does."""

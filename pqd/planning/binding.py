@@ -10,7 +10,7 @@ from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.errors import QueryError
 from pqd.planning.attribute_lattices import NUMERIC, Bounds, beyond_bounds_warnings
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
-from pqd.planning.person_keys import key_warnings
+from pqd.planning.column_names import header_warnings, key_warnings
 from pqd.planning.query_warnings import Constants, warnings_of
 from pqd.planning.refusals import Refusals
 from pqd.planning.table_separation import mentioned
@@ -98,6 +98,7 @@ class _Binding:
         self._notes.update(self._tables.notes)
         self._notes.update(dict.fromkeys(unit_notes(self._tables, self._unit)))
         self._notes.update(dict.fromkeys(key_warnings(self._tables, self._unit)))
+        self._notes.update(dict.fromkeys(header_warnings(self._tables)))
         self._constants = Constants(self._tables, self._schema)
         self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)
         single = [each for request in requests for each in self._ungrouped(request)]
@@ -117,7 +118,7 @@ class _Binding:
             self._refusals.every,
             self._schema,
             self._unit,
-            (*self._bounds.notes(), *self._notes),
+            (*self._bounds.notes(), *self._tables.kind_notes, *self._notes),
             self._complete_groups,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,13 @@ from deciders.estimators import Estimator, EstimatorOutput, ExponentialQuantile
 from deciders.single.split_margins import SplitMargins
 from pqd.accounting.cache_keys import parameters_of
 from pqd.engine.cut_points import ORDERED, fineness
+from pqd.errors import DeciderError
 from pqd.measurement import QueryMeasurement
 from pqd.planning.choose_estimator import EstimatorChoice, choose_estimator
 from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
+from pqd.stated_budgets import AUTO
 from reports.models.compare import EstimatorFacts
+from reports.text.notes import WARNING, unfit_estimator
 
 if TYPE_CHECKING:
     from deciders import Noise
@@ -97,6 +100,28 @@ class ComparisonPlan:
 def select_estimators(bound: BoundWorkload) -> ComparisonPlan:
     """Plan of a comparison for every query."""
     return ComparisonPlan(*bound.select(planned_comparison))
+
+
+def with_fit_noted(plan: ComparisonPlan, estimator: str) -> ComparisonPlan:
+    """Plan with a warning of queries that the named ``estimator`` does not fit.
+
+    Raises
+    ------
+    DeciderError
+        If it fits none.
+    """
+    every = plan.comparisons
+    others = [each for each in every if each.taken != estimator]
+    if estimator == AUTO or not others:
+        return plan
+    if len(others) == len(every):
+        fitting = dict.fromkeys(facts.estimator for each in every for facts in each.facts)
+        raise DeciderError(
+            f"estimator {estimator} fits no query; use {AUTO} or {', '.join(fitting)}"
+        )
+    names = dict.fromkeys(each.query.block or each.query.id or "" for each in others)
+    note = f"{WARNING}{unfit_estimator(estimator, list(names))}"
+    return replace(plan, bound=replace(plan.bound, notes=(*plan.bound.notes, note)))
 
 
 def planned_comparison(bound: BoundQuery) -> PlannedComparison:

@@ -13,9 +13,14 @@ def fold_case(name: str) -> str:
     return name.lower()
 
 
+def like_values(names: Iterable[str]) -> bool:
+    """Whether a name of a column looks like a cell: a number, or a date."""
+    return any(_VALUE.fullmatch(name.strip()) for name in names)
+
+
 def header_hint(names: Iterable[str]) -> str:
     """End of a message on an unknown column, where names of the copy's columns look like cells."""
-    if not any(_VALUE.fullmatch(name) for name in names):
+    if not like_values(names):
         return ""
     return (
         "; some of these names look like values: does the file lack a header? Its first line must "

@@ -37,6 +37,27 @@ def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> s
     )
 
 
+_MOST_NAMES = 6
+
+
+def kinds_note(table: str, kinds: Mapping[str, str]) -> str:
+    """Note on the kinds of columns, by name, that were taken from a synthetic table."""
+    alike: dict[str, list[str]] = {}
+    for column, kind in kinds.items():
+        alike.setdefault(kind, []).append(column)
+    told = [f"{_first_names(columns)} ({kind})" for kind, columns in alike.items()]
+    return (
+        f"Kinds are those of {table} where none is stated: {', '.join(told)}. Private cells that "
+        "do not read as their kind are NULL."
+    )
+
+
+def _first_names(names: Sequence[str]) -> str:
+    if len(names) <= _MOST_NAMES + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES:,} more"
+
+
 # Ways to write a number or a day that no kind reads, and what to write instead.
 COMMA, DAY_FIRST = "with a decimal comma", "with the day first"
 _REMEDIES = {COMMA: "write 1234.5", DAY_FIRST: "write 1980-12-24"}
@@ -272,6 +293,15 @@ def large_delta(delta: Fraction) -> str:
     )
 
 
+def unfit_estimator(estimator: str, queries: Sequence[str]) -> str:
+    """Warning of queries that an estimator does not fit, although it is named."""
+    does = "does" if len(queries) == 1 else "do"
+    return (
+        f"estimator {estimator} does not fit {_first_names(queries)}, which {does} with the one "
+        "that auto takes."
+    )
+
+
 def unknown_text(column: str, text: str, tables: str, nearest: str | None) -> str:
     """Warning of a text that a column never holds; ``text`` and ``nearest`` are quoted."""
     hint = f"; the nearest that it holds is {nearest}" if nearest else ""
@@ -288,4 +318,13 @@ def person_key(column: str, table: str) -> str:
     return (
         f'"{column}" looks like the key of a person and repeats in {table}, but each row is '
         f"protected by itself; if a person has several rows, state --unit {column}."
+    )
+
+
+def header_missing(table: str, names: Sequence[str]) -> str:
+    """Warning that a synthetic table seems to lack its header."""
+    cells = ", ".join(map(repr, names))
+    return (
+        f"columns of {table} have names that are values of theirs ({cells}): does the file lack a "
+        "header? The first line of every table must name its columns."
     )

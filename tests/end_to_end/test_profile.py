@@ -248,7 +248,7 @@ def test_released_distances_alone_choose_what_is_looked_into() -> None:
 
 
 def test_more_zoom_than_marginals_shares_among_those_there_are() -> None:
-    report = profiled(columns=["sex"], zoom=9)
+    report = profiled(columns=["sex"], cells={}, zoom=9)
     assert len(report.zoomed) == 1
     assert report.zoomed[0].epsilon == Fraction(1, 5)
     assert report.cost.epsilon == 1
@@ -259,7 +259,8 @@ def test_more_zoom_than_marginals_shares_among_those_there_are() -> None:
 
 def test_a_target_is_tried_on_the_private_table() -> None:
     private = SECRET.assign(who=[f"p{n // 2}" for n in range(len(SECRET))])
-    report = profiled(private, target="OLD", columns=["old", "level", "sex"], unit=TWO)
+    names = ["old", "level", "sex"]
+    report = profiled(private, target="OLD", columns=names, cells={}, unit=TWO)
     assert report.target is not None
     assert report.target.column == "old"
     known = sum(map(sum, report.target.confusion))
@@ -550,3 +551,8 @@ def test_a_plan_without_a_private_table_is_no_profile() -> None:
     with pytest.raises(ParameterError, match="private table is missing"):
         pqd.profile(None, COPY)
     assert run_profile_plan(None, COPY, stated()).dry
+
+
+def test_cells_of_a_column_that_is_not_compared_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r'the column "PAY" is not among those.*\(sex, old\)'):
+        pqd.profile(None, COPY, columns=["sex", "old"], cells={"PAY": 3}, dry_run=True)

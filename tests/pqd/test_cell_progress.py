@@ -118,6 +118,9 @@ RUNS: dict[str, Any] = {
     "compare": lambda: pqd.compare(TABLES[0], {"a": TABLES[1]}, COUNT, tau="10%", epsilon=0.5),
     "ranking": lambda: pqd.compare(TABLES[0], {"a": TABLES[1]}, total_epsilon=0.5),
     "profile": lambda: pqd.profile(*TABLES, ways=1),
+    "plan": lambda: pqd.plan(TABLES[1], COUNT, tau="10%", epsilon=0.5),
+    "plan, shared": lambda: pqd.plan(TABLES[1], COUNT, tau="10%", total_epsilon=0.5),
+    "profile, planned": lambda: pqd.profile(None, TABLES[1], ways=1, dry_run=True),
     "profile, dry": lambda: pqd.profile(*TABLES, ways=1, dry_run=True),
     "release": lambda: pqd.release(*TABLES, COUNT, total_epsilon=1),
 }

@@ -7,6 +7,7 @@ mixture; an empty line is no row, even of one column; an empty cell, quoted or n
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import re
@@ -32,6 +33,13 @@ DELIMITERS = ",;\t|"
 BLOCK_SIZES = (1 << 20, 1 << 23, 1 << 26, 1 << 29, (1 << 31) - 1)
 _LONGEST_HEADER = 1 << 20
 _LINE_END = re.compile(rb"[\r\n]")
+# Marks of the byte order at the beginning of a file, the longer first.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -149,14 +157,19 @@ def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
 
 def _header_line(path: Path, what: str) -> tuple[bytes, str]:
     """First line without its end, as bytes and as text."""
+    line = b""
     try:
         with _opened(path) as file:
             line = _LINE_END.split(file.read(_LONGEST_HEADER), 1)[0]
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
+        name = next((name for mark, name in _MARKS.items() if line.startswith(mark)), None)
+        found = (
+            "is not text in UTF-8; is it a CSV? If so," if name is None else f"is text in {name};"
+        )
         raise TableError(
-            f"{what} is not text in UTF-8; is it a CSV? If so, save it as UTF-8 (in a spreadsheet: "
-            "CSV UTF-8), or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW"
+            f"{what} {found} save it as UTF-8 (in a spreadsheet: CSV UTF-8), or convert it: "
+            f"iconv -f {name or 'WINDOWS-1252'} -t UTF-8 FILE > NEW"
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise TableError(f"{what} is cut short, or not compressed; is it a CSV?") from None

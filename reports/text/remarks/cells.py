@@ -100,15 +100,6 @@ def identifier_reason(rows: int) -> str:
     )
 
 
-def header_missing(table: str, names: Sequence[str]) -> str:
-    """Warning that a synthetic table seems to lack its header."""
-    cells = ", ".join(map(repr, names))
-    return (
-        f"columns of {table} have names that are values of theirs ({cells}): does the file lack a "
-        "header? The first line of every table must name its columns."
-    )
-
-
 UNIT_REASON = "it names the person (--unit)"
 NOT_PRIVATE_REASON = "the private table has no such column"
 

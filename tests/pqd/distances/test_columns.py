@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pqd.distances.columns import header_warnings, profiled_columns, shared_columns
+from pqd.distances.columns import profiled_columns, shared_columns
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -54,29 +54,6 @@ def test_free_text_and_identifiers_are_left_out_with_a_reason() -> None:
     assert "151 different ones" in reasons["more"]
     assert all("--columns" in reasons[name] for name in ("id", "letter", "more"))
     assert reasons["own"] == "the private table has no such column"
-
-
-@pytest.mark.parametrize(
-    ("copy", "examples"),
-    [
-        ({"Ulm": ["Ulm", "Bonn"], "78": [12, 78], "a": ["b", "c"]}, "('Ulm', '78')"),
-        ({"Ulm": ["Bonn", "Ulm"]}, "('Ulm')"),
-        ({"2019": [7.5, 2019.0], "town": ["Ulm", "Bonn"], "job": ["a", "b"]}, None),
-        ({"2019": [7, 8], "2020": [9, 10]}, None),
-        ({"yes": [True, False]}, None),
-    ],
-)
-def test_a_copy_without_a_header_is_suspected(
-    copy: dict[str, list[Any]], examples: str | None
-) -> None:
-    table = open_table(pd.DataFrame(copy), "synthetic")
-    tables = SyntheticTables([table], None)
-    schema = tables.schema(table.columns, {})
-    summaries = {name: tables.value_counts(schema, name) for name in table.columns}
-    warnings = list(header_warnings(table, schema, summaries))
-    assert [examples] == [text.partition("theirs ")[2].partition(":")[0] for text in warnings] or (
-        examples is None and not warnings
-    )
 
 
 def test_columns_that_are_named_are_profiled_whatever_they_hold() -> None:

@@ -11,6 +11,7 @@ from pqd.commands.audit import run_audit
 from pqd.errors import PqdError, QueryError, TableError
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
+from reports.text.notes import WARNING
 
 COUNT = "SELECT COUNT(*) FROM D"
 ROWS = 40
@@ -86,7 +87,7 @@ def test_a_copy_whose_column_is_empty_is_no_mistake_of_a_kind(tmp_path: Path) ->
     report = pqd.plan(
         copy, f"{COUNT} WHERE income > 3", tau=5, columns={"income": {"type": "number"}}
     )
-    assert report.notes == ()
+    assert not [note for note in report.notes if note.startswith(WARNING)]
 
 
 def test_numbers_and_days_that_are_text_are_named(german: Path) -> None:
@@ -103,7 +104,8 @@ def test_numbers_and_days_that_are_text_are_named(german: Path) -> None:
 @pytest.mark.parametrize("income", ["1.5", "12", "1e5", "a,5", "1,", ",5", "x"])
 def test_other_texts_are_not_named(income: str, tmp_path: Path) -> None:
     copy = written(tmp_path / "copy.csv", [*[income] * (ROWS - 1), "word"], ["1"] * ROWS)
-    assert pqd.plan(copy, f"{COUNT} WHERE income = 'word'", tau=5).notes == ()
+    report = pqd.plan(copy, f"{COUNT} WHERE income = 'word'", tau=5)
+    assert not [note for note in report.notes if note.startswith(WARNING)]
 
 
 def test_a_candidate_none_of_whose_cells_fit_the_first_ones_kind_is_refused(

@@ -138,6 +138,28 @@ def test_a_named_release_leaves_the_other_queries_to_auto() -> None:
     assert [c.taken for c in found] == ["exponential", "laplace", "laplace"]
 
 
+def test_queries_that_a_named_estimator_does_not_fit_are_warned_of() -> None:
+    queries = ["SELECT MEDIAN(x) FROM D", "SELECT COUNT(*) FROM D", "SELECT SUM(x) FROM D"]
+    report = compared(queries, FRAMES, estimator="exponential", tau="10%", epsilon="2")
+    assert (
+        "Warning: estimator exponential does not fit q2, q3, which do with the one that auto takes."
+        in report.notes
+    )
+    for named, fitting in (("exponential", queries[:1]), ("auto", queries), ("split", queries)):
+        told = compared(fitting, FRAMES, estimator=named, tau="10%", epsilon="2").notes
+        assert not [note for note in told if "does not fit" in note]
+
+
+def test_an_estimator_that_fits_no_query_is_refused() -> None:
+    with pytest.raises(
+        DeciderError,
+        match=r"^estimator exponential fits no query; use auto or laplace, split, race_to_the_top$",
+    ):
+        compared(
+            ["SELECT COUNT(*) FROM D", "SELECT SUM(x) FROM D"], FRAMES, estimator="exponential"
+        )
+
+
 def test_an_unknown_release_is_refused() -> None:
     with pytest.raises(
         DeciderError, match="no estimator 'inv_count'; use auto or laplace, race_to"

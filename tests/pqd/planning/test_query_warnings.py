@@ -291,6 +291,38 @@ def test_warnings_are_errors_where_that_is_asked_and_nothing_is_spent(
     assert len(told) == 2
 
 
+SPEC = """[private]
+path = "private.csv"
+[synthetic.one]
+path = "copy.csv"
+[defaults]
+tau = 0.5
+epsilon = 11
+[[check]]
+id = "one"
+sql = "SELECT COUNT(*) FROM D"
+"""
+
+
+@pytest.mark.parametrize("dry", [False, True])
+def test_a_strict_check_spends_nothing(
+    dry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    COPY.to_csv(tmp_path / "copy.csv", index=False)
+    PRIVATE.to_csv(tmp_path / "private.csv", index=False)
+    (tmp_path / "audit.toml").write_text(SPEC, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PQD_LEDGER", raising=False)
+    options = ["--ledger", "here.sqlite", *(["--dry-run"] if dry else [])]
+    result = CliRunner().invoke(app, ["check", "audit.toml", *options, "--strict"])
+    assert str(result.exception) == "2 warnings, which --strict makes errors; nothing was spent"
+    assert not (tmp_path / "here.sqlite").exists()
+    assert len([line for line in result.stderr.splitlines() if WARNING in line]) == 2
+    without = CliRunner().invoke(app, ["check", "audit.toml", *options])
+    assert without.exception is None or without.exit_code == 1
+    assert (tmp_path / "here.sqlite").exists() is not dry
+
+
 def test_strict_runs_without_a_warning_are_as_others() -> None:
     seen: list[str] = []
     with strict(stated=True):
