@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,11 @@ from reports.text.escape import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+
+# An option of two words or more, which a browser would break at its hyphens.
+_OPTION = re.compile(r"(--[a-z]+(?:-[a-z]+)+)")
 
 
 def page(template: str, **context: object) -> str:
@@ -57,7 +63,7 @@ def _environment() -> Environment:
     """Templates, compiled once for all pages of a process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("reports"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -66,12 +72,27 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["unbroken"] = _unbroken
+    return environment
 
 
 def _harmless(value: object) -> object:
     if type(value) is not str or (value.isascii() and value.isprintable()):
         return value
     return visible(value, keep="\n")
+
+
+def _unbroken(text: str) -> str | Markup:
+    """Sentence whose options are not broken at their hyphens."""
+    from markupsafe import Markup, escape  # noqa: PLC0415 - comes with Jinja2
+
+    first, *rest = _OPTION.split(text)
+    if not rest:
+        return text
+    shown = [escape(_harmless(part)) for part in (first, *rest)]
+    for place in range(1, len(shown), 2):
+        shown[place] = Markup('<span class="word">{}</span>').format(shown[place])
+    return Markup("").join(shown)
 
 
 def _source(environment: Environment, name: str) -> str:

@@ -24,7 +24,7 @@ const browser = await chromium.launch({
 async function open(words, options, then) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   page.on("console", (message) => hold(false, `${words}: console says ${message.text()}`));
   page.on("pageerror", (error) => hold(false, `${words}: ${error.message}`));
   page.on("request", (asked) => hold(asked.url() === url, `${words}: asks for ${asked.url()}`));
@@ -36,7 +36,7 @@ async function open(words, options, then) {
   }
   if (folder) {
     const name = `${kind}-${words.replaceAll(" ", "-")}.png`;
-    await page.screenshot({ path: path.join(folder, name), fullPage: true });
+    await page.screenshot({ path: path.join(folder, name), fullPage: true, timeout: 120_000 });
   }
   await context.close();
 }

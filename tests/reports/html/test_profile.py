@@ -13,6 +13,7 @@ import pytest
 
 from reports.html import html_text
 from reports.html.heat_maps import difference_map, level_of, matrix, signed_level
+from reports.models.profile import LeftOut
 from tests.support.pages import Page, contrast, themes
 from tests.support.profile_reports import (
     ADULT_PROFILE,
@@ -188,5 +189,13 @@ def test_a_page_has_its_parts_and_a_plan_only_what_is_public() -> None:
 
 def test_bars_of_a_single_column_stand_in_the_order_of_its_cells() -> None:
     part = PAGE.partition('id="zoom-1"')[2].partition('id="zoom-2"')[0]
-    assert re.findall(r'<th scope="row">(.*?)</th>', part) == list(NUMBERS)
+    assert re.findall(r'<th role="rowheader" scope="row">(.*?)</th>', part) == list(NUMBERS)
     assert Page(PAGE).open == []
+
+
+def test_an_option_is_not_broken_at_its_hyphens_and_what_stands_beside_it_stays_text() -> None:
+    assert 'more <span class="word">--total-epsilon</span>, or another --tau, ' in PAGE
+    note = LeftOut(columns=("<b>",), reason="<i> & --max-rows '")
+    page = html_text(replace(ADULT_PROFILE, left_out=(note,)))
+    assert '&lt;i&gt; &amp; <span class="word">--max-rows</span> &#39;' in page
+    assert "<i>" not in page
