@@ -25,16 +25,16 @@ def noise_tail(steps: Fraction | int, scale: Fraction) -> float:
     With ``a = exp(-1/scale)`` it is ``a^steps / (1 + a)`` for a whole number of steps >= 1.
     """
     size, parts = scale.as_integer_ratio()
-    return _geometric_tail(math.ceil(steps), parts, size)
+    return rate_tail(math.ceil(steps), parts, size)
 
 
 def budget_tail(steps: int, epsilon: Fraction) -> float:
     """``noise_tail`` of a whole number of steps at the scale ``1/epsilon``."""
-    return _geometric_tail(steps, *epsilon.as_integer_ratio())
+    return rate_tail(steps, *epsilon.as_integer_ratio())
 
 
-def _geometric_tail(steps: int, numerator: int, denominator: int) -> float:
-    """``Pr[Z >= steps]`` at the rate ``numerator / denominator``."""
+def rate_tail(steps: int, numerator: int, denominator: int) -> float:
+    """``noise_tail`` of a whole number of steps at the scale ``denominator / numerator``."""
     a = math.exp(-ratio(numerator, denominator))
     far = math.exp(-ratio(max(steps, 1 - steps) * numerator, denominator)) / (1 + a)
     return far if steps >= 1 else 1 - far

@@ -5,14 +5,14 @@ Def. 3.4 asks for few noes at ``q(D) = q(Ds)`` and few yeses at ``|q(D) - q(Ds)|
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from deciders.aggregates import HALF, answer
-from deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
+from deciders.evaluation.stand_ins import Shape, stand_ins_at
+from deciders.evaluation.trials import trial_of
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -80,17 +80,10 @@ def error_rates(
     decider: Mechanism, histogram_public: Histogram, interval: Interval, epsilon: Number
 ) -> ErrorRates:
     """Error rates of ``decider`` at this interval, centred on the public answer."""
-    false_no = 1 - decider.accept(histogram_public, interval, epsilon)
-    far = far_from(histogram_public, interval.upper - interval.lower, shape_of(decider))
-    false_yes = max((decider.accept(h, interval, epsilon) for h in far), default=0.0)
+    trial, budget = trial_of(histogram_public, interval, shape_of(decider)), budget_of(epsilon)
+    false_no = 1 - trial.law(decider, histogram_public)(budget)
+    false_yes = max((trial.law(decider, far)(budget) for far in trial.far), default=0.0)
     return ErrorRates(false_no, false_yes)
-
-
-# Deciders of one query share its stand-ins; what it needs is asked of six tables in a row.
-@lru_cache(maxsize=6)
-def far_from(histogram: Histogram, gap: Fraction, shape: Shape) -> tuple[StandIn, ...]:
-    """Stand-ins at least ``gap`` from the public answer."""
-    return tuple(stand_ins_at(histogram, gap, shape))
 
 
 def searched_threshold(
@@ -170,11 +163,12 @@ def operating_characteristic(
     Inside the tolerance that is the smaller probability, at its end and beyond the larger one;
     NaN where no table lies there.
     """
-    shape, found = shape_of(decider), []
+    shape, budget, found = shape_of(decider), budget_of(epsilon), []
+    trial = trial_of(histogram_public, interval, shape)
     for gap in gaps:
-        tables: Iterator[Any] = stand_ins_at(histogram_public, gap * interval.tau, shape)
+        tables: Sequence[Any] = trial.at(gap)
         chances = [
-            decider.accept(table, interval, epsilon)
+            trial.law(decider, table)(budget)
             for table in tables
             # A coarse answer may have no table between this gap and the end of the interval.
             if gap >= 1 or interval.contains(answer(shape.aggregate, table, shape.p) or 0)

@@ -6,15 +6,16 @@ epsilon at once (``Decider.least_epsilon``); that of others is searched.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from deciders.aggregates import answer
-from deciders.evaluation.effectiveness import Mechanism, far_from, least, shape_of
-from deciders.evaluation.shapes import Reranked, shapes
-from deciders.evaluation.stand_ins import Shape, StandIn
+from deciders.evaluation.effectiveness import Mechanism, least, shape_of
+from deciders.evaluation.shapes import shapes
+from deciders.evaluation.stand_ins import Shape
+from deciders.evaluation.trials import Law, Trial, trial_of
 from deciders.exact import Number, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -24,16 +25,6 @@ _STEP, _MOST = Fraction(1, 2**39), 2**59
 _HIGHEST = 2**20
 # Share by which a closed form may be too small, since it is rounded.
 _ROUNDING = 1e-9
-# ``Pr[yes]`` as a function of epsilon.
-Law = Callable[[Fraction], float]
-
-
-class Trial(NamedTuple):
-    """Table, the interval around its answer, and tables from which the answer must be no."""
-
-    table: Histogram | Reranked
-    interval: Interval
-    far: tuple[StandIn, ...]
 
 
 class Budgeted(Mechanism, Protocol):
@@ -67,15 +58,14 @@ def needed_epsilon(
 def trials_of(histogram: Histogram, shape: Shape, tau: Fraction) -> tuple[Trial, ...]:
     """Trials of a tolerance ``tau`` on all shapes of a public histogram."""
     found: Iterator[Any] = shapes(histogram, shape.aggregate)
-    tables = [
-        (table, centre)
-        for table in found
-        if (centre := answer(shape.aggregate, table, shape.p)) is not None
-    ]
-    return tuple(
-        Trial(table, Interval.around(centre, tau), far_from(table, 2 * tau, shape))
-        for table, centre in tables
-    )
+    trials = []
+    for table in found:
+        centre = answer(shape.aggregate, table, shape.p)
+        if centre is not None:
+            # That of the table itself is at hand.
+            make = trial_of if table is histogram else Trial
+            trials.append(make(table, Interval.around(centre, tau), shape))
+    return tuple(trials)
 
 
 def searched_epsilon(decider: Budgeted, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
@@ -96,8 +86,7 @@ def searched_epsilon(decider: Budgeted, trials: Sequence[Trial], alpha: Number) 
 
 def _laws(decider: Budgeted, trial: Trial) -> tuple[Law, list[Law]]:
     """``Pr[yes]`` on the table of a trial, and on those far from it."""
-    table, interval, far = trial
-    return decider.accepting(table, interval), [decider.accepting(h, interval) for h in far]
+    return trial.law(decider, trial.table), [trial.law(decider, far) for far in trial.far]
 
 
 def _least_steps(near: Law, far: Sequence[Law], level: float, first: int) -> int | None:

@@ -3,13 +3,11 @@
 Of public data alone, and free: both are evaluated exactly on the stand-ins of stand_ins.py.
 """
 
-from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, cast
 
-from deciders.aggregates import answer
 from deciders.evaluation.effectiveness import WEIGHED, Mechanism, shape_of
-from deciders.evaluation.stand_ins import stand_ins_at
-from deciders.exact import Number, probability
+from deciders.evaluation.trials import ProvingLaw, trial_of
+from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 
@@ -21,24 +19,13 @@ MOST_TIMES = 2
 # reason: half of all chance near the threshold, next to none farther off.
 MOST_LOST = 0.1
 _ROUNDING = 1 + 1e-9
-
-
-class Proving(Mechanism, Protocol):
-    """Decider that proves a verdict by the law of its noise.
-
-    Conformers: InverseSensitivity (inverse_sensitivity.py), NoisyAnswer (noisy_answer.py).
-    """
-
-    def proof_chance(
-        self, histogram: Histogram, interval: Interval, epsilon: Number, alpha: Number
-    ) -> float:
-        """Exact chance of a yes with a p-value of at most alpha."""
-        ...
+# From the ends of the interval outwards: where deciders differ, they do so there.
+_OUTWARDS = sorted(WEIGHED, key=lambda gap: abs(gap - 1))
 
 
 def nearly_as_sharp(
-    shown: Proving,
-    margin: Proving,
+    shown: Mechanism,
+    margin: Mechanism,
     histogram_public: Histogram,
     interval: Interval,
     epsilon: Number,
@@ -51,22 +38,25 @@ def nearly_as_sharp(
     next to never: with probability at most ``2 alpha^2``.  Where noise errs so seldom it leaves the
     verdict undecided with probability at most alpha (docs/theory.md, section 3).
     """
-    terms = histogram_public, interval, epsilon, alpha
-    if margin.proof_chance(*terms) - shown.proof_chance(*terms) > MOST_LOST:
+    trial, budget = trial_of(histogram_public, interval, shape_of(shown)), budget_of(epsilon)
+
+    def law(decider: Mechanism, table: Any) -> ProvingLaw:  # noqa: ANN401 - or a stand-in
+        return cast("ProvingLaw", trial.law(decider, table))
+
+    best, proved = (law(d, histogram_public).proof_chance(budget, alpha) for d in (margin, shown))
+    if best - proved > MOST_LOST:
         return False
-    shape, enough = shape_of(shown), 2 * float(probability(alpha, "alpha")) ** 2
-    if shape.aggregate == "COUNT":
+    if shown.aggregate == "COUNT":
         # Theorem 4: at most twice as often, on every table.
         return True
 
-    def error(decider: Proving, table: Any) -> float:  # noqa: ANN401 - or a stand-in
-        chance = decider.accept(table, interval, epsilon)
-        inside = interval.contains(answer(shape.aggregate, table, shape.p) or Fraction(0))
-        return 1 - chance if inside else chance
+    def error(decider: Mechanism, table: Any) -> float:  # noqa: ANN401 - as above
+        found = law(decider, table)
+        return 1 - found(budget) if found.distance >= 1 else found(budget)
 
-    # From the ends of the interval outwards: where they differ, they do so there.
-    for gap in sorted(WEIGHED, key=lambda gap: abs(gap - 1)):
-        for table in stand_ins_at(histogram_public, gap * interval.tau, shape):
+    enough = 2 * float(probability(alpha, "alpha")) ** 2
+    for gap in _OUTWARDS:
+        for table in trial.at(gap):
             wrong = error(shown, table)
             if wrong > enough and wrong > MOST_TIMES * _ROUNDING * error(margin, table):
                 return False

@@ -33,6 +33,10 @@ class Shape:
     step: int = 1
     p: Fraction = HALF
 
+    def __hash__(self) -> int:
+        """Hash of whole numbers, as that of an interval."""
+        return hash((self.aggregate, self.lower, self.upper, self.step, self.p.numerator))
+
     @property
     def ends(self) -> tuple[int, int]:
         """Bounds, far away where there are none."""

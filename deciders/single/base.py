@@ -9,7 +9,8 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from deciders.distributions import sigmoid
 from deciders.evaluation.effectiveness import Threshold, searched_threshold
-from deciders.evaluation.needed_budget import Trial, searched_epsilon
+from deciders.evaluation.needed_budget import searched_epsilon
+from deciders.evaluation.trials import Trial
 from deciders.exact import Number, budget_of
 from deciders.histogram import Histogram
 from deciders.interval import Interval

@@ -11,7 +11,8 @@ from deciders.bounds import NoBounds
 from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.evaluation.effectiveness import Threshold, laplace_threshold
-from deciders.evaluation.needed_budget import Trial, inverse_epsilon
+from deciders.evaluation.needed_budget import inverse_epsilon
+from deciders.evaluation.trials import Trial
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval

@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 from deciders.aggregates import HALF, answer
 from deciders.bounds import LatticeBounds, NoBounds, ValueBounds
 from deciders.distributions import budget_tail
 from deciders.evaluation.effectiveness import Threshold, searched_threshold
-from deciders.evaluation.needed_budget import Trial, above
+from deciders.evaluation.needed_budget import above
+from deciders.evaluation.trials import Trial, least_distance
 from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -48,6 +49,30 @@ class SensitivityDecider(Decider, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class MarginLaw:
+    """Chance of a yes by a margin: not private, for analysis only.
+
+    ``distance`` is the margin, infinite or minus infinite where the verdict is settled.
+    """
+
+    distance: float
+
+    def __call__(self, epsilon: Fraction) -> float:
+        """``1 - a^s/(1 + a)`` for a margin s >= 1, ``a^(1-s)/(1 + a)`` else, a = e^-eps."""
+        if abs(self.distance) == math.inf:
+            return float(self.distance > 0)
+        s = int(self.distance)
+        wrong = budget_tail(max(s, 1 - s), epsilon)
+        return 1 - wrong if s >= 1 else wrong
+
+    def proof_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Exact chance of a yes with a p-value of at most alpha."""
+        if abs(self.distance) == math.inf:
+            return self(epsilon)
+        return budget_tail(least_margin(epsilon, alpha) - int(self.distance), epsilon)
+
+
 class InverseSensitivity(ABC):
     """Mix-in of the deciders of this file; each defines ``margin`` and ``settled``."""
 
@@ -68,22 +93,15 @@ class InverseSensitivity(ABC):
         """Answer that is the same for every table, else None; it costs nothing."""
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``1 - a^s/(1 + a)`` for a margin s >= 1, ``a^(1-s)/(1 + a)`` else, a = e^-eps."""
-        answer = self.settled(interval)
-        if answer is not None:
-            return float(answer)
-        s = int(self.margin(histogram, interval))
-        wrong = budget_tail(max(s, 1 - s), budget_of(epsilon))
-        return 1 - wrong if s >= 1 else wrong
+        """Chance of a yes; see ``MarginLaw``."""
+        return self.accepting(histogram, interval)(budget_of(epsilon))
 
-    def proof_chance(
-        self, histogram: Histogram, interval: Interval, epsilon: Number, alpha: Number
-    ) -> float:
-        """Exact chance of a yes with a p-value of at most alpha: not private, for analysis only."""
-        if self.settled(interval) is not None:
-            return self.accept(histogram, interval, epsilon)
-        short = least_margin(epsilon, alpha) - int(self.margin(histogram, interval))
-        return budget_tail(short, budget_of(epsilon))
+    def accepting(self, histogram: Histogram, interval: Interval) -> MarginLaw:
+        """``accept`` for every epsilon, by the margin."""
+        answer = self.settled(interval)
+        if answer is None:
+            return MarginLaw(self.margin(histogram, interval))
+        return MarginLaw(math.inf if answer else -math.inf)
 
     def tau_min(
         self: SensitivityDecider, histogram_public: Histogram, epsilon: Number, alpha: Number
@@ -98,16 +116,7 @@ class InverseSensitivity(ABC):
 
     def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
         """Epsilon from the least distance to the other verdict, which does not depend on it."""
-        distances = [self._distance(trial.table, trial.interval) for trial in trials]
-        distances += [1 - self._distance(far, t.interval) for t in trials for far in t.far]
-        return epsilon_at(min(distances, default=math.inf), alpha)
-
-    def _distance(self, histogram: Any, interval: Interval) -> float:  # noqa: ANN401 - or a stand-in
-        """Margin, infinite or minus infinite where the verdict is settled."""
-        answer = self.settled(interval)
-        if answer is None:
-            return self.margin(histogram, interval)
-        return math.inf if answer else -math.inf
+        return epsilon_at(min((least_distance(self, t) for t in trials), default=math.inf), alpha)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise

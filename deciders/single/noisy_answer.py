@@ -17,20 +17,66 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import ClassVar
 
 from deciders.bounds import NoBounds, ValueBounds
-from deciders.distributions import as_probability, noise_tail
+from deciders.distributions import as_probability, noise_tail, rate_tail
 from deciders.estimators.base import EstimatorOutput
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.evaluation.effectiveness import Threshold
-from deciders.evaluation.needed_budget import Trial
+from deciders.evaluation.trials import Trial, least_beyond
 from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise
 from deciders.single.base import BOTH, DeciderDefaults, Decision, Estimate
 from deciders.single.inverse_sensitivity import epsilon_at, least_steps
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseLaw:
+    """Chance of a yes by noise around an answer: not private, for analysis only.
+
+    ``first`` and ``last`` are the ends of ``NoisyAnswer._inside``, ``settled`` the verdict where
+    every table has the same.
+    """
+
+    true: int
+    first: float
+    last: float
+    sensitivity: int
+    settled: bool | None
+
+    @property
+    def distance(self) -> float:
+        """Steps within the nearer end, at least 1 inside."""
+        return min(self.true - self.first, self.last - self.true) + 1
+
+    def __call__(self, epsilon: Fraction) -> float:
+        """``Pr[Z >= first - q] - Pr[Z > last - q]``."""
+        if self.settled is not None:
+            return float(self.settled)
+        return self._chance(self.first, self.last, epsilon)
+
+    def _chance(self, first: float, last: float, epsilon: Fraction) -> float:
+        """``Pr[first <= true + Z <= last]``."""
+        true, (numerator, denominator) = self.true, epsilon.as_integer_ratio()
+        # From the side where the tails are small, so that their difference keeps its digits.
+        if true > last:
+            first, last, true = -last, -first, -true
+        rate = numerator, denominator * self.sensitivity
+        beyond = 0.0 if math.isinf(last) else rate_tail(int(last) + 1 - true, *rate)
+        reached = 1.0 if math.isinf(first) else rate_tail(int(first) - true, *rate)
+        return as_probability(reached - beyond)
+
+    def proof_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Exact chance of a yes with a p-value of at most alpha."""
+        if self.settled is not None:
+            return float(self.settled)
+        far = least_steps(epsilon / self.sensitivity, probability(alpha, "alpha"))
+        first, last = self.first + far - 1, self.last - far + 1
+        return 0.0 if first > last else self._chance(first, last, epsilon)
 
 
 class NoisyAnswer(DeciderDefaults, ABC):
@@ -72,34 +118,18 @@ class NoisyAnswer(DeciderDefaults, ABC):
         return self.estimator.scale(epsilon)
 
     def accept(self, histogram: Histogram, interval: Interval, epsilon: Number) -> float:
-        """``Pr[Z >= first - q] - Pr[Z > last - q]``."""
-        settled = self.settled(interval)
-        if settled is not None:
-            return float(settled)
-        return self._chance(self.estimator.answer(histogram), *self._inside(interval), epsilon)
+        """Chance of a yes; see ``NoiseLaw``."""
+        return self.accepting(histogram, interval)(budget_of(epsilon))
 
-    def _chance(self, true: int, first: float, last: float, epsilon: Number) -> float:
-        """``Pr[first <= true + Z <= last]``."""
-        scale = self.estimator.scale(epsilon)
-        # From the side where the tails are small, so that their difference keeps its digits.
-        if true > last:
-            first, last, true = -last, -first, -true
-        beyond = 0.0 if math.isinf(last) else noise_tail(int(last) + 1 - true, scale)
-        reached = 1.0 if math.isinf(first) else noise_tail(int(first) - true, scale)
-        return as_probability(reached - beyond)
-
-    def proof_chance(
-        self, histogram: Histogram, interval: Interval, epsilon: Number, alpha: Number
-    ) -> float:
-        """Exact chance of a yes with a p-value of at most alpha: not private, for analysis only."""
-        if self.settled(interval) is not None:
-            return self.accept(histogram, interval, epsilon)
-        far = least_steps(1 / self.estimator.scale(epsilon), probability(alpha, "alpha"))
-        first, last = self._inside(interval)
-        first, last = first + far - 1, last - far + 1
-        if first > last:
-            return 0.0
-        return self._chance(self.estimator.answer(histogram), first, last, epsilon)
+    def accepting(self, histogram: Histogram, interval: Interval) -> NoiseLaw:
+        """``accept`` for every epsilon, by the answer."""
+        estimator = self.estimator
+        return NoiseLaw(
+            estimator.answer(histogram),
+            *self._inside(interval),
+            estimator.sensitivity,
+            self.settled(interval),
+        )
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
@@ -173,22 +203,31 @@ class NoisyAnswer(DeciderDefaults, ABC):
 
         Noise beyond one of two ends has half of alpha, that beyond a single one all of it.
         """
-        level, sensitivity = probability(alpha, "alpha"), self.estimator.sensitivity
-        needed = 0.0
-        for table, interval, far in trials:
-            if self.settled(interval) is not None:
+        level = probability(alpha, "alpha")
+        # The least distance with all of alpha, and with half of it.
+        whole = half = math.inf
+        for trial in trials:
+            near = self.accepting(trial.table, trial.interval)
+            if near.settled is not None:
                 return math.inf
-            first, last = self._inside(interval)
-            share = level if math.isinf(last - first) else level / 2
-            needed = max(needed, epsilon_at(self._depth(table, interval), share))
-            beyond = [1 - self._depth(each, interval) for each in far]
-            needed = max(needed, epsilon_at(min(beyond, default=math.inf), level))
-        return sensitivity * needed
+            if math.isinf(near.last - near.first):
+                whole = min(whole, near.distance)
+            else:
+                half = min(half, near.distance)
+            whole = min(whole, least_beyond(self, trial))
+        needed = epsilon_at(half, level / 2)
+        if whole < half:
+            needed = max(needed, epsilon_at(whole, level))
+        return self.estimator.sensitivity * needed
 
-    def _depth(self, table: Any, interval: Interval) -> float:  # noqa: ANN401 - or a stand-in
-        """Steps within the nearer end, at least 1 inside."""
-        (first, last), true = self._inside(interval), self.estimator.answer(table)
-        return min(true - first, last - true) + 1
+
+_ROWS, _DISTINCT = (LaplaceEstimate(aggregate=name) for name in ("COUNT", "COUNT DISTINCT"))
+
+
+# Queries of one column share it.
+@lru_cache(maxsize=64)
+def _sum_of(lower: int, upper: int, step: int) -> LaplaceEstimate:
+    return LaplaceEstimate(aggregate="SUM", lower=lower, upper=upper, step=step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +242,7 @@ class NoisyCount(NoBounds, NoisyAnswer):
     @property
     def estimator(self) -> LaplaceEstimate:
         """Number of rows plus noise of scale 1/epsilon."""
-        return LaplaceEstimate(aggregate="COUNT")
+        return _ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +256,7 @@ class NoisyDistinct(NoBounds, NoisyAnswer):
     @property
     def estimator(self) -> LaplaceEstimate:
         """Number of distinct values plus noise of scale 1/epsilon."""
-        return LaplaceEstimate(aggregate="COUNT DISTINCT")
+        return _DISTINCT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +270,7 @@ class NoisySum(ValueBounds, NoisyAnswer):
     @property
     def estimator(self) -> LaplaceEstimate:
         """Sum plus noise of scale ``max(|lower|, |upper|)/epsilon``."""
-        return LaplaceEstimate(aggregate="SUM", lower=self.lower, upper=self.upper, step=self.step)
+        return _sum_of(self.lower, self.upper, self.step)
 
     def largest_scale(self, epsilon: Number) -> Fraction:
         """Noise scale."""

@@ -10,7 +10,8 @@ from deciders.distributions import probability_inside
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.estimators.race_to_the_top import RaceEstimate
 from deciders.evaluation.effectiveness import Threshold, laplace_threshold
-from deciders.evaluation.needed_budget import Trial, inverse_epsilon
+from deciders.evaluation.needed_budget import inverse_epsilon
+from deciders.evaluation.trials import Trial
 from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval

@@ -31,7 +31,7 @@ from deciders import (
     operating_characteristic,
     published_tau,
 )
-from deciders.evaluation.sharpness import Proving, nearly_as_sharp
+from deciders.evaluation.sharpness import nearly_as_sharp
 from deciders.exact import exceeds
 from deciders.single.base import BOTH
 from deciders.single.inverse_sensitivity import InverseSensitivity
@@ -266,7 +266,7 @@ def _that_shows(
         unreliable = shown.worst > criteria.alpha >= best.worst
         if not isinstance(decider, NoisyAnswer) or unreliable:
             continue
-        pair = cast("Proving", decider), cast("Proving", best.decider)
+        pair = cast("Decider", decider), cast("Decider", best.decider)
         if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, criteria.alpha):
             return decider.id, reasons.shows_the_answer(name)
     return name, reason

@@ -23,7 +23,7 @@ from deciders import (
     error_rates,
     needed_epsilon,
 )
-from deciders.evaluation import effectiveness
+from deciders.evaluation import trials
 from deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
 from deciders.single import inverse_sensitivity
 from tests.support import slow_evaluation as slow
@@ -140,7 +140,7 @@ def test_stand_ins_at_another_distance_are_seen(
     def broken(histogram: Histogram, gap: Fraction, shape: Shape) -> Iterator[StandIn]:
         return stand_ins_at(histogram, farther * gap, shape)
 
-    monkeypatch.setattr(effectiveness, "stand_ins_at", broken)
+    monkeypatch.setattr(trials, "stand_ins_at", broken)
     decider = DECIDERS[decider_id](lower=0, upper=50_000)
     with pytest.raises(AssertionError):
         assert_rates_alike(decider, table_of("heavy tail", decider.aggregate))

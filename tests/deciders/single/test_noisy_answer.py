@@ -15,8 +15,8 @@ import pytest
 
 from deciders import DECIDERS, Decision, Histogram, Interval, Lattice, SimulatedNoise, for_lattice
 from deciders.estimators import EstimatorOutput
-from deciders.evaluation.effectiveness import far_from, shape_of
-from deciders.evaluation.needed_budget import Trial
+from deciders.evaluation.effectiveness import shape_of
+from deciders.evaluation.trials import Trial, trial_of
 from deciders.single.base import Estimate
 from deciders.single.inverse_sensitivity import margin_ends
 from deciders.single.margins import count_margin
@@ -266,7 +266,7 @@ def test_the_margins_of_an_interval_of_counts_are_those_of_its_counts(interval: 
 
 def worst_error(decider: Any, table: Histogram, tau: int, epsilon: Fraction) -> float:
     interval = Interval.around(decider.estimator.answer(table), tau)
-    far = far_from(table, Fraction(2 * tau), shape_of(decider))
+    far = trial_of(table, interval, shape_of(decider)).far
     return float(
         max(
             1 - decider.accept(table, interval, epsilon),
@@ -295,8 +295,10 @@ def test_the_budget_that_is_needed_suffices_and_little_less_does_not(name: str) 
     table = table_of(decider, 30)
     for tau in (4, 15, 45):
         interval = Interval.around(30, tau)
-        far = tuple(far_from(table, Fraction(2 * tau), shape_of(decider)))
-        needed = decider.least_epsilon([Trial(table, interval, far)], 0.05)
+        needed = decider.least_epsilon([Trial(table, interval, shape_of(decider))], 0.05)
         assert worst_error(decider, table, tau, Fraction(needed)) <= 0.05
         assert worst_error(decider, table, tau, Fraction(needed) * Fraction(9, 10)) > 0.05
-    assert decider.least_epsilon([Trial(table, Interval("1/3", "2/3"), ())], 0.05) == math.inf
+    assert (
+        decider.least_epsilon([Trial(table, Interval("1/3", "2/3"), shape_of(decider))], 0.05)
+        == math.inf
+    )

@@ -1,0 +1,89 @@
+"""Whether a decider that shows the answer is nearly as sharp, beside the definition spelled out."""
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deciders import DECIDERS, Histogram, Interval, answer
+from deciders.evaluation.effectiveness import WEIGHED, shape_of
+from deciders.evaluation.sharpness import MOST_LOST, MOST_TIMES, nearly_as_sharp
+from deciders.evaluation.stand_ins import stand_ins_at
+from deciders.single.inverse_sensitivity import least_margin
+
+RNG = np.random.default_rng(8)
+TABLES: dict[str, Any] = {
+    "near the bound": RNG.integers(80, 91, 900),
+    "spread": RNG.integers(0, 91, 900),
+    "far from it": np.append(RNG.integers(1, 12, 899), 90),
+    "signed": RNG.integers(-90, 91, 900),
+    "few": [3, 60, 60, 90],
+    "none": [],
+}
+TAUS = [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(60), Fraction(700), Fraction(9000)]
+EPSILONS = [Fraction(1, 20), Fraction(1, 2), Fraction(2)]
+
+
+def error(decider: Any, table: Any, interval: Interval, epsilon: Fraction) -> float:
+    chance = float(decider.accept(table, interval, epsilon))
+    return 1 - chance if interval.contains(answer(decider.aggregate, table) or 0) else chance
+
+
+def proof_chance(decider: Any, table: Any, interval: Interval, epsilon: Fraction) -> float:
+    """Chance of a yes with a p-value of at most 5 %: of noise that goes that much less far."""
+    inner = least_margin(epsilon, Fraction(1, 20)) - 1
+    if decider.settled(interval) is not None:
+        return float(decider.accept(table, interval, epsilon))
+    a = float(np.exp(-float(epsilon)))
+    short = inner + 1 - int(decider.margin(table, interval))
+    tail = a ** max(short, 1 - short) / (1 + a)
+    return tail if short >= 1 else 1 - tail
+
+
+def as_defined(shown: Any, margin: Any, table: Histogram, interval: Interval, at: Fraction) -> bool:
+    """Every stand-in made and evaluated anew, none left out."""
+    proved = shown.accepting(table, interval).proof_chance(at, 0.05)
+    if proof_chance(margin, table, interval, at) - proved > MOST_LOST:
+        return False
+    if shown.aggregate == "COUNT":
+        return True
+    for gap in WEIGHED:
+        for each in stand_ins_at(table, gap * interval.tau, shape_of(shown)):
+            wrong, least = (error(d, each, interval, at) for d in (shown, margin))
+            if wrong > 2 * 0.05**2 and wrong > MOST_TIMES * (1 + 1e-9) * least:
+                return False
+    return True
+
+
+PAIRS = {
+    "COUNT": ("noisy_count", "inv_count"),
+    "COUNT DISTINCT": ("noisy_distinct", "inv_distinct"),
+}
+
+
+@pytest.mark.parametrize("aggregate", ["COUNT", "COUNT DISTINCT", "SUM"])
+def test_it_is_what_the_definition_says(aggregate: str) -> None:
+    seen: Counter[bool] = Counter()
+    for name, values in TABLES.items():
+        table = Histogram.from_values(values)
+        if aggregate == "COUNT DISTINCT":
+            table = table.multiplicities()
+        bounds = {"lower": -90 if name == "signed" else 0, "upper": 90}
+        shown, margin = (
+            [DECIDERS[each](**bounds) for each in ("noisy_sum", "inv_sum")]
+            if aggregate == "SUM"
+            else [DECIDERS[each]() for each in PAIRS[aggregate]]
+        )
+        for tau, epsilon in itertools.product(TAUS, EPSILONS):
+            interval = Interval.around(answer(aggregate, table) or 0, tau)
+            found = nearly_as_sharp(shown, margin, table, interval, epsilon, Fraction(1, 20))
+            assert found == as_defined(shown, margin, table, interval, epsilon), (
+                name,
+                tau,
+                epsilon,
+            )
+            seen[found] += 1
+    assert min(seen[True], seen[False]) >= 5
