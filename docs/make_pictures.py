@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 DOCS = Path(__file__).resolve().parent
 # What of each page is shown: its width and height in pixels.
-SIZES = {"audit": (1000, 1250), "compare": (1000, 1900), "profile": (1000, 2210)}
+SIZES = {"audit": (1000, 1250), "compare": (1000, 1770), "profile": (1000, 2210)}
 # The documents whose commands are run; of one name the first.
 STORIES = ("first-report.md", "audit-gate-compare.md", "guide.md")
 # Where rows are shown open.
