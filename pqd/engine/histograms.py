@@ -262,6 +262,12 @@ class QueryGroup:
     @cached_property
     def _counts(self) -> Integers:
         """Rows in each cell, of a person's rows those that are kept."""
+        # What is measured of them has counted them, if in a table.
+        tallied = (each for each in self._queries if each and each not in self._blocked)
+        if self._persons is None:
+            for measure in tallied:
+                if (rows := self._tally(measure).rows) is not None:
+                    return rows
         return np.bincount(self._kept(self._cells.codes), minlength=self._cells.size)
 
     @cached_property

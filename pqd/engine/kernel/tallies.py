@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-# Tables of cells and codes up to this size, or a quarter of the rows, are counted as a whole.
-_SMALL = 1 << 16
-# Else all rows are sorted where more queries than this share it.
-_FEW = 4
+# Tables of cells and codes up to this size, or a quarter of the rows, are counted as a whole; where
+# more queries than this share it, up to a place for each row.
+_SMALL, _SOME = 1 << 16, 2
+# Else all rows are sorted where more queries than this share it: to sort takes as long as so many
+# scans, and as three tables.
+_FEW = 6
 # Codes are counted in a table of up to so many places for each of them, else they are sorted.
 _SPARSE = 16
 
@@ -36,6 +38,11 @@ class Tally(Protocol):
         """Number of rows in ``cells`` whose code is below each of ``bounds``."""
         ...
 
+    @property
+    def rows(self) -> Integers | None:
+        """Rows in each cell, None where they are not at hand."""
+        ...
+
 
 def tally_of(
     cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int, queries: int
@@ -44,7 +51,8 @@ def tally_of(
 
     So many ``queries`` ask it.
     """
-    if cells_count * size <= max(_SMALL, codes.size // 4):
+    most = codes.size if queries > _SOME else codes.size // 4
+    if cells_count * size <= max(_SMALL, most):
         return _Table(cells, cells_count, codes, size)
     if queries <= _FEW:
         return _Scanned(cells, codes, size)
@@ -62,6 +70,12 @@ class _Table:
         counts = np.bincount(joint, minlength=cells_count * size)
         self._counts = counts.reshape(cells_count, size)
 
+    @property
+    def rows(self) -> Integers:
+        """Sums over the codes."""
+        rows: Integers = self._counts.sum(axis=1)
+        return rows
+
     def _total(self, cells: Rows) -> Integers:
         total: Integers = self._counts[cells].sum(axis=0)
         return total
@@ -77,6 +91,8 @@ class _Table:
 
 class _Sorted:
     """Codes of the rows, cell by cell."""
+
+    rows = None
 
     def __init__(
         self, cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int
@@ -96,6 +112,8 @@ class _Sorted:
 
 class _Scanned:
     """Codes of all rows, of which those in the cells are found anew for each query."""
+
+    rows = None
 
     def __init__(self, cells: NDArray[Any], codes: NDArray[Any], size: int) -> None:
         self._cells, self._codes, self._size = cells, codes, size

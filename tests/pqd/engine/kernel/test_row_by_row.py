@@ -179,12 +179,14 @@ def test_histograms_are_those_of_counting_row_by_row(rows: int) -> None:
     check(rows)
 
 
+NO_TABLE = {"tallies._SMALL": 0, "tallies._SOME": 1 << 30}
 SIZES: dict[str, dict[str, int]] = {
     "chunks of 5 combinations": {"arrow_sql._CHUNK": 5},
     "statements of 2 expressions": {"arrow_sql._WIDTH": 2},
-    "codes that are found anew": {"tallies._SMALL": 0, "tallies._FEW": 1 << 30},
-    "codes that are sorted once": {"tallies._SMALL": 0, "tallies._FEW": 0},
-    "distinct codes by sorting": {"tallies._SMALL": 0, "tallies._SPARSE": 0},
+    "codes that are found anew": {**NO_TABLE, "tallies._FEW": 1 << 30},
+    "codes that are sorted once": {**NO_TABLE, "tallies._FEW": 0},
+    "codes that are in tables": {"tallies._SMALL": 1 << 30},
+    "distinct codes by sorting": {**NO_TABLE, "tallies._SPARSE": 0},
     "codes that are looked up": {"combinations._SMALL": 0},
 }
 
