@@ -75,7 +75,7 @@ def earlier_content(
     sql: ArrowSQL,
     names: Sequence[str],
     key: bytes,
-    blocks: Iterable[Mapping[str, pa.DictionaryArray]],
+    blocks: Iterable[Mapping[str, pa.Array]],
 ) -> str:
     """Keyed hash of the columns ``names`` of a table that comes in ``blocks``."""
     ordered = sorted(names, key=fold_case)

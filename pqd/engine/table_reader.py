@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pqd.engine.tables import Table
 
     Texts = Callable[[pa.Array], Sequence[str | None]]
-    Blocks = Iterator[Mapping[str, pa.DictionaryArray]]
+    Blocks = Iterator[Mapping[str, pa.Array]]
 
 _BREAKS = (pa.ArrowException, OSError, EOFError, zlib.error)
 # Truths as pandas writes them, and as the engine does.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pqd.engine.reading.dictionaries import distinct_values
 from pqd.engine.table_reader import in_one_pass
 from pqd.sql.schema import like_values
 from reports.text.notes import WARNING, header_missing, person_key
@@ -72,7 +73,7 @@ def _first(names: Collection[str], blocks: Blocks) -> dict[str, tuple[int, pa.Ar
     """Number of cells of each column in the first block that are not NULL, and their values."""
     for block in blocks:
         return {
-            name: (len(block[name]) - block[name].null_count, block[name].dictionary.drop_null())
+            name: (len(block[name]) - block[name].null_count, distinct_values(block[name]))
             for name in names
         }
     return {name: (0, pa.array([], pa.string())) for name in names}

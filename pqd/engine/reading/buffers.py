@@ -41,6 +41,15 @@ def filled(array: pa.Array, missing: int) -> NDArray[Any]:
     return np.where(_truths(array.is_valid()), numbers, missing) if array.null_count else numbers
 
 
+def octets(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
+    """Bytes of all texts, one after the other; a null must have none."""
+    bounds = np.frombuffer(texts.buffers()[1] or b"", np.int64)
+    if not bounds.size:
+        return np.empty(0, np.uint8)
+    first, last = bounds[[texts.offset, texts.offset + len(texts)]]
+    return np.frombuffer(texts.buffers()[2] or b"", np.uint8)[first:last]
+
+
 def _truths(array: pa.BooleanArray) -> NDArray[np.bool_]:
     bits = np.frombuffer(array.buffers()[1] or b"", np.uint8)
     return np.unpackbits(bits, bitorder="little")[array.offset :][: len(array)].astype(np.bool_)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
-from pqd.engine.reading.buffers import no_value
+from pqd.engine.reading.buffers import no_value, octets
 from pqd.engine.reading.utf8 import NO_TEXT, Utf8Stream
 from pqd.errors import TableError
 
@@ -32,6 +32,7 @@ DELIMITERS = ",;\t|"
 # Bytes of a block.  A row that is longer takes the next size; the last is the most of the parser.
 BLOCK_SIZES = (1 << 20, 1 << 23, 1 << 26, 1 << 29, (1 << 31) - 1)
 _LONGEST_HEADER = 1 << 20
+_NO_TEXT = NO_TEXT.encode()
 _LINE_END = re.compile(rb"[\r\n]")
 # Marks of the byte order at the beginning of a file, the longer first.
 _MARKS = {
@@ -40,7 +41,6 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-_TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
 class Odd(Protocol):
@@ -96,7 +96,7 @@ def csv_blocks(
     dialect: Dialect,
     block_size: int = BLOCK_SIZES[0],
     odd: Odd = _pass_over,
-) -> Iterator[Mapping[str, pa.DictionaryArray]]:
+) -> Iterator[Mapping[str, pa.LargeStringArray]]:
     """Rows in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
 
     A row that is longer or shorter than the header is left out, and a cell that is not UTF-8 is
@@ -129,7 +129,7 @@ def csv_blocks(
                 invalid_row_handler=left_out,
             ),
             convert_options=pcsv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, _TEXTS),
+                column_types=dict.fromkeys(wanted, pa.large_string()),
                 include_columns=list(wanted),
                 null_values=[""],
                 strings_can_be_null=True,
@@ -141,14 +141,15 @@ def csv_blocks(
                 yield {name: _checked(batch.column(name), name, odd) for name in wanted}
 
 
-def _checked(cells: pa.DictionaryArray, name: str, odd: Odd) -> pa.DictionaryArray:
+def _checked(cells: pa.LargeStringArray, name: str, odd: Odd) -> pa.LargeStringArray:
     """Cells of column ``name``, those that are not UTF-8 without a value."""
-    texts = cells.dictionary.cast(pa.large_string())
-    no_text = pc.match_substring(texts, NO_TEXT)
-    if pc.any(no_text).as_py():
-        odd("a cell is not UTF-8", name)
-        texts = pc.if_else(no_text, no_value(texts.type), texts)
-    return pa.DictionaryArray.from_arrays(cells.indices, texts)
+    # Asked of all of a block's bytes first, since hardly any has it.
+    if _NO_TEXT in octets(cells).data.tobytes():
+        no_text = pc.match_substring(cells, NO_TEXT)
+        if pc.any(no_text).as_py():
+            odd("a cell is not UTF-8", name)
+            return pc.if_else(no_text, no_value(cells.type), cells)
+    return cells
 
 
 def _opened(path: Path) -> gzip.GzipFile | BufferedReader:

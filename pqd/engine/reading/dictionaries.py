@@ -10,12 +10,14 @@ import pyarrow as pa
 from pqd.engine.reading.buffers import arrow_of, filled, numpy_of
 from pqd.engine.reading.columns import Column
 from pqd.engine.reading.row_codes import CodeStore, RowCodes
+from pqd.engine.reading.text_codes import TextDictionary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Distinct values, and rows, that wait at least before they are folded.
+# Distinct values, and rows, that wait at least before they are folded; and rows of texts.
 _FEW, _ROWS = 1 << 16, 1 << 18
+_TEXTS = 1 << 16
 
 
 class ColumnBuilder:
@@ -28,16 +30,24 @@ class ColumnBuilder:
     def __init__(self, store: CodeStore | None = None) -> None:
         """Column without rows; a ``store`` keeps those that are too many for memory."""
         self._values: pa.Array | None = None
-        self._waiting: list[pa.DictionaryArray] = []
+        self._texts = TextDictionary()
+        self._waiting: list[pa.Array] = []
         self._entries = self._rows = 0
         self._store = store or CodeStore()
         self._codes = RowCodes(self._store)
 
-    def add(self, block: pa.DictionaryArray) -> None:
-        """Add the rows of a block; its dictionary may be any, with codes in 32 bits."""
+    def add(self, block: pa.DictionaryArray | pa.LargeStringArray) -> None:
+        """Add the rows of a block; its dictionary may be any, with codes in 32 bits.
+
+        All blocks have a dictionary, or all are texts.
+        """
         self._waiting.append(block)
-        self._entries += len(block.dictionary) + 1
         self._rows += len(block)
+        if not isinstance(block, pa.DictionaryArray):
+            if self._rows > max(_TEXTS, self.size):
+                self._fold()
+            return
+        self._entries += len(block.dictionary) + 1
         if self._entries > max(_FEW, self.size) or self._rows > max(_ROWS, 4 * self.size):
             self._fold()
 
@@ -61,17 +71,22 @@ class ColumnBuilder:
         """Bring the dictionaries that wait into the one of the column."""
         if not self._waiting:
             return
+        waiting, self._waiting, self._entries, self._rows = self._waiting, [], 0, 0
+        if not isinstance(waiting[0], pa.DictionaryArray):
+            codes = self._texts.codes(pa.concat_arrays(waiting))
+            self._values = self._texts.values
+            self._codes.add(narrowed(codes, len(self._values)))
+            return
         known = [] if self._values is None else [self._values]
-        parts = [_with_null(block) for block in self._waiting]
+        parts = [_with_null(block) for block in waiting]
         every = pa.concat_arrays([*known, *parts]).dictionary_encode(null_encoding="encode")
         self._values = every.dictionary
         places = numpy_of(every.indices)
         first = sum(map(len, known))
-        for block, part in zip(self._waiting, parts, strict=True):
+        for block, part in zip(waiting, parts, strict=True):
             place = narrowed(places[first : first + len(part)], len(self._values))
             self._codes.add(place[codes_of(block)])
             first += len(part)
-        self._waiting, self._entries, self._rows = [], 0, 0
 
     def column(self) -> Column:
         """Column of all rows that were added."""
@@ -84,6 +99,12 @@ class ColumnBuilder:
             # One array is looked up fastest; the parts are let go of.
             self._codes = RowCodes(self._store)
         return _without_unused(rows, self._values)
+
+
+def distinct_values(block: pa.DictionaryArray | pa.LargeStringArray) -> pa.Array:
+    """Values of a block's cells, or of its dictionary, that are not null."""
+    values = block.dictionary if isinstance(block, pa.DictionaryArray) else block.unique()
+    return values.drop_null()
 
 
 def _without_unused(rows: NDArray[np.unsignedinteger] | RowCodes, values: pa.Array) -> Column:

@@ -41,6 +41,8 @@ _PRIME = (1 << _BITS) - 1
 _LANES = 4
 # Rows that are gathered before they are hashed, and rows that stay in the processor's cache.
 _GATHERED, _CACHED = 1 << 18, 1 << 13
+# Rows that are added up side by side.
+_WIDE = 16
 # Times that many rows wait at most for a thread of its own.
 _WAITING = 4
 # Values of a column whose numbers are kept, and combinations of columns that are made one factor.
@@ -102,7 +104,7 @@ class RowHasher:
         self._thread = ThreadPoolExecutor(1) if apart else None
         self._waiting: deque[Future[None]] = deque()
 
-    def add(self, block: Mapping[str, pa.DictionaryArray]) -> None:
+    def add(self, block: Mapping[str, pa.Array]) -> None:
         """Add the rows of a block."""
         for name, column in self._columns.items():
             column.add(block[name])
@@ -127,10 +129,11 @@ class RowHasher:
         factors = _combined([column.factor(part) for column, part in parts])
         for first in range(0, rows, _CACHED):
             products = _products(factors, slice(first, min(first + _CACHED, rows)))
-            totals = products.sum(axis=0).tolist()
+            totals = _summed(products)
             self._sums = [(a + b) % _PRIME for a, b in zip(self._sums, totals, strict=True)]
             if self._ranks is not None:
-                self._ranks.append((products[:, 0] << np.uint64(_BITS)) | products[:, 1])
+                first_two = _reduced(products[:, :2])
+                self._ranks.append((first_two[:, 0] << np.uint64(_BITS)) | first_two[:, 1])
         self._rows += rows
 
     def content(self) -> Future[tuple[int, ...]]:
@@ -172,7 +175,7 @@ class _HashedColumn:
     def _forget(self) -> None:
         self._numbers = np.empty((0, _LANES), np.uint64)
 
-    def add(self, block: pa.DictionaryArray) -> None:
+    def add(self, block: pa.Array) -> None:
         """Add the rows of a block."""
         if self._shared is None:
             self._own.add(block)
@@ -242,13 +245,28 @@ def _combined(factors: Sequence[_Factor]) -> list[_Factor]:
 
 
 def _products(factors: Sequence[_Factor], rows: slice) -> NDArray[np.uint64]:
-    """Products of the factors of each row (rows, 4), below the prime."""
+    """Products of the factors of each row (rows, 4), modulo the prime, below 2^33."""
     (codes, numbers), *others = factors
     product: NDArray[np.uint64] = numbers.take(codes[rows], axis=0)
-    for codes, numbers in others:
-        product *= numbers.take(codes[rows], axis=0)
-        product = _reduced(product)
+    factor, high = np.empty_like(product), np.empty_like(product)
+    for place, (codes, numbers) in enumerate(others):
+        numbers.take(codes[rows], axis=0, out=factor, mode="clip")
+        product *= factor
+        # A product of one below 2^32 + 2^31 fits 64 bits.  Of one below 2^31 + 4 this leaves one
+        # below 2^32 + 4 the first time; of that the next, twice, one below 2^31 + 4 again.
+        for _ in range(1 + place % 2):
+            np.right_shift(product, np.uint64(_BITS), out=high)
+            product &= np.uint64(_PRIME)
+            product += high
     return product
+
+
+def _summed(products: NDArray[np.uint64]) -> list[int]:
+    """Sums of the columns of ``products``, many rows at a time: sums of four are slow."""
+    wide = len(products) // _WIDE * _WIDE
+    sums = products[:wide].reshape(-1, _WIDE * _LANES).sum(axis=0).reshape(_WIDE, _LANES)
+    totals: list[int] = (sums.sum(axis=0) + products[wide:].sum(axis=0)).tolist()
+    return totals
 
 
 def _reduced(products: NDArray[np.uint64]) -> NDArray[np.uint64]:
