@@ -21,6 +21,7 @@ from pqd.distances.measurements import (
 )
 from pqd.distances.target import plan_target
 from pqd.engine.scan_plan import rows_per_person
+from reports.text.words import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -222,7 +223,7 @@ def distances_measurement(
         unit=bound.unit,
         epsilon=epsilon * rows if gaussian else epsilon,
         delta=delta,
-        name=f"profile of {len(bound.columns)} columns",
+        name=f"profile of {counted(len(bound.columns), 'column')}",
         distances=distances,
         mechanism=GaussianVector(numbers, rows) if gaussian else CubeVector(numbers),
     )

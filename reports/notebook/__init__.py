@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def notebook_html(report: Report) -> str:
     """Report of any kind as a piece of HTML for a notebook's cell."""
-    summary: Summary = renderer(__name__, report)(report)
+    summary: Summary = renderer(__name__, report)(report).in_python()
     return fragment("notebook.html.j2", kind=summary.command or report.kind, summary=summary)
 
 
 def brief_text(report: Report) -> str:
     """Report of any kind in a few lines: its title, what was spent, and what shows more."""
-    summary: Summary = renderer(__name__, report)(report)
+    summary: Summary = renderer(__name__, report)(report).in_python()
     lines = [
         summary.stamp,
         f"{type(report).__name__}: {summary.title}",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 # A notebook is no place for hundreds of rows; to_html and to_frame have them all.
@@ -50,6 +51,44 @@ class Summary:
     account: Sequence[str] = ()
     lines: Sequence[str] = ()
     command: str = ""
+
+    def in_python(self) -> Summary:
+        """Summary whose sentences name arguments of Python, not options of the command line."""
+        account, lines = ([*map(in_python, texts)] for texts in (self.account, self.lines))
+        return replace(self, lead=in_python(self.lead), account=account, lines=lines)
+
+
+# A command with its options, such as "pqd profile ... --zoom 5", and an option by itself.
+_COMMAND = re.compile(r"pqd ([a-z]+) \.\.\.((?: --[a-z-]+ [^\s,;]+)+)")
+# Options that reports name; no other text is touched, which may be a column's name.
+_NAMES = "cells|columns|dry-run|epsilon|target|tau|total-epsilon|type|unit|ways|zoom"
+_OPTION = re.compile(rf"--({_NAMES})\b(?: (\d[\d./%]*(?<!\.)|COLUMN=\d+)|(?<=--unit) (\S+)\b)?")
+_BOUNDS = "--bounds, or [columns.NAME] in a spec"
+_BOUNDS_IN_PYTHON = 'columns={"NAME": {"bounds": (low, high)}}'
+
+
+def in_python(text: str) -> str:
+    """Text with options of the command line as arguments of Python, such as ``zoom=5``."""
+    text = text.replace(_BOUNDS, _BOUNDS_IN_PYTHON)
+    text = _COMMAND.sub(lambda found: f"pqd.{found[1]}(..., {_arguments(found[2])})", text)
+    return _OPTION.sub(_argument, text)
+
+
+def _arguments(options: str) -> str:
+    return ", ".join(
+        _OPTION.sub(_argument, f"--{each.strip()}") for each in options.split("--")[1:]
+    )
+
+
+def _argument(found: re.Match[str]) -> str:
+    name, value = found[1].replace("-", "_"), found[2] or found[3]
+    if value is None:
+        return name
+    column, equals, number = value.partition("=")
+    if equals:
+        return f'{name}={{"{column}": {number}}}'
+    plain = re.fullmatch(r"\d+(\.\d+)?", value)
+    return f"{name}={value}" if plain else f'{name}="{value}"'
 
 
 def numbers(titles: Sequence[str]) -> Iterator[CellText]:

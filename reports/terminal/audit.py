@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import BADGES, Blocks, chart, grouped, left_out, of_name
+from reports.terminal.blocks import BADGES, Blocks, chart, grouped, left_out, of_name, questions_of
 from reports.terminal.frame import (
     LEAD,
     Standing,
@@ -98,7 +98,15 @@ def _table(report: AuditReport, screen: Screen, extent: Extent) -> Iterator[Text
         Standing(Text("?", BADGES["?"]), unsure),
         Standing(Text("yes", BADGES["YES"]), trusted, passed=True),
     )
-    yield from table(_COLUMNS, standings, lines, lambda each: visible(each.id), screen, extent)
+    yield from table(
+        _COLUMNS,
+        standings,
+        lines,
+        lambda each: visible(each.id),
+        screen,
+        extent,
+        questions=questions_of(report.verdicts),
+    )
 
 
 def _counts(standings: Sequence[str]) -> Text:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from rich.text import Text
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from reports.models.refusals import QueryRefusal
     from reports.terminal.layout import Screen
 
+_NUMBERED = re.compile(r"q\d+")
 _Entry = TypeVar("_Entry", bound="InBlock")
 _Named = TypeVar("_Named", bound="Named")
 BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
@@ -62,6 +64,15 @@ class InBlock(Named, Protocol):
         ...
 
 
+class Asked(InBlock, Protocol):
+    """An entry of a table that asks something."""
+
+    @property
+    def where(self) -> str | None:
+        """Condition of the query."""
+        ...
+
+
 class Blocks(Generic[_Entry]):
     """Entries of a table that fared alike: the groups of one query stand together, under its name.
 
@@ -90,6 +101,17 @@ class Blocks(Generic[_Entry]):
             p = getattr(entry, "p", None)
             text = query_text(entry.aggregate, entry.attribute, p, None)
             yield Text(f"{' ' * lead}{visible(entry.block or '')}   {text} per group", style="dim")
+
+
+def questions_of(entries: Iterable[Asked]) -> dict[str, str]:
+    """What entries ask whose names are numbers alone, such as q1, which they have by default."""
+    return {
+        visible(each.id): query_text(
+            each.aggregate, each.attribute, getattr(each, "p", None), each.where
+        )
+        for each in entries
+        if _NUMBERED.fullmatch(each.id)
+    }
 
 
 def grouped(verdicts: Sequence[Verdict], screen: Screen) -> Iterator[Text]:

@@ -32,6 +32,7 @@ from reports.text.check import (
     baseline_sentence,
     cost_lines,
     counts_sentence,
+    distance_tolerance,
     group_line,
     message_head,
     message_parts,
@@ -167,14 +168,20 @@ def _cells(check: CheckResult, screen: Screen, *, mixed: bool) -> Iterator[Cells
     if len(check.verdicts) == 1:
         (verdict,) = check.verdicts
         *numbers, gap, sure = numbers_of(verdict, screen.sign, mixed=mixed)
+        if verdict.is_distance:
+            numbers = ["", distance_tolerance(verdict, check)]
         far = ", expected far" if check.expect == "far" else ""
         gap = "undecided" if check.status == "undecided" else gap
         yield badge_, name, *numbers, gap, sure + far
         return
     expected = "not trusted" if check.expect == "far" else "trusted"
-    odd = [verdict for verdict in check.verdicts if verdict.standing != expected]
+    unsure = [verdict for verdict in check.verdicts if verdict.standing == "undecided"]
+    wrong = [each for each in check.verdicts if each.standing not in {expected, "undecided"}]
+    odd = [*wrong, *unsure]
     groups = f"{len(check.verdicts)} groups" if check.verdicts else ""
-    told = "see below" if check.gate == "error" else f"{len(odd)} not as expected" if odd else ""
+    parts = (f"{len(wrong)} not as expected", wrong), (f"{len(unsure)} undecided", unsure)
+    told = ", ".join(text for text, those in parts if those)
+    told = "see below" if check.gate == "error" else told
     if any(verdict.simulated for verdict in check.verdicts):
         told = ", ".join(filter(None, [told, "SIMULATED"]))
     yield badge_, name, groups, visible(check.tolerance), "", told

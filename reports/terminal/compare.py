@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
@@ -166,7 +165,9 @@ def _queries(report: CompareReport, screen: Screen, extent: Extent) -> Iterator[
             found = (query.cell(name) for name in columns.candidates)
             signs = [Text(cell_sign(cell, symbols), _STYLES[cell.standing]) for cell in found]
             words = query_text(query.aggregate, query.attribute, query.p, query.where)
-            yield *signs, visible(query.id), _cut(words, screen)
+            # In a third of the width.
+            words = screen.cut(words, max(screen.width - 50, 20))
+            yield *signs, visible(query.id), words
 
     worst = worst_compared(report.queries)
     by_standing = {name: [q for q in worst if _standing(q) == name] for name in _STYLES}
@@ -202,15 +203,6 @@ def _stacked(query: ComparedQuery, columns: Columns, screen: Screen) -> Iterator
         line.append(f"{title}:{cell_sign(cell, SYMBOLS[screen.unicode])}", _STYLES[cell.standing])
         line.append("  ")
     yield from screen.indented(line)
-
-
-def _cut(text: str, screen: Screen) -> str:
-    """Text of a query in a third of the width, with a sign where it is cut."""
-    width = max(screen.width - 50, 20)
-    if cell_len(text) <= width:
-        return text
-    sign = "…" if screen.unicode else "..."
-    return set_cell_size(text, width - len(sign)).rstrip() + sign
 
 
 def _full(query: ComparedQuery, screen: Screen) -> Iterator[Text]:

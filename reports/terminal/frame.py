@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from rich.cells import cell_len
 from rich.text import Text
 
-from reports.terminal.grid import GAP, grid_lines
+from reports.terminal.grid import GAP, fits, grid_lines
 from reports.terminal.layout import Extent
 from reports.text.escape import visible
 from reports.text.notes import UNRECORDED
@@ -77,18 +77,21 @@ def heading(text: str, spent: str, question: str, screen: Screen) -> Iterator[Te
     yield Text()
 
 
-def table(
+def table(  # noqa: PLR0913 - what a table is made of
     columns: Sequence[Column],
     standings: Sequence[Standing[Entry]],
     lines: Callable[[Sequence[Entry]], Iterable[Cells | Text]],
     name: Callable[[Entry], str],
     screen: Screen,
     extent: Extent,
+    *,
     between: str = ", ",
+    questions: Mapping[str, str] | None = None,
 ) -> Iterator[Text]:
     """Lines of a table, the worst first; ``lines`` has the rows of entries, ``name`` one's name.
 
     Of many entries that fared alike the first have a line each, and all others one line.
+    ``questions`` are what entries ask whose names do not say it.
     """
     quiet = extent is Extent.QUIET
     total = sum(len(each.entries) for each in standings)
@@ -108,9 +111,56 @@ def table(
             more = "" if quiet else _MORE
             names = [name(entry) for entry in rest]
             rows.append(badge.append(fold_text(names, room, between, more), "default"))
+    rows, legend = with_questions(columns, rows, questions or {}, screen, extent)
     yield from grid_lines(columns, rows, screen, indent=indent, titled=not quiet)
+    yield from legend
     if rows and not quiet:
         yield Text()
+
+
+def with_questions(
+    columns: Sequence[Column],
+    rows: list[Cells | Text],
+    questions: Mapping[str, str],
+    screen: Screen,
+    extent: Extent,
+) -> tuple[list[Cells | Text], list[Text]]:
+    """Rows with what each asks beside its name, where all have room; else lines below that say it.
+
+    ``questions`` are by name; of many that have no room beside it the first are told.
+    """
+    indent = " " * GAP if screen.width >= WIDEST else ""
+    place = next(
+        (place for place, column in enumerate(columns) if column.title in {"query", "check"}), 0
+    )
+    asked = {
+        name: questions[name]
+        for row in rows
+        if not isinstance(row, Text) and (name := str(row[place])) in questions
+    }
+    beside = [
+        (
+            *row[:place],
+            Text.assemble(str(row[place]), "  ", (asked[name], "dim")),
+            *row[place + 1 :],
+        )
+        if not isinstance(row, Text) and (name := str(row[place])) in asked
+        else row
+        for row in rows
+    ]
+    if fits(columns, beside, screen.width - len(indent)):
+        return beside, []
+    if not asked or extent is Extent.QUIET:
+        return rows, []
+    width = max(map(cell_len, asked))
+    told = [
+        Text(screen.cut(f"{indent}{name:<{width}}  {question}", screen.width), "dim")
+        for name, question in asked.items()
+    ]
+    if extent is Extent.BRIEF and len(told) > PASSES + 1:
+        more = f"{indent}{len(told) - PASSES:,} more   (--all tells what they ask)"
+        told = [*told[:PASSES], Text(more, "dim")]
+    return rows, [Text(), *told]
 
 
 def fold_text(names: Sequence[str], room: int, between: str = ", ", lister: str = _MORE) -> str:

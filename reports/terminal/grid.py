@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
+from reports.terminal.layout import words
+
 if TYPE_CHECKING:
     from reports.terminal.layout import Screen
 
@@ -63,14 +65,25 @@ def grid_lines(
             yield from _stacked(row, columns, screen)
 
 
+def fits(columns: Sequence[Column], rows: Sequence[Cells | Text], room: int) -> bool:
+    """Whether rows have room without a cell that folds, or a column that is left out."""
+    cells = [row for row in rows if not isinstance(row, Text)]
+    return sum(_natural(columns, cells)) + GAP * (len(columns) - 1) <= room
+
+
+def _natural(columns: Sequence[Column], rows: Sequence[Cells]) -> list[int]:
+    """Width of each column where nothing folds."""
+    return [
+        max([cell_len(column.title), *(cell_len(str(row[place])) for row in rows)])
+        for place, column in enumerate(columns)
+    ]
+
+
 def _places(
     columns: Sequence[Column], rows: Sequence[Cells], room: int
 ) -> tuple[list[int], list[int]]:
     """Columns that are shown, and their widths; no widths where even those have no room."""
-    natural = [
-        max([cell_len(column.title), *(cell_len(str(row[place])) for row in rows)])
-        for place, column in enumerate(columns)
-    ]
+    natural = _natural(columns, rows)
     least = [_least(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
     places = list(range(len(columns)))
     while True:
@@ -95,8 +108,7 @@ def _least(column: Column, cells: Sequence[Text | str]) -> int:
     """Least width that a column folds down to, 0 if it does not fold."""
     if not column.least or not column.right:
         return column.least
-    words = [word for cell in cells for word in str(cell).split()]
-    return max([column.least, *map(cell_len, words)])
+    return max([column.least, *(cell_len(word) for cell in cells for word in words(str(cell)))])
 
 
 def _aligned(

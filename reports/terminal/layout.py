@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -21,8 +22,13 @@ STYLES = {"plain": "", "warning": "yellow", "detail": "dim"}
 
 # Blanks of "5 %" and "p < 0.001".  While a line is wrapped, half a character, which no text here
 # holds (it would be escaped), stands for them: rich takes every blank for a place to break.
-_BOUND = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d)")
+_BOUND = re.compile(r"(?<=\d) (?=%|M\b)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d)")
 _BOND = "\ud800"
+
+
+def words(text: str) -> list[str]:
+    """Parts of a text that stay on one line each."""
+    return [word.replace(_BOND, " ") for word in _BOUND.sub(_BOND, text).split()]
 
 
 class Extent(Enum):
@@ -64,6 +70,13 @@ class Screen:
             piece.plain = piece.plain.replace(_BOND, " ")
             piece.rstrip()
             yield piece
+
+    def cut(self, text: str, width: int) -> str:
+        """Text in so many cells, with a sign where it is cut."""
+        if cell_len(text) <= width:
+            return text
+        sign = "…" if self.unicode else "..."
+        return set_cell_size(text, max(0, width - len(sign))).rstrip() + sign
 
     def paragraphs(self, lines: Iterable[Text | str]) -> Iterator[Text]:
         """Pieces of several lines, one after the other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from reports.terminal.blocks import Blocks, chart, left_out, of_name
+from reports.terminal.blocks import Blocks, chart, left_out, of_name, questions_of
 from reports.terminal.frame import Standing, closing, first_names, heading, notes_lines, table
 from reports.terminal.grid import GAP, Cells, Column
 from reports.terminal.layout import NARROW, Extent
@@ -115,7 +116,15 @@ def _table(
         Standing(_LOW if budgeted else Text(), poor, failed=True),
         Standing(_OK, enough, passed=True),
     )
-    yield from table(columns, standings, lines, lambda each: visible(each.id), screen, extent)
+    yield from table(
+        columns,
+        standings,
+        lines,
+        lambda each: visible(each.id),
+        screen,
+        extent,
+        questions=questions_of(plan.queries),
+    )
 
 
 def _cells(
@@ -158,9 +167,14 @@ def _query(query: PlannedQuery, plan: PlanReport, screen: Screen) -> RenderResul
 def _head(query: PlannedQuery) -> Text:
     name = (visible(query.id), "bold")
     if query.decidable is None:
-        return Text.assemble(name)
+        needs = epsilon_needed(query)
+        told = (
+            "" if needs is None or math.isinf(needs) else f"   needs epsilon {budget_text(needs)}"
+        )
+        return Text.assemble(name, told)
     if query.decidable:
-        return Text.assemble(("OK   ", "bold green"), name)
+        told = "   this tolerance can be decided at the planned epsilon"
+        return Text.assemble(("OK   ", "bold green"), name, told)
     needed = budget_text(query.chosen.epsilon_needed)
     remedy = "no epsilon would do" if needed == "none" else f"about epsilon {needed} would do"
     told = proof_sentence(query.chosen) or f"tolerance below the threshold; {remedy}"

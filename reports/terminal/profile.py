@@ -198,7 +198,7 @@ def _marginals(report: ProfileReport, ways: int, screen: Screen, extent: Extent)
             yield _planned(row[0]) if report.dry else _measured(row, others, digits)
 
     columns = _plan_columns(ways) if report.dry else _columns(report, rows, others, ways)
-    yield from table(columns, standings, lines, _name, screen, extent, "; ")
+    yield from table(columns, standings, lines, _name, screen, extent, between="; ")
 
 
 def _name(row: Row) -> str:

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.terminal.blocks import Blocks, left_out, of_name
-from reports.terminal.frame import WIDEST, closing, fold_text, heading, notes_lines, stamp
+from reports.terminal.blocks import Blocks, left_out, of_name, questions_of
+from reports.terminal.frame import (
+    WIDEST,
+    closing,
+    fold_text,
+    heading,
+    notes_lines,
+    stamp,
+    with_questions,
+)
 from reports.terminal.grid import Cells, Column, grid_lines
 from reports.terminal.layout import Extent
 from reports.text.cost import budget_sentence, cost_sentences, spent_text
@@ -108,7 +116,9 @@ def _table(report: ReleaseReport, screen: Screen, extent: Extent) -> Iterator[Te
             rows.append(tuple(cell for cell, any_ in zip(cells, told, strict=True) if any_))
         if rest := [visible(query.id) for query in queries[len(shown) :]]:
             rows.append(Text(fold_text(rest, screen.width - len(indent))))
+    rows, legend = with_questions(columns, rows, questions_of(report.queries), screen, extent)
     yield from grid_lines(columns, rows, screen, indent=indent)
+    yield from legend
     if rows:
         yield Text()
 

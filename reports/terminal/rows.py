@@ -12,6 +12,7 @@ from reports.terminal.grid import Column
 from reports.text.audit import off_by_text
 from reports.text.numbers import (
     budget_text,
+    in_millions,
     number_text,
     p_value_text,
     to_digits_of,
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from reports.models.query import QueryFacts
 
 STYLES = {"yes": "bold green", "NO": "bold red", "?": "bold yellow"}
+# Of a larger tolerance three digits are left in millions.
+_IN_MILLIONS = 10**8
 # A row begins with a badge and a name; where room is short it does without these, the last first.
 NUMBERS = (
     Column("copy", right=True),
     Column("tolerance", right=True, spare=3),
-    Column("off by", right=True, least=12, spare=2),
+    Column("off by", right=True, least=12),
     Column("sure?", least=13),
 )
 
@@ -47,13 +50,16 @@ def numbers_of(verdict: Verdict, sign: str, *, mixed: bool = False) -> tuple[str
         sure.append("replayed")
     if not verdict.epsilon and not verdict.replayed:
         sure.append("cost 0")
-    return *answer_cells(verdict, sign), off_by_text(verdict, sign), ", ".join(sure)
+    return *answer_cells(verdict, sign), in_millions(off_by_text(verdict, sign)), ", ".join(sure)
 
 
 def answer_cells(facts: QueryFacts, sign: str) -> tuple[str, str]:
     """The copy's answer and the tolerance, to the digits that the tolerance gives a meaning to."""
     if facts.is_distance:
         return "", amount_text(facts, facts.tau)
+    if facts.tau >= _IN_MILLIONS and math.isfinite(facts.tau):
+        whole = [number_text(int(round(number, -6))) for number in (facts.q_synthetic, facts.tau)]
+        return in_millions(whole[0]), f"{sign}{in_millions(whole[1])}"
     return to_digits_of(facts.q_synthetic, facts.tau), f"{sign}{number_text(facts.tau, 3)}"
 
 

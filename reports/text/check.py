@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from reports.models.query import MEAN_DISTANCE
 from reports.text.audit import remarks
 from reports.text.cost import cost_sentences
 from reports.text.escape import visible
@@ -22,7 +23,7 @@ from reports.text.query import (
     tolerance,
     verdict_words,
 )
-from reports.text.words import first_of
+from reports.text.words import counted, first_of
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -80,6 +81,8 @@ def result(report: CheckReport) -> str:
 def counts_sentence(report: CheckReport) -> str:
     """Counts of outcomes, such as ``3 passed, 2 failed (1 undecided).``."""
     counts = Counter(badge(check) for check in report.checks)
+    if counts and counts[PLANNED] == len(report.checks):
+        return f"{counted(len(report.checks), 'check')}, nothing decided."
     unsure = Counter(badge(check) for check in report.checks if check.status == "undecided")
     parts = [
         f"{counts[word]} {name}" + (f" ({unsure[word]} undecided)" if unsure[word] else "")
@@ -160,10 +163,17 @@ def row(check: CheckResult) -> Row:
         return Row("", groups, visible(check.tolerance))
     (verdict,) = check.verdicts
     if verdict.is_distance:
-        return Row(p_cell(verdict.p_value), "", amount_text(verdict, verdict.tau))
+        return Row(p_cell(verdict.p_value), "", distance_tolerance(verdict, check))
     amount = tolerance(verdict.tau, check.tolerance, "±").removeprefix("tolerance ")
     answer = number_text(verdict.q_synthetic)
     return Row(p_cell(verdict.p_value), answer, amount)
+
+
+def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
+    """Tolerance of a distance; of a score in the words of the spec, which says its least value."""
+    if verdict.aggregate == MEAN_DISTANCE:
+        return visible(check.tolerance.removeprefix("score "))
+    return amount_text(verdict, verdict.tau)
 
 
 def detail_lines(check: CheckResult, sign: str = "±") -> Iterator[str]:

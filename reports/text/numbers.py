@@ -1,6 +1,7 @@
 """Numbers as a reader sees them."""
 
 import math
+import re
 from fractions import Fraction
 
 Figure = int | float | Fraction
@@ -163,6 +164,33 @@ def to_digits_of(number: Figure, scale: Figure) -> str:
     if isinstance(number, int) or number == int(number) or not scale or "e" in text:
         return number_text(number)
     return f"{number:,.{len(text.partition('.')[2])}f}"
+
+
+# From so many on numbers are told in millions, where none of their digits is lost.
+_MANY = 10**9
+_MILLIONS = ",000,000"
+_WHOLE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def in_millions(text: str) -> str:
+    """Text whose numbers are whole millions, and one of them large, with those as ``1,234 M``.
+
+    One that it tells ``about`` is rounded to millions.
+    """
+    if text.startswith("about "):
+        text = _WHOLE.sub(_rounded, text)
+    numbers: list[str] = _WHOLE.findall(text)
+    if not all(number.endswith(_MILLIONS) for number in numbers):
+        return text
+    if not any(int(number.replace(",", "")) >= _MANY for number in numbers):
+        return text
+    return _WHOLE.sub(lambda number: f"{number[0].removesuffix(_MILLIONS)} M", text)
+
+
+def _rounded(number: re.Match[str]) -> str:
+    """Large whole number in whole millions."""
+    value = float(number[0].replace(",", ""))
+    return number_text(round(value, -6)) if value >= _MANY else number[0]
 
 
 def rounded_text(number: Figure, deviation: float) -> str:

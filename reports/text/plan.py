@@ -46,8 +46,8 @@ def answer(plan: PlanReport) -> str:
         title = f"{title}; no epsilon decides the other{f' {left:,}' if left > 1 else ''}"
     if plan.epsilon is None or most == plan.epsilon:
         return title
-    does = "all" if enough == total > 1 else "it" if enough == total else f"{enough or 'none'}"
-    return f"{title}; the planned {epsilon_text(plan.epsilon)} decides {does}"
+    does = "is enough" if enough == total else f"decides {enough or 'none'}"
+    return f"{title}; the planned {epsilon_text(plan.epsilon)} {does}"
 
 
 def _able(plan: PlanReport) -> tuple[int, float]:
@@ -144,7 +144,8 @@ def next_step(plan: PlanReport) -> str:
     able = [epsilon for epsilon in needed if not math.isinf(epsilon)]
     if not able:
         return next(filter(None, (proof_sentence(query.chosen) for query in poor)), "")
-    who = "all of them" if len(able) == len(needed) else "all that any epsilon can decide"
+    every = "it" if len(plan.queries) == 1 else "all of them"
+    who = every if len(able) == len(needed) else "all that any epsilon can decide"
     return f"--epsilon {budget_text(max(able))} would decide {who}"
 
 
@@ -156,12 +157,12 @@ def reading(plan: PlanReport) -> Iterator[str]:
     )
     level = number_text(float(plan.alpha) * 100, 3)
     errors = " (false no, false yes)" if plan.budgeted else ""
+    threshold = "Threshold: the smallest tolerance that is decidable at this epsilon. "
     yield (
         f"Decidable: wrong at most {level} % of the time{errors} on test tables made from the "
         "copy: those whose answer is the copy's, and those whose answer is two tolerances away. "
-        "Threshold: the smallest tolerance that is decidable at this epsilon. Epsilon needed: for "
-        "this tolerance, on the worst of several shapes that the private table might have; it may "
-        "be more."
+        f"{threshold if plan.budgeted else ''}Epsilon needed: for this tolerance, on the worst of "
+        "several shapes that the private table might have; it may be more."
     )
     if not all(candidate.shown for query in plan.queries for candidate in query.candidates):
         yield "Deciders that cannot prove both verdicts are left out; --verbose shows them."

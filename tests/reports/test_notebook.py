@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from reports.notebook.summary import Summary, in_python
 from reports.terminal import terminal_text
 from tests.support import (
     audit_reports,
@@ -173,3 +175,41 @@ def test_every_kind_says_how_far_off() -> None:
     far = next(v for v in json.loads(AUDIT.to_json())["verdicts"] if v["id"] == "far")
     assert (far["gap"], far["gap_low"], far["gap_high"]) == (-339, -351, -327)
     assert (far["margin_low"], far["margin_high"]) == (-273, -249)
+
+
+@pytest.mark.parametrize(
+    ("told", "python"),
+    [
+        (
+            "Next: pqd profile ... --total-epsilon 1.25 --zoom 5 shows more, without --target.",
+            "Next: pqd.profile(..., total_epsilon=1.25, zoom=5) shows more, without target.",
+        ),
+        (
+            "Next: pqd profile ... --total-epsilon 4/67 --zoom 1 shows it.",
+            'Next: pqd.profile(..., total_epsilon="4/67", zoom=1) shows it.',
+        ),
+        ("more --total-epsilon, or another --tau", "more total_epsilon, or another tau"),
+        ("the same without --dry-run.", "the same without dry_run."),
+        ("fewer (--cells COLUMN=5)", 'fewer (cells={"COLUMN": 5})'),
+        ("state --unit person_id.", 'state unit="person_id".'),
+        ("it names the person (--unit)", "it names the person (unit)"),
+        (
+            "State bounds (--bounds, or [columns.NAME] in a spec) if",
+            'State bounds (columns={"NAME": {"bounds": (low, high)}}) if',
+        ),
+        ("--total-epsilon 1. Then", "total_epsilon=1. Then"),
+        ('"--odd" is never 5, nor --units 7', '"--odd" is never 5, nor --units 7'),
+        ("no limit is set (pqd ledger limit)", "no limit is set (pqd ledger limit)"),
+    ],
+)
+def test_hints_are_in_the_form_of_python(told: str, python: str) -> None:
+    assert in_python(told) == python
+    summary = Summary("title", told, [], account=[told], lines=[told]).in_python()
+    assert (summary.lead, *summary.account, *summary.lines) == (python,) * 3
+
+
+@pytest.mark.parametrize("kind", ["audit", "check", "compare", "plan", "profile", "release"])
+def test_no_notebook_names_an_option(kind: str) -> None:
+    folder = Path(__file__).parent / "golden"
+    for page in folder.glob(f"{kind}*.notebook.html"):
+        assert not re.search(r"--(total-epsilon|zoom|bounds|cells|tau)", page.read_text("utf-8"))

@@ -76,10 +76,11 @@ def grouped_message(verdicts: int, wrong: Sequence[str], unsure: Sequence[str], 
     message = f"{good} of {verdicts} groups as expected ({expect})"
     for standing, names in (("not", wrong), ("undecided", unsure)):
         if names:
-            message += f"; {standing}: {_named(names)}"
+            message += f". {standing.capitalize()}: {_named(names)}"
     return message
 
 
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    # A group of two columns has a comma in its name.
+    return "; ".join(names[:_MOST_NAMED]) + more

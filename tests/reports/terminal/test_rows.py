@@ -5,12 +5,15 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from reports.models.audit import Verdict
+from reports.terminal import terminal_text
 from reports.terminal.frame import fold_text
 from reports.terminal.grid import Cells, Column, grid_lines
-from reports.terminal.layout import Screen
-from reports.terminal.rows import NUMBERS
+from reports.terminal.layout import Extent, Screen
+from reports.terminal.rows import NUMBERS, numbers_of
 from reports.text.audit import off_by_text
-from tests.support.audit_reports import VERDICTS
+from reports.text.numbers import in_millions
+from tests.support.audit_reports import VERDICTS, audit_of
 
 ABOVE = replace(VERDICTS[0], q_synthetic=500.0, tau=600.0, low=590.0, high=690.0, conclusive=True)
 
@@ -54,7 +57,8 @@ def test_how_far_off_is_told_beside_long_names_and_large_numbers() -> None:
 def test_no_number_is_broken() -> None:
     huge = (*WIDE[:4], "about 99,999,999,999,978", "p < 0.001")
     assert "99,999,999,999,978" in " ".join(lines_at(80, huge, LONG)).split()
-    assert lines_at(70, huge, LONG)[0].split() == ["verdict", "query", "copy", "sure?"]
+    stacked = lines_at(70, huge, LONG)
+    assert any("off by about 99,999,999,999,978" in line for line in stacked)
 
 
 def test_where_no_table_has_room_numbers_stand_below_with_their_titles() -> None:
@@ -70,3 +74,65 @@ def test_what_lists_the_others_is_named_where_it_can_be_given() -> None:
     assert fold_text(names, 60).endswith(" and 14 more   (--all lists them)")
     assert fold_text(names, 60, lister="").endswith(" and 14 more")
     assert fold_text(["x" * 70, "y"], 20) == "2 more"
+
+
+LARGE = replace(
+    VERDICTS[0], aggregate="SUM", q_synthetic=139_240_955_123, tau=6_962_048_123, outcome="no",
+    lower=132_278_907_000, upper=146_203_003_246, low=179_240_000_000, high=185_440_000_000,
+    gap=43_100_123_456, gap_low=40_000_000_000, gap_high=46_200_000_000, conclusive=True,
+)  # fmt: skip
+
+
+def test_thousands_of_millions_are_told_in_millions() -> None:
+    assert numbers_of(LARGE, "+-")[:3] == ("139,241 M", "+-6,962 M", "+43,100 M +-3,100 M")
+    # A tolerance below says more of the copy's answer than whole millions do.
+    narrow = replace(LARGE, tau=99_999_999)
+    assert numbers_of(narrow, "+-")[:2] == ("139,240,955,123", "+-99,999,999")
+
+
+@pytest.mark.parametrize(
+    ("plain", "short"),
+    [
+        ("+43,100,000,000 ±3,100,000", "+43,100,000,000 ±3,100,000"),
+        ("+43,100,000,000 ±31,000,000", "+43,100 M ±31 M"),
+        ("> 1,000,000,000", "> 1,000 M"),
+        ("> 999,000,000", "> 999,000,000"),
+        ("about 99,999,999,999,978", "about 100,000,000 M"),
+        ("about 34", "about 34"),
+        ("1,000,000,001", "1,000,000,001"),
+        ("?", "?"),
+        ("2.5e+30", "2.5e+30"),
+    ],
+)
+def test_no_digit_that_means_something_is_lost(plain: str, short: str) -> None:
+    assert in_millions(plain) == short
+
+
+def shown(*given: Verdict, width: int, extent: Extent = Extent.BRIEF) -> str:
+    return terminal_text(audit_of(*given), width=width, extent=extent)
+
+
+NAMELESS = [replace(VERDICTS[0], id=f"q{n}", where=f"age > {n}") for n in range(1, 15)]
+
+
+def test_a_query_without_a_name_shows_what_it_asks() -> None:
+    """Beside its name where every line has room; else below, and of many the first."""
+    wide = shown(*NAMELESS[:2], width=120)
+    assert "q1  COUNT(*) where age > 1  1,122" in wide
+    assert wide.count("where age > 1") == 1
+    long = [replace(each, where=f"{each.where} AND {'x' * 90} = 1") for each in NAMELESS]
+    narrow = shown(*long[:2], width=80)
+    assert narrow.count("where age") == 2
+    (line,) = [line for line in narrow.splitlines() if "q1 " in line and "where" in line]
+    assert line.startswith("  q1  COUNT(*) where age > 1 AND xxx")
+    assert len(line) <= 80
+    failing = [replace(each, outcome="no") for each in long]
+    many = shown(*failing, width=80)
+    assert many.count("where age") == 10
+    assert "4 more   (--all tells what they ask)" in many
+    assert shown(*failing, width=80, extent=Extent.ALL).count("where age") == 14
+    assert "where age" not in shown(*failing, width=80, extent=Extent.QUIET)
+
+
+def test_a_query_with_a_name_shows_it_alone() -> None:
+    assert "where age" not in shown(replace(NAMELESS[0], id="quarter"), width=120)

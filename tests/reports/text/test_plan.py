@@ -72,9 +72,9 @@ GOOD, POOR = planned("good", 0.3, 0.01), planned("poor", 0.84, 0.3)
         (plan_of(GOOD, GOOD, epsilon="1/4"), "Epsilon 0.25 per query decides all 2 queries"),
         (
             plan_of(GOOD, GOOD, epsilon="1"),
-            "Epsilon 0.3 per query decides all 2 queries; the planned 1 decides all",
+            "Epsilon 0.3 per query decides all 2 queries; the planned 1 is enough",
         ),
-        (plan_of(GOOD, epsilon="1"), "Epsilon 0.3 decides the query; the planned 1 decides it"),
+        (plan_of(GOOD, epsilon="1"), "Epsilon 0.3 decides the query; the planned 1 is enough"),
     ],
 )
 def test_the_first_line_says_which_epsilon_is_needed(plan: PlanReport, words: str) -> None:
