@@ -46,7 +46,8 @@ def answer(plan: PlanReport) -> str:
         title = f"{title}; no epsilon decides the other{f' {left:,}' if left > 1 else ''}"
     if plan.epsilon is None or most == plan.epsilon:
         return title
-    does = "is enough" if enough == total else f"decides {enough or 'none'}"
+    some = "is not enough" if total == 1 else f"decides {enough or 'none'}"
+    does = "is enough" if enough == total else some
     return f"{title}; the planned {epsilon_text(plan.epsilon)} {does}"
 
 
@@ -93,6 +94,9 @@ def decided(plan: PlanReport) -> str:
         return ""
     total, enough = len(plan.queries), sum(query.decidable is True for query in plan.queries)
     some = "All" if enough == total > 1 else f"{enough:,} of" if enough else "None of"
+    if total == 1:
+        epsilon = epsilon_text(plan.epsilon or plan.total_epsilon or 0)
+        return f"The query can{'' if enough else 'not'} be decided at epsilon {epsilon}."
     at = (
         f"epsilon {epsilon_text(plan.epsilon)} each"
         if plan.epsilon is not None

@@ -35,8 +35,8 @@ def test_low_and_ok_are_seen_at_a_glance() -> None:
     query = "SELECT COUNT(*) FROM D WHERE sex LIKE 'Male'"
     low = shown(CENSUS, "-q", query, "--tau", "3", "--epsilon", "0.25")
     assert re.search(r"^  LOW +q1 .* 0\.884 ", low, re.MULTILINE)
-    assert "Next: --epsilon 0.884 would decide all of them" in low
-    assert "None of 1 query can be decided at epsilon 0.25 each." in low
+    assert "Next: --epsilon 0.884 would decide it" in low
+    assert "The query cannot be decided at epsilon 0.25." in low
     enough = shown(CENSUS, "-q", query, "--tau", "12", "--epsilon", "0.25")
     assert re.search(r"^  OK +q1 ", enough, re.MULTILINE)
     assert "Next:" not in enough
@@ -70,7 +70,7 @@ def test_a_plan_is_complete_at_any_width(columns: int) -> None:
 
 def test_without_epsilon_only_the_needed_budget_is_shown() -> None:
     options = "-q", "SELECT MEDIAN(age) FROM D", "--tau", "3"
-    assert "would decide all of them." in shown(CENSUS, *options)
+    assert "would decide it." in shown(CENSUS, *options)
     text = shown(CENSUS, *options, "--verbose")
     assert "epsilon needed" in text
     assert "false no" not in text.split("Planned on")[0]

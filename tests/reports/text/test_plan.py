@@ -66,7 +66,7 @@ GOOD, POOR = planned("good", 0.3, 0.01), planned("poor", 0.84, 0.3)
         ),
         (
             plan_of(POOR, epsilon="1/4"),
-            "Epsilon 0.84 decides the query; the planned 0.25 decides none",
+            "Epsilon 0.84 decides the query; the planned 0.25 is not enough",
         ),
         # What is needed is searched on more shapes than what is decided.
         (plan_of(GOOD, GOOD, epsilon="1/4"), "Epsilon 0.25 per query decides all 2 queries"),
