@@ -26,10 +26,11 @@ Body = dict[str, Any]
 _MARK = 0x7071644C
 _FORMAT = 1
 _DAMAGED = "is damaged; restore it from a copy"
+# In one transaction: each waits for the disk.
 _TABLES = f"""
+BEGIN;
 PRAGMA application_id = {_MARK};
 PRAGMA user_version = {_FORMAT};
-BEGIN;
 CREATE TABLE secret (key BLOB NOT NULL);
 CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE TRIGGER entries_stay BEFORE UPDATE ON entries

@@ -31,10 +31,12 @@ class Column:
     ``kept`` are the codes (rows,): unsigned whole numbers of the least size that holds them, or
     where they are looked up.  ``values`` is a pyarrow array, in the type that the table stores
     (text for CSV), of distinct values, at most one of them null; their order says nothing.
+    ``known_counts`` (values,) are the rows with each value, where they were counted before.
     """
 
     kept: NDArray[Any] | RowCodes
     values: pa.Array
+    known_counts: NDArray[np.int64] | None = None
 
     @property
     def rows(self) -> int:
@@ -54,6 +56,8 @@ class Column:
 
     def counts(self) -> NDArray[np.int64]:
         """Rows with each value."""
+        if self.known_counts is not None:
+            return self.known_counts
         counts = np.zeros(len(self.values), np.int64)
         for first, last in batches_of(self.rows):
             counts += np.bincount(self.between(first, last), minlength=counts.size)

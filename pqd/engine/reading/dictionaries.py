@@ -109,15 +109,16 @@ def distinct_values(block: pa.DictionaryArray | pa.LargeStringArray) -> pa.Array
 
 def _without_unused(rows: NDArray[np.unsignedinteger] | RowCodes, values: pa.Array) -> Column:
     """Column of these cells, with the values that a row has and no others."""
-    used = Column(rows, values).counts() > 0
+    counts = Column(rows, values).counts()
+    used = counts > 0
     if used.all():
-        return Column(rows, values)
+        return Column(rows, values, counts)
     places = narrowed(np.cumsum(used) - 1, int(used.sum()))
     if isinstance(rows, RowCodes):
         rows.renumber(places)
     else:
         rows = places[rows]
-    return Column(rows, values.filter(arrow_of(used)))
+    return Column(rows, values.filter(arrow_of(used)), counts[used])
 
 
 def codes_of(block: pa.DictionaryArray) -> NDArray[np.integer]:
