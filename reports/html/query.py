@@ -14,6 +14,7 @@ from reports.text.numbers import budget_text, number_text, p_cell, share_text
 from reports.text.query import (
     amount_text,
     grouped_text,
+    instead_sentence,
     marks,
     query_text,
     sentences,
@@ -77,7 +78,9 @@ def panel(facts: QueryFacts, stated: str, curves: Curves) -> dict[str, Any]:
 def told(facts: QueryFacts, stated: str) -> list[tuple[str, str]]:
     """Sentences on a query, each with its role; what stands above or in a table is left out."""
     if isinstance(facts, Verdict):
-        return list(sentences(facts, stated, "±"))[1:-1]
+        instead = instead_sentence(facts)
+        lines = list(sentences(facts, stated, "±"))[1:-1]
+        return [*lines, *([(instead, "advice")] if instead else [])]
     return list(_planned(facts, stated))
 
 

@@ -191,6 +191,21 @@ def estimating_sentence(verdict: Verdict) -> str | None:
     return f"how far off, and which way: {command}, for epsilon {price} more"
 
 
+def instead_sentence(verdict: Verdict) -> str | None:
+    """What a reader of a NO can use in place of the copy's answer; None of other verdicts.
+
+    None of seeded noise either, since such an answer protects nobody.
+    """
+    if verdict.standing != "not trusted" or verdict.is_distance or verdict.simulated:
+        return None
+    if verdict.estimate is not None:
+        return "Use the private answer above in place of the copy's."
+    return (
+        "Do not use the copy for this: ask a coarser query, or ask whoever holds the private "
+        "table for the answer with noise."
+    )
+
+
 def worth_sentence(facts: QueryFacts) -> tuple[str, bool]:
     """Tolerances at which the decider taken is reliable, and whether this one is among them."""
     chosen, amount = facts.chosen, amount_text(facts, facts.tau, 6)

@@ -10,7 +10,7 @@ import pytest
 from deciders import DECIDERS
 from pqd.planning.choose_estimator import ESTIMATORS
 from reports.models.audit import AuditReport, CompositionGroup, Cost, Verdict
-from reports.models.query import CandidateFacts
+from reports.models.query import MEAN_DISTANCE, CandidateFacts
 from reports.terminal import terminal_text
 from reports.terminal.chart import chart_lines
 from reports.terminal.layout import Extent
@@ -19,6 +19,7 @@ from reports.text.query import (
     estimate_text,
     estimating_sentence,
     gap_sentence,
+    instead_sentence,
     margin_sentence,
     sentences,
     signed_gap,
@@ -195,6 +196,21 @@ def test_what_would_estimate_the_answer_and_its_price(aggregate: str, command: s
         replace(outside, epsilon=Fraction(0)),
     ):
         assert estimating_sentence(told) is None
+
+
+def test_what_a_reader_of_a_no_uses_instead() -> None:
+    outside = replace(VERDICT, outcome="no", margin=-9)
+    assert outside.standing == "not trusted"
+    assert "coarser query" in (instead_sentence(outside) or "")
+    estimated = replace(outside, estimate=5)
+    assert instead_sentence(estimated) == "Use the private answer above in place of the copy's."
+    for other in (
+        VERDICT,
+        replace(outside, conclusive=False),
+        replace(estimated, simulated=True),
+        replace(outside, aggregate=MEAN_DISTANCE),
+    ):
+        assert instead_sentence(other) is None
 
 
 POOR = replace(CHOSEN, false_no=0.4)
