@@ -1,12 +1,10 @@
 """pqd tells, under differential privacy, which queries can be trusted on synthetic data."""
 
-from __future__ import annotations
+# What Python has loaded at its start: Ctrl-C is a traceback until the command line listens to it.
+import os
+import sys
 
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pqd.api.audit import audit
     from pqd.api.check import check
@@ -72,6 +70,8 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'pqd' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - see above
+
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value
@@ -82,13 +82,20 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+def _found(name: str) -> str | None:
+    """File of a package that would be imported, links resolved; None without one."""
+    module = sys.modules.get(name)
+    specs = (finder.find_spec(name, None) for finder in sys.meta_path)
+    spec = module.__spec__ if module else next(filter(None, specs), None)
+    return os.path.realpath(spec.origin) if spec and spec.origin else None
+
+
 def _check_neighbours() -> None:
     """Refuse to start when a foreign ``reports`` or ``deciders`` package hides ours."""
-    home = Path(__file__).resolve().parent.parent
+    home = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
     for name in ("deciders", "reports"):
-        spec = find_spec(name)
-        found = Path(spec.origin).resolve() if spec and spec.origin else None
-        if found is None or found.parent.parent != home:
+        found = _found(name)
+        if found is None or os.path.dirname(os.path.dirname(found)) != home:  # noqa: PTH120
             raise ImportError(
                 f"pqd needs its own package {name!r} in {home}, but Python finds "
                 f"{found or 'none'}; rename or move that one, or run in another directory"

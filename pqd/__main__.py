@@ -1,44 +1,78 @@
 """The command line's entry: ``pqd`` and ``python -m pqd``."""
 
-import gc
+# What Python has loaded at its start; all else is loaded where Ctrl-C is listened to.
 import os
 import sys
-from contextlib import suppress
-from typing import NoReturn
 
-from pqd.interrupts import ignore, listen, told
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 # New objects between two searches for circles of them.  Python's 700 suit a program that runs for
 # long: the queries of a run stay to its end, and are searched again and again.
 _NEW_OBJECTS = 100_000
 _BROKEN, _INTERRUPTED = 3, 130
+_NOTHING_SPENT = "pqd: interrupted; nothing was spent"
 
 
-def main() -> NoReturn:
+def main() -> "NoReturn":
     """Run the command line; Ctrl-C is one line even while it loads, or ends."""
     code = _INTERRUPTED
     try:
-        listen()
         code = _run()
-        ignore()
-    except KeyboardInterrupt:
-        ignore()
-        with suppress(OSError, AttributeError):
-            sys.stderr.write(f"{told()}\n")
+    except BaseException as error:
+        # What is interrupted while it loads may raise another error.
+        if not isinstance(error, KeyboardInterrupt) and not _of_interrupts("PRESSED"):
+            raise
+        _tell()
     _leave(code)
 
 
 def _run() -> int:
     """Exit code of the command line."""
+    import gc  # noqa: PLC0415 - as above
+
+    from pqd.interrupts import ignore, listen  # noqa: PLC0415 - as above
+
+    listen()
     gc.set_threshold(_NEW_OBJECTS)
     _fill_streams()
+    code = 0
     try:
         from pqd.cli import main as run  # noqa: PLC0415 - it takes long enough to be interrupted
 
         run()
     except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    return 0
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    ignore()
+    return code
+
+
+def _of_interrupts(name: str) -> object:
+    """Name of ``pqd.interrupts``, None where that was not loaded to its end."""
+    return getattr(sys.modules.get("pqd.interrupts"), name, None)
+
+
+def _tell() -> None:
+    """Say what was spent, and let no further Ctrl-C in."""
+    _ignore()
+    told = _of_interrupts("told")
+    try:
+        sys.stderr.write(f"{told() if callable(told) else _NOTHING_SPENT}\n")
+    except (OSError, AttributeError):
+        # There is nobody to tell.
+        return
+
+
+def _ignore() -> None:
+    """Let no further Ctrl-C in; one that comes here already is the same one."""
+    ignore = _of_interrupts("ignore")
+    if not callable(ignore):
+        return
+    try:
+        ignore()
+    except KeyboardInterrupt:
+        ignore()
 
 
 def _fill_streams() -> None:
@@ -53,13 +87,13 @@ def _fill_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
 
 
-def _leave(code: int) -> NoReturn:
+def _leave(code: int) -> "NoReturn":
     """End the process without Python's own end.
 
     That would take every object apart, a sixth of a short run.  And where reading broke, a thread
     of pyarrow may still ask for bytes of the file, and abort the process in place of its exit code.
     """
-    ignore()
+    _ignore()
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()

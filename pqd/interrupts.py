@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 # Ctrl-C since the run began, as noted by ``listen``.
@@ -21,6 +22,13 @@ def listen() -> None:
     """Note every Ctrl-C before it is raised; one that is ignored stays so."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, noted)
+        sys.unraisablehook = partial(_unraisable, sys.unraisablehook)
+
+
+def _unraisable(before: Callable[[Any], object], lost: Any) -> None:  # noqa: ANN401 - as Python calls it
+    """Say nothing of Ctrl-C where Python cannot raise it, as in ``__del__``; it was noted."""
+    if not (PRESSED and issubclass(lost.exc_type, KeyboardInterrupt)):
+        before(lost)
 
 
 def noted(number: int, _frame: Any) -> None:  # noqa: ANN401 - as signal calls it

@@ -169,3 +169,112 @@ def test_a_lost_interrupt_is_heeded_before_the_charge(
     assert (code, err) == (130, "pqd: interrupted; nothing was spent\n")
     with closing(Ledger(path)) as ledger:
         assert not ledger.accounts
+
+
+# Runs the command line, and presses Ctrl-C at the n-th function that is called after it began.
+AT = """
+import signal, sys
+import pqd.__main__
+at, sys.argv = int(sys.argv[1]), ["pqd", *sys.argv[2:]]
+calls = 0
+def count(frame, event, _):
+    global calls
+    calls += event in ("call", "c_call")
+    if calls == at:
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGINT)
+sys.setprofile(count)
+pqd.__main__.main()
+"""
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("call", [3, 30, 300, 3_000, 30_000, 120_000, 200_000, 300_000])
+def test_an_interrupt_at_any_call_is_one_line(call: int, process: Callable[..., Ran]) -> None:
+    options = ["--tau", "5", "--epsilon", "1/2", "--ledger", "here.sqlite"]
+    arguments = ["audit", "private.csv", "copy.csv", "-q", SQL, *options]
+    code, _, err = process("-c", AT, str(call), *arguments)
+    assert code == 130
+    assert err.startswith("pqd: interrupted; ")
+    assert len(err.splitlines()) == 1
+
+
+def test_before_it_listens_nothing_is_loaded_but_what_python_has(
+    process: Callable[..., Ran],
+) -> None:
+    """Until then Ctrl-C is a traceback; pathlib and typing alone took 20 ms."""
+    _, out, _ = process(
+        "-c",
+        "import sys\n"
+        "before = set(sys.modules)\n"
+        "import pqd.__main__\n"
+        "print(*sorted(set(sys.modules) - before))\n",
+    )
+    assert out.split() == ["pqd", "pqd.__main__"]
+
+
+def test_an_interrupt_that_becomes_another_error_while_it_loads(
+    process: Callable[..., Ran],
+) -> None:
+    """Python makes a RuntimeError of what ``__set_name__`` raises, some modules an ImportError."""
+    code, out, err = process(
+        "-c",
+        "import builtins, runpy, signal, pqd.interrupts\n"
+        "original = builtins.__import__\n"
+        "def loading(name, *rest, **named):\n"
+        "    if name == 'typer':\n"
+        "        try:\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "        except KeyboardInterrupt:\n"
+        "            raise ImportError(name)\n"
+        "    return original(name, *rest, **named)\n"
+        "builtins.__import__ = loading\n"
+        "runpy.run_module('pqd', run_name='__main__')\n",
+    )
+    assert (code, out, err) == (130, "", "pqd: interrupted; nothing was spent\n")
+
+
+def test_an_error_while_it_loads_is_no_interrupt(process: Callable[..., Ran]) -> None:
+    code, _, err = process(
+        "-c",
+        "import pqd.__main__, sys\nsys.modules['pqd.cli'] = None\npqd.__main__.main()\n",
+    )
+    assert code == 1
+    assert "ModuleNotFoundError" in err
+    assert "pqd: interrupted" not in err
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_interrupt_that_python_cannot_raise(process: Callable[..., Ran]) -> None:
+    """In ``__del__`` it would be shown with its traceback, and the run go on and spend."""
+    code, out, err = process(
+        "-c",
+        "import signal, sys\n"
+        "import pqd.__main__, pqd.engine.duckdb\n"
+        "class Last:\n"
+        "    def __del__(self):\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "schema = pqd.engine.duckdb.DuckDBEngine.schema\n"
+        "def loaded(*given):\n"
+        "    last = Last()\n"
+        "    del last\n"
+        "    return schema(*given)\n"
+        "pqd.engine.duckdb.DuckDBEngine.schema = loaded\n"
+        "pqd.__main__.main()\n",
+        *["audit", "private.csv", "copy.csv", "-q", SQL, "--tau", "5", "--epsilon", "1/2"],
+        *["--ledger", "here.sqlite"],
+    )
+    assert (code, out, err) == (130, "", "pqd: interrupted; nothing was spent\n")
+
+
+def test_what_else_python_cannot_raise_is_shown_as_ever(process: Callable[..., Ran]) -> None:
+    _, _, err = process(
+        "-c",
+        "from pqd.interrupts import listen\n"
+        "listen()\n"
+        "class Last:\n"
+        "    def __del__(self):\n"
+        "        raise ValueError('seen')\n"
+        "Last()\n",
+    )
+    assert "ValueError: seen" in err
