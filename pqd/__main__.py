@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 # New objects between two searches for circles of them.  Python's 700 suit a program that runs for
-# long: the queries of a run stay to its end, and are searched again and again.
-_NEW_OBJECTS = 100_000
+# long: what a run makes of its queries stays to its end, and would be searched again and again.
+# It makes few circles; as many objects take some 100 MB at most.
+_NEW_OBJECTS = 1_000_000
 _BROKEN, _INTERRUPTED = 3, 130
 _NOTHING_SPENT = "pqd: interrupted; nothing was spent"
 
