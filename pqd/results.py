@@ -53,10 +53,11 @@ def _verdict(
 ) -> Verdict:
     facts, scale, decision = planned.facts(), planned.scale, planned.decision(outputs)
     p_value, estimate = decision.p_value, planned.estimate(decision)
-    value, low, high = (None if x is None else plain(x * scale) for x in estimate)
-    gaps = (None if x is None else plain(x * scale - planned.synthetic_answer) for x in estimate)
+    answers = [None if x is None else x * scale for x in estimate]
+    value, low, high = (None if x is None else plain(x) for x in answers)
+    gaps = (None if x is None else plain(x - planned.synthetic_answer) for x in answers)
     gap, gap_low, gap_high = gaps
-    margin_low, margin_high = planned.margin_ends(decision) or (None, None)
+    margin_low, margin_high = planned.margin_ends(decision, estimate) or (None, None)
     if planned.settled:
         facts["reason"] = reasons.SETTLED
     taken = planned.taken

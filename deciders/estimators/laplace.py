@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from deciders.aggregates import answer
@@ -141,13 +142,17 @@ class LaplaceEstimate:
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
         """Whole numbers within a quantile of the noise to either side of the answer."""
-        level, scale = float(probability(alpha, "alpha")), self._steps(epsilon)
-        # The least reach with Pr[|Z| > reach] = 2 a^(reach + 1)/(1 + a) <= alpha.
-        a = math.exp(-as_float(1 / scale))
-        reach = max(0, math.ceil(as_float(scale) * math.log(2 / (level * (1 + a)))) - 1)
+        reach = _reach(self._steps(epsilon), probability(alpha, "alpha"))
         near, far = released.numbers[0] - reach, released.numbers[0] + reach
         # In order also where no whole number lies between.
         low, high = sorted((-(-near // self.fineness), far // self.fineness))
         # No count is below 0, and no sum of values that are not negative.
         floor = 0 if self.lower is None or self.lower >= 0 else low
         return Fraction(max(low, floor)), Fraction(max(high, floor))
+
+
+@lru_cache(maxsize=64)
+def _reach(scale: Fraction, alpha: Fraction) -> int:
+    """Least reach with ``Pr[|Z| > reach] = 2 a^(reach + 1)/(1 + a) <= alpha``, a = e^(-1/scale)."""
+    a = math.exp(-as_float(1 / scale))
+    return max(0, math.ceil(as_float(scale) * math.log(2 / (float(alpha) * (1 + a)))) - 1)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -224,17 +225,20 @@ def _first_fit(costs: Sequence[Cost]) -> list[_GrowingGroup]:
 
 def _ordered(costs: Iterable[Cost]) -> list[Cost]:
     """Costs, the largest first, of these blocks, each whole, then by the rows that they read."""
-    by_rows = sorted(costs, key=_rows_key)
+    keyed = sorted(((_rows_key(cost), cost) for cost in costs), key=itemgetter(0))
     blocks: dict[str, list[tuple[Any, ...]]] = {}
-    for cost in by_rows:
+    for key, cost in keyed:
         for block in cost.blocks:
-            blocks.setdefault(block, []).append(_rows_key(cost))
+            blocks.setdefault(block, []).append(key)
     rank = {block: number for number, block in enumerate(sorted(blocks, key=blocks.__getitem__))}
+    # Their order alone: to compare two fractions takes as long as to add a dozen numbers.
+    sizes = sorted({cost.epsilon for _, cost in keyed}, reverse=True)
+    size = {epsilon: number for number, epsilon in enumerate(sizes)}
 
-    def place(cost: Cost) -> tuple[Fraction, int]:
-        return -cost.epsilon, min((rank[block] for block in cost.blocks), default=len(rank))
+    def place(cost: Cost) -> tuple[int, int]:
+        return size[cost.epsilon], min((rank[block] for block in cost.blocks), default=len(rank))
 
-    return sorted(by_rows, key=place)
+    return sorted((cost for _, cost in keyed), key=place)
 
 
 def _rows_key(cost: Cost) -> tuple[Any, ...]:

@@ -68,9 +68,9 @@ class BatchRule:
         (released,) = decision.released
         return estimate(self.errors, released, self.alpha)
 
-    def margin_ends(self, decision: Decision) -> None:
+    def margin_ends(self, decision: Decision, estimate: Estimate) -> None:
         """Nothing: a batch gives no margins."""
-        del decision
+        del decision, estimate
 
 
 class BatchCandidate(NamedTuple):

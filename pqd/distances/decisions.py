@@ -162,8 +162,9 @@ class PlannedDistance:
         del decision
         return Estimate()
 
-    def margin_ends(self, decision: Decision) -> tuple[int, int] | None:
+    def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
         """Ends from the exact law of the margin's noise."""
+        del estimate
         if decision.margin is None:
             return None
         return margin_ends(decision.margin, self.measurement.epsilon, self.criteria.alpha)

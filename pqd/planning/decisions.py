@@ -137,9 +137,12 @@ class PlannedVerdict(DeciderPlan):
         """Private answer in lattice units, as far as the verdict releases it."""
         return self.rule.estimate(decision)
 
-    def margin_ends(self, decision: Decision) -> tuple[int, int] | None:
-        """Ends that hold the exact margin with probability at least 1 - alpha, if one is known."""
-        return self.rule.margin_ends(decision)
+    def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
+        """Ends that hold the exact margin with probability at least 1 - alpha, if one is known.
+
+        ``estimate`` is that of the decision.
+        """
+        return self.rule.margin_ends(decision, estimate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,8 +93,11 @@ class VerdictRule(Protocol):
         """Private answer in lattice units, as far as the verdict releases it."""
         ...
 
-    def margin_ends(self, decision: Decision) -> tuple[int, int] | None:
-        """Ends that hold the exact margin with probability at least 1 - alpha, if one is known."""
+    def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
+        """Ends that hold the exact margin with probability at least 1 - alpha, if one is known.
+
+        ``estimate`` is that of the decision.
+        """
         ...
 
 
@@ -120,8 +123,9 @@ class DeciderRule:
         """Statistic that the decider releases, if it does."""
         return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
 
-    def margin_ends(self, decision: Decision) -> tuple[int, int] | None:
+    def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
         """Ends from the exact law of the margin's noise."""
+        del estimate
         if decision.margin is None:
             return None
         return margin_ends(decision.margin, self.epsilon, self.alpha)
@@ -149,11 +153,9 @@ class AnswerRule:
         """Noisy answer and its interval."""
         return self.decider.estimated(decision, self.interval, self.epsilon, self.alpha)
 
-    def margin_ends(self, decision: Decision) -> tuple[int, int] | None:
+    def margin_ends(self, decision: Decision, estimate: Estimate) -> tuple[int, int] | None:
         """Ends of the margins of the answers within the interval of the noisy one."""
-        if decision.margin is None:
+        _, low, high = estimate
+        if decision.margin is None or low is None or high is None:
             return None
-        _, low, high = self.estimate(decision)
-        return (
-            None if low is None or high is None else self.decider.margins(low, high, self.interval)
-        )
+        return self.decider.margins(low, high, self.interval)
