@@ -52,6 +52,8 @@ IN_THE_SITE = (
 )
 # A worker for pages that are opened as files: the builder names it at another host.
 FOREIGN, OURS = "https://unpkg.com/iframe-worker/shim", "theme/iframe-worker.js"
+# An option of a command, which a browser would break at its hyphens.
+OPTION = re.compile(r'(<span class="w"> +</span>)(--?[a-z][a-z-]*)')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+?)(#[^)\s]*)?\)")
 
 
@@ -165,6 +167,11 @@ def report(command: str, page: Path) -> None:
         sys.exit(f"pqd {command} failed:\n{done.stderr}")
 
 
+def finished(page: str) -> str:
+    """Page as the builder made it, with our worker, and with options that are not broken."""
+    return OPTION.sub(r'\1<span class="option">\2</span>', page.replace(FOREIGN, OURS))
+
+
 def build(target: Path) -> None:
     """Build the site; anything to be warned of ends it."""
     source = target.with_name(f"{target.name}-source")
@@ -181,7 +188,7 @@ def build(target: Path) -> None:
     if done.returncode:
         sys.exit(f"the site was not built:\n{done.stdout}{done.stderr}")
     for page in (source / "site").glob("*.html"):
-        page.write_text(page.read_text("utf-8").replace(FOREIGN, OURS), encoding="utf-8")
+        page.write_text(finished(page.read_text("utf-8")), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     (source / "site").rename(target)
     print(target)

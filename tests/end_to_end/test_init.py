@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 
 from deciders.noise import SimulatedNoise
 from pqd.commands.check import run_check
+from pqd.engine import table_reader
+from pqd.engine.tables import Table
 from pqd.spec import read_spec
 from pqd.spec.template import spec_template
 from reports.models.check import CheckReport
@@ -60,6 +63,25 @@ def test_a_copy_of_another_distribution_fails_where_it_is_wrong(
     failed = {check.id for check in report.checks if check.gate == "fail"}
     assert {"workly-classwkr", "overall"} <= failed
     assert not {"rows", "workly", "classwkr", "sex"} & failed
+
+
+def test_a_copy_is_read_once_even_where_a_ledger_asks_for_its_rows(
+    census: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = census.sample(500, random_state=5)
+    report = checked(census[:400], census[-400:], tmp_path, 1)
+    assert report.cost.epsilon
+    copy.to_parquet(tmp_path / "other.parquet", index=False)
+    read: list[str] = []
+    one_pass = table_reader.in_one_pass
+
+    def counted(table: Table, *rest: Any) -> Any:
+        read.append(table.label)
+        return one_pass(table, *rest)
+
+    monkeypatch.setattr(table_reader, "in_one_pass", counted)
+    spec_template(tmp_path / "new.parquet", tmp_path / "other.parquet", tmp_path)
+    assert read == ["other.parquet"]
 
 
 def test_the_command_writes_a_file_and_says_what_is_next(
