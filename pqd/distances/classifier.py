@@ -122,8 +122,8 @@ def train(codes: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> 
     with _one_thread():
         model.fit(codes.astype(np.float64), labels)
     parameters = {"model": estimator.__name__, "scikit-learn": _version(), **stated}
-    content = hashlib.sha256(np.ascontiguousarray(codes, dtype="<i8").tobytes())
-    content.update(np.ascontiguousarray(labels, dtype="<i8").tobytes())
+    content = hashlib.sha256(np.ascontiguousarray(codes, dtype="<i8").ravel().data)
+    content.update(np.ascontiguousarray(labels, dtype="<i8").ravel().data)
     return Classifier(classes, parameters, content.hexdigest(), len(labels), model)
 
 

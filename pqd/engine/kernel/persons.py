@@ -12,6 +12,7 @@ from deciders import Histogram
 from pqd.engine.kernel.combinations import as_codes
 from pqd.engine.kernel.measures import Measured, numbered
 from pqd.engine.kernel.tallies import RowsByCell
+from pqd.engine.reading.columns import batches_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +82,10 @@ def _first(persons: PersonCodes, ranks: NDArray[Any], most: int) -> Rows:
     order = np.lexsort((ranks, persons.codes))
     starts = np.concatenate(([0], np.cumsum(np.bincount(persons.codes, minlength=persons.size))))
     kept = np.zeros(order.size, np.bool_)
-    kept[order] = np.arange(order.size) - starts[persons.codes[order]] < most
+    # Of some rows at a time, since whole numbers of all take more memory than what is asked.
+    for first, last in batches_of(order.size):
+        rows = order[first:last]
+        kept[rows] = np.arange(first, last) - starts[persons.codes[rows]] < most
     return kept
 
 

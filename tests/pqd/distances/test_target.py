@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from pqd.distances import target
 from pqd.distances.classifier import Classifier, rounds_of
 from pqd.distances.target import MOST_CLASSES, Predictions, TargetPlan, held_back, trained
 from pqd.engine.partitions import Partition, Points
@@ -108,6 +109,16 @@ def test_the_cell_of_a_row_depends_on_that_row_alone(planned: TargetPlan) -> Non
     codes = np.concatenate([every_kind_of_row(), drawn(ROWS, 2)])
     assert same_by_itself(planned.marginal, codes)
     assert cells(planned.marginal, codes[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("rows", [1, 7, ROWS - 1, ROWS])
+def test_rows_are_predicted_some_at_a_time(
+    planned: TargetPlan, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    codes = drawn(ROWS, 6)[: 40 * rows]
+    whole = cells(planned.marginal, codes)
+    monkeypatch.setattr(target, "_PREDICTED", rows)
+    assert (cells(planned.marginal, codes) == whole).all()
 
 
 def test_a_neighbour_moves_one_cell_by_one(planned: TargetPlan) -> None:
