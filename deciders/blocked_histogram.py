@@ -9,6 +9,9 @@ import numpy as np
 from deciders.histogram import Histogram, Integers, place_in
 from deciders.running_sums import Key, first_at
 
+# Blocks whose values are counted before all are.
+_LOOKED_AT = 8
+
 
 class Blocks(Protocol):
     """Rows by blocks of ascending values, which all rows of the table may hold.
@@ -129,6 +132,16 @@ class BlockedHistogram(Histogram):
     def largest(self) -> int:
         """Largest value held by a row; 0 for no rows."""
         return self.smallest(self.mass) if self.mass else 0
+
+    def surely_exceeds(self, values: int) -> bool:
+        """Whether the few blocks that may hold most hold more distinct values than so many."""
+        most = np.minimum(np.diff(self._rows), np.diff(self._edges))
+        found = 0
+        for number in np.argsort(-most, kind="stable")[:_LOOKED_AT].tolist():
+            found += int(np.count_nonzero(np.diff(self._blocks.within(number)[0])))
+            if found > values:
+                return True
+        return False
 
     @property
     def whole(self) -> Histogram:

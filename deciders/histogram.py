@@ -1,6 +1,5 @@
 """The one sufficient statistic of every decider: counts of the attribute's lattice values."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -170,6 +169,10 @@ class Histogram(RunningSums):
         """Place of the ``k``-th smallest row."""
         return int(self.cumulative_counts[1:].searchsorted(k))
 
+    def surely_exceeds(self, values: int) -> bool:
+        """Whether it is known at little cost to hold more distinct values than so many."""
+        return self.size > values
+
     @property
     def whole(self) -> "Histogram":
         """Histogram itself, its places those of ``values``."""
@@ -182,12 +185,18 @@ class Histogram(RunningSums):
 
     def quantile(self, p: Fraction) -> int:
         """``p``-quantile, the ``ceil(p n)``-th smallest value."""
-        return self.smallest(math.ceil(p * self.mass))
+        return self.smallest(rank(p, self.mass))
 
     @property
     def median(self) -> int:
         """Lower median: the ``ceil(n / 2)``-th smallest value (Patwa 2023, section 6)."""
         return self.quantile(Fraction(1, 2))
+
+
+def rank(p: Fraction, mass: int) -> int:
+    """Rank of the ``p``-quantile of so many rows, ``ceil(p mass)``, at the cost of no Fraction."""
+    part, whole = p.as_integer_ratio()
+    return -(-part * mass // whole)
 
 
 def sums_of(values: Integers, counts: Integers, mass: int) -> Sums:

@@ -3,17 +3,17 @@
 A budget that is needed is a promise about a table that is not known; it is the worst over these.
 """
 
-import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from deciders.distributions import Floats
-from deciders.histogram import Histogram, Integers, Sums, sums_of
+from deciders.histogram import Histogram, Integers, Sums, rank, sums_of
 from deciders.running_sums import Mirrored, RunningSums
 
 _SHAPED = ("AVG", "MEDIAN", "QUANTILE")
@@ -29,7 +29,8 @@ Ranks = Callable[[Any], Any]
 class Reranked(RunningSums):
     """Table with the values of ``base`` and other running counts, rounded: its shape is kept.
 
-    A value may have no rows.  ``listed``: running counts are looked up in an array of all of them.
+    A value may have no rows.  ``listed``: running counts are looked up in an array of all of them;
+    else ``base`` may be held by blocks, and no sum is asked.
     """
 
     base: Histogram
@@ -65,11 +66,22 @@ class Reranked(RunningSums):
         """Value with so many below it."""
         return self.base.value_at(place)
 
+    def place_holding(self, k: int) -> int:
+        """Place of the ``k``-th smallest row."""
+        if self.listed:
+            return int(self._running[1:].searchsorted(k))
+        # The rows of ``base`` that become as many.
+        rows = range(self.base.mass + 1)
+        return self.base.place_holding(bisect_left(rows, k, key=self._ranked))
+
+    def _ranked(self, rows: int) -> int:
+        return round(float(self.ranks(rows)))
+
     def rows_before(self, place: int) -> int:
         """Rows with one of the first ``place`` values."""
         if self.listed:
             return int(self._running.item(place))
-        return round(float(self.ranks(self.base.rows_before(place))))
+        return self._ranked(self.base.rows_before(place))
 
     def sum_before(self, place: int) -> int:
         """Sum of the rows with one of the first ``place`` values."""
@@ -91,7 +103,7 @@ class Reranked(RunningSums):
 
     def quantile(self, p: Fraction) -> int:
         """``p``-quantile."""
-        return self.value_at(self.place_holding(math.ceil(p * self.mass)))
+        return self.value_at(self.place_holding(rank(p, self.mass)))
 
     @cached_property
     def copy(self) -> Histogram:
@@ -124,37 +136,61 @@ def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram | Reranke
     values, and the other way round; rows drawn anew (bootstrap, from fixed seeds); and the table
     itself.  For all else the table itself.  Each is judged around its own answer.
     """
+    table = histogram
     if aggregate in _SHAPED and histogram.mass:
-        # A mean reads running sums; and few values are ranked at once in less time than some.
-        whole = histogram.whole
-        listed = aggregate == "AVG" or whole.size <= _BLOCKS
-        for ranks in _every_ranks(whole):
-            yield Reranked(whole, ranks, listed)
-        # It is at hand, and answers in fewer look-ups.
-        yield whole
-        return
-    yield histogram
+        # A mean reads running sums; of many values an order statistic needs a few look-ups.
+        many = aggregate != "AVG" and histogram.surely_exceeds(_BLOCKS)
+        table = histogram if many else histogram.whole
+        few = not many and table.size <= _BLOCKS
+        # Few values are ranked at once in less time than some.
+        for ranks in _every_ranks(table, few=few):
+            yield Reranked(table, ranks, listed=few or aggregate == "AVG")
+    # What is at hand answers in fewer look-ups.
+    yield table
 
 
-def _every_ranks(histogram: Histogram) -> Iterator[Ranks]:
+def _every_ranks(histogram: Histogram, *, few: bool) -> Iterator[Ranks]:
     mass = histogram.mass
     half = max(1, mass // 2) / mass
     yield lambda rows: rows * half
     yield lambda rows: (rows + rows * (rows / mass)) / 2
     yield lambda rows: (3 * rows - rows * (rows / mass)) / 2
     for seed in range(_DRAWN):
-        places, drawn = _drawn(histogram, seed)
-        yield partial(np.interp, xp=places, fp=drawn)
+        yield _drawn(histogram, seed, few=few)
 
 
-def _drawn(histogram: Histogram, seed: int) -> tuple[Floats, Floats]:
-    """Numbers of rows, and of as many rows drawn from a fixed seed, up to the same values."""
+@dataclass(frozen=True, eq=False)
+class DrawnRanks:
+    """Numbers of rows drawn anew, ``after``, for those ``before``; linear between them."""
+
+    before: Floats
+    after: Floats
+
+    def __call__(self, rows: Any) -> Any:  # noqa: ANN401 - as ``Ranks``
+        """Number for that of rows, or an array for an array; ``np.interp`` for both."""
+        if isinstance(rows, np.ndarray):
+            return np.interp(rows, self.before, self.after)
+        # A call of numpy's for one number costs ten times as much.
+        before, after = self._lists
+        at = bisect_right(before, rows) - 1
+        if at + 1 == len(before) or before[at] == rows:
+            return after[at]
+        slope = (after[at + 1] - after[at]) / (before[at + 1] - before[at])
+        return slope * (rows - before[at]) + after[at]
+
+    @cached_property
+    def _lists(self) -> tuple[list[float], list[float]]:
+        return self.before.tolist(), self.after.tolist()
+
+
+def _drawn(histogram: Histogram, seed: int, *, few: bool) -> DrawnRanks:
+    """Ranks of as many rows drawn from a fixed seed, up to the same values."""
     mass, generator = histogram.mass, np.random.default_rng(seed)
-    if histogram.values.size <= _BLOCKS:
+    if few:
         drawn = generator.multinomial(mass, histogram.counts / mass)
-        return histogram.cumulative_counts.astype(np.float64), _running(drawn)
+        return DrawnRanks(histogram.cumulative_counts.astype(np.float64), _running(drawn))
     drawn = generator.multinomial(mass, np.full(_BLOCKS, 1 / _BLOCKS))
-    return np.linspace(0, mass, _BLOCKS + 1), _running(drawn)
+    return DrawnRanks(np.linspace(0, mass, _BLOCKS + 1), _running(drawn))
 
 
 def _running(counts: Integers) -> Floats:

@@ -22,7 +22,7 @@ from deciders.distributions import budget_tail
 from deciders.evaluation.effectiveness import Threshold, searched_threshold
 from deciders.evaluation.needed_budget import above
 from deciders.evaluation.trials import Trial, least_distance
-from deciders.exact import Number, as_float, budget_of, probability
+from deciders.exact import Number, budget_of, probability, ratio
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.lattice import Lattice
@@ -138,10 +138,16 @@ def least_margin(epsilon: Number, alpha: Number) -> int:
     return least_steps(budget_of(epsilon), probability(alpha, "alpha"))
 
 
-@lru_cache(maxsize=64)
 def least_steps(rate: Fraction, level: Fraction) -> int:
     """Least s >= 1 with ``Pr[Z >= s] = a^s/(1 + a) <= level``, a = e^-rate."""
-    decay, share = as_float(rate), float(level)
+    return steps_at(*rate.as_integer_ratio(), *level.as_integer_ratio())
+
+
+# Of whole numbers, since the hash of a Fraction takes a modular inverse.
+@lru_cache(maxsize=64)
+def steps_at(numerator: int, denominator: int, part: int, whole: int) -> int:
+    """``least_steps`` at the rate ``numerator / denominator`` and the level ``part / whole``."""
+    decay, share = ratio(numerator, denominator), part / whole
     # ln(1 + e^rate), kept finite for any rate.
     softplus = max(decay, 0.0) + math.log1p(math.exp(-abs(decay)))
     return max(1, math.ceil(1 - (math.log(share) + softplus) / decay))

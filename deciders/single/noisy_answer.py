@@ -31,7 +31,7 @@ from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise
 from deciders.single.base import BOTH, DeciderDefaults, Decision, Estimate
-from deciders.single.inverse_sensitivity import epsilon_at, least_steps
+from deciders.single.inverse_sensitivity import epsilon_at, least_steps, steps_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,9 @@ class NoiseLaw:
         """Exact chance of a yes with a p-value of at most alpha."""
         if self.settled is not None:
             return float(self.settled)
-        far = least_steps(epsilon / self.sensitivity, probability(alpha, "alpha"))
+        numerator, denominator = epsilon.as_integer_ratio()
+        level = probability(alpha, "alpha")
+        far = steps_at(numerator, denominator * self.sensitivity, *level.as_integer_ratio())
         first, last = self.first + far - 1, self.last - far + 1
         return 0.0 if first > last else self._chance(first, last, epsilon)
 
@@ -108,7 +110,11 @@ class NoisyAnswer(DeciderDefaults, ABC):
 
     def settled(self, interval: Interval) -> bool | None:
         """No if the interval holds no possible answer, yes if it holds them all."""
-        (least, most), (first, last) = self._range, self._inside(interval)
+        return self._settled(*self._inside(interval))
+
+    def _settled(self, first: float, last: float) -> bool | None:
+        """``settled`` of an interval, by the answers inside."""
+        least, most = self._range
         if max(least, first) > min(most, last):
             return False
         return True if math.isinf(first) and math.isinf(last) else None
@@ -123,13 +129,9 @@ class NoisyAnswer(DeciderDefaults, ABC):
 
     def accepting(self, histogram: Histogram, interval: Interval) -> NoiseLaw:
         """``accept`` for every epsilon, by the answer."""
-        estimator = self.estimator
-        return NoiseLaw(
-            estimator.answer(histogram),
-            *self._inside(interval),
-            estimator.sensitivity,
-            self.settled(interval),
-        )
+        true, sensitivity = self.estimator.answer(histogram), self.estimator.sensitivity
+        first, last = self._inside(interval)
+        return NoiseLaw(true, first, last, sensitivity, self._settled(first, last))
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise

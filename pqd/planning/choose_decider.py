@@ -31,7 +31,9 @@ from deciders import (
     operating_characteristic,
     published_tau,
 )
+from deciders.evaluation.effectiveness import shape_of
 from deciders.evaluation.sharpness import nearly_as_sharp
+from deciders.evaluation.trials import trial_of
 from deciders.exact import exceeds
 from deciders.single.base import BOTH
 from deciders.single.inverse_sensitivity import InverseSensitivity
@@ -44,6 +46,10 @@ from reports.text.remarks import reasons
 PAPER = "paper"
 # Deciders of Table 4 that do not depend on the table.
 _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
+# Of those that prove both verdicts it errs least on every table, and its threshold and the budget
+# that it needs are the least: the noise of all others passes either end of the interval, where that
+# of a margin passes the nearer one (docs/theory.md, Theorem 4).
+_SHARPEST = {"COUNT": "inv_count"}
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
 
@@ -81,13 +87,13 @@ class Candidate:
     @property
     def worst(self) -> float:
         """Larger error probability, 1 where unknown; a verdict without a p-value is wrong."""
-        if self.rates is None or self.decider.proves != BOTH:
+        if self.decider.proves != BOTH or self.rates is None:
             return 1.0
         return self.rates.worst
 
 
 class LateCandidate(Late, Candidate):
-    """Candidate whose ``threshold``, ``needed`` and ``curve`` are computed when first read."""
+    """Candidate of which all but the decider is computed when first read."""
 
     __slots__ = ("_late",)
 
@@ -124,24 +130,14 @@ def choose_decider(
     UnanswerableError
         If it needs values >= 0.
     """
-    name = criteria.mechanism
-    _check_name(name, aggregate, applicable)
+    _check_name(criteria.mechanism, aggregate, applicable)
     candidates = tuple(
         _evaluated(decider, synthetic, interval, criteria)
         if _evaluates(criteria, decider)
         else _printed(decider, synthetic, criteria)
         for decider in applicable
     )
-    reason, sharpest = reasons.NAMED, name
-    if name == AUTO:
-        budgeted = isinstance(criteria, Parameters)
-        name, reason = (_least_error if budgeted else _least_budget)(candidates)
-        sharpest = name
-        if isinstance(criteria, Parameters):
-            name, reason = _that_shows(name, reason, criteria, candidates, synthetic, interval)
-    elif name == PAPER:
-        name, reason = _table_four(aggregate, candidates)
-        sharpest = name
+    sharpest, name, reason = _named(criteria, aggregate, candidates, synthetic, interval)
     decider = next(decider for decider in applicable if decider.id == name)
     taken = next(c for c in candidates if c.decider.id == name)
     if taken.rates is None and taken.needed is None:
@@ -156,6 +152,27 @@ def choose_decider(
         needed = partial(_needed, best, synthetic, interval, criteria.alpha)
         taken = _needing(taken, needed, at_once=wanted)
     return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
+
+
+def _named(
+    criteria: Criteria,
+    aggregate: str,
+    candidates: Sequence[Candidate],
+    synthetic: Histogram,
+    interval: Interval,
+) -> tuple[str, str, str]:
+    """Names of the sharpest candidate and of the one that is taken, and the reason."""
+    name, reason = criteria.mechanism, reasons.NAMED
+    if name == PAPER:
+        name, reason = _table_four(aggregate, candidates)
+    if name != AUTO:
+        return name, name, reason
+    terms, sharpest = (candidates, synthetic, interval), _SHARPEST.get(aggregate)
+    if not isinstance(criteria, Parameters):
+        sharpest = sharpest or _least_budget(*terms, criteria.alpha)
+        return sharpest, sharpest, reasons.SMALLEST_BUDGET
+    sharpest = sharpest or _least_error(*terms, criteria.epsilon)
+    return sharpest, *_that_shows(sharpest, reasons.MOST_RIGHT, criteria, *terms)
 
 
 def _needing(taken: Candidate, needed: Callable[[], float], *, at_once: bool) -> Candidate:
@@ -183,8 +200,10 @@ def _printed(decider: Decider, synthetic: Histogram, criteria: Criteria) -> Cand
     """Candidate with no more than the threshold that the paper prints."""
     if not isinstance(criteria, Parameters):
         return Candidate(decider)
-    epsilon, alpha = criteria.epsilon, criteria.alpha
-    return Candidate(decider, published=published_tau(decider, synthetic, epsilon, alpha))
+    published = partial(published_tau, decider, synthetic, criteria.epsilon, criteria.alpha)
+    if criteria.late:
+        return LateCandidate.made({"decider": decider}, {"published": published})
+    return Candidate(decider, published=published())
 
 
 def _check_name(name: str, aggregate: str, applicable: Sequence[Decider]) -> None:
@@ -206,42 +225,70 @@ def _evaluated(
 ) -> Candidate:
     alpha, detail = criteria.alpha, criteria.detail
     if not isinstance(criteria, Parameters):
-        return Candidate(decider, needed=needed_epsilon(decider, synthetic, interval, alpha))
-    epsilon = criteria.epsilon
-    rates = error_rates(decider, synthetic, interval, epsilon)
-    published = published_tau(decider, synthetic, epsilon, alpha)
-    if detail is Detail.ERRORS:
-        return Candidate(decider, published=published, rates=rates)
+        budget = partial(needed_epsilon, decider, synthetic, interval, alpha)
+        if criteria.late and detail is not Detail.CURVES:
+            return LateCandidate.made({"decider": decider}, {"needed": budget})
+        return Candidate(decider, needed=budget())
+    epsilon, terms = criteria.epsilon, (decider, synthetic, interval)
     figures: dict[str, Callable[[], Any]] = {
-        "threshold": lambda: decider.tau_min(synthetic, epsilon, alpha),
-        "needed": lambda: needed_epsilon(decider, synthetic, interval, alpha),
-        "curve": lambda: operating_characteristic(decider, synthetic, interval, epsilon, GAPS),
+        "published": partial(published_tau, decider, synthetic, epsilon, alpha),
+        "rates": partial(error_rates, *terms, epsilon),
     }
-    left_out = ("needed", "curve")[max(detail - Detail.THRESHOLDS, 0) :]
-    late = {name: figure for name, figure in figures.items() if name not in left_out}
-    known: dict[str, Any] = {"decider": decider, "published": published, "rates": rates}
-    known.update(dict.fromkeys(left_out))
+    if detail >= Detail.THRESHOLDS:
+        figures["threshold"] = partial(decider.tau_min, synthetic, epsilon, alpha)
+    if detail >= Detail.BUDGETS:
+        figures["needed"] = partial(needed_epsilon, *terms, alpha)
+    if detail >= Detail.CURVES:
+        figures["curve"] = partial(operating_characteristic, *terms, epsilon, GAPS)
     if criteria.late:
-        return LateCandidate.made(known, late)
-    return Candidate(**known, **{name: figure() for name, figure in late.items()})
+        return LateCandidate.made({"decider": decider}, figures)
+    return Candidate(decider, **{name: figure() for name, figure in figures.items()})
 
 
-def _least_error(candidates: Sequence[Candidate]) -> tuple[str, str]:
+def _least_error(
+    candidates: Sequence[Candidate], synthetic: Histogram, interval: Interval, epsilon: Fraction
+) -> str:
     """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
 
     The registry begins with the deciders that also release a margin, of which every aggregate has
-    one that can always be decided.
+    one that can always be decided.  One that is late is not evaluated where it errs more than that
+    on the copy itself.
     """
 
     def steps(candidate: Candidate) -> float:
         tau = candidate.threshold.tau if candidate.threshold else 0.0
         return tau if math.isinf(tau) else math.ceil(tau)
 
-    errors = [round(candidate.worst, 12) for candidate in candidates]
-    pairs = zip(candidates, errors, strict=True)
-    tied = [candidate for candidate, error in pairs if error == min(errors)]
+    least, tied = math.inf, list[Candidate]()
+    for candidate in candidates:
+        if tied and round(_least_worst(candidate, synthetic, interval, epsilon), 12) > least:
+            continue
+        error = round(candidate.worst, 12)
+        if error < least:
+            least, tied = error, []
+        if error == least:
+            tied.append(candidate)
     best = tied[0] if len(tied) == 1 else min(tied, key=steps)
-    return best.decider.id, reasons.MOST_RIGHT
+    return best.decider.id
+
+
+def _least_worst(
+    candidate: Candidate, synthetic: Histogram, interval: Interval, epsilon: Fraction
+) -> float:
+    """Bound on the larger error probability from below: a no to the copy itself; 0 if not late."""
+    if candidate.decider.proves != BOTH:
+        return 1.0
+    if not isinstance(candidate, LateCandidate) or "rates" not in candidate.late:
+        return 0.0
+    return _false_no(candidate, synthetic, interval, epsilon)
+
+
+def _false_no(
+    candidate: Candidate, synthetic: Histogram, interval: Interval, epsilon: Fraction
+) -> float:
+    decider = cast("Decider", candidate.decider)
+    trial = trial_of(synthetic, interval, shape_of(decider))
+    return 1 - trial.law(decider, synthetic)(epsilon)
 
 
 def _that_shows(
@@ -261,10 +308,12 @@ def _that_shows(
     best = next(c for c in candidates if c.decider.id == name)
     if not isinstance(best.decider, InverseSensitivity):
         return name, reason
+    reliable = not exceeds(best.worst, criteria.alpha)
     for shown in candidates:
         decider = shown.decider
-        unreliable = shown.worst > criteria.alpha >= best.worst
-        if not isinstance(decider, NoisyAnswer) or unreliable:
+        if not isinstance(decider, NoisyAnswer):
+            continue
+        if reliable and exceeds(shown.worst, criteria.alpha):
             continue
         pair = cast("Decider", decider), cast("Decider", best.decider)
         if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, criteria.alpha):
@@ -272,10 +321,25 @@ def _that_shows(
     return name, reason
 
 
-def _least_budget(candidates: Sequence[Candidate]) -> tuple[str, str]:
-    proving = [c for c in candidates if c.decider.proves == BOTH]
-    best = min(proving, key=lambda c: math.inf if c.needed is None else c.needed)
-    return best.decider.id, reasons.SMALLEST_BUDGET
+def _least_budget(
+    candidates: Sequence[Candidate], synthetic: Histogram, interval: Interval, alpha: Fraction
+) -> str:
+    """Least budget; of what is late, that of one that cannot need less is not computed."""
+    best, *others = (c for c in candidates if c.decider.proves == BOTH)
+    for other in others:
+        least = _budget(best)
+        if isinstance(other, LateCandidate) and math.isfinite(least):
+            # Errors fall as epsilon grows: one that errs too often needs more.
+            false_no = _false_no(other, synthetic, interval, Fraction(least))
+            if false_no > float(alpha):
+                continue
+        if _budget(other) < least:
+            best = other
+    return best.decider.id
+
+
+def _budget(candidate: Candidate) -> float:
+    return math.inf if candidate.needed is None else candidate.needed
 
 
 def _table_four(aggregate: str, candidates: Sequence[Candidate]) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from deciders import Interval, applicable
@@ -102,6 +103,9 @@ class DeciderPlan:
         }
 
 
+_PLAN_FIELDS = tuple(field.name for field in fields(DeciderPlan))
+
+
 @dataclass(frozen=True)
 class PlannedVerdict(DeciderPlan):
     """Verdict that is planned: a rule, and the measurement it refers to, its own or a batch's."""
@@ -191,7 +195,7 @@ def planned_verdict(bound: BoundQuery) -> PlannedVerdict:
 
 def plan_fields(plan: DeciderPlan) -> dict[str, Any]:
     """Fields of the plan, by name."""
-    return {field.name: getattr(plan, field.name) for field in fields(DeciderPlan)}
+    return {name: getattr(plan, name) for name in _PLAN_FIELDS}
 
 
 def decider_plan(bound: BoundQuery) -> DeciderPlan:
@@ -205,7 +209,8 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
     (synthetic,), query, criteria = bound.synthetic, bound.query, bound.criteria
     centre = synthetic_answer(query, synthetic)
     scale = lattice_of(query, bound.statistic)[1]
-    tau = criteria.tolerance.of(centre * scale)
+    answer = centre * scale
+    tau = criteria.tolerance.of(answer)
     interval = Interval.around(centre, tau / scale)
     statistic = with_wider_lattice(query, bound.statistic, [interval])
     lattice = lattice_of(query, statistic)[0]
@@ -217,34 +222,41 @@ def decider_plan(bound: BoundQuery) -> DeciderPlan:
         check_scale(choice.decider.largest_scale(criteria.epsilon))
     if choice.decider.compares:
         statistic = on_cut_points(statistic, [interval], scale)
-    return DeciderPlan(
-        query, criteria, statistic, bound.unit, scale, centre * scale, tau, interval, choice
-    )
+    return DeciderPlan(query, criteria, statistic, bound.unit, scale, answer, tau, interval, choice)
 
 
 def _facts_of(candidate: Candidate, unit: Fraction) -> CandidateFacts:
     """Candidate as a report shows it, in the query's own unit."""
-    rates, scale, published = candidate.rates, float(unit), candidate.published
-    known: dict[str, Any] = {
-        "decider": candidate.decider.id,
-        "tau_published": None if published is None else published * scale,
-        "false_no": rates.false_no if rates else None,
-        "false_yes": rates.false_yes if rates else None,
-        "proves": tuple(name for name, yes in _OUTCOMES if yes in candidate.decider.proves),
-    }
-    figures: dict[str, tuple[str, Callable[[], Any]]] = {
-        "tau_min": ("threshold", lambda: (found := candidate.threshold) and found.tau * scale),
-        "tau_min_exact": ("threshold", lambda: (found := candidate.threshold) and found.exact),
-        "epsilon_needed": ("needed", lambda: candidate.needed),
-        "curve": ("curve", lambda: _drawn(candidate.curve)),
-    }
+    decider, scale = candidate.decider, float(unit)
+    known: dict[str, Any] = {"decider": decider.id, "proves": _names_of(decider.proves)}
     late: dict[str, Callable[[], Any]] = {}
-    for name, (source, figure) in figures.items():
-        if isinstance(candidate, LateCandidate) and candidate.is_late(source):
-            late[name] = figure
+    unread = candidate.late if isinstance(candidate, LateCandidate) else ()
+    for name, (source, figure) in _FIGURES.items():
+        if source in unread:
+            late[name] = partial(figure, candidate, scale)
         else:
-            known[name] = figure()
+            known[name] = figure(candidate, scale)
     return LateFacts.made(known, late) if late else CandidateFacts(**known)
+
+
+@cache
+def _names_of(outcomes: frozenset[bool]) -> tuple[str, ...]:
+    return tuple(name for name, yes in _OUTCOMES if yes in outcomes)
+
+
+# Fields of a candidate's facts: the field of the candidate, and what is made of it at a scale.
+_FIGURES: dict[str, tuple[str, Callable[[Candidate, float], Any]]] = {
+    "tau_published": (
+        "published",
+        lambda c, scale: None if c.published is None else c.published * scale,
+    ),
+    "false_no": ("rates", lambda c, _: c.rates and c.rates.false_no),
+    "false_yes": ("rates", lambda c, _: c.rates and c.rates.false_yes),
+    "tau_min": ("threshold", lambda c, scale: c.threshold and c.threshold.tau * scale),
+    "tau_min_exact": ("threshold", lambda c, _: c.threshold and c.threshold.exact),
+    "epsilon_needed": ("needed", lambda c, _: c.needed),
+    "curve": ("curve", lambda c, _: _drawn(c.curve)),
+}
 
 
 def _drawn(curve: Sequence[float] | None) -> tuple[float | None, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, Self, cast
@@ -24,6 +24,7 @@ class Late:
     """
 
     __slots__ = ()
+    _late: dict[str, Callable[[], Any]]
 
     @classmethod
     def made(cls, known: Mapping[str, Any], late: Figures) -> Self:
@@ -32,35 +33,36 @@ class Late:
         All others have their defaults.
         """
         found, kind = cls.__new__(cls), cast("Any", cls)
-        for name, value in {**_defaults(kind), **known, "_late": late}.items():
+        for name, value in {**_defaults(kind), **known, "_late": dict(late)}.items():
             if name not in late:
                 object.__setattr__(found, name, value)
         return found
 
-    def is_late(self, name: str) -> bool:
-        """Whether a field was to be computed, be it done since."""
-        late: Figures = object.__getattribute__(self, "_late")
-        return name in late
+    @property
+    def late(self) -> Collection[str]:
+        """Names of the fields that were not read yet."""
+        return self._late.keys()
 
     def knowing(self, **more: Any) -> Self:  # noqa: ANN401 - of the fields' types
         """The same with ``more`` fields known; nothing is computed."""
-        late: Figures = object.__getattribute__(self, "_late")
-        known = {each.name for each in fields(cast("Any", self))} - late.keys()
-        stated = {name: getattr(self, name) for name in known}
-        rest = {name: figure for name, figure in late.items() if name not in more}
-        return self.made({**stated, **more}, rest)
+        late = {name: figure for name, figure in self._late.items() if name not in more}
+        return self.made({**self._known, **more}, late)
 
     def later(self, **more: Callable[[], Any]) -> Self:
         """The same with ``more`` fields that are computed when first read."""
-        late: Figures = {**object.__getattribute__(self, "_late"), **more}
-        known = {each.name for each in fields(cast("Any", self))} - late.keys()
-        return self.made({name: getattr(self, name) for name in known}, late)
+        return self.made(self._known, {**self._late, **more})
+
+    @property
+    def _known(self) -> dict[str, Any]:
+        """Fields that need not be computed."""
+        names = (each.name for each in fields(cast("Any", self)))
+        return {name: getattr(self, name) for name in names if name not in self._late}
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of the field's type
         """Value of a field that was not read before: its slot is empty."""
-        late: Figures = object.__getattribute__(self, "_late")
-        if name not in late:
+        if name == "_late" or name not in self._late:
             raise AttributeError(name)
-        value = late[name]()
+        value = self._late[name]()
         object.__setattr__(self, name, value)
+        self._late.pop(name, None)
         return value

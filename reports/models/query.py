@@ -44,8 +44,10 @@ class CandidateFacts:
     @property
     def shown(self) -> bool:
         """Whether it can prove both verdicts, or is known better than by name."""
+        if len(self.proves) == 2:
+            return True
         known = self.tau_min, self.false_no, self.epsilon_needed
-        return len(self.proves) == 2 or any(number is not None for number in known)
+        return any(number is not None for number in known)
 
     def decides(self, alpha: Fraction) -> bool:
         """Whether it errs with at most alpha, and can prove either verdict."""

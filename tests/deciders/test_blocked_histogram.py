@@ -144,3 +144,40 @@ def test_deciders_are_evaluated_as_on_all_rows(name: str) -> None:
         assert needed[0] == needed[1]
         evaluated += 1
     assert evaluated >= 10
+
+
+def many_values(seed: int, rows: int) -> Counted:
+    """Rows of more than 1,024 values, most of them in some of 20 blocks; a few values are heavy."""
+    random = np.random.default_rng(seed)
+    values = np.sort(random.choice(10**6, 4000, replace=False))
+    counts = np.bincount((4000 * random.beta(2, 3, rows)).astype(int), minlength=4000)
+    counts[random.integers(0, 4000, 5)] += rows // 20
+    edges = np.sort(random.choice(np.arange(1, 4000), 19, replace=False)).tolist()
+    return Counted(values, counts, [0, *edges, 4000])
+
+
+@pytest.mark.parametrize("name", ["inv_median", "inv_quantile", "hist_median"])
+@pytest.mark.parametrize("seed", range(3))
+def test_of_many_values_a_quantile_needs_no_histogram_of_all(
+    name: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = many_values(seed, 30_000)
+    blocked, whole, one = table.blocked, table.whole(), decider(name, table)
+    centre = whole.quantile(getattr(one, "p", HALF))
+    expected = {}
+    for tau in (200, 5000, 90_000):
+        expected[tau] = needed_epsilon(one, whole, Interval.around(centre, tau), 0.05)
+    monkeypatch.setattr(Counted, "whole", None)
+    for tau, needed in expected.items():
+        assert needed_epsilon(one, blocked, Interval.around(centre, tau), 0.05) == needed
+    assert len(set(expected.values())) == 3
+
+
+def test_what_surely_exceeds_a_number_of_values_does() -> None:
+    sure = 0
+    for table in [*tables(5, 40), *(many_values(seed, 3000) for seed in range(3))]:
+        for values in (0, 1, 3, 10, 100, 1000, 2000):
+            if table.blocked.surely_exceeds(values):
+                assert table.whole().size > values
+                sure += 1
+    assert sure > 40

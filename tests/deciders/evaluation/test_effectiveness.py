@@ -261,6 +261,15 @@ def test_a_law_is_the_chance_of_a_yes_at_each_epsilon(decider_id: str) -> None:
         assert law(epsilon) == decider.accept(AGES, interval, epsilon)
 
 
+@pytest.mark.parametrize("values", [AGES.values, np.arange(5000)], ids=["few", "many"])
+def test_drawn_ranks_of_one_number_are_those_of_an_array(values: Any) -> None:
+    wide = Histogram.from_values(np.repeat(values, 3))
+    for table in list(shapes(wide, "QUANTILE"))[3:5]:
+        assert isinstance(table, Reranked)
+        rows = range(wide.mass + 1)
+        assert [table.ranks(each) for each in rows] == table.ranks(np.array(rows)).tolist()
+
+
 def test_many_values_are_drawn_by_ranges() -> None:
     """The drawn tables have the mass of the table, and as much spread as drawn rows have."""
     wide = Histogram.from_values(range(50_000))

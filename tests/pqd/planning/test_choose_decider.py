@@ -1,8 +1,9 @@
 """The choice of a decider: least error on public data, and nothing else."""
 
+import itertools
 import math
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,21 @@ import pytest
 import pqd
 from deciders import (
     DECIDERS,
+    Histogram,
     Interval,
     Lattice,
     SimulatedNoise,
+    answer,
     applicable,
     needed_epsilon,
 )
 from deciders.single.inverse_sensitivity import least_margin
 from pqd.commands.audit import run_audit
 from pqd.errors import DeciderError, UnanswerableError
-from pqd.parameters import Detail, Parameters
+from pqd.parameters import Criteria, Detail, Parameters
 from pqd.planning.choose_decider import choose_decider
 from pqd.sql.workload_files import as_queries
-from reports.models.late import Late
+from reports.models.audit import LateGroup, LateVerdict
 from reports.models.query import CandidateFacts, LateFacts
 from reports.terminal import terminal_text
 from reports.terminal.layout import Extent
@@ -297,6 +300,69 @@ def test_a_plan_computes_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) == 150
 
 
+SHAPES = {
+    "near the bound": [90] * 300 + [80] * 40,
+    "spread": list(range(90)) * 5,
+    "far from it": [1, 2, 3] * 200 + [90],
+    "few": [3, 60, 61],
+}
+
+
+@pytest.mark.parametrize("aggregate", ["COUNT", "SUM", "COUNT DISTINCT", "MEDIAN"])
+@pytest.mark.parametrize("epsilon", [None, "0.05", "0.5", "3"])
+def test_what_is_not_evaluated_would_not_have_been_taken(
+    aggregate: str, epsilon: str | None
+) -> None:
+    """The same choice, and the same figures, as where all candidates are evaluated at once."""
+    seen = set()
+    for values, tau, alpha in itertools.product(
+        SHAPES.values(), ("1/3", "1", "4", "30", "700", "10000"), ("0.001", "0.05", "0.3", "0.7")
+    ):
+        every = Histogram.from_values(values)
+        counted = {
+            "COUNT": Histogram.of_mass(every.mass),
+            "COUNT DISTINCT": every.multiplicities(),
+        }
+        copy = counted.get(aggregate, every)
+        interval = Interval.around(answer(aggregate, copy) or 0, tau)
+        criteria = Criteria.of(tau=tau, alpha=alpha, detail=Detail.BUDGETS)
+        if epsilon:
+            criteria = criteria.at(epsilon)
+        late, at_once = (
+            choose_decider(
+                replace(criteria, late=each),
+                aggregate,
+                applicable(aggregate, Lattice(0, 90)),
+                copy,
+                interval,
+            )
+            for each in (True, False)
+        )
+        assert (late.decider, late.reason) == (at_once.decider, at_once.reason)
+        for one, other in zip(late.candidates, at_once.candidates, strict=True):
+            for field in fields(one):
+                assert getattr(one, field.name) == getattr(other, field.name)
+        seen.add(late.decider.id)
+        if aggregate == "COUNT":
+            assert_sharpest("inv_count", at_once.candidates, budgeted=epsilon is not None)
+    assert all(DECIDERS[each].aggregate == aggregate for each in seen)
+
+
+def assert_sharpest(name: str, candidates: Any, *, budgeted: bool) -> None:
+    """No other one that proves both verdicts errs less, or as often at a smaller threshold."""
+    able = [each for each in candidates if len(each.decider.proves) == 2]
+    if budgeted:
+        ranks = {
+            each.decider.id: (round(each.worst, 12), math.ceil(each.threshold.tau)) for each in able
+        }
+        assert ranks[name] == min(ranks.values())
+    else:
+        # The budget of the one that is taken may be no other's; all are known here.
+        assert min(each.needed for each in able) == next(
+            each.needed for each in able if each.decider.id == name
+        )
+
+
 def test_late_figures_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"tau": "5%", "epsilon": 0.5, "detailed": True}
     late = pqd.plan(table(1, 400), QUERIES, **options)
@@ -327,7 +393,9 @@ def test_a_terminal_reads_nothing_late_of_an_audit(
         assert len({each.decidable for each in report.verdicts}) == 2
         whole = report.to_json()
         if late:
-            monkeypatch.setattr(Late, "__getattr__", None)
+            # What candidates are read for comes before; a report is made of what is known then.
+            for kind in (LateFacts, LateVerdict, LateGroup):
+                monkeypatch.setattr(kind, "__getattr__", None, raising=False)
             report = run_audit(table(2, 400), table(1, 400), given, terms, SimulatedNoise(1))
         texts.append((terminal_text(report, extent=extent), whole))
     assert texts[0] == texts[1]
