@@ -53,7 +53,7 @@ IN_THE_SITE = (
 # A worker for pages that are opened as files: the builder names it at another host.
 FOREIGN, OURS = "https://unpkg.com/iframe-worker/shim", "theme/iframe-worker.js"
 # An option of a command, which a browser would break at its hyphens.
-OPTION = re.compile(r'(<span class="w"> +</span>)(--?[a-z][a-z-]*)')
+OPTION = re.compile(r'(<span class="w"> +</span>|<code>)(--?[a-z][a-z-]*)')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+?)(#[^)\s]*)?\)")
 
 
