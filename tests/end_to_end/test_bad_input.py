@@ -251,7 +251,7 @@ def test_a_run_that_breaks_is_exit_code_3(command: Callable[..., Ran]) -> None:
 def test_an_answer_of_0_is_an_answer(sql: str, command: Callable[..., Ran]) -> None:
     code, out, err = command("audit", *with_query(sql))
     assert (code, err) == (0, "")
-    assert re.search(r" q1 +0 +±5 ", out)
+    assert re.search(r" q1 .* 0 +±5 ", out)
 
 
 @pytest.mark.parametrize(
