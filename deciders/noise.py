@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -120,6 +120,10 @@ class NoiseAhead:
         """Drop what waits: a forked process holds it twice."""
         self._waiting.clear()
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse a copy, which would give out the same draws."""
+        raise TypeError("draws of noise are given out once, so they cannot be copied or pickled")
+
 
 _AHEAD: WeakSet[NoiseAhead] = WeakSet()
 
@@ -158,8 +162,8 @@ class SecureNoise:
         return opendp
 
     @cached_property
-    def _ahead(self) -> Callable[[str, float], NoiseAhead]:
-        """Draws ahead of a law, by its name and scale."""
+    def _law(self) -> Callable[[str, float], Callable[[list[int]], list[int]]]:
+        """Law that a NoiseAhead takes, by its name and scale."""
         opendp = self._opendp
         vectors = opendp.domains.vector_domain(opendp.domains.atom_domain(T="i64"))
         laws = {
@@ -167,10 +171,20 @@ class SecureNoise:
             "gaussian": (opendp.measurements.make_gaussian, opendp.metrics.l2_distance(T="f64")),
         }
 
+        def law(name: str, scale: float) -> Callable[[list[int]], list[int]]:
+            make, metric = laws[name]
+            made: Callable[[list[int]], list[int]] = make(vectors, metric, scale=scale)
+            return made
+
+        return law
+
+    @cached_property
+    def _ahead(self) -> Callable[[str, float], NoiseAhead]:
+        """Draws ahead of a law, by its name and scale, which must be public."""
+
         @lru_cache(_LAWS)
         def ahead(name: str, scale: float) -> NoiseAhead:
-            make, metric = laws[name]
-            return NoiseAhead(make(vectors, metric, scale=scale))
+            return NoiseAhead(self._law(name, scale))
 
         return ahead
 
@@ -202,7 +216,7 @@ class SecureNoise:
         return tuple(x + secrets.randbelow(2 * radius + 1) - radius for x in statistics)
 
     def _draw(self, law: str, scale: Fraction) -> int:
-        """One draw of OpenDP's 64-bit discrete mechanism, around 0."""
+        """One draw of OpenDP's 64-bit discrete mechanism, around 0; ``scale`` is public."""
         return self._ahead(law, rounded_up(scale)).draw()
 
     def choose(self, logit: float) -> bool:
@@ -210,13 +224,15 @@ class SecureNoise:
 
         With ``a = exp(-1/scale)`` a draw is >= 1 with probability ``a / (1 + a)``; at
         ``scale = 1/|logit|`` that is the chance of the less likely choice, for any size of logit:
-        nothing overflows, nothing underflows.
+        nothing overflows, nothing underflows.  The scale is private, as the logit is: its law is
+        made for this draw alone, since how long another takes would tell that they are the same.
         """
         if math.isinf(logit):
             return logit > 0
         scale = Fraction(1 / abs(logit)) if abs(logit) > 1 / _FAIR else Fraction(_FAIR)
         # Saturation keeps the sign, which is all that counts here, so any scale will do.
-        unlikely = self._draw("laplace", scale) >= 1
+        (drawn,) = self._law("laplace", rounded_up(scale))([0])
+        unlikely = int(drawn) >= 1
         return unlikely != (logit > 0)
 
 

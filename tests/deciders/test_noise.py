@@ -1,7 +1,9 @@
 """The secure and the simulated noise draw the distributions they state."""
 
+import copy
 import math
 import os
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -180,6 +182,43 @@ def test_a_forked_process_draws_anew(forgets: bool, process: Callable[..., Ran])
     assert len(draws) == 2
     by_itself = [drawer == maker for drawer, maker in draws]
     assert sorted(by_itself) == [forgets, True]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_draws_that_wait_are_not_copied(copied: Callable[[object], object]) -> None:
+    """A copy would give out the same ones."""
+    ahead = NoiseAhead(Drawn())
+    ahead.draw(), ahead.draw()
+    with pytest.raises(TypeError, match="given out once"):
+        copied(ahead)
+
+
+def test_choices_of_one_logit_take_as_many_calls_as_those_of_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Logits are private: what is kept of one would tell whether it comes again, by the time."""
+    noise, sizes = SecureNoise(), list[int]()
+    make = noise._opendp.measurements.make_laplace
+
+    def counted(*kinds: object, scale: float) -> Callable[[list[int]], list[int]]:
+        drawn, made = make(*kinds, scale=scale), len(sizes)
+        sizes.append(0)
+
+        def draw(zeros: list[int]) -> list[int]:
+            sizes[made] += len(zeros)
+            given: list[int] = drawn(zeros)
+            return given
+
+        return draw
+
+    monkeypatch.setattr(noise._opendp.measurements, "make_laplace", counted)
+    calls = []
+    for logits in ([0.5] * 8, [0.5 + number / 8 for number in range(8)]):
+        sizes.clear()
+        for logit in logits:
+            noise.choose(logit)
+        calls.append(list(sizes))
+    assert calls == [[1] * 8] * 2
 
 
 def test_the_scale_is_never_rounded_to_less_noise() -> None:
