@@ -163,7 +163,7 @@ def declared_public(text: str) -> bool:
 
 
 quick = settings(
-    examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 

@@ -171,7 +171,7 @@ tables = st.lists(st.tuples(persons, ages, pays, jobs), min_size=1, max_size=10)
 repeated = tables.map(lambda rows: [*rows, *rows[:4]])
 
 
-@settings(max_examples=40)
+@settings(max_examples=24)
 @given(rows=repeated, most=st.integers(1, 3))
 def test_a_person_moves_a_frame_by_what_is_charged(rows: list[Row], most: int) -> None:
     check_neighbours(rows, most, frame_of)
