@@ -45,7 +45,7 @@ DEAF = ("audit by svt_sum", "audit by svt_sum_plain", "audit by r2t_sum")
 
 @pytest.mark.parametrize("name", SWAPS)
 def test_no_byte_depends_on_the_private_table(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """All tables under the first record, and under each further one two that were not a pair yet."""
+    """All tables under the first record; under each further one two that were not a pair yet."""
     swap = SWAPS[name]
     tables = list(swap.tables)
     assert len(tables) > 1
