@@ -7,14 +7,22 @@ from collections.abc import Mapping
 from deciders.errors import ParameterError
 
 
-def check_stated(queries: object, offer: str) -> None:
+def check_stated(queries: object, offer: str, explain: str | None = None) -> None:
     """Refuse a run without a query, before any table is opened; ``offer`` needs none.
+
+    ``explain`` is the verdict of an earlier run that is to be shown, if any.
 
     Raises
     ------
     ParameterError
         With what to do, in place of one message after the other on what a query would need.
     """
+    if queries is None and explain is not None:
+        raise ParameterError(
+            f"--explain {explain} needs the earlier run as it was: repeat its queries and options "
+            "(-q or --queries, --tau, --epsilon) and add --explain; what was paid for is replayed "
+            "at no cost. No table was opened and nothing was spent"
+        )
     if queries is None:
         raise ParameterError(
             'there is no query; give one (-q "SELECT COUNT(*) FROM D") or a file of them '

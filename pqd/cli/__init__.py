@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 import pqd
 from deciders.errors import ParameterError, PqdError
@@ -28,8 +31,26 @@ from reports.text.escape import visible
 
 _INTERRUPTED = 130
 
+# What a caller names who leaves the command out, and the command that takes it first.
+_FILES = {".csv": "profile", ".tsv": "profile", ".parquet": "profile", ".toml": "check"}
+
+
+class _Commands(TyperGroup):
+    """Commands of pqd; files without one are told which to begin with."""
+
+    def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
+        """Arguments that are left for a command; ParameterError if the first names a file."""
+        first = _FILES.get(Path(args[0]).suffix.lower()) if args else None
+        if first and not ctx.resilient_parsing:
+            raise ParameterError(
+                f"no command is given; to begin with: pqd {first} {shlex.join(args)}"
+            )
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="pqd",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -72,7 +93,7 @@ def _help(
     context: typer.Context,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COMMAND]...", help="The command, such as audit or ledger show."),
+        typer.Argument(metavar="command", help="The command, such as audit or ledger show."),
     ] = None,
 ) -> None:
     """Show what a command does and its options, as its --help does."""

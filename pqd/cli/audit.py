@@ -75,7 +75,7 @@ def audit(
 
     Example: pqd audit private.csv copy.csv -q "SELECT COUNT(*) FROM D WHERE age > 40" --tau 5% --epsilon 0.25
     """  # noqa: E501 - the example is one line in the help
-    queries.check(private, synthetic)
+    queries.check(private, synthetic, explain=display.explain)
     spent = budget.read()
     targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)

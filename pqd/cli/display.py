@@ -44,8 +44,8 @@ class DisplayOptions:
         str | None,
         typer.Option(
             metavar="ID",
-            help="Show all that is known of one verdict of an earlier run, from the ledger; spends "
-            "nothing.",
+            help="Show all that is known of one verdict of an earlier run, whose queries and "
+            "options are repeated, from the ledger; spends nothing.",
         ),
     ] = None
 

@@ -19,7 +19,7 @@ def init(
     synthetic: Annotated[
         Path,
         typer.Argument(
-            metavar="COPY", help="The synthetic copy, taken as public.", show_default=False
+            metavar="synthetic", help="The synthetic copy, taken as public.", show_default=False
         ),
     ],
     total_epsilon: Annotated[

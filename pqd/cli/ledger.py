@@ -23,7 +23,7 @@ app = typer.Typer(
 Place = Annotated[
     Path,
     typer.Argument(
-        metavar="PATH",
+        metavar="path",
         help="The ledger, or the private table or folder that it lies beside or in.",
         show_default=False,
     ),

@@ -92,12 +92,15 @@ class QueryOptions:
         """Whether any of them is given."""
         return bool(self.query or self.queries or self.bins)
 
-    def check(self, *tables: str) -> None:
-        """Refuse a run without a query, and offer ``pqd profile`` of its ``tables``."""
+    def check(self, *tables: str, explain: str | None = None) -> None:
+        """Refuse a run without a query, and offer ``pqd profile`` of its ``tables``.
+
+        ``explain`` is the verdict of an earlier run that is to be shown, if any.
+        """
         from pqd.stated_queries import check_stated
 
         named = self.query or self.queries or None
-        check_stated(named, " ".join(["pqd profile", *map(shlex.quote, tables)]))
+        check_stated(named, " ".join(["pqd profile", *map(shlex.quote, tables)]), explain)
 
     def read(self, *tables: str) -> tuple[Query, ...]:
         """Queries given one by one, then those of the file, none of which is one of ``tables``."""

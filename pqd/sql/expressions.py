@@ -100,7 +100,8 @@ class ExpressionChecker:
             )
         near = difflib.get_close_matches(lowered, list(self._names), n=3, cutoff=0.5)
         names = [self._names[name] for name in near] or list(self._schema)[:8]
-        lead = "the nearest are" if near else "the columns begin with"
+        some = "begin with" if len(self._schema) > len(names) else "are"
+        lead = "the nearest are" if near else f"the columns {some}"
         text = f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in names)
         if hint := header_hint(self._schema):
             return text + hint

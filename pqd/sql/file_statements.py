@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # What can be stated beside a query, in comments and in columns.
 ID, TAU, BINS = "id", "tau", "bins"
-_STATED = re.compile(r"--[ \t]*(id|tau|bins):[ \t]*([^\r\n]*)", re.IGNORECASE)
+_STATED = re.compile(r"--[ \t]*(id|tau|bins)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
 _SHORTEST = len("--id:") - 1
 _BEFORE_SELECT = {"(", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"}
@@ -211,8 +211,10 @@ class _SqlReader:
             line = self._line(match.start())
             same_line = start and self._line(start) == line
             if name == ID:
-                # The last one counts, and of it the first word.
-                value = value.partition(" ")[0] if value else self._stated.get(ID, "")
+                # The last one counts.
+                value, *more = value.split() or [self._stated.get(ID, "")]
+                if more and not same_line:
+                    self._mistakes.append(Mistake(line, _ONE_WORD))
             elif same_line:
                 self._mistakes += self._comments(match.start(), match.end(), "after a statement")
                 continue
@@ -239,6 +241,10 @@ class _SqlReader:
         return bisect_left(self._ends, place) + 1
 
 
+_ONE_WORD = (
+    "id is more than one word; write one, such as -- id: women_over_40, and what else is stated on "
+    "a line of its own"
+)
 _EXAMPLES = {TAU: "-- tau: 5%", BINS: "-- bins: age=0:100:10"}
 
 

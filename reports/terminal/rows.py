@@ -58,8 +58,10 @@ def answer_cells(facts: QueryFacts, sign: str) -> tuple[str, str]:
     if facts.is_distance:
         return "", amount_text(facts, facts.tau)
     if facts.tau >= _IN_MILLIONS and math.isfinite(facts.tau):
-        whole = [number_text(int(round(number, -6))) for number in (facts.q_synthetic, facts.tau)]
-        return in_millions(whole[0]), f"{sign}{in_millions(whole[1])}"
+        copy = facts.q_synthetic
+        # Millions would make nothing of an answer that is far smaller than its tolerance.
+        told = number_text(int(round(copy, -6))) if abs(copy) >= _IN_MILLIONS else number_text(copy)
+        return in_millions(told), f"{sign}{in_millions(number_text(int(round(facts.tau, -6))))}"
     return to_digits_of(facts.q_synthetic, facts.tau), f"{sign}{number_text(facts.tau, 3)}"
 
 

@@ -149,6 +149,8 @@ def table_sentences(report: ProfileReport) -> Iterator[str]:
         value, low, high = (number_text(round(each)) for each in report.rows)
         copy = number_text(report.copy_rows)
         yield f"The private table has about {value} rows ({low} to {high}), the copy {copy}."
+        if round(report.rows[1]) <= 0:
+            yield "It may have no row at all, as far as this budget tells: is it the right file?"
 
 
 def marginal_rows(report: ProfileReport, ways: int) -> list[list[DistanceFacts]]:

@@ -44,3 +44,24 @@ def test_a_shell_completes_commands(process: Callable[..., Ran]) -> None:
     )
     assert (code, err) == (0, "")
     assert out.split() == ["compare"]
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["my data.csv", "copy.csv"], "pqd profile 'my data.csv' copy.csv"),
+        (["A.PARQUET", "b.parquet", "--quiet"], "pqd profile A.PARQUET b.parquet --quiet"),
+        (["audit.toml"], "pqd check audit.toml"),
+    ],
+)
+def test_files_without_a_command_are_told_which(
+    words: list[str], advice: str, command: Callable[..., Ran]
+) -> None:
+    assert command(*words) == (2, "", f"pqd: no command is given; to begin with: {advice}\n")
+
+
+def test_explain_of_a_run_that_is_not_repeated(command: Callable[..., Ran]) -> None:
+    code, out, err = command("audit", "private.csv", "copy.csv", "--explain", "q1")
+    assert (code, out) == (2, "")
+    assert "--explain q1 needs the earlier run as it was: repeat its queries and options" in err
+    assert "No table was opened and nothing was spent" in err

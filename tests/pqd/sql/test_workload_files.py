@@ -372,6 +372,18 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     assert "-- id" not in text
 
 
+@pytest.mark.parametrize("line", ["-- id: women over 40", "-- id: women tau: 3%"])
+def test_an_id_of_two_words_is_no_id_of_one(line: str, tmp_path: Path) -> None:
+    """The rest of the line was dropped, a tolerance with it."""
+    with pytest.raises(QueryError, match=r"w\.sql, line 1, query women: id is more than one word"):
+        read_queries(written(tmp_path / "w.sql", f"{line}\n{COUNT};"))
+
+
+def test_blanks_before_a_colon_hide_nothing(tmp_path: Path) -> None:
+    found = read_queries(written(tmp_path / "w.sql", f"-- id : women\n--tau\t: 3%\n{COUNT};"))
+    assert [(query.id, query.tau) for query in found] == [("women", "3%")]
+
+
 def test_at_most_twenty_mistakes_are_listed(tmp_path: Path) -> None:
     text = "id,sql,tau\n" + "".join(f"a{n},{COUNT},0\n" for n in range(23))
     with pytest.raises(QueryError) as caught:

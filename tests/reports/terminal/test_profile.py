@@ -238,3 +238,11 @@ def test_a_number_stays_with_its_sign(width: int) -> None:
         text = terminal_text(report, width)
         assert "\ud800" not in text
         assert not re.search(r"\d\n *%|\bp\n *[<>=] \d|\bp [<>=]\n *\d", text)
+
+
+def test_a_private_table_that_may_be_empty_is_asked_about() -> None:
+    """A file that holds its header alone had an overall quality of 100 %, without a word."""
+    asked = "It may have no row at all, as far as this budget tells: is it the right file?"
+    none = replace(PLAIN, rows=Figure(0.0, 0.0, 46.0))
+    assert asked in " ".join(terminal_text(none).split())
+    assert asked not in " ".join(terminal_text(PLAIN).split())

@@ -88,6 +88,8 @@ def test_thousands_of_millions_are_told_in_millions() -> None:
     # A tolerance below says more of the copy's answer than whole millions do.
     narrow = replace(LARGE, tau=99_999_999)
     assert numbers_of(narrow, "+-")[:2] == ("139,240,955,123", "+-99,999,999")
+    # Of an answer that is far below its tolerance, whole millions would say that it is 0.
+    assert numbers_of(replace(LARGE, q_synthetic=1013), "+-")[:2] == ("1,013", "+-6,962 M")
 
 
 @pytest.mark.parametrize(
