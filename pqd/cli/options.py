@@ -298,6 +298,10 @@ def with_threads(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+# Names of tables, which a caller may give without a name for a report.
+_TABLES = {".csv", ".tsv", ".parquet"}
+
+
 def values_by_name(
     texts: list[str], what: str, example: str, *, last: bool = False
 ) -> dict[str, str]:
@@ -305,6 +309,9 @@ def values_by_name(
     values: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
+        if not sign and Path(text).suffix.lower() in _TABLES:
+            write = shlex.quote(f"{Path(text).stem}={text}")
+            raise ParameterError(f"{what} {text!r} has no name; write it as {write}")
         if not sign or not name.strip() or not value:
             raise ParameterError(f"{what} {text!r} is not understood; write it as {example}")
         if name in values:

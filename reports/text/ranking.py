@@ -59,13 +59,14 @@ def fresh_text(copy: RankedCopy) -> str:
 
 
 def better_sentences(report: RankingReport) -> Iterator[str]:
-    """Sentences on which copy is better than which for certain, and which are not."""
+    """Sentences on which copy is established as better than which, and which are not."""
     names = [copy.candidate for copy in report.copies]
     if len(names) < 2:
         return
     if not report.better:
         yield f"{visible(listed(names))} cannot be told apart at this epsilon."
         return
+    level = level_text(report.alpha)
     alike: dict[tuple[str, ...], list[str]] = {}
     for name in names:
         worse = tuple(other for other in names if (name, other) in report.better)
@@ -74,7 +75,7 @@ def better_sentences(report: RankingReport) -> Iterator[str]:
         verb = "is" if len(better) == 1 else "are each"
         if worse:
             than = visible(listed(worse))
-            yield f"{visible(listed(better))} {verb} better than {than}, for certain."
+            yield f"{visible(listed(better))} {verb} better than {than}, with probability {level}."
     for run in tied(report):
         yield f"{visible(listed(run))} cannot be told apart at this epsilon."
 

@@ -536,7 +536,12 @@ def on(*rest: str) -> list[str]:
 
 # Per label: the arguments of `pqd compare`, words that the message must have, and the exit code.
 CASES: dict[str, tuple[list[str], str, int]] = {
-    "no name": (["private.csv", "a.csv", "-q", SQL, *TERMS], "write it as tree=copy.csv", 2),
+    "no name": (
+        ["private.csv", "b=b.csv", "my a.csv", "-q", SQL, *TERMS],
+        "candidate 'my a.csv' has no name; write it as 'my a=my a.csv'",
+        2,
+    ),
+    "no file": (["private.csv", "tree", "-q", SQL, *TERMS], "write it as tree=copy.csv", 2),
     "an empty name": (["private.csv", "=a.csv", "-q", SQL, *TERMS], "write it as", 2),
     "an empty file name": (["private.csv", "a=", "-q", SQL, *TERMS], "write it as", 2),
     "one name twice": (

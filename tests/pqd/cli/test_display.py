@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,7 +113,8 @@ def test_curves_are_computed_of_what_is_explained_alone(
     assert len(after) == 3
     assert [each for each in after if any(c.curve for c in after[each].candidates)] == [name]
     for each in set(after) - {name}:
-        assert after[each] == replace(before[each], replayed=True)
+        # A threshold that no table shows is found once it is read, by facts of another class.
+        assert asdict(after[each]) == asdict(replace(before[each], replayed=True))
 
 
 def verdicts_in(report: AuditReport | CheckReport) -> list[Verdict]:

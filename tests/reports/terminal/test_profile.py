@@ -196,7 +196,10 @@ def test_a_report_is_asked_for_one_marginal() -> None:
 
 def test_copies_that_are_alike_share_a_sentence() -> None:
     text = terminal_text(RANKING)
-    assert "tree and copula are each better than gan, vae and marginals, for certain." in text
+    assert (
+        "tree and copula are each better than gan, vae and marginals, with probability 95 %."
+        in text
+    )
     assert "tree and copula cannot be told apart at this epsilon." in text
     assert "1-2" not in text
     assert "and 5 more, with smaller distances" in terminal_text(DETAILED)
