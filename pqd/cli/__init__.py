@@ -32,7 +32,7 @@ from reports.text.escape import visible
 _INTERRUPTED = 130
 
 # What a caller names who leaves the command out, and the command that takes it first.
-_FILES = {".csv": "profile", ".tsv": "profile", ".parquet": "profile", ".toml": "check"}
+_FILES = dict.fromkeys((".csv", ".tsv", ".parquet", ".gz"), "profile") | {".toml": "check"}
 
 
 class _Commands(TyperGroup):

@@ -299,7 +299,7 @@ def with_threads(command: Callable[..., None]) -> Callable[..., None]:
 
 
 # Names of tables, which a caller may give without a name for a report.
-_TABLES = {".csv", ".tsv", ".parquet"}
+_TABLES = {".csv", ".tsv", ".parquet", ".gz"}
 
 
 def values_by_name(
@@ -310,7 +310,7 @@ def values_by_name(
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         if not sign and Path(text).suffix.lower() in _TABLES:
-            write = shlex.quote(f"{Path(text).stem}={text}")
+            write = shlex.quote(f"{Path(text).name.partition('.')[0]}={text}")
             raise ParameterError(f"{what} {text!r} has no name; write it as {write}")
         if not sign or not name.strip() or not value:
             raise ParameterError(f"{what} {text!r} is not understood; write it as {example}")

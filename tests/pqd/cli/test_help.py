@@ -50,7 +50,8 @@ def test_a_shell_completes_commands(process: Callable[..., Ran]) -> None:
     ("words", "advice"),
     [
         (["my data.csv", "copy.csv"], "pqd profile 'my data.csv' copy.csv"),
-        (["A.PARQUET", "b.parquet", "--quiet"], "pqd profile A.PARQUET b.parquet --quiet"),
+        (["A.PARQUET", "b.tsv.gz", "--quiet"], "pqd profile A.PARQUET b.tsv.gz --quiet"),
+        (["a.csv.gz", "b.csv"], "pqd profile a.csv.gz b.csv"),
         (["audit.toml"], "pqd check audit.toml"),
     ],
 )

@@ -195,7 +195,7 @@ def test_a_report_is_asked_for_one_marginal() -> None:
 
 
 def test_copies_that_are_alike_share_a_sentence() -> None:
-    text = terminal_text(RANKING)
+    text = " ".join(terminal_text(RANKING).split())
     assert (
         "tree and copula are each better than gan, vae and marginals, with probability 95 %."
         in text
