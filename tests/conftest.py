@@ -17,7 +17,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
 from pqd.sql.query import Query
-from tests.support import drawing
+from tests.support import drawing, seeded_noise
 
 Ran = tuple[int, str, str]
 
@@ -82,7 +82,22 @@ def the_same_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         # The day that reports bear.
         patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
         patch.setenv("PQD_LEDGER", str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite"))
+        seeded_noise.take_place(patch)
         yield
+
+
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> None:
+    # What tests share is drawn alike, whichever of them comes first.
+    if fixturedef.scope != "function":
+        seeded_noise.begin_anew()
+
+
+@pytest.fixture(autouse=True)
+def noise_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the noise of every test from the start of a seed, where it is not the test's subject."""
+    seeded_noise.begin_anew()
+    if request.node.get_closest_marker("secure_noise"):
+        seeded_noise.give_back(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

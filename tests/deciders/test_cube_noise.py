@@ -72,6 +72,7 @@ def test_a_chance_is_met_digit_by_digit() -> None:
     assert not law.accepts(radius, lambda below: below - 1)
 
 
+@pytest.mark.secure_noise
 @pytest.mark.parametrize("secure", [True, False])
 def test_draws_have_the_law(secure: bool) -> None:
     """Chances of the largest coordinate, and of each place of one; a wrong scale is rejected.
@@ -104,6 +105,7 @@ def test_draws_have_the_law(secure: bool) -> None:
     assert odds_of_hits(first, first + second, 0.5) > RARE
 
 
+@pytest.mark.secure_noise
 def test_tiny_scales_draw_nothing_and_huge_ones_are_refused() -> None:
     noise = SecureNoise()
     assert noise.cube([3, -4, 2**80], Fraction(1, 10**9)) == (3, -4, 2**80)

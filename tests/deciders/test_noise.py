@@ -28,6 +28,8 @@ from deciders import (
 from deciders.noise import NoiseAhead, fineness, noisy_value, rounded_up
 from tests.support.odds import RARE, odds_of_hits
 
+pytestmark = pytest.mark.secure_noise
+
 # So many that noise which is wrong by 30 % is called so but for 1e-12.
 DRAWS = 8_000
 

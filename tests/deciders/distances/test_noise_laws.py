@@ -138,6 +138,7 @@ def test_weights_are_grouped_whatever_their_signs() -> None:
     assert Combination(()).quantile(0.05) == 0
 
 
+@pytest.mark.secure_noise
 # Secure draws take time: of one deviation they are enough.
 @pytest.mark.parametrize(
     ("secure", "sigma"),

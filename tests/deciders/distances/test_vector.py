@@ -60,6 +60,7 @@ def test_gaussian_deviations_spend_rho() -> None:
     assert GaussianVector(3).largest_scale(1) == max(GaussianVector(3).sigmas(1))
 
 
+@pytest.mark.secure_noise
 def test_the_secure_noise_draws_both() -> None:
     """So little that any of it has odds below 1e-1000."""
     fine = Fraction(10**9)

@@ -1,6 +1,7 @@
 """Algorithms 1 and 2: the search for thresholds, and what it leaves above them."""
 
 import numpy as np
+import pytest
 
 from deciders import SecureNoise
 from deciders.batch.linear.numerical import Numerical, first_few
@@ -56,6 +57,7 @@ def test_thresholds_without_noise_leave_at_most_alpha_above() -> None:
     assert above.shape == (21, 7)
 
 
+@pytest.mark.secure_noise
 def test_secure_noise_serves_as_well() -> None:
     released = Numerical(queries=REDUCED).release(TABLE, 2, SecureNoise(), "1e-6")
     assert len(released.answers) == REDUCED.size
