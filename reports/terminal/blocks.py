@@ -1,4 +1,4 @@
-"""Blocks that several terminal renderings share: a grouped query, a chart, queries not asked."""
+"""Blocks that several terminal renderings share: a grouped query, a chart, queries that are refused."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class InBlock(Named, Protocol):
         ...
 
 
-class Asked(InBlock, Protocol):
-    """An entry of a table that asks something."""
+class WithPredicate(InBlock, Protocol):
+    """An entry of a table that has a predicate of its own."""
 
     @property
     def where(self) -> str | None:
@@ -103,7 +103,7 @@ class Blocks(Generic[_Entry]):
             yield Text(f"{' ' * lead}{visible(entry.block or '')}   {text} per group", style="dim")
 
 
-def questions_of(entries: Iterable[Asked]) -> dict[str, str]:
+def questions_of(entries: Iterable[WithPredicate]) -> dict[str, str]:
     """What entries ask whose names are numbers alone, such as q1, which they have by default."""
     return {
         visible(each.id): query_text(
@@ -161,7 +161,7 @@ def of_name(
 
 
 def left_out(refused: Sequence[QueryRefusal], screen: Screen, extent: Extent) -> Iterator[Text]:
-    """Queries that were not asked, by name, those of one reason together; of many the first."""
+    """Queries that were refused, by name, those of one reason together; of many the first."""
     if not refused or extent is Extent.QUIET:
         return
     yield from screen.wrapped(f"{refused_sentence(refused)}:", "bold yellow")

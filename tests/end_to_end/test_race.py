@@ -87,7 +87,7 @@ def table(tmp_path: Path) -> str:
     rows = [str(age) for age in range(60)]
     path.write_text("\n".join(["age", *rows, ""]), encoding="utf-8")
     # It answers as the private table does, and is another by a column of its own.
-    beside = (f"{row},1" for row in ["age", *rows])
+    beside = ["age,more", *(f"{row},1" for row in rows)]
     path.with_name("copy.csv").write_text("\n".join(beside), encoding="utf-8")
     return str(path)
 
