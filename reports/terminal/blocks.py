@@ -1,4 +1,4 @@
-"""Blocks that several terminal renderings share: a grouped query, a chart, queries that are refused."""
+"""Blocks that several terminal renderings share: a grouped query, a chart, refused queries."""
 
 from __future__ import annotations
 
