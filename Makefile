@@ -21,9 +21,9 @@ check: $(READY)
 
 # Sets are ordered the same in every run; a fuzz orders them anew.  A test that takes long is not
 # waited for: whoever is idle takes over what else waits behind it.  A product of matrices takes one
-# thread, since all processors are busy.
+# thread, since all processors are busy.  Modules are compiled once, not in every process of a test.
 pytest: $(READY)
-	PYTHONHASHSEED=0 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -q
+	PYTHONHASHSEED=0 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist worksteal -q
 
 # What tells most in under a minute: all but whole runs, statistics and the slowest checks.
 test-fast: $(READY)

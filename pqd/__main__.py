@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 # New objects between two searches for circles of them.  Python's 700 suit a program that runs for
 # long: what a run makes of its queries stays to its end, and would be searched again and again.
-# It makes few circles; as many objects take some 100 MB at most.
+# It makes few circles, and the memory of one that is not found is free again when the run ends.
 _NEW_OBJECTS = 1_000_000
 _BROKEN, _INTERRUPTED = 3, 130
 _NOTHING_SPENT = "pqd: interrupted; nothing was spent"
