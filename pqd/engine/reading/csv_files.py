@@ -118,8 +118,9 @@ def csv_blocks(
         file.read(dialect.header_size)
         # A line end first: without it a first row could begin with what is taken for a mark of
         # the byte order, and a file without rows would be an error.
+        stream = Utf8Stream(file, b"\n")
         with pcsv.open_csv(
-            pa.PythonFile(Utf8Stream(file, b"\n"), "r"),
+            pa.PythonFile(stream, "r"),
             read_options=pcsv.ReadOptions(
                 use_threads=False, block_size=block_size, column_names=list(names)
             ),
@@ -138,7 +139,10 @@ def csv_blocks(
             ),
         ) as reader:
             for batch in reader:
-                yield {name: _checked(batch.column(name), name, odd) for name in wanted}
+                cells = {name: batch.column(name) for name in wanted}
+                if stream.marked:
+                    cells = {name: _checked(each, name, odd) for name, each in cells.items()}
+                yield cells
 
 
 def _checked(cells: pa.LargeStringArray, name: str, odd: Odd) -> pa.LargeStringArray:

@@ -98,6 +98,9 @@ class ColumnBuilder:
             rows = self._codes.between(0, len(self._codes))
             # One array is looked up fastest; the parts are let go of.
             self._codes = RowCodes(self._store)
+        if self._values is self._texts.values:
+            # A text came with its row.
+            return Column(rows, self._values)
         return _without_unused(rows, self._values)
 
 

@@ -37,7 +37,8 @@ class Utf8Stream:
     """Stream of a file's bytes, in which ``NO_TEXT`` stands for what is not UTF-8.
 
     Signs below 128 stay where they are, so what separates rows and cells does too: an odd byte
-    is of its own cell alone.
+    is of its own cell alone.  It is ``marked`` from the first such sign on that was read, whether
+    it stands for an odd byte or was in the file: until then no cell has one.
     """
 
     def __init__(self, source: Source, before: bytes = b"") -> None:
@@ -46,6 +47,7 @@ class Utf8Stream:
         self._decoder = codecs.getincrementaldecoder("utf-8")("pqd.no_text")
         self._ready = before
         self._ended = False
+        self.marked = False
         self.closed = False
 
     def read(self, size: int) -> bytes:
@@ -69,7 +71,9 @@ class Utf8Stream:
         self._ended = not block
         if block.isascii() and block and not self._decoder.getstate()[0]:
             return block
-        return self._decoder.decode(block, final=self._ended).encode()
+        text = self._decoder.decode(block, final=self._ended)
+        self.marked = self.marked or NO_TEXT[0] in text
+        return text.encode()
 
     def close(self) -> None:
         """Let go of the file."""

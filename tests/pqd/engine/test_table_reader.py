@@ -171,6 +171,10 @@ MALFORMED: dict[str, tuple[bytes, list[Cells]]] = {
     "too many, not UTF-8": (b"1,2,\xff\n4,5\n", [("4", "5")]),
     "not UTF-8": (b"1,\xff\n\xc3,4\n5,6\n", [("1", None), (None, "4"), ("5", "6")]),
     "not UTF-8, cut off": (b"1,2\n3,\xe2\x82", [("1", "2"), ("3", None)]),
+    "two signs that no text has": (
+        "1,2\n3,4\n5,\ufffe\uffff\n6,\ufffe\n".encode(),
+        [("1", "2"), ("3", "4"), ("5", None), ("6", "\ufffe")],
+    ),
     "a quote within": (b'1,5" long\n2,"3"\n', [("1", '5" long'), ("2", "3")]),
     "quotes that are not doubled": (b'1,"a "b" c"\n3,4\n', [("1", 'a b" c"'), ("3", "4")]),
     "an open quote": (b'1,2\n3,"4\n5,6\n', [("1", "2"), ("3", "4\n5,6\n")]),
