@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pqd.accounting.stored_answers import Answer
     from pqd.engine.contingency import ContingencyTable
     from pqd.engine.marginals import MarginalCounts
+    from pqd.engine.sources.source import Version
     from pqd.measurement import Measurement, MeasurementSet, Output
 
 
@@ -114,7 +115,7 @@ class _Run:
         self._measurements = [each.measurements for each in sets]
         self._versions = self._now()
 
-    def _now(self) -> list[tuple[int, ...] | None]:
+    def _now(self) -> list[Version]:
         return [each.private.version() for each in self._sets]
 
     def _check_unchanged(self) -> None:

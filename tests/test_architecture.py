@@ -24,7 +24,8 @@ FLOORS = (
         "pqd.measurement",
     ),
     *("pqd.parameters", "pqd.column_facts", "pqd.stated_budgets", "pqd.stated_queries"),
-    *("pqd.accounting", "pqd.engine", "pqd.engine.kernel", "pqd.engine.reading", "pqd.sql"),
+    *("pqd.accounting", "pqd.engine", "pqd.engine.kernel"),
+    *("pqd.engine.sources", "pqd.engine.reading", "pqd.sql"),
     *(
         "pqd.exception_barrier",
         "pqd.interrupts",

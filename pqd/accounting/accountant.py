@@ -175,10 +175,9 @@ class Accountant:
         def recognition() -> RecognisedTable:
             file = ledger.keyed_digest(private.digest())
             fingerprint = fingerprint_of(ledger, engine, private)
-            folder = private.path.parent if private.path else None
-            return RecognisedTable(private.label, fingerprint, file, folder)
+            return RecognisedTable(private.label, fingerprint, file, private.source.folder)
 
-        seen = (private.path, private.label, version) if version else None
+        seen = (private.source.places, private.label, version) if version else None
         recognised = self._recognised.get(seen) or sealed(recognition)
         # Not of a file that was written meanwhile.
         if seen and version == private.version():

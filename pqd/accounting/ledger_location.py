@@ -46,7 +46,7 @@ def _variable() -> str:
 
 def _default_path(table: Table) -> Path:
     """Path of a table's ledger where none is stated."""
-    return (table.path.parent if table.path else Path.cwd()) / FILE_NAME
+    return (table.source.folder or Path.cwd()) / FILE_NAME
 
 
 def check_governing_ledger(private: Table, accountant: Accountant) -> None:

@@ -61,7 +61,7 @@ class CheckPlan:
         kinds: dict[tuple[str, object], dict[str, str]] = {}
         for each in bound:
             table = each.tables.tables[0]
-            kinds.setdefault((table.label, table.path), {}).update(each.tables.taken_kinds)
+            kinds.setdefault((table.label, table.source.places), {}).update(each.tables.taken_kinds)
         taken = [kinds_note(label, of_table) for (label, _), of_table in kinds.items() if of_table]
         return tuple(dict.fromkeys([*taken, *notes]))
 

@@ -134,7 +134,8 @@ def run_release_spec(
             open_source(spec.private, "private"),
             open_source(spec.synthetic[section.synthetic], "synthetic"),
         )
-        queries = as_queries(read_queries(section.queries.path, tables))
+        files = [file for table in tables for file in table.files]
+        queries = as_queries(read_queries(section.queries.path, files))
         return run_release(
             *tables, queries, parameters, noise, progress, accountant=accountant, table=table
         )

@@ -32,7 +32,7 @@ from pqd.engine.marginals import (
 )
 from pqd.engine.partitions import Partition
 from pqd.engine.reading.columns import Columns
-from pqd.engine.reading.frames import loosely_typed, numbered
+from pqd.engine.reading.frames import numbered
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
 from pqd.engine.scan_sql import predicate_sql
 from pqd.engine.table_likeness import TableLikeness
@@ -108,7 +108,7 @@ class DuckDBEngine:
         """
         lowered = {fold_case(name) for name in wanted}
         names = [name for name in table.columns if fold_case(name) in lowered]
-        loose = set(names if table.textual else loosely_typed(table.frame, names))
+        loose = set(table.source.loose(names))
         self._synthetic = self._reader(table).columns(names)
         # Of other columns nothing is told, since only some private tables have them read.
         odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)

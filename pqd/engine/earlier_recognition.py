@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pqd.engine.kernel.arrow_sql import SOURCE
 from pqd.engine.reading.csv_files import is_packed
+from pqd.engine.sources.files import DelimitedFile, ParquetFile
 from pqd.sql.schema import fold_case, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ _NO_CELL = "\ufffe\uffff"
 
 def earlier_digest(table: Table) -> bytes | None:
     """Hash of the file and of how it was read; None for a frame or if unreadable."""
-    if table.path is None:
+    source = table.source
+    if not isinstance(source, DelimitedFile | ParquetFile):
         return None
     try:
-        with table.path.open("rb") as file:
+        with source.path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         reading = _PARQUET
-        if table.dialect:
-            reading = _delimited(table.path, table.columns, table.dialect.delimiter)
+        if isinstance(source, DelimitedFile):
+            reading = _delimited(source.path, source.columns, source.dialect.delimiter)
     except (OSError, EOFError, zlib.error):
         return None
     return hashlib.sha256(f"{content}\n{reading}".encode()).digest()

@@ -11,23 +11,21 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from pqd.engine.reading.columns import Columns
-from pqd.engine.reading.csv_files import BLOCK_SIZES, csv_blocks, is_packed
 from pqd.engine.reading.dictionaries import ColumnBuilder
-from pqd.engine.reading.frames import frame_blocks
-from pqd.engine.reading.parquet_files import parquet_blocks
 from pqd.engine.reading.row_codes import CodeStore
 from pqd.engine.reading.row_hashes import RowHasher
+from pqd.engine.sources.source import UnreadableError
 from pqd.errors import PqdError, RunError, TableError
 from pqd.interrupts import heed
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
+    from pqd.engine.sources.source import Blocks
     from pqd.engine.tables import Table
 
     Texts = Callable[[pa.Array], Sequence[str | None]]
-    Blocks = Iterator[Mapping[str, pa.Array]]
 
 _BREAKS = (pa.ArrowException, OSError, EOFError, zlib.error)
 # Truths as pandas writes them, and as the engine does.
@@ -171,40 +169,25 @@ def in_one_pass(table: Table, wanted: Sequence[str], work: Callable[[Blocks], Re
     TableError, RunError
         As ``TableReader.columns``.
     """
-    for size in _block_sizes(table):
+    advice = "check the file"
+    try:
         with suppress(*_BREAKS):
-            return work(_blocks(table, wanted, size))
+            for size in table.source.block_sizes():
+                with suppress(*_BREAKS):
+                    return work(_blocks(table, wanted, size))
+    except UnreadableError as error:
+        advice = error.advice
     # Raised outside the handler, since the reader's own error may hold a value.
-    raise _unreadable(table)
+    raise _unreadable(table, advice)
 
 
-def _unreadable(table: Table) -> PqdError:
+def _unreadable(table: Table, advice: str = "check the file") -> PqdError:
     kind = TableError if table.role == "synthetic" else RunError
     what = f"the {table.role} table {table.label}"
-    return kind(f"{what} could not be read to its end; check the file")
-
-
-def _block_sizes(table: Table) -> Sequence[int]:
-    """Sizes of blocks to try, in bytes: the last holds the whole text, or is the most there is."""
-    if table.path is None or table.dialect is None:
-        return BLOCK_SIZES[:1]
-    if is_packed(table.path):
-        return BLOCK_SIZES
-    length = table.path.stat().st_size
-    enough = next((i for i, size in enumerate(BLOCK_SIZES) if size > length), len(BLOCK_SIZES))
-    return BLOCK_SIZES[: enough + 1]
+    return kind(f"{what} could not be read to its end; {advice}")
 
 
 def _blocks(table: Table, wanted: Sequence[str], size: int) -> Blocks:
-    for block in _opened(table, wanted, size):
+    for block in table.source.blocks(wanted, size, table.memory.note):
         heed()
         yield block
-
-
-def _opened(table: Table, wanted: Sequence[str], size: int) -> Blocks:
-    if table.path is None:
-        return frame_blocks(table.frame, wanted)
-    if table.dialect is None:
-        return parquet_blocks(table.path, wanted)
-    odd = table.memory.note
-    return csv_blocks(table.path, table.columns, wanted, table.dialect, size, odd)

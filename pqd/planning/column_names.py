@@ -22,8 +22,8 @@ from reports.text.notes import WARNING, header_missing, person_key
 
 if TYPE_CHECKING:
     from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.engine.sources.source import Blocks
     from pqd.engine.synthetic_tables import SyntheticTables
-    from pqd.engine.table_reader import Blocks
 
 _KEY = re.compile(
     r"(person|patient|client|customer|user|member|student|pupil|employee|worker|resident|subject"

@@ -7,12 +7,12 @@ The refusal says that two tables are the same, and nothing else (docs/limitation
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
 from pqd.accounting.recognition import ROWS, fingerprint_by_file, fingerprint_of
+from pqd.engine.sources.source import same_place
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError
@@ -20,11 +20,11 @@ from pqd.exception_barrier import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-    from pathlib import Path
 
     from pqd.accounting.accountant import Accountant
     from pqd.accounting.ledger import Ledger
     from pqd.engine.scan_plan import PrivacyUnit
+    from pqd.engine.sources.source import Place
     from pqd.engine.tables import Table
     from pqd.sql.query import Query
 
@@ -99,10 +99,10 @@ def check_separation(
     """
     private = tables.private
     for public in tables.tables:
-        if private and public.frame is not None and public.source is private.source:
+        if private and not public.source.places and public.given is private.given:
             raise _refusal(public, _ITSELF)
-        if private and private.path:
-            check_other_file(private.path, public)
+        if private:
+            check_other_places(private.source.places, public)
     if private and accountant:
         check_governing_ledger(private, accountant)
     ledgers = [
@@ -174,15 +174,15 @@ def _check_other_rows(tables: SyntheticTables, private: Table, names: Collection
             raise _refusal(public, _ALIKE)
 
 
-def check_other_file(private: Path, public: Table) -> None:
-    """Refuse a public table that is the private file under whatever name; neither need exist."""
-    same = False
-    with suppress(OSError, ValueError, RuntimeError):
-        same = public.path is not None and private.samefile(public.path)
-    if same:
+def check_other_places(private: Sequence[Place], public: Table) -> None:
+    """Refuse a public table of which a place is the private table's, under whatever name.
+
+    The private table need not exist.
+    """
+    if any(same_place(own, other) for own in private for other in public.source.places):
         raise _refusal(public, _ITSELF)
 
 
 def _refusal(public: Table, what: str) -> NotPublicError:
-    name = public.label if public.path is None else f"synthetic table {public.label}"
+    name = f"synthetic table {public.label}" if public.source.places else public.label
     return NotPublicError(f"the {name} {what}. Nothing was spent")

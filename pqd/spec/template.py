@@ -126,19 +126,20 @@ def spec_template(
 def _copy_facts(private: Path, synthetic: Path, total_epsilon: Fraction) -> _CopyFacts:
     from pqd.distances.bound_profile import bind_profile  # noqa: PLC0415
     from pqd.distances.profile_request import ProfileRequest  # noqa: PLC0415
+    from pqd.engine.sources.source import Place  # noqa: PLC0415
     from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415
     from pqd.engine.tables import open_table  # noqa: PLC0415
     from pqd.parameters import Criteria  # noqa: PLC0415
     from pqd.planning.binding import bind  # noqa: PLC0415
     from pqd.planning.bound_workload import QueryRequest  # noqa: PLC0415
     from pqd.planning.table_separation import (  # noqa: PLC0415 - slow to import
-        check_other_file,
+        check_other_places,
         check_separation,
     )
     from pqd.spec.suggested_checks import number_queries, suggested_checks  # noqa: PLC0415
 
     table = open_table(synthetic, "synthetic")
-    check_other_file(private, table)
+    check_other_places([Place(private)], table)
     tables = SyntheticTables([table])
     # All columns are looked at: read with what a ledger may ask of the rows, in one pass.
     check_separation(tables, names=None)

@@ -83,8 +83,8 @@ def _named(number: int, query: object, free: Iterator[str]) -> Query:
     return Query(query, next(free))
 
 
-def read_queries(path: str | Path, tables: Iterable[object] = ()) -> tuple[Query, ...]:
-    """Read a workload file, which is none of the run's ``tables``.
+def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Query, ...]:
+    """Read a workload file, which is none of the files of the run's ``tables``.
 
     A ``.sql`` file holds statements that end in ``;``; lines ``-- id: NAME``, ``-- tau: 5%`` and
     ``-- bins: age=0:100:10`` before one state its name, tolerance and bins.
@@ -143,7 +143,7 @@ def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:
     return query, [*mistakes, *statement.misplaced]
 
 
-def _text(path: Path, tables: Iterable[object]) -> tuple[str, str]:
+def _text(path: Path, tables: Iterable[str | Path]) -> tuple[str, str]:
     """Text of a regular file, and the suffix of its name once links are followed."""
     file = _regular(path)
     kind = file.suffix.lower() if file else ""
@@ -186,8 +186,7 @@ def _regular(path: Path) -> Path | None:
     return file if stat.S_ISREG(mode) else None
 
 
-def _same_file(file: Path, table: object) -> bool:
-    place = getattr(table, "path", table)
+def _same_file(file: Path, table: str | Path) -> bool:
     with suppress(OSError, ValueError):
-        return isinstance(place, (str, Path)) and file.samefile(place)
+        return file.samefile(table)
     return False

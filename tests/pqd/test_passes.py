@@ -13,6 +13,7 @@ import pytest
 import pqd
 from pqd.engine import table_reader
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.sources.source import Blocks
 from pqd.engine.tables import Table
 from pqd.errors import NotPublicError
 
@@ -63,8 +64,8 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
     blocks = table_reader._blocks
 
-    def watched(table: Table, wanted: Sequence[str], size: int) -> "table_reader.Blocks":
-        counted[table.path.stem if table.path else "frame"] += 1
+    def watched(table: Table, wanted: Sequence[str], size: int) -> Blocks:
+        counted[Path(table.label).stem] += 1
         return blocks(table, wanted, size)
 
     monkeypatch.setattr(table_reader, "_blocks", watched)
@@ -130,7 +131,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         *,
         apart: bool,
     ) -> None:
-        made.extend(table.path.stem if table.path else "frame" for _ in keys)
+        made.extend(Path(table.label).stem for _ in keys)
         read(self, table, names, keys, apart=apart)
 
     monkeypatch.setattr(DuckDBEngine, "read", watched)

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 class TableMemory:
     """Columns of a table, hashes of its rows by key, and of its content by key, once it is made.
 
-    ``version`` is the file's when it was read, None of a frame, and ``digest`` is kept with that of
-    its own; ``odd`` says, without a cell, what is not as it should be: of a column's cells by its
-    name, of whole rows under None.
+    ``version`` is the source's when it was read, None of a frame, and ``digest`` is kept with that
+    of its own; ``odd`` says, without a cell, what is not as it should be: of a column's cells by
+    its name, of whole rows under None.
     """
 
     def __init__(self) -> None:
         """Nothing was read."""
         self.lock, self.digest_lock = Lock(), Lock()
-        self.digest: tuple[tuple[int, ...], bytes | None] | None = None
+        self.digest: tuple[tuple[int | str, ...], bytes | None] | None = None
         self.forget(None)
 
-    def forget(self, version: tuple[int, ...] | None) -> None:
+    def forget(self, version: tuple[int | str, ...] | None) -> None:
         """Begin anew: the file is another ``version``."""
         self.version = version
         self.rows = 0

@@ -13,10 +13,11 @@ import pytest
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
-from pqd.engine import table_reader
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.earlier_recognition import earlier_digest
 from pqd.engine.reading import parquet_files, row_hashes
+from pqd.engine.sources import files
+from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.tables import Table, open_table
 from pqd.errors import LedgerError, NotPublicError
 from pqd.planning.table_separation import separate_tables
@@ -231,7 +232,7 @@ def test_the_content_is_the_same_whatever_is_read_with_it(
     """Of CSV and Parquet, in blocks and parts of any size."""
     monkeypatch.setattr(row_hashes, "_GATHERED", size)
     monkeypatch.setattr(row_hashes, "_KEPT", size)
-    monkeypatch.setattr(table_reader, "BLOCK_SIZES", (64, 1 << 20))
+    monkeypatch.setattr(files, "BLOCK_SIZES", (64, 1 << 20))
     monkeypatch.setattr(parquet_files, "_ROWS", 5)
     rows = {"a": [n % 7 for n in range(40)], "b": [f"{n * n % 5}" for n in range(40)]}
     sources = [tmp_path / "private.csv", tmp_path / "private.parquet"]
@@ -251,13 +252,13 @@ def test_a_digest_is_taken_once_of_each_version_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the first reading of the private table, or before it, where a ledger knows a table."""
-    taken, digest = [], Table._digest
+    taken, digest = [], DelimitedFile.digest
 
-    def watched(table: Table, path: Path) -> bytes | None:
-        taken.append(table.role)
-        return digest(table, path)
+    def watched(file: DelimitedFile) -> bytes | None:
+        taken.append(file.path.stem)
+        return digest(file)
 
-    monkeypatch.setattr(Table, "_digest", watched)
+    monkeypatch.setattr(DelimitedFile, "digest", watched)
     paths = [tmp_path / f"{name}.csv" for name in ("private", "synthetic")]
     for number, path in enumerate(paths):
         path.write_text(f"age\n1\n{number}\n", "utf-8")

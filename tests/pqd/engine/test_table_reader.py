@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.engine import table_reader
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.csv_files import BLOCK_SIZES
 from pqd.engine.reading.dictionaries import ColumnBuilder
+from pqd.engine.sources import files
 from pqd.engine.table_reader import TableReader, plain_texts, read_columns
 from pqd.engine.tables import Role, open_table
 from pqd.errors import PqdError, RunError, TableError
@@ -52,7 +52,7 @@ def in_blocks(size: int, path: Path) -> list[Cells]:
     """Rows of a file that is read in blocks of ``size`` bytes at first."""
     with pytest.MonkeyPatch.context() as patch:
         sizes = [size << shift for shift in range(0, 30, 4)]
-        patch.setattr(table_reader, "BLOCK_SIZES", tuple(sizes))
+        patch.setattr(files, "BLOCK_SIZES", tuple(sizes))
         return read(path)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.sources.frame import Frame
 from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import TableError
@@ -151,14 +152,14 @@ def test_the_label_is_the_file_s_name_and_the_path_is_absolute(
     monkeypatch.chdir(tmp_path)
     table = open_table("t.csv", "private")
     assert table.label == "t.csv"
-    assert table.path == tmp_path / "t.csv"
+    assert table.source.places == ((tmp_path / "t.csv", ""),)
     assert table.textual
 
 
 def test_frames() -> None:
     frame = pd.DataFrame({"a": [1], 7: [2]})
     table = open_table(frame, "synthetic")
-    assert (table.columns, table.frame is frame, table.textual) == (("a", "7"), True, False)
+    assert (table.columns, table.given is frame, table.textual) == (("a", "7"), True, False)
     table = open_table(pa.table({"a": [1], "b": [2]}), "private")
     assert (table.columns, table.label) == (("a", "b"), "private frame")
 
@@ -213,7 +214,7 @@ CELLS = pa.table({"text": ["x", "y", None, "x"], "number": [1, 2, 2, None]})
 def test_any_frame_that_hands_on_arrow_is_a_table(make: Any) -> None:
     source = make(CELLS)
     table = open_table(source, "synthetic")
-    assert (table.columns, table.source is source) == (("text", "number"), True)
+    assert (table.columns, table.given is source) == (("text", "number"), True)
     read = read_columns(table, table.columns)
     for name in table.columns:
         column = read.by_name[name]
@@ -262,7 +263,9 @@ def test_a_frame_of_polars_is_the_table_that_its_parquet_file_is(
 
 def test_a_frame_derived_from_pandas_is_pandas() -> None:
     frame = DerivedFrame({"a": ["x", 3]})
-    assert open_table(frame, "private").frame is frame
+    source = open_table(frame, "private").source
+    assert isinstance(source, Frame)
+    assert source.frame is frame
 
 
 LAZY = pl.LazyFrame({"a": [1]})

@@ -243,7 +243,7 @@ def test_a_table_of_the_run_is_no_file_of_queries(tmp_path: Path) -> None:
     os.link(table, tmp_path / "other.csv")
     opened = open_table(table, "private")
     for name in ("t.csv", "link.csv", "other.csv"):
-        for tables in ([str(table)], ["nowhere.csv", table], [object(), opened]):
+        for tables in ([str(table)], ["nowhere.csv", table], opened.files):
             with pytest.raises(QueryError, match="is a table of this run") as caught:
                 read_queries(tmp_path / name, tables)
             assert CANARY not in str(caught.value)

@@ -1,0 +1,210 @@
+"""Files that hold a table: delimited text and Parquet, opened without a look at any row."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pqd.engine.reading.csv_files import (
+    BLOCK_SIZES,
+    Dialect,
+    Odd,
+    csv_blocks,
+    header_of,
+    is_packed,
+)
+from pqd.engine.reading.frames import SUFFIXES
+from pqd.engine.reading.parquet_files import parquet_blocks, parquet_names
+from pqd.engine.sources.source import Blocks, Place, Role, Version, checked_names
+from pqd.errors import NO_PERMISSION, TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+# Spreadsheets, which a custodian may hand in as they are.
+_SHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
+
+
+@dataclass(frozen=True)
+class _File(ABC):
+    """File that holds a table: ``path`` is absolute, ``label`` is its name as it was given."""
+
+    path: Path
+    label: str
+    columns: tuple[str, ...] = field(repr=False)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The file."""
+        return (Place(self.path),)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the file."""
+        return self.path.parent
+
+    def version(self) -> Version:
+        """Marks that change when the file is written; empty if it is gone."""
+        return file_version(self.path)
+
+    def digest(self) -> bytes | None:
+        """Hash of the file and of how it is read; None if unreadable."""
+        try:
+            with self.path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return None
+        return hashlib.sha256(f"{content}\n{self._reading}".encode()).digest()
+
+    @property
+    @abstractmethod
+    def _reading(self) -> str:
+        """How the file is read."""
+
+
+@dataclass(frozen=True)
+class DelimitedFile(_File):
+    """Delimited text (CSV, TSV), read as text in its ``dialect``."""
+
+    dialect: Dialect
+
+    @property
+    def textual(self) -> bool:
+        """Cells are stored as text."""
+        return True
+
+    def block_sizes(self) -> Sequence[int]:
+        """Sizes of blocks: the last holds the whole text, or is the most there is."""
+        if is_packed(self.path):
+            return BLOCK_SIZES
+        length = self.path.stat().st_size
+        enough = next((i for i, size in enumerate(BLOCK_SIZES) if size > length), len(BLOCK_SIZES))
+        return BLOCK_SIZES[: enough + 1]
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:
+        """Texts of the ``wanted`` columns."""
+        return csv_blocks(self.path, self.columns, wanted, self.dialect, block_size, odd)
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:
+        """All: there is nothing but text."""
+        return names
+
+    @property
+    def _reading(self) -> str:
+        return f"text {self.dialect.delimiter}"
+
+
+@dataclass(frozen=True)
+class ParquetFile(_File):
+    """Parquet file, of which only the wanted columns are read."""
+
+    @property
+    def textual(self) -> bool:
+        """Columns have types."""
+        return False
+
+    def block_sizes(self) -> Sequence[int]:
+        """Size of any block: rows decide, not bytes."""
+        return BLOCK_SIZES[:1]
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+        """Cells of the ``wanted`` columns."""
+        return parquet_blocks(self.path, wanted)
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
+        """None: the file states the types."""
+        return ()
+
+    @property
+    def _reading(self) -> str:
+        return "parquet"
+
+
+def file_version(path: Path) -> Version:
+    """Marks that change when a file is written; empty if it is gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def open_file(path: Path, role: Role) -> DelimitedFile | ParquetFile:
+    """File at ``path``, recognised by its suffix.
+
+    Raises
+    ------
+    TableError
+        If there is no such file, its format is not known, or its header is unusable.
+    """
+    check_path(path, role)
+    if not path.exists():
+        # What else lies there is not told: names of files can speak of people.
+        raise TableError(
+            f"the {role} table {path} does not exist; check its name and the folder you are in"
+        )
+    if path.is_dir():
+        raise TableError(f"the {role} table {path} is a folder, not a file; name the file in it")
+    if not path.is_file():
+        raise TableError(f"the {role} table {path} is not a file")
+    kind = file_kind(path)
+    if kind in (".csv", ".tsv", ".parquet"):
+        check_open(path, role)
+    if kind == ".parquet":
+        return ParquetFile(path.resolve(), path.name, _stored_names(path, role))
+    if kind in (".csv", ".tsv"):
+        what = f"the {role} table {path}"
+        names, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
+        return DelimitedFile(path.resolve(), path.name, checked_names(what, names), dialect)
+    sheet = "; save the sheet as CSV UTF-8" if path.suffix.lower() in _SHEETS else ""
+    raise TableError(f"the {role} table {path} ends in none of {SUFFIXES}{sheet}")
+
+
+def file_kind(path: Path) -> str:
+    """Suffix by which a file is read, that within ``.gz`` of a compressed one."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    return "".join(kind)
+
+
+def _stored_names(path: Path, role: Role) -> tuple[str, ...]:
+    """Column names of a Parquet file."""
+    with suppress(pa.ArrowException, OSError):
+        return checked_names(f"the {role} table {path}", parquet_names(path))
+    # Raised outside the handler, since the reader's own error may quote the file.
+    raise TableError(f"the {role} table {path.name} is not Parquet, or broken; write it anew")
+
+
+def check_path(path: Path, role: Role) -> None:
+    """Refuse a path that the system or the engine cannot handle."""
+    try:
+        str(path.resolve()).encode()
+        path.exists()
+    except PermissionError as error:
+        raise _closed(path, role, error) from None
+    except (OSError, ValueError, RuntimeError):
+        raise TableError(f"the {role} table has a path that cannot be used; rename it") from None
+
+
+def check_open(path: Path, role: Role) -> None:
+    """Refuse a file that the user may not read, or that holds nothing."""
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except OSError as error:
+        raise _closed(path, role, error) from None
+    if empty:
+        raise TableError(f"the {role} table {path} is empty: it holds not one byte")
+
+
+def _closed(path: Path, role: Role, error: OSError) -> TableError:
+    """Reason why a file cannot be opened: the system's, which knows nothing of content."""
+    if isinstance(error, PermissionError):
+        return TableError(f"the {role} table {path} may not be read: {NO_PERMISSION}")
+    return TableError(f"the {role} table {path} cannot be opened: {error.strerror or 'no reason'}")

@@ -1,0 +1,73 @@
+"""Frames of pandas, polars, pyarrow and others, which are in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
+from pqd.engine.reading.frames import arrow_frame, frame_blocks, is_pandas, loosely_typed
+from pqd.engine.sources.source import Blocks, Place, Role, Version, checked_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Frame of pandas or pyarrow, which is in memory."""
+
+    label: str
+    columns: tuple[str, ...] = field(repr=False)
+    frame: object = field(repr=False)
+
+    @property
+    def textual(self) -> bool:
+        """Columns have types."""
+        return False
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """None: it is in memory."""
+        return ()
+
+    @property
+    def folder(self) -> None:
+        """None: it lies in no folder."""
+        return
+
+    def block_sizes(self) -> Sequence[int]:
+        """Size of any block: rows decide, not bytes."""
+        return BLOCK_SIZES[:1]
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+        """Cells of the ``wanted`` columns."""
+        return frame_blocks(self.frame, wanted)
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:
+        """Columns of no one type, that are read as text."""
+        return loosely_typed(self.frame, names)
+
+    def version(self) -> Version:
+        """None: it is taken not to change."""
+        return None
+
+    def digest(self) -> None:
+        """None: there is no file."""
+        return
+
+
+def open_frame(given: object, role: Role) -> Frame:
+    """Frame that was ``given``; one that is not of pandas is taken over as Arrow here, once.
+
+    Raises
+    ------
+    TableError
+        If it is no frame, cannot be taken over, or its names are unusable.
+    """
+    if is_pandas(given):
+        frame, names = given, [str(name) for name in getattr(given, "columns", ())]
+    else:
+        frame = table = arrow_frame(given, f"the {role} table")
+        names = table.column_names
+    return Frame(f"{role} frame", checked_names(f"the {role} frame", names), frame)

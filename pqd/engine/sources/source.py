@@ -1,0 +1,132 @@
+"""Source of a table: where its rows are, what its columns are called, and its rows in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from pqd.errors import TableError
+from pqd.sql.schema import fold_case
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pqd.engine.reading.csv_files import Odd
+
+Role = Literal["private", "synthetic"]
+Blocks = Iterator[Mapping[str, pa.Array]]
+# Marks that change when the rows do; empty if the rows are gone, None where nothing tells.
+Version = tuple[int | str, ...] | None
+
+
+class Place(NamedTuple):
+    """Place of rows: a file, or a ``table`` of a file or of a server."""
+
+    file: Path | None = None
+    table: str = ""
+
+
+def same_place(one: Place, other: Place) -> bool:
+    """Whether two places are one, whatever its name is there; neither need exist."""
+    if one.table != other.table or None in {one.file, other.file}:
+        return one == other
+    with suppress(OSError, ValueError, RuntimeError):
+        return one.file is not None and other.file is not None and one.file.samefile(other.file)
+    return False
+
+
+class UnreadableError(Exception):
+    """A source that cannot be read to its end; ``advice`` says what to do, and quotes no cell.
+
+    It never reaches a caller: ``table_reader.in_one_pass`` makes one of pqd's errors of it.
+    """
+
+    def __init__(self, advice: str = "check the file") -> None:
+        """Keep the advice."""
+        super().__init__(advice)
+        self.advice = advice
+
+
+class Source(Protocol):
+    """Where the rows of a table are.
+
+    A source is opened without a look at any row: what it says of itself, names and place, is
+    public.  Conform: ``DelimitedFile``, ``ParquetFile``, ``Frame``.
+
+    Attributes
+    ----------
+    label
+        What messages and reports call it.
+    columns
+        Names of the columns as stored, in order.
+    textual
+        Whether cells are stored as text, from which their kinds are told.
+    places
+        Where the rows are, none for what is in memory.
+    folder
+        Folder in which the ledger of the table lies by default, None for the working folder.
+    """
+
+    @property
+    def label(self) -> str: ...  # noqa: D102 - see the class
+    @property
+    def columns(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def textual(self) -> bool: ...  # noqa: D102
+    @property
+    def places(self) -> tuple[Place, ...]: ...  # noqa: D102
+    @property
+    def folder(self) -> Path | None: ...  # noqa: D102
+
+    def block_sizes(self) -> Sequence[int]:
+        """Sizes of blocks to try one after the other, in bytes."""
+        ...
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:
+        """Rows in blocks: the cells of the ``wanted`` columns by name, one block at least.
+
+        ``odd`` is told, in words that quote no cell, what is not as it should be.
+
+        Raises
+        ------
+        pyarrow.ArrowException, OSError, EOFError, zlib.error, UnreadableError
+            If it breaks, or, but for the last size, if a row is longer than ``block_size``.
+        """
+        ...
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:
+        """Those of ``names`` whose kinds are told from the texts of their cells."""
+        ...
+
+    def version(self) -> Version:
+        """Marks that change when the rows do; None where nothing tells, empty if they are gone."""
+        ...
+
+    def digest(self) -> bytes | None:
+        """Hash of the bytes and of how they are read; None where there are none, or unreadable."""
+        ...
+
+
+def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns; unusable ones are told by their places, since they may be a row of cells.
+
+    Raises
+    ------
+    TableError
+        If there is none, one without a name, or two of one name; ``what`` names the table.
+    """
+    lowered = [fold_case(name) for name in names]
+    twice = [place for place, name in enumerate(lowered, 1) if lowered.count(name) > 1]
+    if not names or not all(lowered):
+        raise TableError(f"{what} has no columns, or one without a name; name them all")
+    if twice:
+        places = [place for place in twice if lowered[place - 1] == lowered[twice[0] - 1]]
+        raise TableError(
+            f"{what} has columns of one name, capitals aside: numbers "
+            f"{', '.join(map(str, places))}; rename all but one"
+        )
+    return tuple(names)
