@@ -22,6 +22,7 @@ from pqd.engine.kernel.cells import Cells
 from pqd.engine.kernel.measures import Measured, measured
 from pqd.engine.kernel.ordered_rows import OrderedRows, pays
 from pqd.engine.kernel.persons import PersonTotals
+from pqd.engine.kernel.query_groups import query_groups
 from pqd.engine.kernel.tallies import Tally, tally_of
 from pqd.engine.scan_sql import place_sql
 from pqd.sql.predicate import atoms
@@ -169,14 +170,18 @@ def _of_block(
     ordered: Mapping[Measure, OrderedRows],
     persons: Persons | None,
 ) -> Iterable[tuple[int, Histogram]]:
-    predicates = {number: one.predicate for number, one in statistics.items() if one.predicate}
-    every = dict.fromkeys(atom for predicate in predicates.values() for atom in atoms(predicate))
+    predicates = [one.predicate for one in statistics.values() if one.predicate]
+    every = dict.fromkeys(atom for predicate in predicates for atom in atoms(predicate))
     classes = atom_classes(evaluator, every)
-    groups: dict[frozenset[Names], list[int]] = {}
-    for number in statistics:
-        held = atoms(predicates[number]) if number in predicates else ()
-        names = frozenset(evaluator.names(atom.sql) for atom in held)
-        groups.setdefault(names, []).append(number)
+    names_of = {
+        number: frozenset(evaluator.names(atom.sql) for atom in atoms(one.predicate))
+        if one.predicate
+        else frozenset(())
+        for number, one in statistics.items()
+    }
+    measure_of = {n: one.measure and one.measure.scanned for n, one in statistics.items()}
+    sizes = {names: len(each.words) for names, each in classes.items()}
+    groups = query_groups(names_of, measure_of, sizes)
 
     @cache
     def in_order(measure: Measure, names: Names) -> NDArray[Any]:
@@ -184,10 +189,10 @@ def _of_block(
         return codes
 
     def of_group(names: frozenset[Names]) -> list[tuple[int, Histogram]]:
-        numbers, parts = groups[names], sorted(names)
+        # A run of the classes of the last part is a run of cells: of that with most of them.
+        numbers, parts = groups[names], sorted(names, key=lambda each: (sizes[each], each))
         cells = Cells([classes[each] for each in parts], evaluator.rows)
-        given = [statistics[number].measure for number in numbers]
-        queries = Counter(measure and measure.scanned for measure in given)
+        queries = Counter(measure_of[number] for number in numbers)
         blocked = {
             measure: BlockedGroup(
                 cells, rows, [in_order(measure, each) for each in parts], queries[measure]

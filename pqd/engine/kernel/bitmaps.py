@@ -29,7 +29,8 @@ def matching(
     """Mask of the rows that match; ``place[atom]`` is the atom's bit, counted across ``words``.
 
     Atoms under one AND (OR) that share a word cost one masked comparison together.  Where words are
-    of classes of rows, ``spread`` gives for a word's number and a mask of its classes that of rows.
+    of classes of rows, ``spread`` gives for a word's number and a mask of its classes that of rows,
+    or one that numpy broadcasts to it.
     """
     if isinstance(predicate, Atom):
         return _masked("or", words, {place[predicate]}, spread)[0]
@@ -40,7 +41,7 @@ def matching(
     join = np.logical_and if predicate.how == "and" else np.logical_or
     rows = groups[0]
     for group in groups[1:]:
-        join(rows, group, out=rows)
+        rows = join(rows, group)
     return rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +13,8 @@ from pqd.engine.kernel.ordered_rows import MatchingRows
 from pqd.engine.kernel.tallies import edges_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from deciders import Histogram
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from pqd.engine.kernel.ordered_rows import OrderedRows
     from pqd.sql.predicate import Predicate
 
+    Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
 # A table of blocks and cells is made where so many queries share it, of at most so many places, and
 # so many for each row that they would go through without it.
-_SHARED, _LARGEST, _PLACES = 4, 1 << 22, 0.125
+_SHARED, _LARGEST, _PLACES = 4, 1 << 22, 0.5
 
 
 class BlockTally(Protocol):
@@ -42,51 +44,56 @@ class BlockTally(Protocol):
 
 
 def block_tally_of(
-    ordered: OrderedRows, codes: NDArray[Any], cells_count: int, queries: int
+    ordered: OrderedRows, cells: Cells, codes: Sequence[NDArray[Any]], queries: int
 ) -> BlockTally:
-    """Tally for so many ``queries``; ``codes`` are the cells of all rows of the table."""
-    places = ordered.blocks * cells_count
-    if queries >= _SHARED and places <= min(_LARGEST, queries * codes.size * _PLACES):
-        return _Table(ordered, codes, cells_count)
+    """Tally for so many ``queries``; ``codes`` are the classes of the ordered rows."""
+    places = ordered.blocks * cells.size
+    if queries >= _SHARED and places <= min(_LARGEST, queries * cells.codes.size * _PLACES):
+        return _Table(ordered, cells.of_rows(ordered.order, codes), cells.size)
     return _Scanned(ordered)
 
 
 class _Table:
-    """Rows and sums of each block, running over the cells: a run of cells costs two look-ups."""
+    """Rows and sums of each block, running over the cells: a run of cells costs two look-ups.
+
+    Both are in one number where it holds them (``Packing``), which halves the work.
+    """
 
     def __init__(self, ordered: OrderedRows, codes: NDArray[Any], cells_count: int) -> None:
-        self._ordered, self._codes, self._size = ordered, codes.take(ordered.order), cells_count
+        self._ordered, self._codes, self._size = ordered, codes, cells_count
 
     @cached_property
-    def _rows(self) -> Integers:
-        return self._table(lambda within: np.bincount(self._codes[within], minlength=self._size))
+    def _packed(self) -> Integers:
+        packing = self._ordered.packing
+        return self._table(None if packing is None else packing.weights)
 
     @cached_property
     def _sums(self) -> Integers:
-        values = self._ordered.values
+        return self._table(self._ordered.values)
 
-        def sums(within: slice) -> NDArray[Any]:
-            # Exact: every sum is a whole number that a double holds (OrderedRows).
-            return np.bincount(self._codes[within], values[within], minlength=self._size)
-
-        return self._table(sums)
-
-    def _table(self, counted: Callable[[slice], NDArray[Any]]) -> Integers:
-        table = np.zeros((self._ordered.blocks, self._size + 1), np.int64)
-        for block, bounds in enumerate(pairwise(self._ordered.starts)):
-            table[block, 1:] = counted(slice(*bounds))
-        return np.cumsum(table, axis=1, out=table)
+    def _table(self, weights: Floats | None) -> Integers:
+        """Rows, or sums of their ``weights``: exact, since a double holds each (OrderedRows)."""
+        table = np.empty((self._ordered.blocks, self._size + 1), np.int64)
+        table[:, 0] = 0
+        for block, (start, stop) in zip(table, pairwise(self._ordered.starts), strict=True):
+            within = None if weights is None else weights[start:stop]
+            counts = np.bincount(self._codes[start:stop], within, minlength=self._size)
+            # While what was counted is still in the processor's cache.
+            np.cumsum(counts.astype(np.int64, copy=False), out=block[1:])
+        return table
 
     def rows(self, cells: Rows, matching: MatchingRows) -> Integers:
         """Rows of the runs of ``cells``."""
         del matching
-        return _added(self._rows, edges_of(cells))
+        found, packing = _added(self._packed, edges_of(cells)), self._ordered.packing
+        return found if packing is None else packing.rows(found)
 
     def counted(self, cells: Rows, matching: MatchingRows) -> tuple[Integers, Integers]:
         """Rows and sums of the runs of ``cells``."""
         del matching
-        edges = edges_of(cells)
-        return _added(self._rows, edges), _added(self._sums, edges)
+        edges, packing = edges_of(cells), self._ordered.packing
+        found = _added(self._packed, edges)
+        return (found, _added(self._sums, edges)) if packing is None else packing.both(found)
 
 
 def _added(table: Integers, edges: Integers) -> Integers:
@@ -130,7 +137,7 @@ class BlockedGroup:
     ) -> None:
         """Count the rows and sums of all blocks, for so many ``queries``."""
         self._ordered, self._codes, self._words = ordered, codes, cells.classes
-        self._tally = block_tally_of(ordered, cells.codes, cells.size, queries)
+        self._tally = block_tally_of(ordered, cells, codes, queries)
 
     def histogram(self, predicate: Predicate | None, cells: Rows) -> Histogram:
         """Histogram of the rows of ``cells``, which are those that match ``predicate``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,15 +23,18 @@ if TYPE_CHECKING:
 class Cells:
     """Combinations of the classes of some sets of columns.
 
-    ``codes`` (rows,) give the cell of each row, below ``size``.
+    ``codes`` (rows,) give the cell of each row, below ``size``; ``digits`` are, for each set, the
+    class of each cell.  Cells are a grid if they are all combinations, in their order.
     """
 
     def __init__(self, classes: Sequence[AtomClasses], rows: int) -> None:
         """Combine the classes."""
-        parts = [(each.codes, len(each.words)) for each in classes]
+        self._sizes = [len(each.words) for each in classes]
+        parts = [(each.codes, size) for each, size in zip(classes, self._sizes, strict=True)]
         combinations = combined(parts, rows, occupied=False)
         self.codes, self.size = combinations.codes, combinations.size
-        self.classes, self._digits = ClassWords(classes), combinations.digits
+        self.classes, self.digits = ClassWords(classes), combinations.digits
+        self._is_grid = self.size == math.prod(self._sizes)
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
@@ -40,7 +44,17 @@ class Cells:
         """Mask of the cells whose rows match ``predicate``."""
         if predicate is None:
             return np.ones(self.size, np.bool_)
-        return self.classes.matching(predicate, self._digits)
+        if not self._is_grid:
+            return self.classes.matching(predicate, self.digits)
+        mask = self.classes.matching_grid(predicate, len(self._sizes))
+        return np.broadcast_to(mask, self._sizes).ravel()
+
+    def of_rows(self, order: NDArray[Any], codes: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Cells of the rows ``order``, whose classes are ``codes``."""
+        if not self._is_grid:
+            return self.codes.take(order)
+        parts = list(zip(codes, self._sizes, strict=True))
+        return combined(parts, order.size, occupied=False).codes
 
 
 def rows_of_classes(classes: Rows, codes: NDArray[Any]) -> Rows:
@@ -75,5 +89,14 @@ class ClassWords:
 
         def spread(number: int, classes: Rows) -> Rows:
             return rows_of_classes(classes, codes[self._parts[number]])
+
+        return matching(predicate, self._place, self._words, spread)
+
+    def matching_grid(self, predicate: Predicate, axes: int) -> Rows:
+        """Mask of the cells of a grid that match, with one axis for each set, or of length 1."""
+
+        def spread(number: int, classes: Rows) -> Rows:
+            part = self._parts[number]
+            return classes.reshape([-1 if axis == part else 1 for axis in range(axes)])
 
         return matching(predicate, self._place, self._words, spread)

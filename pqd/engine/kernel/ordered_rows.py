@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -82,6 +82,11 @@ class OrderedRows:
         """Value of each row in order: a double holds it, and every sum of them (``pays``)."""
         return self.units.astype(np.float64).take(self.codes)
 
+    @cached_property
+    def packing(self) -> Packing | None:
+        """Packing of rows and their sum; None where a double does not hold a block's."""
+        return Packing.of(self)
+
     def _within(self, rows: MatchingRows, number: int) -> tuple[Integers, Integers]:
         first, last = self.edges[number : number + 2]
         start, stop = self.starts[number : number + 2]
@@ -92,6 +97,45 @@ class OrderedRows:
     def _whole(self, rows: MatchingRows) -> Histogram:
         codes, counts = occurring(self.codes.take(rows.places), self.units.size)
         return Histogram.ascending(self.units[codes], counts)
+
+
+class Packing(NamedTuple):
+    """Number of some rows of a block and the sum of their values, as one whole number.
+
+    That is ``rows << shift`` and the sum of what each value has above ``base``, the block's first.
+    ``weights`` (rows,) are the packed numbers of the single rows, in order; they add up exactly.
+    """
+
+    weights: Floats
+    bases: Integers
+    shifts: Integers
+
+    @classmethod
+    def of(cls, ordered: OrderedRows) -> Packing | None:
+        """Packing of all blocks; None where that of all rows of one is beyond a double."""
+        rows = np.diff(ordered.starts)
+        bases = ordered.units[ordered.edges[:-1]]
+        above = ordered.values - np.repeat(bases, rows)
+        sums = np.add.reduceat(np.append(above, 0), ordered.starts[:-1]) * (rows > 0)
+        shifts = [int(total).bit_length() for total in sums.tolist()]
+        # The sum of all is less than one row's part more.
+        if any((n + 1) << shift > _EXACT for n, shift in zip(rows.tolist(), shifts, strict=True)):
+            return None
+        above += np.repeat(np.exp2(shifts), rows)
+        return cls(above, bases, np.array(shifts, np.int64))
+
+    def rows(self, packed: Integers) -> Integers:
+        """Rows of each block."""
+        return packed >> self.shifts
+
+    def both(self, packed: Integers) -> tuple[Integers, Integers]:
+        """Rows of each block, and the sum of their values."""
+        rows = self.rows(packed)
+        return rows, packed - (rows << self.shifts) + rows * self.bases
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "Packing(...)"
 
 
 class MatchingRows:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SMALL, _SOME = 1 << 16, 2
 # Else all rows are sorted where more queries than this share it: to sort takes as long as so many
 # scans, and as three tables.
-_FEW = 6
+FEW = 6
 # Codes are counted in a table of up to so many places for each of them, else they are sorted.
 _SPARSE = 16
 
@@ -54,7 +54,7 @@ def tally_of(
     most = codes.size if queries > _SOME else codes.size // 4
     if cells_count * size <= max(_SMALL, most):
         return _Table(cells, cells_count, codes, size)
-    if queries <= _FEW:
+    if queries <= FEW:
         return _Scanned(cells, codes, size)
     return _Sorted(cells, cells_count, codes, size)
 
@@ -65,8 +65,9 @@ class _Table:
     def __init__(
         self, cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int
     ) -> None:
-        joint = cells.astype(np.int64) * size
-        joint += codes
+        joint = cells.astype(np.min_scalar_type(cells_count * size))
+        joint *= joint.dtype.type(size)
+        joint += codes.astype(joint.dtype, copy=False)
         counts = np.bincount(joint, minlength=cells_count * size)
         self._counts = counts.reshape(cells_count, size)
 

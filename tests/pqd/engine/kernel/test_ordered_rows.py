@@ -17,7 +17,7 @@ from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel import ordered_rows
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.kernel.evaluator import Evaluator
-from pqd.engine.kernel.ordered_rows import OrderedRows, pays
+from pqd.engine.kernel.ordered_rows import OrderedRows, Packing, pays
 from pqd.engine.kernel.persons import Persons
 from pqd.engine.reading.columns import Column, Columns
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
@@ -98,12 +98,14 @@ def held(monkeypatch: pytest.MonkeyPatch, *given: Any) -> tuple[Histogram, ...]:
     return found
 
 
-@pytest.mark.parametrize("shared", [0, 1 << 30])
+@pytest.mark.parametrize(("shared", "packed"), [(0, True), (0, False), (1 << 30, False)])
 @pytest.mark.parametrize("number", [0, 1, ROWS])
 def test_histograms_by_blocks_are_those_that_are_held(
-    number: int, shared: int, monkeypatch: pytest.MonkeyPatch
+    number: int, shared: int, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pqd.engine.kernel.block_tallies._SHARED", shared)
+    if not packed:
+        monkeypatch.setattr(Packing, "of", lambda _: None)
     rows = rows_of(number, number)
     blocked, whole = scanned(rows), held(monkeypatch, rows)
     assert entries(blocked) == entries(whole)
@@ -164,6 +166,29 @@ def test_one_byte_numbers_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(np.concatenate(places)) == codes.tolist()
 
 
+@pytest.mark.parametrize("bits", [1, 8, 20, 30, 40, 45])
+def test_rows_and_sums_are_packed_where_a_double_holds_them(bits: int) -> None:
+    """The last block's values differ most; a value that many rows hold is a block of its own."""
+    random = np.random.default_rng(bits)
+    units = np.unique(random.integers(-(1 << bits), 1 << bits, 900))
+    codes = np.concatenate([random.integers(0, units.size, 1500), np.full(500, units.size // 2)])
+    ordered = OrderedRows(codes, units)
+    packing = ordered.packing
+    assert (packing is None) == (bits >= 40)
+    if packing is None:
+        return
+    chosen = random.random(codes.size) < 0.5
+    for mask in (chosen, ~chosen, chosen | True):
+        parts = [mask[start:stop] for start, stop in pairwise(ordered.starts)]
+        weights = [packing.weights[start:stop] for start, stop in pairwise(ordered.starts)]
+        packed = np.array([w[m].sum() for w, m in zip(weights, parts, strict=True)])
+        assert np.array_equal(packed, packed.astype(np.int64))
+        rows, sums = packing.both(packed.astype(np.int64))
+        values = [units[ordered.codes[start:stop]] for start, stop in pairwise(ordered.starts)]
+        assert rows.tolist() == [int(m.sum()) for m in parts]
+        assert sums.tolist() == [int(v[m].sum()) for v, m in zip(values, parts, strict=True)]
+
+
 @pytest.mark.parametrize("removed", [0, 5, 17, 123, ROWS - 1])
 def test_one_row_changes_what_it_matches_by_one(removed: int) -> None:
     rows = rows_of(9)
@@ -205,4 +230,5 @@ def test_no_repr_shows_what_is_held() -> None:
     blocked = scanned(rows_of(1))[0]
     ordered = OrderedRows(np.array([0, 1]), np.array([86028, 86029]))
     assert repr(blocked) + repr(ordered) == "Histogram(...)OrderedRows(...)"
+    assert repr(ordered.packing) == "Packing(...)"
     assert repr(vars(blocked)["_blocks"]) == "MatchingRows(...)"

@@ -21,6 +21,7 @@ from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
 from pqd.engine.cut_points import CutPoints
 from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.engine.kernel.cells import Cells
 from pqd.engine.kernel.evaluator import Evaluator, Names
 from pqd.engine.reading.columns import Column, Columns
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
@@ -183,8 +184,8 @@ NO_TABLE = {"tallies._SMALL": 0, "tallies._SOME": 1 << 30}
 SIZES: dict[str, dict[str, int]] = {
     "chunks of 5 combinations": {"arrow_sql._CHUNK": 5},
     "statements of 2 expressions": {"arrow_sql._WIDTH": 2},
-    "codes that are found anew": {**NO_TABLE, "tallies._FEW": 1 << 30},
-    "codes that are sorted once": {**NO_TABLE, "tallies._FEW": 0},
+    "codes that are found anew": {**NO_TABLE, "tallies.FEW": 1 << 30},
+    "codes that are sorted once": {**NO_TABLE, "tallies.FEW": 0},
     "codes that are in tables": {"tallies._SMALL": 1 << 30},
     "distinct codes by sorting": {**NO_TABLE, "tallies._SPARSE": 0},
     "codes that are looked up": {"combinations._SMALL": 0},
@@ -201,6 +202,25 @@ def test_no_size_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_blocks_of_statistics_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pqd.engine.histograms._BLOCK", 7)
     check(150)
+
+
+def test_groups_that_join_larger_ones_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Cells] = []
+
+    def counted(*given: Any) -> Cells:
+        made.append(Cells(*given))
+        return made[-1]
+
+    monkeypatch.setattr("pqd.engine.histograms.Cells", counted)
+    groups = []
+    for few, most in ((0, 1 << 16), (0, 0), (1 << 30, 1 << 16)):
+        monkeypatch.setattr("pqd.engine.kernel.query_groups.FEW", few)
+        monkeypatch.setattr("pqd.engine.kernel.query_groups._CELLS", most)
+        made.clear()
+        check(150)
+        groups.append(len(made))
+    joined, *apart = groups
+    assert joined < apart[0] == apart[1]
 
 
 @pytest.mark.parametrize("rows", [1, 149])
