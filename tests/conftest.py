@@ -18,6 +18,9 @@ from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
 from pqd.sql.query import Query
 from tests.support import drawing, seeded_noise
+from tests.support.one_database import databases, one_database
+
+__all__ = ["databases", "one_database"]
 
 Ran = tuple[int, str, str]
 

@@ -1,0 +1,92 @@
+"""One locked DuckDB for all runs in a process of the tests; the same SQL on the same rows run once.
+
+To open a database and to ask it takes most of a small run's time.  Nothing is lost by sharing it:
+its settings are locked, it holds no table, and what is remembered is found by the content of all
+rows and the whole SQL, so rows of another private table are DuckDB's to evaluate.  Tests of the
+engine itself, of its threads and of interrupts open what the program opens.
+"""
+
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import pqd.engine.duckdb
+from pqd.engine.kernel.arrow_sql import ArrowSQL
+from pqd.threads import thread_count
+
+# Folders of tests/pqd and modules.
+OWN = {"engine", "test_interrupt", "test_exception_barrier", "test_threads", "test_thread_option"}
+# Larger tables are evaluated each time: finding them would take as long.
+MOST_BYTES = 1 << 16
+
+Key = tuple[bytes, tuple[str, ...]]
+
+
+class LockedDatabase:
+    """Connection that is set and locked by the first engine, and told nothing new by others."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect(":memory:")
+        self._settings: list[str] = []
+
+    def execute(self, sql: str) -> Any:
+        if not sql.startswith("SET "):
+            return self._connection.execute(sql)
+        if "SET lock_configuration = true" not in self._settings:
+            self._settings.append(sql)
+            return self._connection.execute(sql)
+        assert sql in self._settings, f"{sql} comes after the lock"
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+DATABASES: dict[int, LockedDatabase] = {}
+KNOWN: dict[Key, list[pa.ChunkedArray]] = {}
+SELECTED = ArrowSQL._selected
+
+
+def opened(path: str) -> LockedDatabase:
+    """Database of as many threads as the run has."""
+    assert path == ":memory:"
+    threads = thread_count()
+    if threads not in DATABASES:
+        DATABASES[threads] = LockedDatabase()
+    return DATABASES[threads]
+
+
+def selected(sql: ArrowSQL, table: pa.Table, expressions: Sequence[str]) -> list[pa.ChunkedArray]:
+    """Values as ``ArrowSQL`` gives them: arrays that nothing changes."""
+    if table.nbytes > MOST_BYTES:
+        return SELECTED(sql, table, expressions)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    key = sink.getvalue().to_pybytes(), tuple(expressions)
+    if key not in KNOWN:
+        KNOWN[key] = SELECTED(sql, table, expressions)
+    return KNOWN[key]
+
+
+@pytest.fixture(scope="session")
+def databases() -> Iterator[None]:
+    """Close them before Python ends, where DuckDB would tell of them as leaked."""
+    yield
+    DATABASES.clear()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_database(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Share the database, but in the modules that have their ``OWN``."""
+    request.getfixturevalue("databases")
+    with pytest.MonkeyPatch.context() as patch:
+        if not OWN & {*request.path.parts, request.path.stem}:
+            shared = SimpleNamespace(connect=opened, DuckDBPyConnection=duckdb.DuckDBPyConnection)
+            patch.setattr(pqd.engine.duckdb, "duckdb", shared)
+            patch.setattr(ArrowSQL, "_selected", selected)
+        yield
