@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 # What can be stated beside a query, in comments and in columns.
 ID, TAU, BINS = "id", "tau", "bins"
 _STATED = re.compile(r"--[ \t]*(id|tau|bins)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
+# What is meant to state something and lacks the colon.
+_BARE = re.compile(
+    r"--[ \t]*(?:(tau)[ \t]*=?[ \t]*[0-9.]+[ \t]*%?|(bins)[ \t]+\S+=\S+)[ \t\r]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
 _SHORTEST = len("--id:") - 1
 _BEFORE_SELECT = {"(", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"}
@@ -206,6 +211,10 @@ class _SqlReader:
 
     def _before(self, start: int, stop: int) -> None:
         """Read the comments before a statement."""
+        for match in _BARE.finditer(self._text, start, stop):
+            name = str(match[1] or match[2]).lower()
+            line = self._line(match.start())
+            self._mistakes.append(Mistake(line, f"{name} has no colon; write {_EXAMPLES[name]}"))
         for match in _STATED.finditer(self._text, start, stop):
             name, value = match[1].lower(), match[2].strip()
             line = self._line(match.start())

@@ -384,6 +384,15 @@ def test_blanks_before_a_colon_hide_nothing(tmp_path: Path) -> None:
     assert [(query.id, query.tau) for query in found] == [("women", "3%")]
 
 
+@pytest.mark.parametrize("line", ["-- tau 3%", "--TAU = 0.5", "-- bins age=0:100:10\r"])
+def test_what_lacks_its_colon_is_no_plain_comment(line: str, tmp_path: Path) -> None:
+    """It was passed over, and another tolerance taken."""
+    with pytest.raises(QueryError, match=r"line 2, query q: (tau|bins) has no colon; write"):
+        read_queries(written(tmp_path / "w.sql", f"-- id: q\n{line}\n{COUNT};"))
+    for plain in ("-- tau is ours to choose", "-- tau 3% of the copy", "-- bins of ten years"):
+        read_queries(written(tmp_path / "w.sql", f"{plain}\n{COUNT};"))
+
+
 def test_at_most_twenty_mistakes_are_listed(tmp_path: Path) -> None:
     text = "id,sql,tau\n" + "".join(f"a{n},{COUNT},0\n" for n in range(23))
     with pytest.raises(QueryError) as caught:
