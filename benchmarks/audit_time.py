@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.mixed_queries import prefixes, ranges
 from benchmarks.processes import Program, imports, in_turn, measured, table_text
 
 HERE = Path(__file__).resolve().parent
@@ -24,6 +25,7 @@ FORMATS = ("csv", "parquet")
 PQD = (sys.executable, "-m", "pqd")
 CENSUS = ("--queries", str(SAMPLES / "census.sql"), "--tau", "3.2%", "--epsilon", "0.25")
 MIXED = ("--tau", "5%", "--epsilon", "0.25")
+SHARED = ("--tau", "5%", "--total-epsilon", "1", "--sharing", "auto")
 PLANNED = 3000
 BOUND = "polars reads both files"
 FIRST, AGAIN = "pqd audit, first run", "pqd audit, repeated"
@@ -69,6 +71,12 @@ class Setting:
             copy = self.tables("parquet")[1]
             script = str(HERE / "mixed_queries.py")
             measured((sys.executable, script, copy, str(number), str(path)))
+        return str(path)
+
+    def shared(self, name: str, workload: str) -> str:
+        """File of a workload whose queries share a budget."""
+        path = self.folder / f"{name}.sql"
+        path.write_text(workload, encoding="utf-8")
         return str(path)
 
     def enlarge(self, extension: str, times: int) -> None:
@@ -141,6 +149,20 @@ def without_a_secret(setting: Setting, extension: str) -> list[Program]:
     ]
 
 
+def with_one_budget(setting: Setting, extension: str) -> list[Program]:
+    """Audits whose queries share one budget, by whichever mechanism is most often right."""
+    files = setting.tables(extension)
+    found = []
+    for name, workload in (
+        ("300 counts on two columns, one budget", ranges(300)),
+        ("1,000 prefix sums, one budget", prefixes(1000)),
+    ):
+        ledger = setting.ledger(name)
+        where = ("--queries", setting.shared(name, workload), "--ledger", str(ledger / "l.sqlite"))
+        found.append(Program(name, (*PQD, "audit", *files, *SHARED, *where), ledger))
+    return found
+
+
 def agreed(setting: Setting) -> int:
     """Number of queries on which pqd and pandas give one synthetic answer in all formats.
 
@@ -206,7 +228,11 @@ def run(setting: Setting, options: argparse.Namespace) -> None:
         best = in_turn(by_number(setting, options.format, options.queries), options.repeat)
         base = [next(iter(best))]
         print(f"\n{table_text(options.format, best, base, base)}", flush=True)
-    best = in_turn(without_a_secret(setting, options.format), options.repeat)
+    commands = [
+        *with_one_budget(setting, options.format),
+        *without_a_secret(setting, options.format),
+    ]
+    best = in_turn(commands, options.repeat)
     print(f"\n{table_text('command', best, (), ())}", flush=True)
     if options.scales:
         for times in options.scales:

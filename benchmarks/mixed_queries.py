@@ -46,6 +46,22 @@ def workload(known: Mapping[str, Sequence[str]], number: int) -> str:
     return "\n".join(f"-- id: q{place}\n{sql};\n" for place, sql in enumerate(found, start=1))
 
 
+def ranges(number: int) -> str:
+    """Workload of so many COUNT queries on two columns, which share a budget."""
+    chance, marst = random.Random(SEED), ("Divorced", "Widowed", "Separated")
+    where = []
+    for _ in range(number):
+        low = chance.randrange(80)
+        married = chance.choice(["", *(f" AND marst = '{status}'" for status in marst)])
+        where.append(f"age BETWEEN {low} AND {low + chance.randrange(1, 15)}{married}")
+    return "\n".join(f"SELECT COUNT(*) FROM D WHERE {each};" for each in where)
+
+
+def prefixes(number: int) -> str:
+    """Workload of so many prefix sums: rows below one income after the other."""
+    return "\n".join(f"SELECT COUNT(*) FROM D WHERE inctot < {100 * n};" for n in range(number))
+
+
 def values_of(copy: str) -> dict[str, list[str]]:
     """Values of the columns of a copy, as text within quotes."""
     frame = pd.read_parquet(copy, columns=list(COLUMNS))

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import audit_time, processes
 from benchmarks.audit_time import AGAIN, BOUND, CATEGORIES, FIRST, FORMATS, PLAIN, QUALITY, Setting
-from benchmarks.mixed_queries import queries, values_of, workload
+from benchmarks.mixed_queries import prefixes, queries, ranges, values_of, workload
 from benchmarks.processes import Program, Usage, imports, in_turn, measured, table_text
 from pqd.sql.schema import Kind
 from pqd.sql.workload_files import read_queries
@@ -38,6 +38,9 @@ def test_mixed_queries_are_answered(tmp_path: Path) -> None:
     read = read_queries(path)
     assert [query.id for query in read] == [f"q{number}" for number in range(1, 101)]
     assert all(query.resolve(schema) for query in read)
+    for text in (ranges(30), prefixes(30)):
+        path.write_text(text, encoding="utf-8")
+        assert len({query.resolve(schema).predicate for query in read_queries(path)}) == 30
 
 
 def test_a_process_is_measured_and_a_failure_is_shown() -> None:
@@ -106,12 +109,14 @@ def test_one_run_gives_every_table(
     shown = capsys.readouterr().out
     for name in (BOUND, FIRST, AGAIN, PLAIN, CATEGORIES, QUALITY):
         assert shown.count(f"\n| {name} |") == len(FORMATS)
-    for name in ("30 queries", "pqd plan, 3,000 queries", "make demo", "pqd --help", "rows x 3"):
+    shared = ("300 counts on two columns, one budget", "1,000 prefix sums, one budget")
+    others = ("30 queries", "pqd plan, 3,000 queries", "make demo", "pqd --help", "rows x 3")
+    for name in (*shared, *others):
         assert shown.count(f"\n| {name} |") == 1
     assert "agree on the 1 synthetic answers" in shown
     # The repeated run has the ledger of the first, and each first run one of its own.
     ledgers = [c[c.index("--ledger") + 1] for c in commands if "--ledger" in c]
-    assert [ledgers.count(each) for each in dict.fromkeys(ledgers)] == [2, 2, 1, 1, 1, 1]
+    assert [ledgers.count(each) for each in dict.fromkeys(ledgers)] == [2, 2, 1, 1, 1, 1, 1, 1]
 
 
 def test_programs_that_are_missing_are_left_out_with_a_line(

@@ -243,7 +243,8 @@ def test_a_table_of_the_run_is_no_file_of_queries(tmp_path: Path) -> None:
     os.link(table, tmp_path / "other.csv")
     opened = open_table(table, "private")
     for name in ("t.csv", "link.csv", "other.csv"):
-        for tables in ([str(table)], ["nowhere.csv", table], opened.files):
+        paths: list[list[str | Path]] = [[str(table)], ["nowhere.csv", table], [*opened.files]]
+        for tables in paths:
             with pytest.raises(QueryError, match="is a table of this run") as caught:
                 read_queries(tmp_path / name, tables)
             assert CANARY not in str(caught.value)
