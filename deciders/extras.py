@@ -10,6 +10,7 @@ LIBRARIES = {
     "frames": "pandas",
     "learn": "scikit-learn",
     "plots": "matplotlib",
+    "postgres": "adbc-driver-postgresql",
 }
 """The library of each extra, by the extra's name."""
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,6 +21,9 @@ from tests.support import drawing, seeded_noise
 from tests.support.one_database import databases, one_database
 
 __all__ = ["databases", "one_database"]
+
+if TYPE_CHECKING:
+    from tests.support.postgres_server import PostgresServer
 
 Ran = tuple[int, str, str]
 
@@ -107,6 +110,15 @@ def noise_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 def ledger_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the account of every test in a file of its own, not beside the samples."""
     monkeypatch.setenv("PQD_LEDGER", str(tmp_path / "ledger.sqlite"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator["PostgresServer"]:
+    """A PostgreSQL server of the tests' own."""
+    from tests.support.postgres_server import running  # noqa: PLC0415 - the driver
+
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pqd.accounting.accounts import NO_LIMIT
 from pqd.accounting.ledger import Ledger
+from pqd.engine.sources.postgres_address import is_postgres
 from pqd.errors import ParameterError
 from pqd.paths import usable
 
@@ -21,11 +22,11 @@ FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
 
 
 def ledger_path(
-    private: object, ledger: str | Path | None = None, otherwise: Path | None = None
+    private: object, ledger: str | Path | None = None, otherwise: str | Path | None = None
 ) -> Path:
     """Path of a table's ledger: as stated, as PQD_LEDGER or else ``otherwise`` says.
 
-    Without any of these it lies next to the table, for a frame in the working folder.
+    Without any of these it lies next to the table, in the working folder where that is no file.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def ledger_path(
     stated = ledger or _variable() or otherwise
     if stated:
         return usable(stated)
-    if isinstance(private, (str, Path)):
+    if isinstance(private, (str, Path)) and not is_postgres(private):
         return usable(private, "the path of the private table").resolve().parent / FILE_NAME
     return Path.cwd() / FILE_NAME
 

@@ -25,6 +25,7 @@ from pqd.cli.profile import profile
 from pqd.cli.release import release
 from pqd.cli.spec import spec
 from pqd.cli.streams import inert_streams
+from pqd.engine.sources.postgres_address import is_postgres, without_address
 from pqd.exception_barrier import withheld
 from pqd.interrupts import PRESSED, heed, told
 from reports.text.escape import visible
@@ -41,6 +42,8 @@ class _Commands(TyperGroup):
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
         """Arguments that are left for a command; ParameterError if the first names a file."""
         first = _FILES.get(Path(args[0]).suffix.lower()) if args else None
+        if args and is_postgres(args[0]):
+            first = "profile"
         if first and not ctx.resilient_parsing:
             raise ParameterError(
                 f"no command is given; to begin with: pqd {first} {shlex.join(args)}"
@@ -152,5 +155,5 @@ def _interrupted() -> NoReturn:
 
 def _fail(message: str, code: int) -> NoReturn:
     with suppress(OSError, AttributeError):
-        sys.stderr.write(visible(message, keep="\n") + "\n")
+        sys.stderr.write(visible(without_address(message), keep="\n") + "\n")
     sys.exit(code)

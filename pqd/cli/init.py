@@ -14,10 +14,10 @@ from pqd.paths import usable
 
 def init(
     private: Annotated[
-        Path, typer.Argument(help="The private table; it is not read.", show_default=False)
+        str, typer.Argument(help="The private table; it is not read.", show_default=False)
     ],
     synthetic: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="synthetic", help="The synthetic copy, taken as public.", show_default=False
         ),
@@ -42,7 +42,7 @@ def init(
     budget = total_budget(total_epsilon)
     if file != "-" and usable(file).exists():
         raise ParameterError(f"{file} exists already; remove it, or name another with --file")
-    outputs.check_place(file, str(private), str(synthetic))
+    outputs.check_place(file, private, synthetic)
     from pqd.spec.template import spec_template
 
     folder = Path.cwd() if file == "-" else Path(file).resolve().parent

@@ -14,6 +14,7 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli.option_groups import option_group
+from pqd.engine.sources.postgres_address import is_postgres
 from pqd.paths import usable
 from pqd.progress import strict as warnings_are_errors
 from pqd.threads import stated_threads
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
     from pqd.sql.query import Query
 
 Private = Annotated[
-    str, typer.Argument(help="The private table: .csv, .tsv or .parquet.", show_default=False)
+    str,
+    typer.Argument(
+        help="The private table: .csv, .tsv or .parquet, or "
+        "postgresql://user@host/database?table=schema.name.",
+        show_default=False,
+    ),
 ]
 Synthetic = Annotated[
     str, typer.Argument(help="The synthetic table, taken as public.", show_default=False)
@@ -309,6 +315,8 @@ def values_by_name(
     values: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
+        if is_postgres(text):
+            raise ParameterError(f"{what} {text!r} has no name; write a name and = before it")
         if not sign and Path(text).suffix.lower() in _TABLES:
             write = shlex.quote(f"{Path(text).name.partition('.')[0]}={text}")
             raise ParameterError(f"{what} {text!r} has no name; write it as {write}")

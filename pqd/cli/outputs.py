@@ -16,6 +16,7 @@ import typer
 from deciders.errors import ParameterError, PqdError
 from pqd.cli.option_groups import option_group
 from pqd.cli.streams import command_to_runner
+from pqd.engine.sources.postgres_address import is_postgres, without_address
 from pqd.paths import unlinked, usable, writable, write_text
 
 if TYPE_CHECKING:
@@ -226,7 +227,8 @@ def check_place(place: str | None, *inputs: str | Path | None) -> None:
     writable(path)
     from pqd.accounting.hash_chain import is_ledger
 
-    read = [usable(Path(each)).resolve() for each in inputs if each]
+    files = [Path(each) for each in inputs if each and not is_postgres(each)]
+    read = [usable(file).resolve() for file in files]
     if path.resolve() in read or is_ledger(path):
         raise ParameterError(f"{place} is an input of this run, or a ledger; write elsewhere")
 
@@ -250,7 +252,7 @@ def rendering(kind: str, report: Report) -> str:
         from reports.junit import junit_text
 
         return junit_text(_checked(report))
-    return report.to_html(shlex.join(["pqd", *sys.argv[1:]]))
+    return report.to_html(shlex.join(["pqd", *map(without_address, sys.argv[1:])]))
 
 
 def write(text: str, place: str, *, append: bool = False) -> None:

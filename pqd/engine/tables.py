@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 from pqd.engine.reading.memory import TableMemory
 from pqd.engine.sources.files import open_file
 from pqd.engine.sources.frame import open_frame
+from pqd.engine.sources.postgres import open_postgres
+from pqd.engine.sources.postgres_address import is_postgres
 from pqd.engine.sources.source import Role, Source
 from pqd.errors import TableError
 
@@ -64,7 +66,7 @@ class Table:
 
 
 def open_table(given: object, role: Role) -> Table:
-    """Recognise what is ``given`` (a path or a frame) as a table; nothing is read but names.
+    """Recognise what is ``given`` (a path, a URL or a frame) as a table; only names are read.
 
     A frame that is neither pandas nor pyarrow is taken over as Arrow here, once: a DuckDB relation
     is evaluated.  A table that was opened before is returned as it is.
@@ -72,7 +74,7 @@ def open_table(given: object, role: Role) -> Table:
     Raises
     ------
     TableError
-        If there is no such file, its format is not known, or its header is unusable.
+        If there is no such file or table, its format is not known, or its header is unusable.
     """
     if isinstance(given, Table):
         return given
@@ -81,6 +83,8 @@ def open_table(given: object, role: Role) -> Table:
 
 
 def _source(given: object, role: Role) -> Source:
+    if is_postgres(given):
+        return open_postgres(given, role)
     if isinstance(given, (str, Path)):
         return open_file(Path(given), role)
     return open_frame(given, role)

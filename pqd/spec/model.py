@@ -21,13 +21,13 @@ Scalar = str | int | bool | Decimal
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that the spec names.
+    """A file that the spec names, or a table of a server, of which ``path`` is the URL.
 
     ``written`` is the path as it stands in the spec, and what messages show: ``path`` may hold
     what the environment keeps secret, so no repr has it.
     """
 
-    path: Path = field(repr=False)
+    path: Path | str = field(repr=False)
     written: str
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from deciders.exact import exact
 from pqd.column_facts import parse_columns
+from pqd.engine.sources.postgres_address import is_postgres
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.parameters import privacy_unit
 from pqd.paths import usable
@@ -31,6 +32,8 @@ from pqd.stated_budgets import AUTO
 if TYPE_CHECKING:
     from pqd.spec.positions import Where
 
+# Sections that name a table, which may be on a server.
+_TABLES = {"private", "synthetic"}
 _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -115,8 +118,10 @@ class _Files:
         if written is None:
             return None
         try:
-            path = usable(self.folder / self._expanded(written), "it")
-            return Source(path, written)
+            expanded = self._expanded(written)
+            if where[0] in _TABLES and is_postgres(expanded):
+                return Source(expanded, written)
+            return Source(usable(self.folder / expanded, "it"), written)
         except ParameterError as error:
             message = f"{key} = {quoted(written)}: {error}"
             self.document.add(Code.UNUSABLE_PATH, (*where, key), message)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import ledger_path
+from pqd.engine.sources.postgres_address import table_name
 from pqd.engine.tables import Role, Table, open_table
 from pqd.errors import PqdError
 
@@ -47,6 +48,8 @@ def _spellings(source: Source) -> list[tuple[str, str]]:
 
     Longest first.  A ledger lies beside its table, so a folder that is not written out is hidden.
     """
+    if not isinstance(source.path, Path):
+        return [(source.path, source.written)]
     paths = {source.path, source.path.absolute()}
     with suppress(OSError, RuntimeError, ValueError):
         paths.add(source.path.resolve())
@@ -66,4 +69,6 @@ def open_source(source: Source, role: Role) -> Table:
 
 def label_of(source: Source) -> str:
     """Name of a table in reports: that in the spec, not what stands for a variable."""
+    if not isinstance(source.path, Path):
+        return table_name(source.written) or source.written
     return Path(source.written).name

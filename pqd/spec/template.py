@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pqd.engine.sources.postgres_address import is_postgres, table_name, without_password
 from pqd.errors import NothingSelectedError, TableError
 from reports.text.numbers import epsilon_option
 
@@ -85,12 +86,15 @@ class _CopyFacts(NamedTuple):
 
 
 def spec_template(
-    private: Path, synthetic: Path, spec_folder: Path, total_epsilon: Fraction = Fraction(1)
+    private: str | Path,
+    synthetic: str | Path,
+    spec_folder: Path,
+    total_epsilon: Fraction = Fraction(1),
 ) -> str:
     """Text of a spec for two tables, to be written into ``spec_folder``.
 
     Its checks cost at most ``total_epsilon`` together.  Only the synthetic table is read; of the
-    private one nothing but the path is used.
+    private one nothing but the path is used, without a password.
 
     Raises
     ------
@@ -108,7 +112,7 @@ def spec_template(
         _HEAD.format(
             private=_path(private, spec_folder, "private"),
             synthetic=_path(synthetic, spec_folder, "synthetic"),
-            header=f"[synthetic.{_slug(synthetic.name.partition('.')[0]) or 'copy'}]",
+            header=f"[synthetic.{_slug(_stem(synthetic)) or 'copy'}]",
             budget=_decimal(_RUNS * total_epsilon),
             epsilon=_decimal(checks.epsilon),
             price=_comment(price),
@@ -123,7 +127,7 @@ def spec_template(
     return "".join(parts)
 
 
-def _copy_facts(private: Path, synthetic: Path, total_epsilon: Fraction) -> _CopyFacts:
+def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fraction) -> _CopyFacts:
     from pqd.distances.bound_profile import bind_profile  # noqa: PLC0415
     from pqd.distances.profile_request import ProfileRequest  # noqa: PLC0415
     from pqd.engine.sources.source import Place  # noqa: PLC0415
@@ -139,7 +143,10 @@ def _copy_facts(private: Path, synthetic: Path, total_epsilon: Fraction) -> _Cop
     from pqd.spec.suggested_checks import number_queries, suggested_checks  # noqa: PLC0415
 
     table = open_table(synthetic, "synthetic")
-    check_other_places([Place(private)], table)
+    if is_postgres(private) and private == synthetic:
+        check_other_places(table.source.places, table)
+    if not is_postgres(private):
+        check_other_places([Place(Path(private))], table)
     tables = SyntheticTables([table])
     # All columns are looked at: read with what a ledger may ask of the rows, in one pass.
     check_separation(tables, names=None)
@@ -230,8 +237,21 @@ def _decimal(number: Fraction) -> str:
     return f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
 
 
-def _path(path: Path, folder: Path, role: str) -> str:
-    """Path from ``folder`` as TOML, the absolute one where there is no way from it."""
+def _stem(given: str | Path) -> str:
+    """Name of a table without its schema, or without what a file's name ends in."""
+    if is_postgres(given):
+        return table_name(given).rpartition(".")[2]
+    return Path(given).name.partition(".")[0]
+
+
+def _path(given: str | Path, folder: Path, role: str) -> str:
+    """Path from ``folder`` as TOML, the absolute one where there is no way from it; or a URL.
+
+    A URL is written without its password.
+    """
+    if is_postgres(given):
+        return toml_text(without_password(given).replace("${", "$${"))
+    path = Path(given)
     try:
         # The folder of a link is followed, since .. depends on it; the link itself is kept.
         full = path.absolute().parent.resolve() / path.name

@@ -19,9 +19,13 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 HEAVY = {
     *("numpy", "pandas", "scipy", "sklearn", "polars", "pyarrow"),
     *("duckdb", "opendp", "sqlglot", "matplotlib", "jinja2", "dp_accounting"),
+    *("adbc_driver_manager", "adbc_driver_postgresql"),
 }
 # What an audit has no use for, even where it is installed.
-UNUSED = {"pandas", "scipy", "sklearn", "polars", "matplotlib", "jinja2", "dp_accounting"}
+UNUSED = {
+    *("pandas", "scipy", "sklearn", "polars", "matplotlib", "jinja2", "dp_accounting"),
+    *("adbc_driver_manager", "adbc_driver_postgresql"),
+}
 
 LOADED = """
 import json, sys

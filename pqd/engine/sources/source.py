@@ -55,7 +55,8 @@ class Source(Protocol):
     """Where the rows of a table are.
 
     A source is opened without a look at any row: what it says of itself, names and place, is
-    public.  Conform: ``DelimitedFile``, ``ParquetFile``, ``Frame``.
+    public.  Conform: ``DelimitedFile``, ``ParquetFile``, ``Frame``,
+    ``PostgresTable``.
 
     Attributes
     ----------

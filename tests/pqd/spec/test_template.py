@@ -175,8 +175,8 @@ def test_odd_paths_are_found_again(name: str, tmp_path: Path) -> None:
     (elsewhere / "audit.toml").write_text(text, encoding="utf-8")
     spec = read_spec(elsewhere / "audit.toml", {"HOME": "no"})
     assert spec.private.written.startswith("../../")
-    assert spec.private.path.resolve() == folder / "p.csv"
-    assert spec.synthetic["s"].path.resolve() == folder / "s.parquet"
+    assert Path(spec.private.path).resolve() == folder / "p.csv"
+    assert Path(spec.synthetic["s"].path).resolve() == folder / "s.parquet"
 
 
 def test_a_synthetic_table_that_is_not_there(tmp_path: Path) -> None:

@@ -1,0 +1,193 @@
+"""Tables of PostgreSQL, each read in one transaction of its own that sees one moment.
+
+The rows come as Arrow batches, by the driver of Arrow's own project (ADBC), and no predicate is
+evaluated by the server.  The transaction is REPEATABLE READ and READ ONLY, and stays open as long
+as the table is used: each pass sees the same rows, whatever others write meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
+from pqd.engine.reading.values import encoded
+from pqd.engine.sources.postgres_address import PostgresAddress, address_of
+from pqd.engine.sources.postgres_types import ColumnType, column_type
+from pqd.engine.sources.source import Blocks, Place, Role, UnreadableError, Version, checked_names
+from pqd.errors import TableError
+from pqd.sql.schema import quote_identifier, quote_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from pqd.engine.sources.postgres_session import PostgresSession
+
+# Kinds of relations that hold rows: tables, partitioned ones, views; of both kinds, and elsewhere.
+_LOCKED, _UNLOCKED = "rpv", "mf"
+# What may be sent without a conversion that fails on a cell, and what the server sends it as.
+_ENCODINGS = {"UTF8": "UTF8", "LATIN1": "UTF8", "SQL_ASCII": "SQL_ASCII"}
+# How texts are written does not hang on what is set for a user or a database; a scan waits for a
+# lock no longer than a minute; rows that are hidden from the user are an error.
+_SETTINGS = {
+    "search_path": "",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "TimeZone": "UTC",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "xmloption": "content",
+    "row_security": "off",
+    "lock_timeout": "60s",
+    "idle_in_transaction_session_timeout": "0",
+}
+_SET = "pg_catalog.set_config({name}, {value}, false) AS s{place}"
+_RELATION = """
+SELECT n.nspname::pg_catalog.text AS schema, c.relname::pg_catalog.text AS name,
+  c.relkind::pg_catalog.text AS kind, pg_catalog.current_setting('server_encoding') AS encoding
+FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c
+  ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({name})
+"""
+# Columns, each with the type of the server's own that lies under a domain.
+_COLUMNS = """
+WITH RECURSIVE bases(number, type) AS (
+  SELECT attnum, atttypid FROM pg_attribute
+  WHERE attrelid = {name}::regclass AND attnum > 0 AND NOT attisdropped
+  UNION ALL
+  SELECT number, typbasetype FROM bases JOIN pg_type t ON t.oid = type WHERE typtype = 'd'
+)
+SELECT attname::text AS name, t.oid::int8 AS type
+FROM bases JOIN pg_type t ON t.oid = type AND typtype <> 'd'
+JOIN pg_attribute ON attrelid = {name}::regclass AND attnum = number ORDER BY number
+"""
+# All relations that it reads, its parts and what a view selects from, on this server as it runs.
+_PLACES = """
+WITH RECURSIVE reads(relation) AS (
+  SELECT {name}::regclass::oid UNION SELECT other FROM reads, LATERAL (
+    SELECT inhrelid FROM pg_inherits WHERE inhparent = relation
+    UNION ALL
+    SELECT refobjid FROM pg_rewrite r JOIN pg_depend d ON d.objid = r.oid
+      AND classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass
+    WHERE ev_class = relation AND ev_type = '1'
+  ) AS others(other)
+)
+SELECT concat_ws(' ', pg_postmaster_start_time(), d.oid, relation) AS place
+FROM reads, pg_database d WHERE datname = current_database() ORDER BY relation
+"""
+
+
+@dataclass(frozen=True)
+class PostgresTable:
+    """Table, view or foreign table of a PostgreSQL server; ``types`` are those of its columns."""
+
+    label: str
+    columns: tuple[str, ...] = field(repr=False)
+    places: tuple[Place, ...] = field(repr=False)
+    identifier: str = field(repr=False)
+    types: Mapping[str, ColumnType] = field(repr=False)
+    session: PostgresSession = field(repr=False, compare=False)
+
+    @property
+    def textual(self) -> bool:
+        """Columns have types."""
+        return False
+
+    @property
+    def folder(self) -> None:
+        """None: it lies in no folder."""
+        return
+
+    def block_sizes(self) -> Sequence[int]:
+        """Size of any block: the driver decides."""
+        return BLOCK_SIZES[:1]
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+        """Cells of the ``wanted`` columns."""
+        kinds = [self.types[name] for name in wanted]
+        columns = ", ".join(
+            f"{kind.sql.format(quote_identifier(name))} AS c{place}"
+            for place, (name, kind) in enumerate(zip(wanted, kinds, strict=True))
+        )
+        for batch in self.session.batches(f"SELECT {columns} FROM {self.identifier}"):
+            cells = zip(wanted, kinds, batch.columns, strict=True)
+            yield {name: encoded(kind.made(stored)) for name, kind, stored in cells}
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:
+        """Numbers of any precision, which are read as text."""
+        return [name for name in names if self.types[name].loose]
+
+    def version(self) -> Version:
+        """None: in its transaction it does not change."""
+        return None
+
+    def digest(self) -> None:
+        """None: there is no file."""
+        return
+
+
+def open_postgres(url: str, role: Role) -> PostgresTable:
+    """Table of a server, locked against changes of its columns and against its removal.
+
+    Raises
+    ------
+    TableError
+        If there is no such server or table, or the user may not read it; the URL is not quoted.
+    ParameterError
+        If the driver is not installed.
+    """
+    address = address_of(url, role)
+    what = f"the {role} table {address.label}"
+    try:
+        return _opened(address, what)
+    except UnreadableError as error:
+        advice = error.advice
+    raise TableError(f"{what} cannot be read from its server: {advice}")
+
+
+def _opened(address: PostgresAddress, what: str) -> PostgresTable:
+    from pqd.engine.sources.postgres_session import PostgresSession  # noqa: PLC0415 - the driver
+
+    session = PostgresSession(address.database)
+    relation = _relation(session, address, what)
+    found = PostgresAddress("", relation["schema"], relation["name"])
+    name = quote_literal(found.identifier)
+    settings = _SETTINGS | {"client_encoding": _ENCODINGS[relation["encoding"]]}
+    calls = (
+        _SET.format(name=quote_literal(setting), value=quote_literal(value), place=place)
+        for place, (setting, value) in enumerate(settings.items())
+    )
+    session.rows(f"SELECT {', '.join(calls)}")
+    session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    if relation["kind"] in _LOCKED:
+        # Before the first look, which is the moment that the transaction sees.
+        session.run(f"LOCK TABLE {found.identifier} IN ACCESS SHARE MODE")
+    columns = session.rows(_COLUMNS.format(name=name))
+    places = session.rows(_PLACES.format(name=name))
+    return PostgresTable(
+        found.label,
+        checked_names(what, [column["name"] for column in columns]),
+        tuple(Place(table=place["place"]) for place in places),
+        found.identifier,
+        {column["name"]: column_type(column["type"]) for column in columns},
+        session,
+    )
+
+
+def _relation(session: PostgresSession, address: PostgresAddress, what: str) -> dict[str, Any]:
+    """Schema, name, kind and encoding of the table that an address names."""
+    relations = session.rows(_RELATION.format(name=quote_literal(address.identifier)))
+    if not relations:
+        raise TableError(
+            f"{what} is not in the database; give its name as it is stored, capitals too, and its "
+            "schema: ?table=schema.name"
+        )
+    (relation,) = relations
+    if relation["kind"] not in _LOCKED + _UNLOCKED:
+        raise TableError(f"{what} is no table and no view, but an index or the like; name a table")
+    if relation["encoding"] not in _ENCODINGS:
+        raise TableError(
+            f"{what} is in a database of the encoding {relation['encoding']}; pqd reads "
+            f"{', '.join(_ENCODINGS)}; copy the table to such a database, or write it as Parquet"
+        )
+    return relation

@@ -1,0 +1,112 @@
+"""Address of a table in PostgreSQL: a URL of a database, and the table's name in it.
+
+``postgresql://user@host:port/database?table=schema.name``; all but the table is libpq's, which also
+looks at the variables PG..., at the password file and at the service file.  It may hold a password,
+so nothing of it but the table's name is ever shown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeGuard
+from urllib.parse import unquote
+
+from pqd.errors import TableError
+from pqd.sql.schema import quote_identifier
+
+if TYPE_CHECKING:
+    from pqd.engine.sources.source import Role
+
+_SCHEMES = ("postgresql://", "postgres://")
+_FORM = "postgresql://user@host:port/database?table=schema.name"
+_SCHEME = re.compile(r"postgres(?:ql)?:/+\S*")
+# Part of a name: in quotes, which are doubled within, or without.
+_PART = r'"(?:[^"\0]|"")+"|[^".\0]+'
+_NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
+# What libpq is told, where neither the URL nor a variable does: a server that does not answer, at
+# once or in the middle of a scan, is not waited for without end.
+_DEFAULTS = {
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "fallback_application_name": "pqd",
+}
+
+
+@dataclass(frozen=True)
+class PostgresAddress:
+    """Address of a table; ``schema`` is None where the server shall look for it.
+
+    ``database`` is a URL that may hold a password, so no repr has it.
+    """
+
+    database: str = field(repr=False)
+    schema: str | None
+    table: str
+
+    @property
+    def identifier(self) -> str:
+        """Name of the table as SQL has it."""
+        names = [self.schema, self.table] if self.schema else [self.table]
+        return ".".join(map(quote_identifier, names))
+
+    @property
+    def label(self) -> str:
+        """Name of the table as messages have it."""
+        return f"{self.schema}.{self.table}" if self.schema else self.table
+
+
+def is_postgres(given: object) -> TypeGuard[str]:
+    """Whether a table is given as one of PostgreSQL."""
+    return isinstance(given, str) and given.lower().startswith(_SCHEMES)
+
+
+def address_of(url: str, role: Role) -> PostgresAddress:
+    """Address that a URL states.
+
+    Raises
+    ------
+    TableError
+        If it names no table; it is not quoted.
+    """
+    database, _, query = url.partition("?")
+    stated = [part.partition("=")[::2] for part in query.split("&") if part]
+    tables = [unquote(value) for name, value in stated if name == "table"]
+    named = _NAME.fullmatch(tables[0]) if len(tables) == 1 else None
+    if named is None:
+        raise TableError(
+            f"the {role} table is given as a URL of PostgreSQL that names no table; write {_FORM}, "
+            "with a name that has a dot or a quote in double quotes"
+        )
+    schema, table = (part and _unquoted(part) for part in named.groups())
+    settings = _DEFAULTS | {name: value for name, value in stated if name != "table"}
+    query = "&".join(f"{name}={value}" for name, value in settings.items())
+    return PostgresAddress(f"{database}?{query}", schema, table)
+
+
+def table_name(url: str) -> str:
+    """Name of the table in a URL as it stands there, empty for none."""
+    found = re.search(r"[?&]table=([^&#\s]*)", url)
+    return found[1] if found else ""
+
+
+def _unquoted(part: str) -> str:
+    return part[1:-1].replace('""', '"') if part.startswith('"') else part
+
+
+def without_password(url: str) -> str:
+    """``url`` without its password, for which there are the variable and the password file."""
+    bare = re.sub(r"^(\w+://[^:@/?]*):[^/?]*@", r"\1@", url)
+    return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", bare)
+
+
+def without_address(text: str) -> str:
+    """``text``, in which URLs of PostgreSQL keep the name of the table alone."""
+    return _SCHEME.sub(_shortened, text)
+
+
+def _shortened(url: re.Match[str]) -> str:
+    name = table_name(url[0])
+    return f"postgresql://?table={name}" if name else "postgresql://"
