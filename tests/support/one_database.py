@@ -86,7 +86,8 @@ def one_database(request: pytest.FixtureRequest) -> Iterator[None]:
     request.getfixturevalue("databases")
     with pytest.MonkeyPatch.context() as patch:
         if not OWN & {*request.path.parts, request.path.stem}:
-            shared = SimpleNamespace(connect=opened, DuckDBPyConnection=duckdb.DuckDBPyConnection)
+            names = {name: getattr(duckdb, name) for name in ("DuckDBPyConnection", "Error")}
+            shared = SimpleNamespace(connect=opened, **names)
             patch.setattr(pqd.engine.duckdb, "duckdb", shared)
             patch.setattr(ArrowSQL, "_selected", selected)
         yield
