@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from pqd.engine.kernel.typed_sql import cast_sql
 from pqd.engine.reading.buffers import arrow_of, numpy_of
@@ -39,9 +40,10 @@ def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
     held = numpy_of(values.is_valid())
     lost = held & ~numpy_of(typed.is_valid())
     rows = column.counts()
-    first = values.take(arrow_of(np.flatnonzero(lost)[:1])).to_pylist()
-    example = "" if not first else str(first[0])
-    return Misfits(int(rows[held].sum()), int(rows[lost].sum()), example)
+    first = values.take(arrow_of(np.flatnonzero(lost)[:1]))
+    # Not as a value of Python's, whose days end with the year 9999.
+    texts: list[str] = sql.of_values(first, "CAST(value AS VARCHAR)").to_pylist()
+    return Misfits(int(rows[held].sum()), int(rows[lost].sum()), "".join(texts))
 
 
 def way_in(text: str) -> str:
@@ -51,7 +53,9 @@ def way_in(text: str) -> str:
 
 def way_of(column: Column) -> tuple[str, str] | None:
     """Way in which all the first texts of a column are written, and one of them; None for none."""
-    texts = column.values.drop_null()[:_LOOKED_AT].to_pylist()
-    ways = {way_in(text) if isinstance(text, str) else "" for text in texts}
+    if not pa.types.is_large_string(column.values.type):
+        return None
+    texts: list[str] = column.values.drop_null()[:_LOOKED_AT].to_pylist()
+    ways = set(map(way_in, texts))
     (way,) = ways if len(ways) == 1 else ("",)
-    return (way, str(texts[0])) if way else None
+    return (way, texts[0]) if way else None

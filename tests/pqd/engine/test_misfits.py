@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import pqd
@@ -28,6 +30,25 @@ def german(tmp_path: Path) -> Path:
     """File as a spreadsheet writes it in many countries."""
     days = [f"{n % 28 + 1:02}.03.19{n + 40}" for n in range(ROWS)]
     return written(tmp_path / "copy.csv", [f"{n}.234,5" for n in range(1, ROWS + 1)], days)
+
+
+@pytest.mark.parametrize("kind", ["number", "text", "boolean"])
+def test_days_that_python_lacks_are_of_another_kind(kind: str, tmp_path: Path) -> None:
+    """Infinity, and a day after the year 9999."""
+    days = pa.array([2**31 - 1, 5_000_000], pa.int32()).view(pa.date32())
+    pq.write_table(pa.table({"born": days}), tmp_path / "copy.parquet")
+    facts = {"born": {"type": kind}}
+
+    def plan() -> object:
+        return pqd.plan(
+            tmp_path / "copy.parquet", "SELECT COUNT(born) FROM D", tau=1, columns=facts
+        )
+
+    if kind == "text":
+        assert plan()
+    else:
+        with pytest.raises(TableError, match=r"reads as .*'infinity'"):
+            plan()
 
 
 STATED = {"income": {"type": "number"}, "born": {"type": "time"}}
