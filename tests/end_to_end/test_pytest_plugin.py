@@ -40,11 +40,28 @@ def test_no_check(pqd):
 """
 
 
-def test_the_fixture_fails_what_is_not_trusted(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(TESTS)
+# A run of its own would draw real noise, by which any check fails once in a while.
+SEEDED = """
+import pytest
+from tests.support import seeded_noise
+
+seeded_noise.take_place(pytest.MonkeyPatch())
+"""
+
+
+@pytest.fixture
+def seeded(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Folder whose runs draw their noise from a seed."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makeconftest(SEEDED)
+    return pytester
+
+
+def test_the_fixture_fails_what_is_not_trusted(seeded: pytest.Pytester) -> None:
+    seeded.makepyfile(TESTS)
     spec = ROOT / "samples" / "audit-fails.toml"
-    pytester.makeini(f"[pytest]\npqd_spec = {spec}\n")
-    result = pytester.runpytest_subprocess("-rs", "-p", "no:cacheprovider", "-p", "no:xdist")
+    seeded.makeini(f"[pytest]\npqd_spec = {spec}\n")
+    result = seeded.runpytest_subprocess("-rs", "-p", "no:cacheprovider", "-p", "no:xdist")
     result.assert_outcomes(passed=4, failed=3, skipped=1)
     text = result.stdout.str()
     assert "outside tolerance (p < 0.001), but close was expected" in text
@@ -52,16 +69,16 @@ def test_the_fixture_fails_what_is_not_trusted(pytester: pytest.Pytester) -> Non
     assert "undecided: leans" in text
 
 
-def test_the_option_names_the_spec_and_the_warning_is_a_warning(pytester: pytest.Pytester) -> None:
+def test_the_option_names_the_spec_and_the_warning_is_a_warning(seeded: pytest.Pytester) -> None:
     spec = (ROOT / "samples" / "audit-fails.toml").read_text(encoding="utf-8")
     spec = spec.replace('path = "census', f'path = "{ROOT}/samples/census')
-    (pytester.path / "my.toml").write_text(
+    (seeded.path / "my.toml").write_text(
         spec.replace("[defaults]", '[defaults]\nseverity = "warn"'), encoding="utf-8"
     )
-    pytester.makepyfile(
+    seeded.makepyfile(
         "def test_w(pqd):\n    pqd.assert_trusted('median-age-of-employed-black-women')\n"
     )
-    result = pytester.runpytest_subprocess("--pqd-spec", "my.toml", "-p", "no:cacheprovider")
+    result = seeded.runpytest_subprocess("--pqd-spec", "my.toml", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, warnings=1)
     assert "UntrustedWarning" in result.stdout.str()
 

@@ -3,7 +3,7 @@
 To open a database and to ask it takes most of a small run's time.  Nothing is lost by sharing it:
 its settings are locked, it holds no table, and what is remembered is found by the content of all
 rows and the whole SQL, so rows of another private table are DuckDB's to evaluate.  Tests of the
-engine itself, of its threads and of interrupts open what the program opens.
+engine remember nothing; those of its lock, threads and interrupts open what the program opens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,15 @@ import pqd.engine.duckdb
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.threads import thread_count
 
-# Folders of tests/pqd and modules.
-OWN = {"engine", "test_interrupt", "test_exception_barrier", "test_threads", "test_thread_option"}
+# Modules that open what the program opens, and modules and folders in which nothing is remembered.
+OWN = {
+    "test_lock",
+    "test_interrupt",
+    "test_exception_barrier",
+    "test_threads",
+    "test_thread_option",
+}
+ANEW = OWN | {"engine"}
 # Larger tables are evaluated each time: finding them would take as long.
 MOST_BYTES = 1 << 16
 
@@ -82,12 +89,13 @@ def databases() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def one_database(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Share the database, but in the modules that have their ``OWN``."""
+    """Share the database and its answers, but in modules whose point is either."""
     request.getfixturevalue("databases")
+    within = {*request.path.parts, request.path.stem}
     with pytest.MonkeyPatch.context() as patch:
-        if not OWN & {*request.path.parts, request.path.stem}:
-            names = {name: getattr(duckdb, name) for name in ("DuckDBPyConnection", "Error")}
-            shared = SimpleNamespace(connect=opened, **names)
+        if not OWN & within:
+            shared = SimpleNamespace(**vars(duckdb) | {"connect": opened})
             patch.setattr(pqd.engine.duckdb, "duckdb", shared)
+        if not ANEW & within:
             patch.setattr(ArrowSQL, "_selected", selected)
         yield
