@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pqd.accounting.accounts import NO_LIMIT
 from pqd.accounting.ledger import Ledger
-from pqd.engine.sources.postgres_address import is_postgres
+from pqd.engine.sources.locations import LEDGER_NAME, location_of
 from pqd.errors import ParameterError
 from pqd.paths import usable
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
     from pqd.engine.tables import Table
 
-FILE_NAME, LEDGER_VARIABLE = "pqd-ledger.sqlite", "PQD_LEDGER"
+FILE_NAME, LEDGER_VARIABLE = LEDGER_NAME, "PQD_LEDGER"
 
 
 def ledger_path(
@@ -26,7 +26,8 @@ def ledger_path(
 ) -> Path:
     """Path of a table's ledger: as stated, as PQD_LEDGER or else ``otherwise`` says.
 
-    Without any of these it lies next to the table, in the working folder where that is no file.
+    Without any of these it lies next to the table, in the folder of its parts, or, where it is no
+    file, in the working folder.
 
     Raises
     ------
@@ -36,8 +37,10 @@ def ledger_path(
     stated = ledger or _variable() or otherwise
     if stated:
         return usable(stated)
-    if isinstance(private, (str, Path)) and not is_postgres(private):
-        return usable(private, "the path of the private table").resolve().parent / FILE_NAME
+    if isinstance(private, (str, Path)):
+        location = location_of(private)
+        usable(location.path, "the path of the private table")
+        return location.folder / FILE_NAME
     return Path.cwd() / FILE_NAME
 
 

@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -25,15 +24,20 @@ from pqd.cli.profile import profile
 from pqd.cli.release import release
 from pqd.cli.spec import spec
 from pqd.cli.streams import inert_streams
-from pqd.engine.sources.postgres_address import is_postgres, without_address
+from pqd.engine.sources.locations import like_table
+from pqd.engine.sources.postgres_address import without_address
 from pqd.exception_barrier import withheld
 from pqd.interrupts import PRESSED, heed, told
 from reports.text.escape import visible
 
 _INTERRUPTED = 130
 
-# What a caller names who leaves the command out, and the command that takes it first.
-_FILES = dict.fromkeys((".csv", ".tsv", ".parquet", ".gz"), "profile") | {".toml": "check"}
+
+def _first(name: str) -> str | None:
+    """Command to begin with, for a caller who names a file and leaves the command out."""
+    if name.lower().endswith(".toml"):
+        return "check"
+    return "profile" if like_table(name) else None
 
 
 class _Commands(TyperGroup):
@@ -41,9 +45,7 @@ class _Commands(TyperGroup):
 
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
         """Arguments that are left for a command; ParameterError if the first names a file."""
-        first = _FILES.get(Path(args[0]).suffix.lower()) if args else None
-        if args and is_postgres(args[0]):
-            first = "profile"
+        first = _first(args[0]) if args else None
         if first and not ctx.resilient_parsing:
             raise ParameterError(
                 f"no command is given; to begin with: pqd {first} {shlex.join(args)}"

@@ -10,6 +10,7 @@ import typer
 from deciders.errors import ParameterError
 from pqd.cli import outputs
 from pqd.cli.display import DisplayOptions
+from pqd.engine.sources.locations import location_of
 from pqd.paths import usable
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def show(
 
     Example: pqd ledger show private.csv
     """
-    outputs.check_place(json, str(place))
+    outputs.check_place(json, _input(place))
     ledger = _opened(place)
     report = ledger.statement()
     if json != "-":
@@ -110,12 +111,17 @@ def export(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="Where the entries go.")] = "-",
 ) -> None:
     """Write every entry with its hash as JSON lines, for pqd ledger verify --export."""
-    outputs.check_place(file, str(place))
+    outputs.check_place(file, _input(place))
     outputs.write(_opened(place).exported(), file)
 
 
 def _whom(table: int | None) -> str:
     return "every table" if table is None else f"table {table}"
+
+
+def _input(place: Path) -> Path | None:
+    """File that is read; a folder's is a ledger, which is known by itself."""
+    return None if usable(place).is_dir() else place
 
 
 def _place(place: Path) -> Path:
@@ -128,7 +134,7 @@ def _place(place: Path) -> Path:
         return place / FILE_NAME
     if is_ledger(place) or place.suffix == ".sqlite":
         return place
-    if not place.exists():
+    if not any(file.exists() for file in location_of(place).files):
         raise ParameterError(f"{place} does not exist; name a ledger, a folder or a table")
     return ledger_path(place)
 

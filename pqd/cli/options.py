@@ -14,6 +14,7 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli.option_groups import option_group
+from pqd.engine.sources.locations import like_table, location_of
 from pqd.engine.sources.postgres_address import is_postgres
 from pqd.paths import usable
 from pqd.progress import strict as warnings_are_errors
@@ -25,14 +26,11 @@ if TYPE_CHECKING:
     from pqd.parameters import Criteria
     from pqd.sql.query import Query
 
-Private = Annotated[
-    str,
-    typer.Argument(
-        help="The private table: .csv, .tsv or .parquet, or "
-        "postgresql://user@host/database?table=schema.name.",
-        show_default=False,
-    ),
-]
+PRIVATE = (
+    "The private table: .csv, .tsv or .parquet, a folder or 'pattern' of such parts, "
+    "FILE.duckdb::TABLE, or postgresql://user@host/database?table=schema.name."
+)
+Private = Annotated[str, typer.Argument(help=PRIVATE, show_default=False)]
 Synthetic = Annotated[
     str, typer.Argument(help="The synthetic table, taken as public.", show_default=False)
 ]
@@ -112,7 +110,8 @@ class QueryOptions:
         """Queries given one by one, then those of the file, none of which is one of ``tables``."""
         from pqd.sql.workload_files import as_queries, read_queries
 
-        file = read_queries(usable(self.queries), tables) if self.queries else ()
+        files = [file for table in tables for file in location_of(table).files]
+        file = read_queries(usable(self.queries), files) if self.queries else ()
         return as_queries([*(self.query or []), *file], self.bins)
 
 
@@ -304,10 +303,6 @@ def with_threads(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-# Names of tables, which a caller may give without a name for a report.
-_TABLES = {".csv", ".tsv", ".parquet", ".gz"}
-
-
 def values_by_name(
     texts: list[str], what: str, example: str, *, last: bool = False
 ) -> dict[str, str]:
@@ -317,7 +312,7 @@ def values_by_name(
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         if is_postgres(text):
             raise ParameterError(f"{what} {text!r} has no name; write a name and = before it")
-        if not sign and Path(text).suffix.lower() in _TABLES:
+        if not sign and like_table(text):
             write = shlex.quote(f"{Path(text).name.partition('.')[0]}={text}")
             raise ParameterError(f"{what} {text!r} has no name; write it as {write}")
         if not sign or not name.strip() or not value:

@@ -16,7 +16,8 @@ import typer
 from deciders.errors import ParameterError, PqdError
 from pqd.cli.option_groups import option_group
 from pqd.cli.streams import command_to_runner
-from pqd.engine.sources.postgres_address import is_postgres, without_address
+from pqd.engine.sources.locations import like_table, location_of
+from pqd.engine.sources.postgres_address import without_address
 from pqd.paths import unlinked, usable, writable, write_text
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from reports.models.report import Report
 
 FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
-# What a report is never written to, whether or not it is a table of this run.
-_TABLES = {".csv", ".tsv", ".parquet", ".gz"}
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 _STANDARD = "-"
 
@@ -220,15 +219,16 @@ def check_place(place: str | None, *inputs: str | Path | None) -> None:
     path = unlinked(usable(str(place)))
     if path.is_dir():
         raise ParameterError(f"{place} cannot be written: it is a folder; name a file in it")
-    if path.suffix.lower() in _TABLES:
+    # Whether or not it is a table of this run.
+    if like_table(str(place)):
         raise ParameterError(f"{place} is named like a table; name a report, such as report.json")
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"{place} cannot be written: there is no such folder")
     writable(path)
     from pqd.accounting.hash_chain import is_ledger
 
-    files = [Path(each) for each in inputs if each and not is_postgres(each)]
-    read = [usable(file).resolve() for file in files]
+    located = [location_of(each) for each in inputs if each]
+    read = [usable(file).resolve() for location in located for file in location.files]
     if path.resolve() in read or is_ledger(path):
         raise ParameterError(f"{place} is an input of this run, or a ledger; write elsewhere")
 

@@ -76,8 +76,8 @@ def release(
     private: Annotated[
         str,
         typer.Argument(
-            help="The private table: .csv, .tsv or .parquet. Or a spec alone, such as audit.toml, "
-            "whose [release] says all.",
+            help=f"{options.PRIVATE} Or a spec alone, such as audit.toml, whose [release] says "
+            "all.",
             show_default=False,
         ),
     ],

@@ -35,23 +35,20 @@ from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.frames import numbered
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
 from pqd.engine.scan_sql import predicate_sql
+from pqd.engine.sources.optimizers import without_meddling
 from pqd.engine.table_likeness import TableLikeness
 from pqd.engine.table_reader import TableReader, in_one_pass, plain_texts
 from pqd.engine.tables import Table, missing
 from pqd.errors import QueryError, RunError, TableError
 from pqd.interrupts import heeded
 from pqd.sql.query import BoundExpression
-from pqd.sql.schema import Kind, Schema, fold_case, quote_literal
+from pqd.sql.schema import Kind, Schema, fold_case
 from pqd.threads import thread_count
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-_MEDDLING = {
-    *("statistics_propagation", "type_pushdown", "scalar_fn_pushdown", "filter_pushdown"),
-    *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
-}
 _RANK = "CAST('0x' || ({0})[1:16] AS UBIGINT)"
 _CSV = "; give it rows as long as the header, and cells in UTF-8"
 # What is gathered from a scan: histograms, or cells.
@@ -75,7 +72,7 @@ class DuckDBEngine:
             "SET autoload_known_extensions = false",
             "SET temp_directory = ''",
             "SET TimeZone = 'UTC'",
-            f"SET disabled_optimizers = {quote_literal(','.join(self._meddling()))}",
+            without_meddling(self._connection),
             f"SET threads = {thread_count()}",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
@@ -90,15 +87,6 @@ class DuckDBEngine:
         """Settings that hide DuckDB's progress bar: in Jupyter none where it cannot show."""
         (bar,) = self._one("SELECT current_setting('enable_progress_bar')")
         return ["SET enable_progress_bar = false"] if bar else []
-
-    def _meddling(self) -> list[str]:
-        """Optimizers by which other rows, or the file's format, sway what a row counts.
-
-        Statistics fold isnan() for a whole row group; a TRY_CAST pushed into the CSV reader drops
-        the rows that do not convert.  Which ones exist differs from release to release.
-        """
-        rows = self._execute("SELECT * FROM duckdb_optimizers()").fetchall()
-        return sorted(_MEDDLING & {str(row[0]) for row in rows})
 
     def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
@@ -329,7 +317,12 @@ class DuckDBEngine:
 
     def frame(self, table: Table) -> "pd.DataFrame":
         """All columns of the synthetic table, its rows in their order."""
-        frame = self._sql.frame(arrow_table(self._reader(table).columns(table.columns)))
+        columns = self._reader(table).columns(table.columns)
+        if not table.source.ordered:
+            # What is asked of its rows next must be of this order.
+            self._synthetic = columns
+            self._evaluators.clear()
+        frame = self._sql.frame(arrow_table(columns))
         return numbered(frame) if table.textual else frame
 
     def _scanned(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,7 +20,7 @@ from pqd.interrupts import heed
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from pqd.engine.sources.source import Blocks
     from pqd.engine.tables import Table
@@ -115,6 +115,10 @@ class TableReader:
         new = [name for name in names if name not in memory.columns]
         ranked = [key for key in rank_keys if key not in memory.ranks]
         hashed = [key for key in content_keys if key not in memory.contents]
+        if (new or ranked) and not self._table.source.ordered:
+            # All that goes by the order of rows is of one pass.
+            new = list(dict.fromkeys([*memory.columns, *new]))
+            ranked = list(dict.fromkeys([*memory.ranks, *ranked]))
 
         def work(blocks: Blocks) -> None:
             store = CodeStore()
@@ -173,8 +177,8 @@ def in_one_pass(table: Table, wanted: Sequence[str], work: Callable[[Blocks], Re
     try:
         with suppress(*_BREAKS):
             for size in table.source.block_sizes():
-                with suppress(*_BREAKS):
-                    return work(_blocks(table, wanted, size))
+                with suppress(*_BREAKS), closing(_blocks(table, wanted, size)) as blocks:
+                    return work(blocks)
     except UnreadableError as error:
         advice = error.advice
     # Raised outside the handler, since the reader's own error may hold a value.
@@ -187,7 +191,7 @@ def _unreadable(table: Table, advice: str = "check the file") -> PqdError:
     return kind(f"{what} could not be read to its end; {advice}")
 
 
-def _blocks(table: Table, wanted: Sequence[str], size: int) -> Blocks:
+def _blocks(table: Table, wanted: Sequence[str], size: int) -> Generator[Mapping[str, pa.Array]]:
     for block in table.source.blocks(wanted, size, table.memory.note):
         heed()
         yield block

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, NoReturn
 from pqd.engine.reading.memory import TableMemory
 from pqd.engine.sources.files import open_file
 from pqd.engine.sources.frame import open_frame
+from pqd.engine.sources.lazy_sources import open_lazy
+from pqd.engine.sources.locations import location_of
+from pqd.engine.sources.parts import open_parts
 from pqd.engine.sources.postgres import open_postgres
 from pqd.engine.sources.postgres_address import is_postgres
 from pqd.engine.sources.source import Role, Source
@@ -66,10 +69,10 @@ class Table:
 
 
 def open_table(given: object, role: Role) -> Table:
-    """Recognise what is ``given`` (a path, a URL or a frame) as a table; only names are read.
+    """Recognise what is ``given`` (a location, a URL, a frame) as a table; only names are read.
 
-    A frame that is neither pandas nor pyarrow is taken over as Arrow here, once: a DuckDB relation
-    is evaluated.  A table that was opened before is returned as it is.
+    A frame that is neither pandas nor pyarrow nor lazy is taken over as Arrow here, once.  A
+    table that was opened before is returned as it is.
 
     Raises
     ------
@@ -85,9 +88,17 @@ def open_table(given: object, role: Role) -> Table:
 def _source(given: object, role: Role) -> Source:
     if is_postgres(given):
         return open_postgres(given, role)
-    if isinstance(given, (str, Path)):
-        return open_file(Path(given), role)
-    return open_frame(given, role)
+    if not isinstance(given, (str, Path)):
+        return open_lazy(given, role) or open_frame(given, role)
+    location = location_of(given)
+    if location.pattern:
+        return open_parts(location, role)
+    if location.table or location.path.suffix.lower() == ".duckdb":
+        # Imported here: DuckDB is slow to load, and the command line asks for names before.
+        from pqd.engine.sources.duckdb_tables import open_duckdb_table  # noqa: PLC0415
+
+        return open_duckdb_table(location, role)
+    return open_file(location.path, role)
 
 
 def missing(table: Table, column: str) -> NoReturn:

@@ -7,6 +7,8 @@ The refusal says that two tables are the same, and nothing else (docs/limitation
 
 from __future__ import annotations
 
+import filecmp
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from pqd.exception_barrier import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+    from pathlib import Path
 
     from pqd.accounting.accountant import Accountant
     from pqd.accounting.ledger import Ledger
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from pqd.sql.query import Query
 
 _ITSELF = "is the private table itself; give the synthetic copy"
+_A_PART = "shares a part with the private table; give the synthetic copy alone"
 _ALIKE = "holds the same rows as the private table; give the synthetic copy"
 
 
@@ -103,6 +107,7 @@ def check_separation(
             raise _refusal(public, _ITSELF)
         if private:
             check_other_places(private.source.places, public)
+            _check_other_parts(private.files, public)
     if private and accountant:
         check_governing_ledger(private, accountant)
     ledgers = [
@@ -179,8 +184,27 @@ def check_other_places(private: Sequence[Place], public: Table) -> None:
 
     The private table need not exist.
     """
-    if any(same_place(own, other) for own in private for other in public.source.places):
-        raise _refusal(public, _ITSELF)
+    others = public.source.places
+    shared = [any(same_place(own, other) for own in private) for other in others]
+    if any(shared):
+        raise _refusal(public, _ITSELF if all(shared) and len(private) == len(others) else _A_PART)
+
+
+def _check_other_parts(private: Sequence[Path], public: Table) -> None:
+    """Refuse a public table of which a part is a copy of one of the private table's, to the byte.
+
+    Where both are of one file their rows are compared, which sees more.
+    """
+    if len(private) == len(public.files) == 1:
+        return
+    sizes: dict[int, list[Path]] = {}
+    with suppress(OSError):
+        for own in private:
+            sizes.setdefault(own.stat().st_size, []).append(own)
+        for other in public.files:
+            for own in sizes.get(other.stat().st_size, ()):
+                if filecmp.cmp(own, other, shallow=False):
+                    raise _refusal(public, _A_PART)
 
 
 def _refusal(public: Table, what: str) -> NotPublicError:

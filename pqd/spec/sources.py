@@ -68,7 +68,11 @@ def open_source(source: Source, role: Role) -> Table:
 
 
 def label_of(source: Source) -> str:
-    """Name of a table in reports: that in the spec, not what stands for a variable."""
+    """Name of a table in reports: that in the spec, not what stands for a variable.
+
+    A pattern that says nothing comes with its folder.
+    """
     if not isinstance(source.path, Path):
         return table_name(source.written) or source.written
-    return Path(source.written).name
+    path = Path(source.written)
+    return f"{path.parent.name}/{path.name}" if path.name.startswith("*") else path.name

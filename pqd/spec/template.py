@@ -130,6 +130,7 @@ def spec_template(
 def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fraction) -> _CopyFacts:
     from pqd.distances.bound_profile import bind_profile  # noqa: PLC0415
     from pqd.distances.profile_request import ProfileRequest  # noqa: PLC0415
+    from pqd.engine.sources.locations import location_of  # noqa: PLC0415
     from pqd.engine.sources.source import Place  # noqa: PLC0415
     from pqd.engine.synthetic_tables import SyntheticTables  # noqa: PLC0415
     from pqd.engine.tables import open_table  # noqa: PLC0415
@@ -145,8 +146,8 @@ def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fract
     table = open_table(synthetic, "synthetic")
     if is_postgres(private) and private == synthetic:
         check_other_places(table.source.places, table)
-    if not is_postgres(private):
-        check_other_places([Place(Path(private))], table)
+    location = location_of(private)
+    check_other_places([Place(file, location.whole_table) for file in location.files], table)
     tables = SyntheticTables([table])
     # All columns are looked at: read with what a ledger may ask of the rows, in one pass.
     check_separation(tables, names=None)

@@ -16,9 +16,10 @@ from pqd.cli import app
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
+PLAIN = ("first-report", "guide", "audit-gate-compare", "choosing", "sources")
 PAGES = [
     "README.md",
-    *(f"docs/{name}.md" for name in ("first-report", "guide", "audit-gate-compare", "choosing")),
+    *(f"docs/{name}.md" for name in PLAIN),
     *(f"docs/story-{name}.md" for name in ("custodian", "pipeline", "researcher", "analyst")),
 ]
 CI = "docs/ci.md"

@@ -71,7 +71,7 @@ SUM = "SELECT SUM(age) FROM D"
 CASES: dict[str, tuple[list[str], str]] = {
     "missing private file": (on("privat.csv", "synthetic.csv"), "privat.csv does not exist"),
     "missing synthetic file": (on("private.csv", "nowhere.csv"), "nowhere.csv does not exist"),
-    "folder": (on("folder.csv", "synthetic.csv"), "is a folder, not a file"),
+    "folder": (on("folder.csv", "synthetic.csv"), "has no part: no file is there"),
     "unknown format": (on("table.xlsx", "synthetic.csv"), "save the sheet as CSV UTF-8"),
     "binary private file": (on("binary.csv", "synthetic.csv"), "is it a CSV"),
     "binary synthetic file": (on("private.csv", "binary.csv"), "is it a CSV"),

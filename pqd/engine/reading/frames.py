@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = ".csv, .tsv, .parquet, .csv.gz and .tsv.gz"
 FORMATS = (
-    ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a pandas or polars DataFrame, a pyarrow Table, "
-    "or any frame with __arrow_c_stream__"
+    ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a folder or pattern of such parts, "
+    "FILE.duckdb::TABLE, a pandas or polars DataFrame, a LazyFrame, a DuckDB relation, a pyarrow "
+    "Table or Dataset, or any frame with __arrow_c_stream__"
 )
 # Kinds of pandas columns of no one type, or of which the engine cannot hold all values.
 _LOOSE = (
@@ -56,8 +57,7 @@ def arrow_frame(source: object, what: str) -> pa.Table:
     """
     kind = type(source).__name__
     if not hasattr(source, "__arrow_c_stream__"):
-        ahead = "; collect() it first" if hasattr(source, "collect") else ""
-        raise TableError(f"{what} is a {kind}; pqd reads {FORMATS}{ahead}")
+        raise TableError(f"{what} is a {kind}; pqd reads {FORMATS}")
     if not hasattr(source, "__len__"):
         raise TableError(
             f"{what} is a {kind}, which can be read but once; give pyarrow.table(...) of it"

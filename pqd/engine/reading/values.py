@@ -30,7 +30,19 @@ def encoded_blocks(
         none = False
         yield {name: encoded(batch.column(name)) for name in wanted}
     if none:
-        yield {name: encoded(pa.nulls(0, schema.field(name).type)) for name in wanted}
+        yield _without_rows(schema, wanted)
+
+
+def value_types(schema: pa.Schema, wanted: Sequence[str]) -> dict[str, pa.DataType]:
+    """Types of the values of columns ``wanted``, once they are encoded; null of none."""
+    return {
+        name: pa.null() if pt.is_null(schema.field(name).type) else cells.type.value_type
+        for name, cells in _without_rows(schema, wanted).items()
+    }
+
+
+def _without_rows(schema: pa.Schema, wanted: Sequence[str]) -> dict[str, pa.DictionaryArray]:
+    return {name: encoded(pa.nulls(0, schema.field(name).type)) for name in wanted}
 
 
 def encoded(cells: pa.Array) -> pa.DictionaryArray:
@@ -40,7 +52,7 @@ def encoded(cells: pa.Array) -> pa.DictionaryArray:
     Values without an order, such as lists, become text.
     """
     if isinstance(cells, pa.ExtensionArray):
-        cells = _texts(cells) if "uuid" in str(cells.type) else cells.storage
+        cells = texts_of(cells) if "uuid" in str(cells.type) else cells.storage
     if pt.is_dictionary(cells.type):
         held = cells
     elif pt.is_null(cells.type):
@@ -49,7 +61,7 @@ def encoded(cells: pa.Array) -> pa.DictionaryArray:
         try:
             held = _plain_storage(cells).dictionary_encode()
         except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
-            held = _texts(cells).dictionary_encode()
+            held = texts_of(cells).dictionary_encode()
     # Polars' own categories are kept as views.
     values = _plain(_plain_storage(held.dictionary))
     return pa.DictionaryArray.from_arrays(held.indices.cast(pa.int32()), values)
@@ -80,7 +92,7 @@ def _plain(values: pa.Array) -> pa.Array:
     if pt.is_time(kind):
         return _within_a_day(values)
     if pt.is_decimal256(kind):
-        return _texts(values)
+        return texts_of(values)
     return values
 
 
@@ -122,7 +134,8 @@ def _within(ticks: pa.Array, least: int, most: int) -> pa.Array:
     return pc.and_(pc.greater_equal(ticks, whole(least)), pc.less_equal(ticks, whole(most)))
 
 
-def _texts(cells: pa.Array) -> pa.Array:
+def texts_of(cells: pa.Array) -> pa.Array:
+    """Texts of cells, whatever they are."""
     return pa.array(map(_text, cells), pa.large_string())
 
 

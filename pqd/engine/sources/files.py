@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pqd.engine.reading.csv_files import (
     BLOCK_SIZES,
@@ -20,6 +21,7 @@ from pqd.engine.reading.csv_files import (
 )
 from pqd.engine.reading.frames import SUFFIXES
 from pqd.engine.reading.parquet_files import parquet_blocks, parquet_names
+from pqd.engine.reading.values import value_types
 from pqd.engine.sources.source import Blocks, Place, Role, Version, checked_names
 from pqd.errors import NO_PERMISSION, TableError
 
@@ -38,6 +40,11 @@ class _File(ABC):
     path: Path
     label: str
     columns: tuple[str, ...] = field(repr=False)
+
+    @property
+    def ordered(self) -> bool:
+        """Rows come as they stand in the file."""
+        return True
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -117,6 +124,10 @@ class ParquetFile(_File):
         """Cells of the ``wanted`` columns."""
         return parquet_blocks(self.path, wanted)
 
+    def types(self, wanted: Sequence[str]) -> dict[str, pa.DataType]:
+        """Types of the distinct values of the ``wanted`` columns, as blocks have them."""
+        return value_types(pq.read_schema(self.path), wanted)
+
     def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
         """None: the file states the types."""
         return ()
@@ -143,6 +154,22 @@ def open_file(path: Path, role: Role) -> DelimitedFile | ParquetFile:
     TableError
         If there is no such file, its format is not known, or its header is unusable.
     """
+    check_file(path, role)
+    kind = file_kind(path)
+    if kind == ".parquet":
+        check_open(path, role)
+        return ParquetFile(path.resolve(), path.name, _stored_names(path, role))
+    if kind in (".csv", ".tsv"):
+        check_open(path, role)
+        what = f"the {role} table {path}"
+        names, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
+        return DelimitedFile(path.resolve(), path.name, checked_names(what, names), dialect)
+    sheet = "; save the sheet as CSV UTF-8" if path.suffix.lower() in _SHEETS else ""
+    raise TableError(f"the {role} table {path} ends in none of {SUFFIXES}{sheet}")
+
+
+def check_file(path: Path, role: Role) -> None:
+    """Refuse a path that leads to no file."""
     check_path(path, role)
     if not path.exists():
         # What else lies there is not told: names of files can speak of people.
@@ -153,17 +180,6 @@ def open_file(path: Path, role: Role) -> DelimitedFile | ParquetFile:
         raise TableError(f"the {role} table {path} is a folder, not a file; name the file in it")
     if not path.is_file():
         raise TableError(f"the {role} table {path} is not a file")
-    kind = file_kind(path)
-    if kind in (".csv", ".tsv", ".parquet"):
-        check_open(path, role)
-    if kind == ".parquet":
-        return ParquetFile(path.resolve(), path.name, _stored_names(path, role))
-    if kind in (".csv", ".tsv"):
-        what = f"the {role} table {path}"
-        names, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
-        return DelimitedFile(path.resolve(), path.name, checked_names(what, names), dialect)
-    sheet = "; save the sheet as CSV UTF-8" if path.suffix.lower() in _SHEETS else ""
-    raise TableError(f"the {role} table {path} ends in none of {SUFFIXES}{sheet}")
 
 
 def file_kind(path: Path) -> str:

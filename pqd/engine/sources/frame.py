@@ -27,6 +27,11 @@ class Frame:
         return False
 
     @property
+    def ordered(self) -> bool:
+        """Rows stay where they are."""
+        return True
+
+    @property
     def places(self) -> tuple[Place, ...]:
         """None: it is in memory."""
         return ()

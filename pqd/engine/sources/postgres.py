@@ -94,6 +94,11 @@ class PostgresTable:
         return False
 
     @property
+    def ordered(self) -> bool:
+        """A server may begin a scan anywhere, where another reads the same table."""
+        return False
+
+    @property
     def folder(self) -> None:
         """None: it lies in no folder."""
         return

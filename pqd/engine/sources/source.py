@@ -55,8 +55,8 @@ class Source(Protocol):
     """Where the rows of a table are.
 
     A source is opened without a look at any row: what it says of itself, names and place, is
-    public.  Conform: ``DelimitedFile``, ``ParquetFile``, ``Frame``,
-    ``PostgresTable``.
+    public.  These conform: ``DelimitedFile``, ``ParquetFile``, ``Parts``, ``DuckDBTable``,
+    ``PostgresTable``, ``Frame``, ``LazySource``.
 
     Attributes
     ----------
@@ -66,6 +66,8 @@ class Source(Protocol):
         Names of the columns as stored, in order.
     textual
         Whether cells are stored as text, from which their kinds are told.
+    ordered
+        Whether each pass gives the rows in the same order.
     places
         Where the rows are, none for what is in memory.
     folder
@@ -78,6 +80,8 @@ class Source(Protocol):
     def columns(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def textual(self) -> bool: ...  # noqa: D102
+    @property
+    def ordered(self) -> bool: ...  # noqa: D102
     @property
     def places(self) -> tuple[Place, ...]: ...  # noqa: D102
     @property

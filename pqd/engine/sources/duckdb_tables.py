@@ -1,0 +1,189 @@
+"""Tables of DuckDB files, read in a connection of their own that is locked, and cannot write."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+import duckdb
+import pyarrow as pa
+
+from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
+from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.sources.files import check_file, file_version
+from pqd.engine.sources.locations import OF_TABLE, Location
+from pqd.engine.sources.optimizers import without_meddling
+from pqd.engine.sources.source import (
+    Blocks,
+    Place,
+    Role,
+    UnreadableError,
+    Version,
+    checked_names,
+)
+from pqd.errors import TableError
+from pqd.sql.schema import fold_case, quote_identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+# Of the connection, from its first moment: the file alone is open to it.
+_LOCKED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "temp_directory": "",
+}
+_TABLES = """
+SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
+UNION ALL
+SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary
+"""
+_HELD = (
+    "another program holds it open, or this one does to write; close it there, or name a copy of "
+    "the file"
+)
+_BROKEN_VIEW = (
+    "is a view that cannot be read by itself: it names another file, or what is not there; make a "
+    "table of it"
+)
+_NO_DUCKDB = "is no DuckDB file that can be read; check the file, or write it anew"
+_ADVICE = f"check the file; if {_HELD}"
+
+
+@dataclass(frozen=True)
+class DuckDBTable:
+    """Table or view of a DuckDB file, by its ``schema`` and its ``name`` there."""
+
+    path: Path
+    label: str
+    columns: tuple[str, ...] = field(repr=False)
+    schema: str
+    name: str
+
+    @property
+    def textual(self) -> bool:
+        """Columns have types."""
+        return False
+
+    @property
+    def ordered(self) -> bool:
+        """A view may give its rows in any order."""
+        return False
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The table in the file."""
+        return (Place(self.path, fold_case(f"{self.schema}.{self.name}")),)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the file."""
+        return self.path.parent
+
+    def block_sizes(self) -> Sequence[int]:
+        """Size of any block: rows decide, not bytes."""
+        return BLOCK_SIZES[:1]
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+        """Cells of the ``wanted`` columns."""
+        with suppress(duckdb.Error, pa.ArrowException):
+            with _connected(self.path) as connection:
+                chosen = connection.sql(_selection(self.schema, self.name, wanted))
+                with pa.RecordBatchReader.from_stream(chosen) as reader:
+                    yield from encoded_blocks(reader, reader.schema, wanted)
+            return
+        # Raised outside the handler, since the driver's own error may quote a cell.
+        raise UnreadableError(_ADVICE)
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
+        """None: the table states the types."""
+        return ()
+
+    def version(self) -> Version:
+        """Marks of the file, and of what was written and is not in it yet."""
+        own = file_version(self.path)
+        return own and (*own, *(file_version(_log(self.path)) or ()))
+
+    def digest(self) -> bytes | None:
+        """Hash of the file, of what is not in it yet, and of the table's name."""
+        digest = hashlib.sha256(f"duckdb {self.schema}.{self.name}\n".encode())
+        try:
+            for path in (self.path, _log(self.path)):
+                if path is self.path or path.exists():
+                    with path.open("rb") as file:
+                        digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError:
+            return None
+        return digest.digest()
+
+
+def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
+    """Table of a DuckDB file, by its name or by ``schema.name``.
+
+    Raises
+    ------
+    TableError
+        If there is no such file or table, or it is held by another program.
+    """
+    what = f"the {role} table {location.text}"
+    check_file(location.path, role)
+    if not location.table:
+        _refuse(what, f"is a DuckDB file; name its table: {location.path}{OF_TABLE}TABLE")
+    path, reason = location.path.resolve(), ""
+    found: list[tuple[str, str]] = []
+    names: list[str] = []
+    try:
+        with _connected(path) as connection:
+            every = connection.sql(_TABLES).fetchall()
+            found = [pair for pair in every if _is_named(location.table, *pair)]
+            if len(found) == 1:
+                reason = _BROKEN_VIEW
+                names, reason = connection.sql(_selection(*found[0])).columns, ""
+    except duckdb.ConnectionException:
+        reason = f"cannot be opened: {_HELD}"
+    except duckdb.Error as error:
+        held = "Could not set lock" in str(error)
+        reason = reason or (f"cannot be opened: {_HELD}" if held else _NO_DUCKDB)
+    # Raised outside the handlers, since the driver's own error may hold what others wrote.
+    if reason:
+        _refuse(what, reason)
+    if not found:
+        _refuse(what, "is not in that file; check the table's name, or write schema.table")
+    if len(found) > 1:
+        _refuse(what, "is in several schemas of that file; write schema.table")
+    label = f"{location.path.name}{OF_TABLE}{location.table}"
+    return DuckDBTable(path, label, checked_names(what, names), *found[0])
+
+
+def _refuse(what: str, reason: str) -> NoReturn:
+    raise TableError(f"{what} {reason}")
+
+
+def _is_named(stated: str, schema: str, name: str) -> bool:
+    return fold_case(stated) in {fold_case(name), fold_case(f"{schema}.{name}")}
+
+
+def _selection(schema: str, name: str, columns: Sequence[str] = ()) -> str:
+    chosen = ", ".join(map(quote_identifier, columns)) or "*"
+    return f"SELECT {chosen} FROM {quote_identifier(schema)}.{quote_identifier(name)}"
+
+
+@contextmanager
+def _connected(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Connection that reads this file alone, and whose settings cannot be changed."""
+    with duckdb.connect(str(path), read_only=True, config=_LOCKED) as connection:
+        # A second connection finds the settings of the first, locked.
+        with suppress(duckdb.Error):
+            connection.execute("SET enable_progress_bar = false")
+            connection.execute(without_meddling(connection))
+            connection.execute("SET lock_configuration = true")
+        yield connection
+
+
+def _log(path: Path) -> Path:
+    """File of what was written, and is not in the DuckDB file yet."""
+    return path.with_name(f"{path.name}.wal")

@@ -1,0 +1,188 @@
+"""Lazy sources: evaluated when they are read, and of no more columns than are wanted.
+
+A ``LazyFrame`` of polars, a relation of DuckDB, a dataset of pyarrow.  Whoever made it says what
+the table is; pqd asks for some of its columns, and takes its rows in blocks.  It may give its rows
+in another order each time, and its library may quote a cell where it fails.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
+from pqd.engine.reading.frames import arrow_frame
+from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.sources.files import file_version
+from pqd.engine.sources.source import (
+    Blocks,
+    Place,
+    Role,
+    UnreadableError,
+    Version,
+    checked_names,
+)
+from pqd.errors import TableError
+from pqd.sql.schema import quote_identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+Scan = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+
+_ADVICE = "the library it is of fails to evaluate it; give columns types that Arrow has, or write "
+_ADVICE += "it as Parquet, and see what fails"
+# Rows of a block.
+_ROWS = 1 << 17
+# A connection of DuckDB has one open result at most, and several relations may share it.
+_ONE_RELATION = RLock()
+
+
+@dataclass(frozen=True)
+class LazySource:
+    """Source that is evaluated when it is read; ``scan`` gives batches of some of its columns.
+
+    ``schema`` has the types of its columns, and ``files`` are those that it is known to read.
+    """
+
+    label: str
+    columns: tuple[str, ...] = field(repr=False)
+    schema: pa.Schema = field(repr=False)
+    scan: Scan = field(repr=False)
+    files: tuple[Path, ...] = field(default=(), repr=False)
+
+    @property
+    def textual(self) -> bool:
+        """Columns have types."""
+        return False
+
+    @property
+    def ordered(self) -> bool:
+        """Whoever made it may know, and cannot say."""
+        return False
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Files that are known."""
+        return tuple(map(Place, self.files))
+
+    @property
+    def folder(self) -> None:
+        """None: it lies in no folder."""
+        return
+
+    def block_sizes(self) -> Sequence[int]:
+        """Size of any block: rows decide, not bytes."""
+        return BLOCK_SIZES[:1]
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+        """Cells of the ``wanted`` columns."""
+        try:
+            yield from encoded_blocks(self.scan(wanted), self.schema, wanted)
+        except BaseException as error:
+            if not _broke(error):
+                raise
+        else:
+            return
+        # Raised outside the handler, since the library's own error may quote a cell.
+        raise UnreadableError(_ADVICE)
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
+        """None: it states the types."""
+        return ()
+
+    def version(self) -> Version:
+        """Marks of the files; None where none is known."""
+        marks = [file_version(path) for path in self.files]
+        if not marks:
+            return None
+        return tuple(mark for each in marks for mark in each or ()) if all(marks) else ()
+
+    def digest(self) -> None:
+        """None: what it makes of its files is not known."""
+        return
+
+
+def open_lazy(given: Any, role: Role) -> LazySource | None:  # noqa: ANN401 - of any library
+    """Lazy source that was ``given``, None if it is none; it is not evaluated.
+
+    Raises
+    ------
+    TableError
+        If its columns have types that Arrow lacks, or unusable names.
+    """
+    kinds = {
+        (kind.__module__.strip("_").partition(".")[0], kind.__name__)
+        for kind in type(given).__mro__
+    }
+    opened = next((_OPENED[kind] for kind in _OPENED.keys() & kinds), None)
+    if opened is None:
+        return None
+    what = f"the {role} table"
+    try:
+        schema, scan, files = opened(given, what)
+        names = checked_names(f"the {role} frame", schema.names)
+        return LazySource(f"{role} frame", names, schema, scan, files)
+    except BaseException as error:
+        if isinstance(error, TableError) or not _broke(error):
+            raise
+    # Raised outside the handler, since the library's own error may quote a cell.
+    raise TableError(f"{what} is a {type(given).__name__} that cannot be taken over: {_ADVICE}")
+
+
+def _broke(error: BaseException) -> bool:
+    """Whether a library broke: one in Rust does so by what is no Exception."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _lazy_frame(given: Any, what: str) -> tuple[pa.Schema, Scan, tuple[Path, ...]]:  # noqa: ANN401
+    # An empty frame of its types, which are known without a row.
+    schema = arrow_frame(given.collect_schema().to_frame(), what).schema
+
+    def scan(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        # Not by their mere names, of which some would be patterns.
+        chosen = given.select(sys.modules["polars"].selectors.by_name(*wanted))
+        if hasattr(chosen, "collect_batches"):
+            frames = chosen.collect_batches(chunk_size=_ROWS, maintain_order=True)
+        else:
+            frames = [chosen.collect()]
+        for frame in frames:
+            yield from pa.table(frame).to_batches()
+
+    return schema, scan, ()
+
+
+def _relation(given: Any, what: str) -> tuple[pa.Schema, Scan, tuple[Path, ...]]:  # noqa: ANN401, ARG001
+    def scan(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with _ONE_RELATION:
+            chosen = given.project(", ".join(map(quote_identifier, wanted)))
+            with pa.RecordBatchReader.from_stream(chosen) as reader:
+                yield from reader
+
+    with _ONE_RELATION, pa.RecordBatchReader.from_stream(given.limit(0)) as reader:
+        schema = reader.schema
+    return schema, scan, ()
+
+
+def _dataset(given: Any, what: str) -> tuple[pa.Schema, Scan, tuple[Path, ...]]:  # noqa: ANN401, ARG001
+    def scan(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        columns = {name: pa.compute.field(name) for name in wanted}
+        batches: Iterator[pa.RecordBatch] = given.to_batches(columns=columns, batch_size=_ROWS)
+        return batches
+
+    local = getattr(getattr(given, "filesystem", None), "type_name", "") == "local"
+    files = tuple(map(Path, given.files)) if local else ()
+    return given.schema, scan, files
+
+
+_OPENED = {
+    ("polars", "LazyFrame"): _lazy_frame,
+    ("duckdb", "DuckDBPyRelation"): _relation,
+    ("pyarrow", "Dataset"): _dataset,
+}

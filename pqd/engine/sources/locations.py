@@ -1,0 +1,87 @@
+"""Locations of tables as a caller writes them: a file, a table in one, parts, a server's table.
+
+Only names are looked at here, and what files there are; nothing is opened, so that the command line
+may ask for a ledger or for the files of a run before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pqd.engine.sources.postgres_address import is_postgres
+
+# What stands between a DuckDB file and the name of its table.
+OF_TABLE = "::"
+LEDGER_NAME = "pqd-ledger.sqlite"
+_WILD = frozenset("*?[")
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".gz", ".duckdb")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Location of a table: ``text`` as written, and the ``path`` of its file or folder.
+
+    ``table`` is the name of a table within the file, ``pattern`` what names of parts in the folder
+    are like; both are empty where there is none.  What a ``server`` holds is in no file.
+    """
+
+    text: str
+    path: Path
+    table: str = ""
+    pattern: str = ""
+    server: bool = False
+
+    @property
+    def whole_table(self) -> str:
+        """Name of the table in small letters, with its schema, which is main unless stated."""
+        name = self.table.lower()
+        return name if "." in name or not name else f"main.{name}"
+
+    @property
+    def folder(self) -> Path:
+        """Folder in which the ledger lies by default: that of the file or parts, else the own."""
+        if self.server:
+            return Path.cwd()
+        return self.path.resolve() if self.pattern else self.path.resolve().parent
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that hold the table: parts in the order of their names, which may be none."""
+        if not self.pattern:
+            return () if self.server else (self.path,)
+        found = (path for path in self.path.glob(self.pattern) if _is_part(path))
+        return tuple(sorted(found))
+
+
+def location_of(given: str | Path) -> Location:
+    """Location that is ``given``; a file of that very name wins over what its signs may mean."""
+    if is_postgres(given):
+        return Location(given, Path(), server=True)
+    text, path = str(given), Path(given)
+    if _exists(path):
+        return Location(text, path, pattern="*") if path.is_dir() else Location(text, path)
+    file, sign, table = text.rpartition(OF_TABLE)
+    if sign and file:
+        return Location(text, Path(file), table.strip())
+    if not _WILD.intersection(text):
+        return Location(text, path)
+    fixed = next(n for n, part in enumerate(path.parts) if _WILD.intersection(part))
+    return Location(text, Path(*path.parts[:fixed]), pattern=str(Path(*path.parts[fixed:])))
+
+
+def like_table(text: str) -> bool:
+    """Whether a text is written like the location of a table."""
+    return is_postgres(text) or OF_TABLE in text or text.lower().endswith(_SUFFIXES)
+
+
+def _exists(path: Path) -> bool:
+    with suppress(OSError, ValueError):
+        return path.exists()
+    return False
+
+
+def _is_part(path: Path) -> bool:
+    """Whether a file is a part: other programs begin the names of theirs with . or _."""
+    return not path.name.startswith((".", "_", LEDGER_NAME)) and not path.is_dir()

@@ -1,0 +1,190 @@
+"""Parts of a table: files of one folder or pattern, in the order of their names.
+
+All have the same columns in the same order.  Which type a Parquet file gives to a column hangs on
+its own rows where a program guessed it (no value at all, whole numbers until one is missing), so
+types that differ are brought to one that holds all of them, and are no error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from pqd.engine.reading.values import texts_of
+from pqd.engine.sources.files import DelimitedFile, ParquetFile, check_path, file_kind, open_file
+from pqd.engine.sources.source import Blocks, Place, Role, Version
+from pqd.errors import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from pqd.engine.reading.csv_files import Odd
+    from pqd.engine.sources.locations import Location
+
+_KINDS = (".csv", ".tsv", ".parquet")
+_GLOB = "name its parts by a pattern, such as '{}/*.parquet'"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Files that are parts of one table: all of delimited text, or all of Parquet."""
+
+    label: str
+    columns: tuple[str, ...] = field(repr=False)
+    location: Location
+    files: tuple[DelimitedFile | ParquetFile, ...] = field(repr=False)
+
+    @property
+    def textual(self) -> bool:
+        """As the parts."""
+        return self.files[0].textual
+
+    @property
+    def ordered(self) -> bool:
+        """In the order of their names."""
+        return True
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """All files."""
+        return tuple(Place(part.path) for part in self.files)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the parts."""
+        return self.location.folder
+
+    def block_sizes(self) -> Sequence[int]:
+        """Sizes of blocks that are enough for the longest part."""
+        return max((part.block_sizes() for part in self.files), key=len)
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:
+        """Blocks of one part after the other, each column of one type."""
+        every = chain.from_iterable(part.blocks(wanted, block_size, odd) for part in self.files)
+        if self.textual:
+            return every
+        return self._of_one_type(every, wanted)
+
+    def _of_one_type(self, blocks: Blocks, wanted: Sequence[str]) -> Blocks:
+        types = [part.types(wanted) for part in self.files if isinstance(part, ParquetFile)]
+        common = {name: _common_type([each[name] for each in types]) for name in wanted}
+        for block in blocks:
+            yield {name: _as_type(block[name], common[name]) for name in wanted}
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:
+        """As the parts."""
+        return self.files[0].loose(names)
+
+    def version(self) -> Version:
+        """Marks of all parts, by name: they change where one is written, added or removed."""
+        marks: list[int | str] = []
+        now = [path.resolve() for path in self.location.files]
+        for part in self.files:
+            own = part.version()
+            if not own:
+                return ()
+            marks += own
+        return (*marks, *map(str, now))
+
+    def digest(self) -> bytes | None:
+        """Hash of the digests of all parts; that of the part itself where it is the only one."""
+        digests = [part.digest() for part in self.files]
+        if len(digests) == 1:
+            return digests[0]
+        found = [digest for digest in digests if digest is not None]
+        if len(found) < len(digests):
+            return None
+        return hashlib.sha256(b"parts\n" + b"".join(found)).digest()
+
+
+def open_parts(location: Location, role: Role) -> Parts:
+    """Parts at ``location``, none of which is read but its header.
+
+    Raises
+    ------
+    TableError
+        If there is none, one is unusable, or they are of two formats or have other columns.
+    """
+    label = _label(location)
+    what = f"the {role} table {location.text}"
+    check_path(location.path, role)
+    paths = _found(location, what)
+    files = tuple(open_file(path, role) for path in paths)
+    if len({type(part) for part in files}) > 1:
+        advice = _GLOB.format(location.text if location.pattern == "*" else location.path)
+        raise TableError(f"{what} has parts of CSV and of Parquet; {advice}")
+    first = files[0]
+    for part in files:
+        if part.columns != first.columns:
+            raise TableError(
+                f"{what} has a part {part.path.name} whose columns are not those of "
+                f"{first.path.name}; all parts must have the same, in the same order"
+            )
+    return Parts(label, first.columns, location, files)
+
+
+def _found(location: Location, what: str) -> tuple[Path, ...]:
+    """Paths of the parts; TableError if there is none, or what is no part."""
+    try:
+        paths = location.files
+        folders = location.pattern == "*" and any(
+            path.is_dir() and not path.name.startswith((".", "_"))
+            for path in location.path.iterdir()
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its pattern cannot be used"
+        raise TableError(f"{what} cannot be opened: {reason}") from None
+    if not paths and not folders:
+        raise TableError(
+            f"{what} has no part: no file is there that it names; check its name and the folder "
+            "you are in"
+        )
+    # What lies there is not told: names of files can speak of people.
+    if folders or any(file_kind(path) not in _KINDS for path in paths):
+        others = "folders" if folders else "files that are no .csv, .tsv or .parquet"
+        raise TableError(f"{what} holds {others}; {_GLOB.format(location.path)}")
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise TableError(f"{what} has one file as two parts, by a link; remove the link")
+    return paths
+
+
+def _label(location: Location) -> str:
+    """Name of the folder, or of the pattern with its folder where it would say nothing."""
+    folder = location.path.resolve().name
+    if location.pattern == "*" and not location.text.endswith("*"):
+        return folder
+    return f"{folder}/{location.pattern}" if location.pattern.startswith("*") else location.pattern
+
+
+def _common_type(types: Sequence[pa.DataType]) -> pa.DataType:
+    """Type that holds all values of ``types``, text where no other does."""
+    known = {each for each in types if not pt.is_null(each)}
+    # Arrow takes one for the other.
+    mixed = pa.uint64() in known and any(map(pt.is_signed_integer, known))
+    if not known or mixed:
+        return pa.large_string()
+    schemas = [pa.schema([("", each)]) for each in known]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return pa.large_string()
+
+
+def _as_type(cells: pa.DictionaryArray, kind: pa.DataType) -> pa.DictionaryArray:
+    """Cells with values of the type ``kind``."""
+    held = cells.dictionary
+    if held.type == kind:
+        return cells
+    if held.null_count == len(held):
+        held = pa.nulls(len(held), kind)
+    elif pt.is_large_string(kind):
+        held = texts_of(held)
+    else:
+        held = held.cast(kind, safe=False)
+    return pa.DictionaryArray.from_arrays(cells.indices, held)
