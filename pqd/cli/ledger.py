@@ -11,6 +11,7 @@ from deciders.errors import ParameterError
 from pqd.cli import outputs
 from pqd.cli.display import DisplayOptions
 from pqd.engine.sources.locations import location_of
+from pqd.engine.sources.postgres_address import is_postgres
 from pqd.paths import usable
 
 if TYPE_CHECKING:
@@ -129,6 +130,9 @@ def _place(place: Path) -> Path:
     from pqd.accounting.hash_chain import is_ledger
     from pqd.accounting.ledger_location import FILE_NAME, ledger_path
 
+    # A path has one / where a URL has two.
+    if is_postgres(place.as_posix().replace(":/", "://", 1)):
+        return ledger_path(None)
     usable(place)
     if place.is_dir():
         return place / FILE_NAME

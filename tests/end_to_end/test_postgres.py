@@ -163,6 +163,8 @@ def test_without_a_file_the_ledger_lies_in_the_working_folder(
     assert code == 0, err
     assert "kept in pqd-ledger.sqlite, in the working folder" in " ".join(out.split())
     assert (tmp_path / "pqd-ledger.sqlite").exists()
+    code, out, _ = command("ledger", "show", sources["postgres"][0])
+    assert (code, "table 1   public.wages" in out) == (0, True)
 
 
 def test_a_spec_has_tables_of_a_server(

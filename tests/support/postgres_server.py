@@ -27,6 +27,7 @@ from pqd.engine.sources.postgres_session import PostgresSession
 IN_CI = bool(os.environ.get("CI"))
 OWNER, PASSWORD = "owner", "hunter-2"
 ADVICE = "there is no PostgreSQL server here (Debian: apt-get install postgresql)"
+NUMBERS = itertools.count(1)
 SETTINGS = {
     "fsync": "off",
     "autovacuum": "off",
@@ -59,6 +60,19 @@ class PostgresServer:
         host = quote(str(self.folder), safe="")
         named = f"&table={quote(table)}" if table else ""
         return f"postgresql://{user}:{password}@/{base}?host={host}{named}"
+
+    def store(self, table: pa.Table) -> str:
+        """URL of a new table of these rows."""
+        name = f"stored_{next(NUMBERS)}"
+        database = adbc_driver_postgresql.connect(self.url())
+        with (
+            adbc_driver_manager.AdbcConnection(database) as connection,
+            adbc_driver_manager.AdbcStatement(connection) as statement,
+        ):
+            statement.set_options(**{"adbc.ingest.target_table": name})
+            statement.bind_stream(table)
+            statement.execute_update()
+        return self.url(name)
 
     def run(self, *statements: str, user: str = OWNER, password: str = PASSWORD) -> None:
         """Run statements, each in a transaction of its own."""

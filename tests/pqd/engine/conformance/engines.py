@@ -126,6 +126,7 @@ ENGINES = (
     Engine("parquet", lambda table, folder, _: parquet(table, folder / "t.parquet")),
     Engine("row groups", lambda table, folder, _: parquet(table, folder / "t.parquet", 3)),
     Engine("parquet parts", parquet_parts),
+    Engine("postgres", lambda table, _, server: server.store(table), server="postgres_server"),
     Engine("csv", lambda table, folder, _: delimited(table, folder / "t.csv"), hold_empty=False),
     Engine(
         "tsv.gz",
