@@ -17,7 +17,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
 from pqd.sql.query import Query
-from tests.support import drawing, seeded_noise
+from tests.support import drawing, one_command_line, seeded_noise
 from tests.support.one_database import databases, one_database
 
 __all__ = ["databases", "one_database"]
@@ -89,6 +89,7 @@ def the_same_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
         patch.setenv("PQD_LEDGER", str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite"))
         seeded_noise.take_place(patch)
+        one_command_line.take_place(patch)
         yield
 
 

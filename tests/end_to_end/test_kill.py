@@ -31,10 +31,12 @@ from pqd.accounting.accounts import Reservation
 from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
 from reports.text.notes import UNRECORDED_VERDICTS
+from tests.support import one_command_line
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
     *("pqd.cli.progress", "pqd.commands.audit", "pqd.commands.profile", "pqd.stated_queries"),
+    *("pqd.sql.workload_files", "pqd.sql.file_statements"),
     *("reports.json", "reports.terminal.audit", "reports.text.remarks.reasons"),
     *("opendp._data", "opendp.measurements", "opendp.domains", "opendp.metrics", "pandas"),
     *("sqlglot.dialects.duckdb", "pyarrow.pandas_compat", "typer._adapters"),
@@ -79,6 +81,8 @@ def serve() -> None:
     for name in PRELOADED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    one_command_line.take_place(pytest.MonkeyPatch())
+    one_command_line.ours()
     # The children then write to fewer of the pages that they share.
     gc.freeze()
     for line in sys.stdin:

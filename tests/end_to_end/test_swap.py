@@ -53,12 +53,11 @@ def test_no_byte_depends_on_the_private_table(name: str, capfd: pytest.CaptureFi
     for place, (record, renderings) in enumerate(swap.records.items()):
         compared = tables if place == 0 else [tables[place - 1], tables[-place]]
         outcomes = {table: swap.ran(table, RECORDS[record]()) for table in compared}
-        (_, first), (_, second), *others = outcomes.items()
+        (_, first), *others = outcomes.items()
         said = first.said(renderings)
-        assert second.said(renderings) == said, record
-        for table, other in others:
-            # Renderings are functions of the report: of the same bytes they need not be made again.
-            same = other.content == first.content
+        for number, (table, other) in enumerate(others):
+            # Renderings are functions of the report: of the same bytes they are made again once.
+            same = other.content == first.content and (place or number)
             assert same or other.said(renderings) == said, (record, table)
         assert all(said.values())
         for text in said.values():
