@@ -23,9 +23,13 @@ MODULES = {
     "frames": "pandas",
     "learn": "sklearn",
     "plots": "matplotlib",
+    "postgres": "adbc_driver_postgresql",
 }
 # What is installed with the extras alone.
-HIDDEN = (*MODULES.values(), "scipy", "PIL", "attrs", "absl", "tree", "threadpoolctl", "polars")
+HIDDEN = (
+    *(*MODULES.values(), "scipy", "PIL", "attrs", "absl", "tree", "threadpoolctl", "polars"),
+    "adbc_driver_manager",
+)
 PRIVATE, COPY = (str(SAMPLES / f"census_{name}.parquet") for name in ("private", "synthetic"))
 
 WITHOUT = f"""
@@ -137,8 +141,15 @@ def test_the_base_alone_is_enough(
                 *("-q", "SELECT COUNT(*) FROM D WHERE age > 64"),
             ],
         ),
+        (
+            "postgres",
+            [
+                *("audit", "postgresql://?table=people", COPY, "--tau", "5%", "--epsilon", "1"),
+                *("-q", "SELECT COUNT(*) FROM D WHERE age > 64"),
+            ],
+        ),
     ],
-    ids=["target", "references", "table"],
+    ids=["target", "references", "table", "postgres"],
 )
 def test_a_run_without_its_extra_spends_nothing(
     extra: str, arguments: list[str], process: Callable[..., Ran], tmp_path: Path

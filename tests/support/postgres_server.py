@@ -74,9 +74,9 @@ class PostgresServer:
             statement.execute_update()
         return self.url(name)
 
-    def run(self, *statements: str, user: str = OWNER, password: str = PASSWORD) -> None:
+    def run(self, *statements: str, base: str = "postgres") -> None:
         """Run statements, each in a transaction of its own."""
-        database = adbc_driver_postgresql.connect(self.url(user=user, password=password))
+        database = adbc_driver_postgresql.connect(self.url(base=base))
         with adbc_driver_manager.AdbcConnection(database) as connection:
             for sql in statements:
                 with adbc_driver_manager.AdbcStatement(connection) as statement:

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 
 # Kinds of relations that hold rows: tables, partitioned ones, views; of both kinds, and elsewhere.
 _LOCKED, _UNLOCKED = "rpv", "mf"
-# What may be sent without a conversion that fails on a cell, and what the server sends it as.
-_ENCODINGS = {"UTF8": "UTF8", "LATIN1": "UTF8", "SQL_ASCII": "SQL_ASCII"}
+# What is sent as UTF-8 whatever a cell holds: of SQL_ASCII the bytes are sent as they are.
+_ENCODINGS = ("UTF8", "LATIN1", "SQL_ASCII")
+_SET_ENCODING = """
+SELECT pg_catalog.set_config('client_encoding', CASE pg_catalog.current_setting('server_encoding')
+  WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END, false) AS encoding
+"""
 # How texts are written does not hang on what is set for a user or a database; a scan waits for a
 # lock no longer than a minute; rows that are hidden from the user are an error.
 _SETTINGS = {
@@ -154,13 +158,13 @@ def _opened(address: PostgresAddress, what: str) -> PostgresTable:
     from pqd.engine.sources.postgres_session import PostgresSession  # noqa: PLC0415 - the driver
 
     session = PostgresSession(address.database)
+    session.run(_SET_ENCODING)
     relation = _relation(session, address, what)
     found = PostgresAddress("", relation["schema"], relation["name"])
     name = quote_literal(found.identifier)
-    settings = _SETTINGS | {"client_encoding": _ENCODINGS[relation["encoding"]]}
     calls = (
         _SET.format(name=quote_literal(setting), value=quote_literal(value), place=place)
-        for place, (setting, value) in enumerate(settings.items())
+        for place, (setting, value) in enumerate(_SETTINGS.items())
     )
     session.rows(f"SELECT {', '.join(calls)}")
     session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

@@ -7,6 +7,7 @@ so nothing of it but the table's name is ever shown.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeGuard
@@ -26,6 +27,7 @@ _PART = r'"(?:[^"\0]|"")+"|[^".\0]+'
 _NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
 # What libpq is told, where neither the URL nor a variable does: a server that does not answer, at
 # once or in the middle of a scan, is not waited for without end.
+_TIMEOUT = "PGCONNECT_TIMEOUT"
 _DEFAULTS = {
     "connect_timeout": "10",
     "keepalives_idle": "30",
@@ -82,6 +84,8 @@ def address_of(url: str, role: Role) -> PostgresAddress:
         )
     schema, table = (part and _unquoted(part) for part in named.groups())
     settings = _DEFAULTS | {name: value for name, value in stated if name != "table"}
+    if _TIMEOUT in os.environ and "connect_timeout" not in dict(stated):
+        del settings["connect_timeout"]
     query = "&".join(f"{name}={value}" for name, value in settings.items())
     return PostgresAddress(f"{database}?{query}", schema, table)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -47,7 +48,9 @@ class PostgresSession:
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """Rows of a statement, all at once."""
-        return [row for batch in self.batches(sql) for row in batch.to_pylist()]
+        with suppress(UnicodeDecodeError):
+            return [row for batch in self.batches(sql) for row in batch.to_pylist()]
+        raise UnreadableError("a name in it is not in UTF-8; rename it")
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Rows of a statement as they come, and a batch without rows at the end."""

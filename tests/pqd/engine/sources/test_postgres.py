@@ -169,6 +169,32 @@ def test_a_name_without_a_schema_is_looked_for_and_told_whole(server: PostgresSe
     )
 
 
+ENCODINGS = {
+    "LATIN1": ({"ö": ["é"]}, ""),
+    "SQL_ASCII": ({"ö": [None, "é"]}, "a name in it is not in UTF-8; rename it"),
+    "WIN1252": ({}, "in a database of the encoding WIN1252; pqd reads UTF8, LATIN1, SQL_ASCII"),
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_texts_are_read_or_refused_by_the_encoding(server: PostgresServer, encoding: str) -> None:
+    """No cell decides: what the server cannot convert would be an error on some cells only."""
+    base = encoding.lower()
+    server.run(f"CREATE DATABASE {base} ENCODING '{encoding}' TEMPLATE template0")
+    sent = encoding if encoding == "SQL_ASCII" else "UTF8"
+    filled = [f"SET client_encoding = '{sent}'", 'CREATE TABLE "tä" ("ö" text)']
+    filled += [r"INSERT INTO tä VALUES (E'\xe9')"] if encoding == "SQL_ASCII" else []
+    server.run(*filled, "INSERT INTO \"tä\" VALUES ('é')", base=base)
+    cells, refused = ENCODINGS[encoding]
+    if cells:
+        assert cells_of(server.url("tä", base=base)) == cells
+    if encoding == "SQL_ASCII":
+        server.run(r"""DO $$ BEGIN EXECUTE E'ALTER TABLE tä ADD "\xe9" int'; END $$""", base=base)
+    if refused:
+        with pytest.raises(TableError, match=refused):
+            open_table(server.url("tä", base=base), "private")
+
+
 def test_a_table_is_of_one_moment_whatever_others_write(server: PostgresServer) -> None:
     server.run("DROP TABLE IF EXISTS moving", "CREATE TABLE moving AS SELECT 1 AS a, 1 AS b")
     table = opened(server, "moving")
