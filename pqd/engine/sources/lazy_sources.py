@@ -173,7 +173,9 @@ def _relation(given: Any, what: str) -> tuple[pa.Schema, Scan, tuple[Path, ...]]
 def _dataset(given: Any, what: str) -> tuple[pa.Schema, Scan, tuple[Path, ...]]:  # noqa: ANN401, ARG001
     def scan(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         columns = {name: pa.compute.field(name) for name in wanted}
-        batches: Iterator[pa.RecordBatch] = given.to_batches(columns=columns, batch_size=_ROWS)
+        batches: Iterator[pa.RecordBatch] = given.to_batches(
+            columns=columns, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
+        )
         return batches
 
     local = getattr(getattr(given, "filesystem", None), "type_name", "") == "local"

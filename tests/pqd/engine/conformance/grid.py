@@ -1,7 +1,8 @@
 """The grid: a row for everything that is odd, by a label, and what is asked of all rows.
 
 What must be found is recorded in ``expected.json``: which rows match each predicate, by their
-labels, the histograms of all aggregates, with and without persons, and the fingerprint.
+labels, the histograms of all aggregates and the cells of marginals, with and without persons, a
+contingency table, and the fingerprint.
 """
 
 from __future__ import annotations
@@ -15,19 +16,22 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pqd.column_facts import parse_columns
+from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
+from pqd.engine.partitions import Bins, Categories, Ordered, Points
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import Table, open_table
+from pqd.engine.tables import open_table
 from pqd.parameters import Criteria
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.sql.query import Query
+from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
     from deciders import Histogram
     from pqd.sql.schema import Schema
 
-    Asked = tuple[tuple[str, ...], ScanPlan]
+    Asked = tuple[list[str], ScanPlan]
 
 # A key of 32 bytes, by which rows are hashed and those of a person are ranked.
 KEY = b"a key of 32 bytes for the tests."
@@ -274,19 +278,36 @@ FACTS: dict[str, dict[str, Any]] = {
 }
 UNITS = (PrivacyUnit("person"), PrivacyUnit("person", 2))
 
+# What is asked of the rows of each predicate: their numbers are their labels'.
+OF_ROWS = "SELECT SUM(id) FROM D WHERE "
+# Counted together, in one table of their combinations.
+JOINT = (
+    "SELECT SUM(mixed) FROM D WHERE number > 0",
+    "SELECT SUM(mixed) FROM D WHERE text LIKE 'a%' AND NOT flag",
+    "SELECT SUM(mixed) FROM D WHERE day IS NULL OR text <> 'a'",
+)
+_NUMBERS = Bins("number", Kind.NUMBER, (-3.0, 0.0, 1.0, 5.0))
+_TEXTS = Categories("text", Kind.TEXT, ("A", "a", "b"), ("ä",))
+_FLAGS = Categories("flag", Kind.BOOLEAN, ("false", "true"))
+_DAYS = Points("day", Kind.TIME, (0.0, 1_582_934_400e6))
+_MIXED = Ordered("mixed", Kind.NUMBER, (0.0, 1.0, 2.0, 5.0, 40.0))
+MARGINALS = (
+    *(Marginal((each,)) for each in (_NUMBERS, _TEXTS, _FLAGS, _DAYS, _MIXED)),
+    Marginal((_TEXTS, _FLAGS)),
+    Unseen((_NUMBERS, _TEXTS, _FLAGS, _DAYS)),
+)
+
 Found = dict[str, dict[str, Any]]
 
 
 @cache
-def _planned(unit: PrivacyUnit | None, *, of_rows: bool) -> tuple[SyntheticTables, Schema, Asked]:
-    """Engine, kinds and statistics of what is asked; all of it from the copy alone."""
+def _asked(queries: tuple[str, ...], unit: PrivacyUnit | None) -> tuple[Schema, Asked]:
+    """Kinds and statistics of queries, by their names; all of it from the copy alone."""
     tables = SyntheticTables([open_table(COPY, "synthetic")])
-    queries = [f"SELECT SUM(id) FROM D WHERE {each}" for each in PREDICATES] if of_rows else QUERIES
     bound = bind(tables, requests_of(queries), parse_columns(FACTS), unit)
     assert not bound.refusals
     plan = ScanPlan(tuple(each.statistic for each in bound.queries), unit, KEY)
-    names = PREDICATES if of_rows else [each.query.sql for each in bound.queries]
-    return tables, bound.schema, (tuple(names), plan)
+    return bound.schema, ([each.query.sql for each in bound.queries], plan)
 
 
 def requests_of(queries: Sequence[str]) -> list[QueryRequest]:
@@ -298,23 +319,31 @@ def requests_of(queries: Sequence[str]) -> list[QueryRequest]:
 def found(given: object) -> Found:
     """All that is recorded of a private table, which should be the grid."""
     private = open_table(given, "private")
-    result: Found = {"rows": {}}
-    for predicate, histogram in _histograms(private, None, of_rows=True).items():
-        result["rows"][predicate] = _labels(histogram)
+    # As a run makes it: which engine it is hangs on both tables.
+    engine = SyntheticTables([open_table(COPY, "synthetic")], private).engine
+    kinds, (_, plan) = _asked(tuple(f"{OF_ROWS}{each}" for each in PREDICATES), None)
+    rows = zip(PREDICATES, engine.histograms(private, kinds, plan), strict=True)
+    result: Found = {"rows": {predicate: _labels(histogram) for predicate, histogram in rows}}
     for unit in (None, *UNITS):
-        section = f"rows of a person: {unit.max_rows}" if unit else "histograms"
-        result[section] = {
+        schema, (names, plan) = _asked(QUERIES, unit)
+        histograms = zip(names, engine.histograms(private, schema, plan), strict=True)
+        result[f"rows of a person: {unit.max_rows}" if unit else "histograms"] = {
             sql: " ".join(f"{value}*{count}" for value, count in counted(histogram))
-            for sql, histogram in _histograms(private, unit, of_rows=False).items()
+            for sql, histogram in histograms
         }
-    tables, _, _ = _planned(None, of_rows=False)
-    result["fingerprint"] = {"content": tables.engine.content(private, KEY)}
+        counts = engine.marginals(private, kinds, MarginalPlan(MARGINALS, unit, KEY))
+        result[f"cells of a person: {unit.max_rows}" if unit else "cells"] = {
+            " and ".join(marginal.columns): " ".join(map(str, counts[marginal].tolist()))
+            for marginal in MARGINALS
+        }
+    schema, (_, plan) = _asked(JOINT, None)
+    table = engine.contingency(private, schema, plan)
+    cells = zip(
+        table.words[:, 0].tolist(), table.places.tolist(), table.counts.tolist(), strict=True
+    )
+    result["contingency"] = {f"{word:b} at {place}": count for word, place, count in cells}
+    result["fingerprint"] = {"content": engine.content(private, KEY)}
     return result
-
-
-def _histograms(private: Table, unit: PrivacyUnit | None, *, of_rows: bool) -> dict[str, Histogram]:
-    tables, schema, (names, plan) = _planned(unit, of_rows=of_rows)
-    return dict(zip(names, tables.engine.histograms(private, schema, plan), strict=True))
 
 
 def counted(histogram: Histogram) -> list[tuple[int, int]]:
