@@ -1,5 +1,6 @@
-"""Tables of PostgreSQL: each cell as a table must hold it, one moment, and failures that tell."""
+"""Tables of PostgreSQL: each cell as a table must hold it, and the rows of one moment."""
 
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,40 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.sources.postgres_address import without_address, without_password
-from pqd.engine.sources.postgres_failures import advice_on
+from pqd.engine.sources.postgres_session import PostgresSession
 from pqd.engine.table_reader import TableReader
-from pqd.engine.tables import Table, open_table
-from pqd.errors import NotPublicError, RunError, TableError
-from pqd.planning.table_separation import separate_tables
-from tests.support.postgres_server import PASSWORD, PostgresServer, break_scan
+from pqd.engine.tables import open_table
+from pqd.errors import TableError
+from tests.support.postgres_server import PostgresServer
+from tests.support.postgres_tables import ANALYST, opened
 
 KEY = b"k" * 32
-ANALYST = {"user": "analyst", "password": "swordfish"}
-SETUP = (
-    "CREATE FUNCTION numbers(n int) RETURNS SETOF int LANGUAGE SQL RETURN generate_series(1, n)",
-    "CREATE TYPE mood AS ENUM ('sad', 'glad')",
-    "CREATE DOMAIN age AS integer CHECK (value >= 0)",
-    "CREATE DOMAIN years AS age",
-    "CREATE TABLE people (id bigint, gain numeric(12, 2), born date, name varchar(9))",
-    "INSERT INTO people SELECT i, i * 1.25, date '1970-01-01' + i, 'n' || i % 7 FROM numbers(20) i",
-    "CREATE TABLE nobody (id int, born date, seen timestamptz, name text)",
-    'CREATE SCHEMA "Odd.Schema"',
-    'CREATE TABLE "Odd.Schema"."Odd ""Table" AS SELECT 1 AS "Ä b", 2 AS "%s {0}"',
-    "CREATE TABLE parent (part int, value int) PARTITION BY LIST (part)",
-    "CREATE TABLE child PARTITION OF parent FOR VALUES IN (1)",
-    "INSERT INTO parent SELECT 1, i FROM numbers(9) i",
-    "CREATE VIEW some_people AS SELECT id, name FROM people WHERE id < 9",
-    "CREATE TABLE copy AS SELECT id + 1 AS id, gain, born, name FROM people",
-    "CREATE TABLE same_people AS SELECT * FROM people ORDER BY id DESC",
-    "CREATE TABLE crowd AS SELECT i AS id, 'n' || i % 7 AS name FROM numbers(100000) i",
-    "CREATE TABLE crowd_copy AS SELECT id + 1 AS id, name FROM crowd LIMIT 2000",
-    "CREATE VIEW breaking AS SELECT ('secret-cell' || id)::int AS odd FROM people",
-    "CREATE TABLE hidden (id int)",
-    "ALTER TABLE hidden ENABLE ROW LEVEL SECURITY",
-    "CREATE USER analyst PASSWORD 'swordfish'",
-    "GRANT SELECT ON hidden TO analyst",
-)
 # Type, cells as SQL writes them, and as the table must hold them, but for NULL.
 CELLS: tuple[tuple[str, str, list[str]], ...] = (
     ("smallint", "'-32768'", ["-32768"]),
@@ -88,19 +63,6 @@ CELLS: tuple[tuple[str, str, list[str]], ...] = (
 )
 
 
-@pytest.fixture(scope="session")
-def server(postgres_server: PostgresServer) -> PostgresServer:
-    """Server with the tables of these tests."""
-    columns = ", ".join(f"c{place} {kind}" for place, (kind, _, _) in enumerate(CELLS))
-    filled = (
-        f"INSERT INTO every (c{place}) VALUES ({written.replace(', ', '), (')})"
-        for place, (_, written, _) in enumerate(CELLS)
-    )
-    postgres_server.run(*SETUP, f"CREATE TABLE every ({columns})")
-    postgres_server.run(*filled)
-    return postgres_server
-
-
 def cells_of(given: object) -> dict[str, list[str | None]]:
     """Texts of the distinct values of each column."""
     engine = DuckDBEngine()
@@ -109,12 +71,14 @@ def cells_of(given: object) -> dict[str, list[str | None]]:
     return {name: list(engine._texts(col.values)) for name, col in columns.by_name.items()}
 
 
-def opened(server: PostgresServer, name: str, **who: str) -> Table:
-    return open_table(server.url(name, **who), "private")
-
-
 @pytest.fixture(scope="session")
 def every(server: PostgresServer) -> dict[str, list[str | None]]:
+    columns = ", ".join(f"c{place} {kind}" for place, (kind, _, _) in enumerate(CELLS))
+    filled = (
+        f"INSERT INTO every (c{place}) VALUES ({written.replace(', ', '), (')})"
+        for place, (_, written, _) in enumerate(CELLS)
+    )
+    server.run(f"CREATE TABLE every ({columns})", *filled)
     return cells_of(server.url("every"))
 
 
@@ -209,6 +173,47 @@ def test_a_table_is_of_one_moment_whatever_others_write(server: PostgresServer) 
     assert DuckDBEngine().content(opened(server, "moving"), KEY) != content
 
 
+def test_a_server_may_give_rows_in_another_order_in_another_pass(server: PostgresServer) -> None:
+    """By an index for one column, as they are stored for two."""
+    server.run(
+        "CREATE TABLE shuffled AS SELECT i * 7919 % 1009 AS a, i AS b FROM numbers(1008) i",
+        "CREATE INDEX ON shuffled (a)",
+        "CREATE USER indexed PASSWORD 'swordfish'",
+        "ALTER USER indexed SET enable_seqscan = off",
+        "ALTER USER indexed SET enable_bitmapscan = off",
+        "GRANT SELECT ON shuffled TO indexed",
+    )
+    table = opened(server, "shuffled", user="indexed", password=ANALYST["password"])
+    first = next(table.source.blocks(["a"], 0, table.memory.note))["a"].to_pylist()
+    TableReader(table).columns(["a"])
+
+    columns = TableReader(table).columns(["a", "b"]).by_name
+
+    a, b = (
+        [columns[name].values.to_pylist()[code] for code in columns[name].codes] for name in "ab"
+    )
+    assert first == sorted(first) != a
+    assert a == [i * 7919 % 1009 for i in b]
+
+
+def test_the_moment_comes_after_the_lock(server: PostgresServer) -> None:
+    """A table that is emptied and filled anew meanwhile is seen as filled, not as empty."""
+    server.run("CREATE TABLE refilled AS SELECT 1 AS a")
+    waits = "SELECT 1 AS one FROM pg_locks WHERE NOT granted AND relation = 'refilled'::regclass"
+    writer, watcher = PostgresSession(server.url()), PostgresSession(server.url())
+    writer.run("BEGIN")
+    writer.run("TRUNCATE refilled")
+    writer.run("INSERT INTO refilled VALUES (2)")
+    with ThreadPoolExecutor(1) as pool:
+        table = pool.submit(opened, server, "refilled")
+        while not watcher.rows(waits) and not table.done():
+            pass
+        writer.run("COMMIT")
+
+        columns = TableReader(table.result()).columns(["a"])
+    assert columns.by_name["a"].values.to_pylist() == [2]
+
+
 def test_a_table_cannot_be_dropped_while_it_is_used(server: PostgresServer) -> None:
     server.run("DROP TABLE IF EXISTS kept", "CREATE TABLE kept AS SELECT 1 AS a")
     table = opened(server, "kept")
@@ -224,141 +229,3 @@ def test_a_scan_that_was_left_early_leaves_the_moment_as_it_was(server: Postgres
         break
 
     assert TableReader(table).columns(["id"]).rows == 20
-
-
-OPENING = {
-    "no server": ("people", {"host": "nowhere"}, "no server answers there"),
-    "password": ("people", {"password": "wrong"}, "does not let the user in"),
-    "user": ("people", {"user": "stranger"}, "does not let the user in"),
-    "database": ("people", {"base": "lost"}, "no such database"),
-    "table": ("lost", {}, "not in the database"),
-    "capitals": ("People", {}, "not in the database; give its name as it is stored, capitals too"),
-    "schema": ("lost.people", {}, "not in the database"),
-    "sequence": ("pg_catalog.pg_class_oid_index", {}, "no table and no view"),
-    "no name": ("", {}, "names no table"),
-    "three names": ("a.b.c", {}, "names no table"),
-    "right": ("people", ANALYST, "permission denied"),
-    "option": ("people&colour=red", {}, "libpq cannot read its URL"),
-}
-
-
-@pytest.mark.parametrize("name", OPENING)
-def test_a_table_that_cannot_be_opened_is_told_and_no_secret(
-    server: PostgresServer, name: str
-) -> None:
-    table, who, told = OPENING[name]
-    url = server.url(table, **{key: value for key, value in who.items() if key != "host"})
-    if "host" in who:
-        url = url.replace("?host=", "?host=/nowhere")
-    if "&" in table:
-        url = url.replace("%26", "&").replace("%3D", "=")
-
-    with pytest.raises(TableError, match=told) as failure:
-        open_table(url, "private")
-
-    assert failure.value.__context__ is None
-    assert not any(secret in str(failure.value) for secret in (PASSWORD, "swordfish", "host="))
-
-
-SCANNING = {
-    "killed": ("SELECT pg_terminate_backend({backend})", "the server ended the connection"),
-    "cancelled": (
-        "SELECT pg_cancel_backend({backend})",
-        "the server cancelled it, as it does after",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SCANNING)
-def test_a_scan_that_breaks_is_told_and_stays_broken(
-    server: PostgresServer, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    statement, told = SCANNING[name]
-    break_scan(server, monkeypatch, "crowd", statement)
-    table = opened(server, "crowd")
-
-    with pytest.raises(RunError, match=told) as failure:
-        TableReader(table).columns(["id", "name"])
-    with pytest.raises(RunError, match="could not be read to its end"):
-        TableReader(table).columns(["id"])
-
-    assert str(failure.value).startswith("the private table public.crowd could not be read to its")
-    assert failure.value.__context__ is None
-
-
-def test_a_cell_that_a_view_cannot_compute_is_not_told(server: PostgresServer) -> None:
-    table = opened(server, "breaking")
-
-    with pytest.raises(RunError, match="its own log says why") as failure:
-        TableReader(table).columns(["odd"])
-    assert "secret-cell" not in str(failure.value)
-
-
-def test_rows_that_are_hidden_from_the_user_are_an_error(server: PostgresServer) -> None:
-    table = opened(server, "hidden", **ANALYST)
-
-    with pytest.raises(RunError, match="permission denied"):
-        TableReader(table).columns(["id"])
-
-
-@pytest.mark.parametrize(
-    ("private", "public"),
-    [
-        ("people", "public.people"),
-        ("people", "some_people"),
-        ("some_people", "people"),
-        ("parent", "child"),
-        ("child", "parent"),
-    ],
-)
-def test_what_reads_the_private_table_is_not_taken_as_public(
-    server: PostgresServer, private: str, public: str
-) -> None:
-    with pytest.raises(
-        NotPublicError, match=r"is the private table itself|shares a part with the private table"
-    ):
-        separate_tables(server.url(private), server.url(public))
-
-
-def test_another_table_with_the_same_rows_is_not_taken_as_public(server: PostgresServer) -> None:
-    with pytest.raises(NotPublicError, match="holds the same rows"):
-        separate_tables(server.url("people"), server.url("same_people"))
-
-
-def test_a_copy_is_taken_as_public(server: PostgresServer) -> None:
-    assert separate_tables(server.url("people"), server.url("copy")).label == "public.copy"
-
-
-def test_no_repr_has_an_address(server: PostgresServer) -> None:
-    table = opened(server, "people")
-
-    assert not any(secret in repr((table, table.source)) for secret in (PASSWORD, "host="))
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("postgresql://me:pw@host/db?table=a.b", "postgresql://?table=a.b"),
-        ("tree=postgres://me:pw@host/db?x=1&table=a.b&y=2", "tree=postgresql://?table=a.b"),
-        ("at postgresql://me:pw@host/db it is", "at postgresql:// it is"),
-        ("copy.csv", "copy.csv"),
-    ],
-)
-def test_of_an_address_the_table_alone_is_shown(text: str, shown: str) -> None:
-    assert without_address(text) == shown
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://me:p:w@host/db?table=a",
-        "postgresql://me@host/db?password=pw&table=a",
-        "postgresql://me@host/db?sslpassword=pw&password=pw&table=a",
-    ],
-)
-def test_a_password_is_taken_out(url: str) -> None:
-    assert without_password(url) == "postgresql://me@host/db?table=a"
-
-
-def test_a_failure_that_nobody_foresaw_is_not_quoted() -> None:
-    assert "41.5" not in advice_on(OSError("the cell 41.5 is odd"))
