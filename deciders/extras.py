@@ -11,6 +11,7 @@ LIBRARIES = {
     "learn": "scikit-learn",
     "plots": "matplotlib",
     "postgres": "adbc-driver-postgresql",
+    "spark": "pyspark",
 }
 """The library of each extra, by the extra's name."""
 

@@ -24,7 +24,7 @@ FLOORS = (
         "pqd.measurement",
     ),
     *("pqd.parameters", "pqd.column_facts", "pqd.stated_budgets", "pqd.stated_queries"),
-    *("pqd.accounting", "pqd.engine", "pqd.engine.kernel"),
+    *("pqd.accounting", "pqd.engine", "pqd.engine.spark", "pqd.engine.kernel"),
     *("pqd.engine.sources", "pqd.engine.reading", "pqd.sql"),
     *(
         "pqd.exception_barrier",

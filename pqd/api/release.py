@@ -11,7 +11,7 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.ledger_location import ledger_path
 from pqd.api.cell_progress import cell_progress
 from pqd.commands.release import check_unit, run_release
-from pqd.engine.export import check_new
+from pqd.engine.sources.export import check_new
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
 from pqd.stated_budgets import AUTO, total_budget

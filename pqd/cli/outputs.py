@@ -237,7 +237,7 @@ def new_table(path: str | None) -> Path | None:
     """Path of a table that is to be made; refused before anything is spent if it cannot be."""
     if path is None:
         return None
-    from pqd.engine.export import check_new
+    from pqd.engine.sources.export import check_new
 
     return check_new(path)
 

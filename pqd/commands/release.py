@@ -12,7 +12,7 @@ from pqd.accounting.accounts import Budget
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
-from pqd.engine.export import write_frame
+from pqd.engine.sources.export import write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters

@@ -11,7 +11,7 @@ from pqd.engine.kernel.atom_classes import atom_classes, distinct_rows
 from pqd.engine.kernel.bitmaps import WORD, matching
 from pqd.engine.kernel.combinations import combined
 from pqd.engine.kernel.measures import measured
-from pqd.engine.scan_sql import place_sql
+from pqd.engine.scan_plan import place_sql
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,19 +63,26 @@ def contingency_of(evaluator: Evaluator, plan: ScanPlan) -> ContingencyTable:
     codes, first = distinct_rows(np.column_stack((every.words, every.places.view(np.uint64))))
     # Batches number their own cells; a double holds every number of rows.
     counts = np.bincount(codes, every.counts, first.size).astype(np.int64)
-    return _ascending(every.words[first], every.places[first], counts)
+    return ascending_cells(every.words[first], every.places[first], counts)
 
 
 def _table(codes: NDArray[Any], words: NDArray[np.uint64], places: Integers) -> ContingencyTable:
     """Table of rows by their cells."""
-    return _ascending(words, places, np.bincount(codes, minlength=places.size))
+    return ascending_cells(words, places, np.bincount(codes, minlength=places.size))
 
 
-def _ascending(words: NDArray[np.uint64], places: Integers, counts: Integers) -> ContingencyTable:
+def ascending_cells(
+    words: NDArray[np.uint64], places: Integers, counts: Integers
+) -> ContingencyTable:
     """Table of the cells that rows have, in ascending order."""
     order = np.lexsort((places, *words.T))
     order = order[counts[order] > 0]
     return ContingencyTable(words[order], places[order], counts[order])
+
+
+def words_of(atoms: int) -> int:
+    """Number of words that hold so many atoms."""
+    return -(-atoms // WORD)
 
 
 def selections(plan: ScanPlan, words: Words, size: int) -> list[Rows]:
@@ -110,7 +117,7 @@ def _cells(
     parts += [(each.codes, each.size + 1) for each in values]
     cells = combined(parts, evaluator.rows)
     bits = {atom: bit for bit, atom in enumerate(plan.atoms)}
-    words = np.zeros((cells.size, -(-len(bits) // WORD)), np.uint64)
+    words = np.zeros((cells.size, words_of(len(bits))), np.uint64)
     for each, digits in zip(classes, cells.digits, strict=False):
         words |= _laid_out(each, bits, words.shape[1])[digits]
     places = np.zeros(cells.size, np.int64)

@@ -5,7 +5,7 @@ settings cannot be changed.  Every column is cast to its public kind by
 TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -13,43 +13,38 @@ import numpy as np
 import pyarrow as pa
 
 from deciders import Histogram, Lattice
-from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
+from pqd.engine.contingency import ContingencyTable, row_cells
 from pqd.engine.earlier_recognition import earlier_content
-from pqd.engine.histograms import histograms_of
-from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
+from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table, locked_connection
 from pqd.engine.kernel.column_types import kind_of, text_kinds
 from pqd.engine.kernel.evaluator import Evaluator
+from pqd.engine.kernel.measures import lattice_of
 from pqd.engine.kernel.misfits import Misfits, misfits, way_of
-from pqd.engine.kernel.persons import Persons, person_codes, persons_of
-from pqd.engine.lattices import lattice_of
+from pqd.engine.kernel.persons import person_codes, persons_of
 from pqd.engine.marginals import (
     MarginalCounts,
     MarginalPlan,
     ValueCounts,
     codes_of,
-    counted,
     value_counts_of,
 )
+from pqd.engine.partial_scans import CONTINGENCY, HISTOGRAMS, MARGINALS, Gathering
+from pqd.engine.partitioned_table import partitioned
 from pqd.engine.partitions import Partition
 from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.frames import numbered
-from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan
-from pqd.engine.scan_sql import predicate_sql
-from pqd.engine.sources.optimizers import without_meddling
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan, predicate_sql
 from pqd.engine.table_likeness import TableLikeness
-from pqd.engine.table_reader import TableReader, in_one_pass, plain_texts
+from pqd.engine.table_reader import TableReader, in_one_pass, unreadable
 from pqd.engine.tables import Table, missing
-from pqd.errors import QueryError, RunError, TableError
-from pqd.interrupts import heeded
+from pqd.errors import QueryError, TableError
 from pqd.sql.query import BoundExpression
 from pqd.sql.schema import Kind, Schema, fold_case
-from pqd.threads import thread_count
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-_RANK = "CAST('0x' || ({0})[1:16] AS UBIGINT)"
 _CSV = "; give it rows as long as the header, and cells in UTF-8"
 # What is gathered from a scan: histograms, or cells.
 Gathered = TypeVar("Gathered")
@@ -61,32 +56,10 @@ class DuckDBEngine:
 
     def __init__(self) -> None:
         """Open and lock; read nothing."""
-        self._connection = duckdb.connect(":memory:")
         self._value_counts: dict[tuple[str, Kind], ValueCounts] = {}
         self._held: Schema = {}
         self._evaluators: dict[tuple[tuple[str, Kind], ...], Evaluator] = {}
-        self._sql = ArrowSQL(self._connection)
-        for setting in (
-            *self._without_bar(),
-            "SET autoinstall_known_extensions = false",
-            "SET autoload_known_extensions = false",
-            "SET temp_directory = ''",
-            "SET TimeZone = 'UTC'",
-            without_meddling(self._connection),
-            f"SET threads = {thread_count()}",
-            "SET enable_external_access = false",
-            "SET lock_configuration = true",
-        ):
-            self._execute(setting)
-
-    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        with heeded():
-            return self._connection.execute(sql)
-
-    def _without_bar(self) -> list[str]:
-        """Settings that hide DuckDB's progress bar: in Jupyter none where it cannot show."""
-        (bar,) = self._one("SELECT current_setting('enable_progress_bar')")
-        return ["SET enable_progress_bar = false"] if bar else []
+        self._sql = ArrowSQL(locked_connection())
 
     def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
@@ -166,11 +139,6 @@ class DuckDBEngine:
             self._evaluators[key] = Evaluator(self._sql, self._synthetic, kinds, stored)
         return self._evaluators[key]
 
-    def _one(self, sql: str) -> tuple[Any, ...]:
-        # All rows are fetched: an unfinished result would block the next use of the connection.
-        rows: list[tuple[Any, ...]] = self._execute(sql).fetchall()
-        return rows[0]
-
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:
@@ -183,15 +151,7 @@ class DuckDBEngine:
         return evaluator.distinct(columns, resolved.columns, where, most)
 
     def _reader(self, table: Table) -> TableReader:
-        return TableReader(table, self._texts)
-
-    def _texts(self, values: pa.Array) -> Sequence[str | None]:
-        """Texts of distinct values; several threads may ask at once."""
-        if pa.types.is_large_string(values.type):
-            return plain_texts(values)
-        sql = ArrowSQL(self._connection.cursor())
-        texts: list[str | None] = sql.of_values(values, "CAST(value AS VARCHAR)").to_pylist()
-        return texts
+        return TableReader(table, self._sql.texts)
 
     def read(
         self,
@@ -212,6 +172,9 @@ class DuckDBEngine:
         """
         lowered = {fold_case(name) for name in names}
         stored = [name for name in table.columns if fold_case(name) in lowered]
+        if spread := partitioned(table):
+            spread.read(stored, content_keys)
+            return
         self._reader(table).read(stored, content_keys, apart=apart)
 
     def content(self, table: Table, key: bytes) -> str:
@@ -222,7 +185,8 @@ class DuckDBEngine:
         TableError, RunError
             As ``read``.
         """
-        return self._reader(table).content(key)
+        spread = partitioned(table)
+        return spread.content(key) if spread else self._reader(table).content(key)
 
     def earlier_content(self, table: Table, key: bytes) -> str:
         """Keyed hash of all that ``table`` holds, as earlier versions made it.
@@ -232,6 +196,8 @@ class DuckDBEngine:
         TableError, RunError
             As ``read``.
         """
+        if spread := partitioned(table):
+            return spread.earlier_content(key)
         names = table.columns
         return in_one_pass(
             table, names, lambda blocks: earlier_content(self._sql, names, key, blocks)
@@ -239,6 +205,8 @@ class DuckDBEngine:
 
     def same_rows(self, one: Table, other: Table, names: Collection[str]) -> bool:
         """Whether two tables hold the same rows, by ``names`` first; see ``TableLikeness``."""
+        if spread := partitioned(one):
+            return spread.same_rows(other, names, self._sql)
         return TableLikeness(self._sql).same_rows(one, other, names)
 
     def check(self, table: Table, columns: Iterable[str]) -> None:
@@ -266,7 +234,7 @@ class DuckDBEngine:
         RunError
             If the scan breaks; the message says nothing of the content.
         """
-        return self._scanned(table, schema, workload, histograms_of)
+        return self._scanned(table, schema, workload, HISTOGRAMS)
 
     def contingency(self, table: Table, schema: Schema, workload: ScanPlan) -> ContingencyTable:
         """Contingency table: rows with each combination of atoms and lattice place, in one scan.
@@ -278,9 +246,7 @@ class DuckDBEngine:
         TableError, RunError
             As ``histograms``.
         """
-        return self._scanned(
-            table, schema, workload, lambda evaluator, plan, _: contingency_of(evaluator, plan)
-        )
+        return self._scanned(table, schema, workload, CONTINGENCY)
 
     def marginals(self, table: Table, schema: Schema, plan: MarginalPlan) -> MarginalCounts:
         """Rows in each cell of every marginal of ``plan``, in one scan.
@@ -292,7 +258,7 @@ class DuckDBEngine:
         TableError, RunError
             As ``histograms``.
         """
-        return self._scanned(table, schema, plan, counted)
+        return self._scanned(table, schema, plan, MARGINALS)
 
     def codes(self, schema: Schema, partitions: Sequence[Partition]) -> "NDArray[np.int64]":
         """Cell of each row of the loaded synthetic table in each of ``partitions``, in its order.
@@ -330,9 +296,9 @@ class DuckDBEngine:
         table: Table,
         schema: Schema,
         plan: Plan,
-        count: Callable[[Evaluator, Plan, Persons | None], Gathered],
+        gathering: Gathering[Plan, Gathered],
     ) -> Gathered:
-        """What ``count`` gathers of a table; an error tells nothing of the content."""
+        """What is gathered of a table; an error tells nothing of the content."""
         self.check(table, plan.columns)
         public = table.role == "synthetic"
         stored = {fold_case(name): name for name in table.columns}
@@ -340,22 +306,18 @@ class DuckDBEngine:
         if plan.unit and person is None and not public:
             missing(table, plan.unit.column)
         names = {name: stored[fold_case(name)] for name in plan.columns}
+        if spread := partitioned(table):
+            return spread.scanned(gathering, schema, plan, names, person)
         key = plan.key if person else None
         read = sorted({*names.values(), *([person] if person else [])})
         try:
             columns = self._reader(table).columns(read, key)
             evaluator = Evaluator(self._sql, columns, {name: schema[name] for name in names}, names)
             persons = persons_of(evaluator, person, plan.unit.max_rows) if plan.unit else None
-            return count(evaluator, plan, persons)
+            return gathering.of_rows(evaluator, plan, persons)
         except (duckdb.Error, pa.ArrowException) as error:
             reason = str(error).splitlines()[0][:200] if public else None
         if reason:
             raise QueryError(f"the engine cannot evaluate these queries: {reason}")
         # Raised outside the handler, since the engine's own error may hold a private value.
-        raise _unreadable(table)
-
-
-def _unreadable(table: Table) -> RunError:
-    return RunError(
-        f"the {table.role} table {table.label} could not be read to its end; check the file"
-    )
+        raise unreadable(table)

@@ -7,7 +7,7 @@ rows.  What is left for a query is a mask of cells and the sum over them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +24,7 @@ from pqd.engine.kernel.ordered_rows import OrderedRows, pays
 from pqd.engine.kernel.persons import PersonTotals
 from pqd.engine.kernel.query_groups import query_groups
 from pqd.engine.kernel.tallies import Tally, tally_of
-from pqd.engine.scan_sql import place_sql
+from pqd.engine.scan_plan import place_sql
 from pqd.sql.predicate import atoms
 from pqd.threads import in_threads
 
@@ -48,21 +48,26 @@ def histograms_of(
     evaluator: Evaluator, plan: ScanPlan, persons: Persons | None
 ) -> tuple[Histogram, ...]:
     """Histogram of each statistic of ``plan``; ``persons`` are those of its privacy unit."""
+    histograms = {
+        number: _finished(plan.statistics[number], rows)
+        for number, rows in row_histograms(evaluator, plan, persons)
+    }
+    return tuple(histograms[number] for number in range(len(histograms)))
+
+
+def row_histograms(
+    evaluator: Evaluator, plan: ScanPlan, persons: Persons | None
+) -> Iterator[tuple[int, Histogram]]:
+    """Histograms by the number of their statistic; of COUNT DISTINCT of the values' numbers."""
     statistics = dict(enumerate(plan.statistics))
     batches = evaluator.batches()
     first = next(batches)
     alone = persons is not None or first is evaluator
     added = {} if alone else _added_up(first, statistics, evaluator.rows)
     others = {number: one for number, one in statistics.items() if number not in added}
-    histograms = {
-        number: _finished(statistics[number], rows)
-        for answers in (
-            _of_batches(chain((first,), batches), added) if added else (),
-            _answered(evaluator, others, persons),
-        )
-        for number, rows in answers
-    }
-    return tuple(histograms[number] for number in range(len(statistics)))
+    if added:
+        yield from _of_batches(chain((first,), batches), added)
+    yield from _answered(evaluator, others, persons)
 
 
 def _added_up(batch: Evaluator, statistics: Statistics, rows: int) -> Statistics:
@@ -73,7 +78,7 @@ def _added_up(batch: Evaluator, statistics: Statistics, rows: int) -> Statistics
     """
     at_once = set(_by_blocks(statistics, _measures(batch, statistics), rows, None))
     for measure in (one.measure for one in statistics.values()):
-        if measure and _is_distinct(measure) and len(batch.names(measure.sql)) > 1:
+        if measure and is_distinct(measure) and len(batch.names(measure.sql)) > 1:
             at_once.add(measure)
     return {
         number: one
@@ -109,10 +114,10 @@ def _answered(
 def _finished(statistic: Statistic, rows: Histogram) -> Histogram:
     """Histogram of a statistic from that of the rows of each value."""
     measure = statistic.measure
-    return rows.multiplicities() if measure and _is_distinct(measure) else rows
+    return rows.multiplicities() if measure and is_distinct(measure) else rows
 
 
-def _is_distinct(measure: Measure) -> bool:
+def is_distinct(measure: Measure) -> bool:
     """Whether only equality matters."""
     return measure.lattice is None and measure.cut_points is None
 

@@ -82,7 +82,7 @@ class TableReader:
         with suppress(*_BREAKS):
             names = sorted(map(fold_case, self._table.columns))
             return json.dumps([names, *map(str, content.result())])
-        raise _unreadable(self._table)
+        raise unreadable(self._table)
 
     def read(
         self, names: Sequence[str], content_keys: Collection[bytes], *, apart: bool = False
@@ -124,7 +124,9 @@ class TableReader:
             store = CodeStore()
             builders = {name: ColumnBuilder(store) for name in new}
             hasher = partial(RowHasher, every, texts=self._texts, shared=builders)
-            rankers = {key: hasher(key, texts=self._rank_texts, ranked=True) for key in ranked}
+            rankers = {
+                key: hasher(key, texts=rank_texts(self._texts), ranked=True) for key in ranked
+            }
             hashers = {key: hasher(key, apart=apart) for key in hashed}
             for block in blocks:
                 for name, builder in builders.items():
@@ -142,13 +144,14 @@ class TableReader:
         if new or ranked or hashed:
             in_one_pass(self._table, every if ranked or hashed else new, work)
 
-    def _rank_texts(self, values: pa.Array) -> Sequence[str | None]:
-        """Texts of distinct values, of which 3.0 is 3 and True is true.
 
-        Pandas makes 3.0 of every 3 in a column where one is missing: another person's rows would
-        decide which of a person's rows come first.
-        """
-        return [text and _alike(text) for text in self._texts(values)]
+def rank_texts(texts: Texts) -> Texts:
+    """Texts of distinct values as ``texts`` gives them, but that 3.0 is 3 and True is true.
+
+    Pandas makes 3.0 of every 3 in a column where one is missing: another person's rows would
+    decide which of a person's rows come first.
+    """
+    return lambda values: [text and _alike(text) for text in texts(values)]
 
 
 def _alike(text: str) -> str:
@@ -182,10 +185,11 @@ def in_one_pass(table: Table, wanted: Sequence[str], work: Callable[[Blocks], Re
     except UnreadableError as error:
         advice = error.advice
     # Raised outside the handler, since the reader's own error may hold a value.
-    raise _unreadable(table, advice)
+    raise unreadable(table, advice)
 
 
-def _unreadable(table: Table, advice: str = "check the file") -> PqdError:
+def unreadable(table: Table, advice: str = "check the file") -> PqdError:
+    """Refusal of a table that breaks; what broke is not quoted."""
     kind = TableError if table.role == "synthetic" else RunError
     what = f"the {table.role} table {table.label}"
     return kind(f"{what} could not be read to its end; {advice}")

@@ -15,6 +15,7 @@ from pqd.engine.sources.parts import open_parts
 from pqd.engine.sources.postgres import open_postgres
 from pqd.engine.sources.postgres_address import is_postgres
 from pqd.engine.sources.source import Role, Source
+from pqd.engine.sources.spark_address import is_spark
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ def open_table(given: object, role: Role) -> Table:
 def _source(given: object, role: Role) -> Source:
     if is_postgres(given):
         return open_postgres(given, role)
+    if is_spark(given):
+        from pqd.engine.spark.table import open_spark  # noqa: PLC0415 - only where it is used
+
+        return open_spark(given, role)
     if not isinstance(given, (str, Path)):
         return open_lazy(given, role) or open_frame(given, role)
     location = location_of(given)

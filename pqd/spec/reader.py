@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from deciders.exact import exact
 from pqd.column_facts import parse_columns
-from pqd.engine.sources.postgres_address import is_postgres
+from pqd.engine.sources.locations import is_address
 from pqd.errors import NothingSelectedError, ParameterError
 from pqd.parameters import privacy_unit
 from pqd.paths import usable
@@ -119,7 +119,7 @@ class _Files:
             return None
         try:
             expanded = self._expanded(written)
-            if where[0] in _TABLES and is_postgres(expanded):
+            if where[0] in _TABLES and is_address(expanded):
                 return Source(expanded, written)
             return Source(usable(self.folder / expanded, "it"), written)
         except ParameterError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import ledger_path
-from pqd.engine.sources.postgres_address import table_name
+from pqd.engine.sources.locations import address_name
 from pqd.engine.tables import Role, Table, open_table
 from pqd.errors import PqdError
 
@@ -73,6 +73,6 @@ def label_of(source: Source) -> str:
     A pattern that says nothing comes with its folder.
     """
     if not isinstance(source.path, Path):
-        return table_name(source.written) or source.written
+        return address_name(source.written)
     path = Path(source.written)
     return f"{path.parent.name}/{path.name}" if path.name.startswith("*") else path.name

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pqd.engine.sources.postgres_address import is_postgres, table_name, without_password
+from pqd.engine.sources.locations import address_name, is_address, written_address
 from pqd.errors import NothingSelectedError, TableError
 from reports.text.numbers import epsilon_option
 
@@ -144,7 +144,7 @@ def _copy_facts(private: str | Path, synthetic: str | Path, total_epsilon: Fract
     from pqd.spec.suggested_checks import number_queries, suggested_checks  # noqa: PLC0415
 
     table = open_table(synthetic, "synthetic")
-    if is_postgres(private) and private == synthetic:
+    if is_address(private) and private == synthetic:
         check_other_places(table.source.places, table)
     location = location_of(private)
     check_other_places([Place(file, location.whole_table) for file in location.files], table)
@@ -240,8 +240,8 @@ def _decimal(number: Fraction) -> str:
 
 def _stem(given: str | Path) -> str:
     """Name of a table without its schema, or without what a file's name ends in."""
-    if is_postgres(given):
-        return table_name(given).rpartition(".")[2]
+    if is_address(given):
+        return address_name(given).rpartition(".")[2]
     return Path(given).name.partition(".")[0]
 
 
@@ -250,8 +250,8 @@ def _path(given: str | Path, folder: Path, role: str) -> str:
 
     A URL is written without its password.
     """
-    if is_postgres(given):
-        return toml_text(without_password(given).replace("${", "$${"))
+    if is_address(given):
+        return toml_text(written_address(given).replace("${", "$${"))
     path = Path(given)
     try:
         # The folder of a link is followed, since .. depends on it; the link itself is kept.

@@ -11,7 +11,7 @@ import pytest
 import pqd
 from deciders.extras import LIBRARIES, needed
 from pqd.accounting.composition import optimal
-from pqd.engine.export import check_new
+from pqd.engine.sources.export import check_new
 from tests.support.audit_reports import AUDIT, PLAN
 from tests.support.profile_reports import ADULT_PROFILE
 
@@ -24,11 +24,12 @@ MODULES = {
     "learn": "sklearn",
     "plots": "matplotlib",
     "postgres": "adbc_driver_postgresql",
+    "spark": "pyspark",
 }
 # What is installed with the extras alone.
 HIDDEN = (
     *(*MODULES.values(), "scipy", "PIL", "attrs", "absl", "tree", "threadpoolctl", "polars"),
-    "adbc_driver_manager",
+    *("adbc_driver_manager", "py4j"),
 )
 PRIVATE, COPY = (str(SAMPLES / f"census_{name}.parquet") for name in ("private", "synthetic"))
 

@@ -19,12 +19,12 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 HEAVY = {
     *("numpy", "pandas", "scipy", "sklearn", "polars", "pyarrow"),
     *("duckdb", "opendp", "sqlglot", "matplotlib", "jinja2", "dp_accounting"),
-    *("adbc_driver_manager", "adbc_driver_postgresql"),
+    *("adbc_driver_manager", "adbc_driver_postgresql", "pyspark", "py4j"),
 }
 # What an audit has no use for, even where it is installed.
 UNUSED = {
     *("pandas", "scipy", "sklearn", "polars", "matplotlib", "jinja2", "dp_accounting"),
-    *("adbc_driver_manager", "adbc_driver_postgresql"),
+    *("adbc_driver_manager", "adbc_driver_postgresql", "pyspark", "py4j"),
 }
 
 LOADED = """

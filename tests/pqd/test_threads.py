@@ -56,8 +56,9 @@ def test_threads_change_no_result(
     assert len(contents) == 1
     schema = tables.schema(["a"], {})
     assert tables.engine.profile(schema, ["a"], '"a"') is not None
-    (threads,) = tables.engine._one("SELECT current_setting('threads')")
-    assert threads == thread_count()
+    connection = tables.engine._sql._connection
+    asked = connection.execute("SELECT current_setting('threads')").fetchall()
+    assert asked == [(thread_count(),)]
 
 
 @pytest.mark.parametrize("stated", ["1", "2", "7"])

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-import pqd.engine.duckdb
+import pqd.engine.kernel.arrow_sql
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.threads import thread_count
 
@@ -95,7 +95,7 @@ def one_database(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if not OWN & within:
             shared = SimpleNamespace(**vars(duckdb) | {"connect": opened})
-            patch.setattr(pqd.engine.duckdb, "duckdb", shared)
+            patch.setattr(pqd.engine.kernel.arrow_sql, "duckdb", shared)
         if not ANEW & within:
             patch.setattr(ArrowSQL, "_selected", selected)
         yield

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
 from deciders.extras import needed
 from pqd.engine.kernel.typed_sql import mark_of
 from pqd.engine.reading.buffers import arrow_of, numpy_of
+from pqd.engine.sources.optimizers import without_meddling
 from pqd.interrupts import heeded
+from pqd.threads import thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import duckdb
     import pandas as pd
 
     from pqd.engine.reading.columns import Columns
@@ -24,6 +26,27 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 18
 _WIDTH = 64
 SOURCE = "arrow_rows"
+
+
+def locked_connection() -> duckdb.DuckDBPyConnection:
+    """Connection to a DuckDB in memory that reads no file, loads nothing, and stays that way."""
+    connection = duckdb.connect(":memory:")
+    (bar,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0]
+    for setting in (
+        # Where it cannot show, in Jupyter, there is none.
+        *(["SET enable_progress_bar = false"] if bar else []),
+        "SET autoinstall_known_extensions = false",
+        "SET autoload_known_extensions = false",
+        "SET temp_directory = ''",
+        "SET TimeZone = 'UTC'",
+        without_meddling(connection),
+        f"SET threads = {thread_count()}",
+        "SET enable_external_access = false",
+        "SET lock_configuration = true",
+    ):
+        with heeded():
+            connection.execute(setting)
+    return connection
 
 
 class ArrowSQL:
@@ -71,6 +94,15 @@ class ArrowSQL:
         parts, names = [values[:0] for values in columns.values()], map(str, range(len(columns)))
         rows = self.fetched(pa.table(parts, list(names)), f"DESCRIBE {SOURCE}")
         return {name: str(row[1]) for name, row in zip(columns, rows, strict=True)}
+
+    def texts(self, values: pa.Array) -> Sequence[str | None]:
+        """Texts of distinct values; several threads may ask at once."""
+        if pa.types.is_large_string(values.type):
+            plain: list[str | None] = values.to_pylist()
+            return plain
+        own = ArrowSQL(self._connection.cursor())
+        texts: list[str | None] = own.of_values(values, "CAST(value AS VARCHAR)").to_pylist()
+        return texts
 
     def of_values(self, values: pa.Array, expression: str) -> pa.ChunkedArray:
         """Values of an expression, over ``value``, on each of ``values``, in their order."""

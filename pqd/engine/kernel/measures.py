@@ -1,13 +1,15 @@
-"""Measures: the value that each row gives, as a code of ascending distinct values."""
+"""Measures: the value that each row gives, as a code of ascending distinct values; its lattice."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from deciders import Lattice
 from pqd.engine.kernel.arrow_sql import joined
 from pqd.engine.kernel.combinations import as_codes
 from pqd.engine.reading.buffers import numpy_of
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.engine.kernel.evaluator import Evaluator
+
+_DECIMALS = 6
+_FINEST = 2.0**50
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,3 +70,47 @@ def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
     codes = np.full(len(array), values.size, np.int64)
     codes[held] = own
     return values, codes
+
+
+class Coded(Protocol):
+    """Code of each row, below ``size``."""
+
+    @property
+    def codes(self) -> NDArray[Any]: ...  # noqa: D102 - see the class
+    @property
+    def size(self) -> int: ...  # noqa: D102
+
+
+def lattice_of(evaluator: Evaluator, value: str, persons: Coded | None) -> Lattice | None:
+    """Lattice that ``value`` (SQL) takes on the rows, None without values.
+
+    With ``persons`` it holds each person's total too, over all rows.
+
+    The step is the coarsest of 1, 0.1, ... 0.000001 that all values fit, coarser for numbers so
+    large that a double cannot tell such steps apart.
+    """
+    names = evaluator.names(value)
+    combinations = evaluator.combinations(names) if persons else evaluator.occupied(names)
+    whole = [f"round(({value}) * 1e{d}) / 1e{d} = ({value})" for d in range(_DECIMALS + 1)]
+    outputs = [f"CAST({value} AS DOUBLE)", *(f"COALESCE({one}, FALSE)" for one in whole)]
+    parts = list(evaluator.values(names, combinations, outputs))
+    values, *fits = (
+        np.concatenate([numpy_of(output) for output in each]) for each in zip(*parts, strict=True)
+    )
+    finite = np.isfinite(values)
+    if not finite.any():
+        return None
+    low, high = float(values[finite].min()), float(values[finite].max())
+    if persons:
+        rows = finite[combinations.codes]
+        codes = persons.codes[rows]
+        sums = np.bincount(codes, values[combinations.codes[rows]], persons.size)
+        held = sums[np.bincount(codes, minlength=persons.size) > 0]
+        low, high = min(low, float(held.min())), max(high, float(held.max()))
+    fitting = [bool(fit[finite].all()) for fit in fits]
+    decimals = fitting.index(True) if True in fitting else _DECIMALS
+    while max(abs(low), abs(high)) * 10.0**decimals > _FINEST:
+        decimals -= 1
+    step = Fraction(10) ** -decimals
+    lower, upper = Fraction(low) / step, Fraction(high) / step
+    return Lattice(round(lower) * step, round(upper) * step, step)

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 _BITS = 31
 _PRIME = (1 << _BITS) - 1
-_LANES = 4
+# Independent hashes of a row.
+LANES = 4
 # Rows that are gathered before they are hashed, and rows that stay in the processor's cache.
 _GATHERED, _CACHED = 1 << 18, 1 << 13
 # Rows that are added up side by side.
@@ -99,7 +100,7 @@ class RowHasher:
             name: _HashedColumn(_column_key(name, key), texts, builders.get(name)) for name in names
         }
         self._ranks: list[NDArray[np.uint64]] | None = [] if ranked else None
-        self._sums = [0] * _LANES
+        self._sums = [0] * LANES
         self._rows = self._gathered = 0
         self._thread = ThreadPoolExecutor(1) if apart else None
         self._waiting: deque[Future[None]] = deque()
@@ -173,7 +174,7 @@ class _HashedColumn:
         self._forget()
 
     def _forget(self) -> None:
-        self._numbers = np.empty((0, _LANES), np.uint64)
+        self._numbers = np.empty((0, LANES), np.uint64)
 
     def add(self, block: pa.Array) -> None:
         """Add the rows of a block."""
@@ -219,14 +220,14 @@ def _column_key(name: str, key: bytes) -> bytes:
 
 def _numbers(texts: Sequence[str | None], key: bytes) -> NDArray[np.uint64]:
     """Numbers of distinct texts (texts, 4) below the prime; that of no text is another one."""
-    keyed = hashlib.blake2b(key=key, digest_size=8 * _LANES)
+    keyed = hashlib.blake2b(key=key, digest_size=8 * LANES)
     digests = bytearray()
     for text in texts:
         digest = keyed.copy()
         if text is not None:
             digest.update(b"+" + text.encode())
         digests += digest.digest()
-    numbers: NDArray[np.uint64] = np.frombuffer(digests, "<u8").reshape(-1, _LANES) % _PRIME
+    numbers: NDArray[np.uint64] = np.frombuffer(digests, "<u8").reshape(-1, LANES) % _PRIME
     return numbers
 
 
@@ -237,7 +238,7 @@ def _combined(factors: Sequence[_Factor]) -> list[_Factor]:
         size = len(factor.numbers)
         if combined and len(combined[-1].numbers) * size <= _COMBINED:
             codes, numbers = combined.pop()
-            every = (numbers[:, np.newaxis] * factor.numbers).reshape(-1, _LANES)
+            every = (numbers[:, np.newaxis] * factor.numbers).reshape(-1, LANES)
             combined.append(_Factor(codes * np.uint32(size) + factor.codes, _reduced(every)))
         else:
             combined.append(_Factor(factor.codes.astype(np.uint32), factor.numbers))
@@ -264,9 +265,14 @@ def _products(factors: Sequence[_Factor], rows: slice) -> NDArray[np.uint64]:
 def _summed(products: NDArray[np.uint64]) -> list[int]:
     """Sums of the columns of ``products``, many rows at a time: sums of four are slow."""
     wide = len(products) // _WIDE * _WIDE
-    sums = products[:wide].reshape(-1, _WIDE * _LANES).sum(axis=0).reshape(_WIDE, _LANES)
+    sums = products[:wide].reshape(-1, _WIDE * LANES).sum(axis=0).reshape(_WIDE, LANES)
     totals: list[int] = (sums.sum(axis=0) + products[wide:].sum(axis=0)).tolist()
     return totals
+
+
+def reduced_sum(total: int) -> int:
+    """Sum of the hashes of rows, from the sums of parts of them added up."""
+    return total % _PRIME
 
 
 def _reduced(products: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
-from pqd.engine.sources.postgres_address import is_postgres
+from pqd.engine.sources.postgres_address import is_postgres, table_name, without_password
+from pqd.engine.sources.spark_address import is_spark_address, spark_label
 
 # What stands between a DuckDB file and the name of its table.
 OF_TABLE = "::"
@@ -55,9 +57,25 @@ class Location:
         return tuple(sorted(found))
 
 
+def is_address(given: object) -> TypeGuard[str]:
+    """Whether a table is given by an address, not as a file or a frame."""
+    return is_postgres(given) or is_spark_address(given)
+
+
+def address_name(address: str) -> str:
+    """Name of the table at an address, as it stands there; the address itself if it names none."""
+    name = spark_label(address) if is_spark_address(address) else table_name(address)
+    return name or address
+
+
+def written_address(address: str) -> str:
+    """Address as a file may hold it, without a password."""
+    return address if is_spark_address(address) else without_password(address)
+
+
 def location_of(given: str | Path) -> Location:
     """Location that is ``given``; a file of that very name wins over what its signs may mean."""
-    if is_postgres(given):
+    if is_address(given):
         return Location(given, Path(), server=True)
     text, path = str(given), Path(given)
     if _exists(path):
@@ -73,7 +91,7 @@ def location_of(given: str | Path) -> Location:
 
 def like_table(text: str) -> bool:
     """Whether a text is written like the location of a table."""
-    return is_postgres(text) or OF_TABLE in text or text.lower().endswith(_SUFFIXES)
+    return is_address(text) or OF_TABLE in text or text.lower().endswith(_SUFFIXES)
 
 
 def _exists(path: Path) -> bool:

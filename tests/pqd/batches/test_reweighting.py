@@ -10,7 +10,7 @@ from deciders import SimulatedNoise
 from pqd.batches.reweighting import AnswerSystem, drawn_rows, fitted
 from pqd.commands.release import run_release
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.export import check_new, write_frame
+from pqd.engine.sources.export import check_new, write_frame
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError, RunError
 from pqd.parameters import Parameters

@@ -45,7 +45,7 @@ def engine(tmp_path: Path) -> DuckDBEngine:
 def test_the_engine_is_locked(statement: str, engine: DuckDBEngine, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     with pytest.raises((duckdb.PermissionException, duckdb.InvalidInputException)):
-        engine._connection.execute(statement.format(folder=tmp_path)).fetchall()
+        engine._sql._connection.execute(statement.format(folder=tmp_path)).fetchall()
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -55,5 +55,5 @@ def test_the_engine_itself_opens_no_file_not_even_its_tables(
     path = tmp_path / "synthetic.csv"
     for sql in (f"SELECT * FROM read_csv('{path}')", f"COPY (SELECT 7) TO '{path}'"):
         with pytest.raises(duckdb.PermissionException):
-            engine._connection.execute(sql)
+            engine._sql._connection.execute(sql)
     assert path.read_text(encoding="utf-8") == "age\n1\n"

@@ -24,8 +24,7 @@ from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.kernel.cells import Cells
 from pqd.engine.kernel.evaluator import Evaluator, Names
 from pqd.engine.reading.columns import Column, Columns
-from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
-from pqd.engine.scan_sql import predicate_sql
+from pqd.engine.scan_plan import Measure, ScanPlan, Statistic, predicate_sql
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
 from tests.support.typed_sql import typed_sql

@@ -68,7 +68,7 @@ def cells_of(given: object) -> dict[str, list[str | None]]:
     engine = DuckDBEngine()
     table = open_table(given, "private")
     columns = TableReader(table).columns(table.columns)
-    return {name: list(engine._texts(col.values)) for name, col in columns.by_name.items()}
+    return {name: list(engine._sql.texts(col.values)) for name, col in columns.by_name.items()}
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,188 @@
+"""Partial content: hashes of some rows of a table, whose sums are those of all; and their persons.
+
+Which table it is, and whether it is the same as before, is told by sums over its rows
+(pqd/engine/reading/row_hashes.py), so partitions add up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pqd.engine.earlier_recognition import earlier_content
+from pqd.engine.kernel.arrow_sql import ArrowSQL, locked_connection
+from pqd.engine.reading.buffers import arrow_of
+from pqd.engine.reading.dictionaries import ColumnBuilder
+from pqd.engine.reading.row_hashes import LANES, RowHasher, reduced_sum
+from pqd.engine.spark.partial_counts import PartialCounts, counts_of, joined_counts
+from pqd.engine.table_likeness import TableLikeness
+from pqd.engine.table_reader import rank_texts
+from pqd.sql.schema import fold_case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from pqd.engine.spark.partial_counts import Block
+
+
+# Number of rows, and sums of their hashes.
+Content = tuple[int | None, ...]
+# Bits of a number in which the sums of earlier versions, of any size, are handed on.
+_LIMB = 32
+_LIMBS = 4
+_PERSON = 8
+
+
+@dataclass(frozen=True)
+class ContentCounting:
+    """Number of rows, and sums of their keyed hashes, by the cells of ``columns``.
+
+    ``loose`` hashes are alike for cells that say the same in another type.
+    """
+
+    columns: tuple[str, ...]
+    key: bytes
+    loose: bool = False
+
+    def sums(self, blocks: Iterable[Block]) -> list[int]:
+        """Sums over the rows of ``blocks``."""
+        sql = worker_sql()
+        texts = TableLikeness(sql).loose_texts if self.loose else sql.texts
+        hasher = RowHasher(self.columns, self.key, texts)
+        for block in blocks:
+            hasher.add(block)
+        return list(hasher.content().result())
+
+    def content(self, sums: Sequence[int]) -> Content:
+        """Content of a table from the sums of its partitions."""
+        rows, *others = sums or [0] * (1 + LANES)
+        return (rows, *map(reduced_sum, others))
+
+    def __repr__(self) -> str:
+        """Name of the type alone: it holds a key."""
+        return "ContentCounting(...)"
+
+
+@dataclass(frozen=True)
+class EarlierContentCounting:
+    """Content as earlier versions took it: rows, and the sums of two halves of their hashes."""
+
+    columns: tuple[str, ...]
+    key: bytes
+
+    def sums(self, blocks: Iterable[Block]) -> list[int]:
+        """Sums over the rows of ``blocks``, in parts of 32 bits."""
+        _, rows, *halves = json.loads(earlier_content(worker_sql(), self.columns, self.key, blocks))
+        numbers = [0 if half == "None" else int(half) for half in halves]
+        mask = (1 << _LIMB) - 1
+        limbs = [number >> (_LIMB * place) & mask for number in numbers for place in range(_LIMBS)]
+        return [int(rows), *limbs]
+
+    def content(self, sums: Sequence[int]) -> Content:
+        """Content of a table from the sums of its partitions."""
+        rows, *limbs = sums or [0]
+        if not rows:
+            # Sums of nothing were NULL.
+            return 0, None, None
+        halves = [limbs[:_LIMBS], limbs[_LIMBS:]]
+        return (rows, *(sum(n << (_LIMB * i) for i, n in enumerate(half)) for half in halves))
+
+    def __repr__(self) -> str:
+        """Name of the type alone: it holds a key."""
+        return "EarlierContentCounting(...)"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Several contents of one table, taken in one scan."""
+
+    each: tuple[ContentCounting | EarlierContentCounting, ...]
+    persons: None = None
+    distinct: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are read."""
+        return tuple(dict.fromkeys(name for one in self.each for name in one.columns))
+
+    def counts(
+        self,
+        blocks: Sequence[Block],
+        ranks: NDArray[np.uint64] | None = None,  # noqa: ARG002 - no persons are told apart
+    ) -> PartialCounts:
+        """Sums over the rows of ``blocks``: of content ``i`` in part ``-1 - i``."""
+        parts = []
+        for number, one in enumerate(self.each):
+            sums = np.array(one.sums(blocks), np.int64)
+            parts.append(counts_of(-1 - number, np.arange(sums.size), sums))
+        return joined_counts(parts)
+
+    def contents(self, counts: PartialCounts) -> list[Content]:
+        """Contents of the table."""
+        return [
+            one.content(counts.of(-1 - number).rows.tolist())
+            for number, one in enumerate(self.each)
+        ]
+
+
+@dataclass(frozen=True)
+class PersonCells:
+    """Persons by the stored ``column``, and ranks of rows by all ``columns`` under ``key``."""
+
+    columns: tuple[str, ...]
+    column: str
+    key: bytes
+
+    def told(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Number of the person, and rank, of each row.
+
+        Rows that the kernel takes for one person's have one number; the order of
+        persons is that of keyed hashes, and says nothing.
+        """
+        sql = worker_sql()
+        ranker = RowHasher(self.columns, self.key, rank_texts(sql.texts), ranked=True)
+        ranker.add(block)
+        builder = ColumnBuilder()
+        builder.add(block[self.column])
+        column = builder.column()
+        hashes = [hashed(text, self.key, _PERSON) for text in sql.texts(canonical(column.values))]
+        persons = np.frombuffer(b"".join(hashes), np.int64)[column.codes]
+        return persons, ranker.ranks().view(np.int64)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: it holds a key."""
+        return "PersonCells(...)"
+
+
+def content_text(names: Iterable[str], content: Content) -> str:
+    """Text of a content, as ``TableReader.content`` gives it."""
+    return json.dumps([sorted(map(fold_case, names)), *map(str, content)])
+
+
+@cache
+def worker_sql() -> ArrowSQL:
+    """DuckDB of a worker, locked like any other."""
+    return ArrowSQL(locked_connection())
+
+
+def canonical(values: pa.Array) -> pa.Array:
+    """Values of which those that are one person, or one distinct value, have one text."""
+    if not pa.types.is_floating(values.type):
+        return values
+    # A sum of 0 and -0 is 0.
+    return pc.add(values.cast(pa.float64()), arrow_of(np.zeros(1))[0])
+
+
+def hashed(text: str | None, key: bytes, size: int) -> bytes:
+    """Keyed hash of a value's text; that of no text is another one."""
+    content = b"" if text is None else b"+" + text.encode()
+    return hashlib.blake2b(content, key=key[:64], digest_size=size).digest()

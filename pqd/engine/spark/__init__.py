@@ -1,0 +1,1 @@
+"""Tables of Spark: rows stay where they are, and partial counts of them come back."""

@@ -1,0 +1,159 @@
+"""Jobs of Spark: what is counted of each partition is added up by Spark, and comes back in pieces.
+
+No row of a private table comes to the driver.  What comes is as many counts as there are distinct
+places that rows have: on public lattices, between public marks, or in public cells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.spark.partial_counts import FIELDS, PERSON_FIELDS, counts_in, joined_counts
+from pqd.engine.spark.sessions import Quiet, no_warnings
+from pqd.engine.spark.workers import FAILED, Reading, counting, packing, telling, unpacked
+from pqd.interrupts import heed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+    from pqd.engine.spark.partial_counts import Block, Counting, PartialCounts
+
+# Types of which Arrow has no cells, or others in each version of Spark.
+_AS_TEXT = {"variant", "interval", "udt", "geometry", "geography", "void"}
+_COUNTS = "part int, place bigint, word binary, rows bigint"
+
+
+class WorkerError(Exception):
+    """Failure that a worker told of in a fixed word: ``reason``."""
+
+    def __init__(self, reason: int) -> None:
+        """Keep it."""
+        super().__init__("a worker failed")
+        self.reason = reason
+
+
+def counted(frame: DataFrame, work: Counting, version: str) -> PartialCounts:
+    """Counts of all rows of ``frame``, added up by Spark.
+
+    Raises
+    ------
+    WorkerError
+        If a worker failed.
+    Exception
+        As Spark does; what it says may quote a cell.
+    """
+    with Quiet(frame.sparkSession), no_warnings():
+        parts = _parts(frame, work, version)
+        added = _added(parts)
+        if work.distinct:
+            from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
+
+            # Of each value it is known how many rows have it: that is the place, of one value.
+            valued = f.col("word").isNotNull()
+            place = f.when(valued, f.col("rows")).otherwise(f.col("place"))
+            rows = f.when(valued, f.lit(1).cast("bigint")).otherwise(f.col("rows"))
+            word = f.lit(None).cast("binary")
+            added = _added(
+                added.select("part", place.alias("place"), word.alias("word"), rows.alias("rows"))
+            )
+        blocks = _pieces(added, Reading(FIELDS, version))
+        counts = joined_counts(counts_in(block) for block in blocks)
+    failures = counts.of(FAILED)
+    if failures.places.size:
+        raise WorkerError(int(failures.places[-1]))
+    return counts
+
+
+def rows_of(frame: DataFrame, wanted: Sequence[str], version: str) -> Iterator[Block]:
+    """Rows of a public table, block by block, of the columns ``wanted``; one block at least.
+
+    Raises
+    ------
+    Exception
+        As Spark does.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - an extra
+
+    with Quiet(frame.sparkSession), no_warnings():
+        selected = _selected(frame, wanted)
+        types = to_arrow_schema(selected.schema, timezone="UTC").types
+        blocks = _pieces(selected, Reading(tuple(wanted), version))
+        first = next(blocks, None)
+        if first is None:
+            # Without rows there is a block all the same, of the columns' types.
+            schema = pa.schema(list(zip(wanted, types, strict=True)))
+            blocks = encoded_blocks((), schema, wanted)
+        else:
+            yield first
+        yield from blocks
+
+
+def _parts(frame: DataFrame, work: Counting, version: str) -> DataFrame:
+    """Partial counts of each partition."""
+    names = tuple(work.columns)
+    if work.persons is None:
+        function = counting(work, Reading(names, version))
+        return _selected(frame, names).mapInArrow(function, _COUNTS)
+    from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415 - an extra
+
+    every = tuple(work.persons.columns)
+    selected = _selected(frame, every)
+    kept = [every.index(name) for name in names]
+    fields = [selected.schema.fields[place] for place in kept]
+    told = StructType(
+        [StructField(field.name, field.dataType) for field in fields]
+        + [StructField(name, LongType()) for name in PERSON_FIELDS]
+    )
+    function = telling(work.persons, Reading(every, version), kept)
+    by_person = selected.mapInArrow(function, told).repartition("person")
+    sorted_rows = by_person.sortWithinPartitions("person")
+    reading = Reading(names, version, persons=True)
+    return sorted_rows.mapInArrow(counting(work, reading), _COUNTS)
+
+
+def _selected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Columns ``names``, called by their places: a name may hold what Spark takes for its own."""
+    from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
+
+    columns = []
+    for place, name in enumerate(names):
+        column = f.col(f"`{name.replace('`', '``')}`")
+        if not _has_cells_in_arrow(frame.schema[name].dataType):
+            column = column.cast("string")
+        columns.append(column.alias(f"c{place}"))
+    return frame.select(columns)
+
+
+def _has_cells_in_arrow(kind: DataType) -> bool:
+    """Whether a worker can be handed cells of a type as they are; else they become text."""
+    inner = [
+        *(each.dataType for each in getattr(kind, "fields", ())),
+        *(
+            getattr(kind, part)
+            for part in ("elementType", "keyType", "valueType")
+            if hasattr(kind, part)
+        ),
+    ]
+    return kind.typeName() not in _AS_TEXT and all(map(_has_cells_in_arrow, inner))
+
+
+def _added(parts: DataFrame) -> DataFrame:
+    """Sums of partial counts."""
+    from pyspark.sql import functions as f  # noqa: PLC0415 - an extra, and a heavy import
+
+    keys = FIELDS[:-1]
+    return parts.groupBy(*keys).agg(f.sum("rows").alias("rows")).select(*FIELDS)
+
+
+def _pieces(frame: DataFrame, reading: Reading) -> Iterator[Block]:
+    """Rows of ``frame``, partition by partition, each in a few pieces."""
+    pieces = frame.mapInArrow(packing(reading), "piece binary")
+    for (piece,) in pieces.toLocalIterator():
+        heed()
+        yield from unpacked(bytes(piece))

@@ -1,0 +1,155 @@
+"""Session of Spark: the caller's own, or one that is started here, of which nothing is printed.
+
+What Spark logs of an error may quote a cell: its log is off while one of our jobs runs, and that of
+a session that is started here goes nowhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from deciders.extras import needed
+from pqd.errors import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+# Loggers of Python that quote what Spark's driver was told of an error.
+_LOGGERS = (
+    "py4j",
+    "py4j.clientserver",
+    "py4j.java_gateway",
+    "SQLQueryContextLogger",
+    "DataFrameQueryContextLogger",
+)
+# Of a session that is started here; what is stated elsewhere (spark-defaults.conf) comes first.
+_SETTINGS = {
+    "spark.app.name": "pqd",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    # What executors write to disk, between two stages of a job, is not in the clear.
+    "spark.io.encryption.enabled": "true",
+}
+_LOCK = threading.RLock()
+
+
+def session() -> SparkSession:
+    """Session of the process, else one that is started, as Spark's configuration says.
+
+    Raises
+    ------
+    ParameterError
+        If pyspark is not installed.
+    TableError
+        If Spark does not start.
+    """
+    with needed("spark", "a table of Spark"), no_warnings():
+        import pandas as _  # noqa: F401, ICN001, PLC0415 - Spark's workers need it
+        from pyspark import SparkContext  # noqa: PLC0415 - an extra, and a heavy import
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    with _LOCK, no_warnings():
+        if SparkContext._active_spark_context is not None:  # noqa: SLF001 - nothing else tells
+            return SparkSession.builder.getOrCreate()
+        return _started()
+
+
+def _started() -> SparkSession:
+    """Session that is started here; the handler of Ctrl-C stays as it is."""
+    from pyspark import (  # noqa: PLC0415 - an extra, and a heavy import
+        SparkConf,
+        SparkContext,
+        java_gateway,
+    )
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    # Workers are of this Python where nothing else is stated.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    handler = signal.getsignal(signal.SIGINT)
+    started = None
+    with suppress(Exception):
+        settings = SparkConf().setAll(list(_SETTINGS.items()))
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        launch: Any = java_gateway.launch_gateway
+        gateway = launch(settings, popen_kwargs=quiet)
+        started = SparkSession(SparkContext(gateway=gateway, conf=settings))
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
+    if started is None:
+        raise TableError(
+            "Spark does not start: it needs Java 17 or later (JAVA_HOME, or java on the PATH) and "
+            "a configuration in order; see whether spark-submit --version and pyspark run"
+        )
+    return started
+
+
+def is_lost(spark: SparkSession) -> bool:
+    """Whether a session was stopped, or its Java is gone."""
+    with suppress(Exception):
+        java: Any = spark.sparkContext._jsc  # noqa: SLF001 - there is no other way to ask
+        return bool(java.sc().isStopped())
+    return True
+
+
+@contextmanager
+def no_warnings() -> Iterator[None]:
+    """Context without Python's warnings, of which Spark has some for every user."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+class Quiet:
+    """Context in which nothing is logged by Spark, in Java or in Python; several may overlap."""
+
+    _users: ClassVar[dict[int, tuple[int, str]]] = {}
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Nothing is changed yet."""
+        self._spark = spark
+
+    def __enter__(self) -> None:
+        """Turn off what is logged."""
+        with _LOCK:
+            users, level = self._users.get(id(self._spark), (0, ""))
+            if not users:
+                level = self._level()
+                self._set("OFF")
+                for name in _LOGGERS:
+                    logging.getLogger(name).disabled = True
+            self._users[id(self._spark)] = users + 1, level
+
+    def __exit__(self, *_: object) -> None:
+        """Turn it on again, as it was."""
+        with _LOCK:
+            users, level = self._users.pop(id(self._spark))
+            if users > 1:
+                self._users[id(self._spark)] = users - 1, level
+                return
+            self._set(level)
+            for name in _LOGGERS:
+                logging.getLogger(name).disabled = False
+
+    def _level(self) -> str:
+        level = ""
+        # A session that is lost has no log any more.
+        with suppress(Exception):
+            java: Any = self._spark._jvm  # noqa: SLF001 - there is no other way to ask for the level
+            log = java.org.apache.logging.log4j.LogManager
+            level = str(log.getRootLogger().getLevel().toString())
+        return level
+
+    def _set(self, level: str) -> None:
+        with suppress(Exception):
+            if level:
+                self._spark.sparkContext.setLogLevel(level)

@@ -1,0 +1,170 @@
+"""Table of Spark, as a source of tables: its rows stay there if they are private."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from pqd.engine.reading.csv_files import BLOCK_SIZES
+from pqd.engine.sources.source import Place, UnreadableError, checked_names
+from pqd.engine.sources.spark_address import Address, parsed_address
+from pqd.engine.spark.failures import LOST, advice_on, refusal_of
+from pqd.engine.spark.jobs import counted, rows_of
+from pqd.engine.spark.sessions import Quiet, is_lost, no_warnings, session
+from pqd.errors import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pqd.engine.reading.csv_files import Odd
+    from pqd.engine.sources.source import Blocks, Role, Version
+    from pqd.engine.spark.partial_counts import Counting, PartialCounts
+
+# Of paths alone: the type of a column made of folders' names would be told from all of them.
+_PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """DataFrame of Spark.  ``known`` keeps, under ``key``, what was counted of its content."""
+
+    role: Role
+    label: str
+    columns: tuple[str, ...] = field(repr=False)
+    frame: DataFrame = field(repr=False)
+    places: tuple[Place, ...] = ()
+    key: bytes = field(default_factory=lambda: os.urandom(32), repr=False, compare=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+    lock: RLock = field(default_factory=RLock, repr=False, compare=False)
+
+    @property
+    def ordered(self) -> bool:
+        """Rows may come in another order each time, for all that Spark promises."""
+        return False
+
+    @property
+    def textual(self) -> bool:
+        """Columns have types."""
+        return False
+
+    @property
+    def folder(self) -> None:
+        """None: it lies in no folder of this machine."""
+        return
+
+    def version(self) -> Version:
+        """None: that rows are the same as before is told by what is counted of them."""
+        return None
+
+    def digest(self) -> None:
+        """None: there is no file."""
+        return
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
+        """None: Spark states the types."""
+        return ()
+
+    def block_sizes(self) -> Sequence[int]:
+        """Size of any block: rows decide, not bytes."""
+        return BLOCK_SIZES[:1]
+
+    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+        """Cells of the ``wanted`` columns of a public table."""
+        if self.role == "private":
+            raise UnreadableError("its rows are not read outside of Spark")
+        return self._rows(wanted)
+
+    def _rows(self, wanted: Sequence[str]) -> Blocks:
+        advice = ""
+        try:
+            yield from rows_of(self.frame, wanted, _version())
+        except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
+            advice = self._advice(error)
+        if advice:
+            raise UnreadableError(advice)
+
+    def counted(self, work: Counting) -> PartialCounts:
+        """Counts of all rows, added up by Spark.
+
+        Raises
+        ------
+        UnreadableError
+            If Spark, or one of its workers, fails.
+        """
+        try:
+            return counted(self.frame, work, _version())
+        except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
+            advice = self._advice(error)
+        # Raised outside the handler, since Spark's own error may quote a cell.
+        raise UnreadableError(advice)
+
+    def _advice(self, error: Exception) -> str:
+        return LOST if is_lost(self.frame.sparkSession) else advice_on(error)
+
+
+def _version() -> str:
+    return str(sys.modules["pqd"].__version__)
+
+
+def open_spark(given: object, role: Role) -> SparkTable:
+    """Table at an address of Spark's, or that a DataFrame is; only names and types are read.
+
+    Raises
+    ------
+    TableError
+        If it is not there, may not be read, or its names are unusable; or of Spark Connect.
+    ParameterError
+        If pyspark is not installed.
+    """
+    return _at_address(given, role) if isinstance(given, str) else _of_frame(given, role)
+
+
+def _at_address(given: str, role: Role) -> SparkTable:
+    address = parsed_address(given)
+    spark = session()
+    what = f"the {role} table {address.label}"
+    refusal = ""
+    with Quiet(spark), no_warnings():
+        try:
+            frame = _opened(spark, address)
+            names = frame.columns
+        except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
+            refusal = refusal_of(error)
+    if refusal:
+        raise TableError(f"{what} {refusal}")
+    place = Place(table=f"spark://{address.path or address.name}")
+    return SparkTable(role, address.label, checked_names(what, names), frame, (place,))
+
+
+def _of_frame(given: Any, role: Role) -> SparkTable:  # noqa: ANN401 - a DataFrame
+    what = f"the {role} frame"
+    if type(given).__module__.startswith("pyspark.sql.connect"):
+        raise TableError(
+            f"{what} is of Spark Connect, of which neither the log nor the workers can be kept "
+            "silent from here; run pqd in the driver of a session (spark-submit, pyspark)"
+        )
+    names = None
+    with Quiet(given.sparkSession), no_warnings():
+        try:
+            names = [str(name) for name in given.columns]
+        except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
+            refusal = refusal_of(error)
+    if names is None:
+        raise TableError(f"{what} {refusal}")
+    return SparkTable(role, f"{role} frame", checked_names(what, names), given)
+
+
+def _opened(spark: SparkSession, address: Address) -> DataFrame:
+    if address.name:
+        return spark.table(address.name)
+    before = spark.conf.get(_PARTITION_TYPES) or "true"
+    spark.conf.set(_PARTITION_TYPES, "false")
+    try:
+        return spark.read.format(address.format).load(address.path)
+    finally:
+        spark.conf.set(_PARTITION_TYPES, before)

@@ -1,0 +1,223 @@
+"""What runs in the Python workers of Spark: chunks of rows in, partial counts out.
+
+Nothing else leaves a worker.  An error there would go to Spark's driver and logs with its message,
+which may quote a cell; so it is caught, and a row that says nothing but that goes out in its place.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from pqd.engine.reading.buffers import arrow_of, numpy_of
+from pqd.engine.reading.values import encoded
+from pqd.engine.spark.partial_counts import PERSON_FIELDS, counts_of
+from pqd.threads import VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pqd.engine.spark.partial_counts import Block, Counting, PersonRows
+
+    Batches = Iterator[pa.RecordBatch]
+    Mapped = Callable[[Batches], Batches]
+
+# Part that says that a worker failed, and with which of these words.
+FAILED = -(1 << 31)
+BROKEN, OTHER_VERSION = 0, 1
+# Rows, and bytes, of a chunk: a worker holds little more, but for the rows of one person.
+CHUNK_ROWS, _CHUNK_BYTES = 1 << 20, 1 << 26
+# Rows of a table that come to the driver at once.
+_SENT_ROWS = 1 << 17
+
+
+class Reading(NamedTuple):
+    """Names of the columns, in the order in which Spark hands them over, and the version of pqd.
+
+    ``rows`` are those of a chunk; where ``persons`` are told apart, two columns follow that say
+    whose row it is and its rank, and the rows are in the order of the first.
+    """
+
+    names: tuple[str, ...]
+    version: str
+    rows: int = CHUNK_ROWS
+    persons: bool = False
+
+
+class _Chunk(NamedTuple):
+    """Rows that are counted at once."""
+
+    blocks: list[Block]
+    ranks: NDArray[np.uint64] | None
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "_Chunk(...)"
+
+
+def counting(work: Counting, reading: Reading) -> Mapped:
+    """Function for Spark's ``mapInArrow``: partial counts of the rows of one partition."""
+
+    def counted(batches: Batches) -> Batches:
+        failure = _unfit(reading)
+        if failure is None:
+            failure = BROKEN
+            with suppress(Exception):
+                for chunk in _chunks(batches, reading):
+                    yield work.counts(chunk.blocks, chunk.ranks).batch()
+                failure = None
+        if failure is not None:
+            yield counts_of(FAILED, np.array([failure]), np.array([1])).batch()
+
+    return lambda batches: _sealed(counted(batches))
+
+
+def telling(work: PersonRows, reading: Reading, kept: Sequence[int]) -> Mapped:
+    """Function for ``mapInArrow``: columns ``kept``, by place, with each row's person and rank.
+
+    In place of rows that it fails on is one without a person, on which the count then fails.
+    """
+
+    def told(batches: Batches) -> Batches:
+        unfit = _unfit(reading) is not None
+        for batch in batches:
+            rows = None
+            with suppress(Exception):
+                rows = None if unfit else _told(work, reading, batch, kept)
+            yield _no_person(batch, kept) if rows is None else rows
+
+    return lambda batches: _sealed(told(batches))
+
+
+def packing(reading: Reading) -> Mapped:
+    """Function for ``mapInArrow``: rows in a few pieces of bytes, for the driver to unpack.
+
+    Columns have the types that the engine can hold.
+    """
+
+    def packed(batches: Batches) -> Batches:
+        for group in _groups(batches, _SENT_ROWS):
+            yield _piece([_block(batch, reading.names) for batch in group])
+
+    return lambda batches: _sealed(packed(batches))
+
+
+def unpacked(piece: bytes) -> Iterator[Block]:
+    """Blocks of rows of a piece."""
+    with pa.ipc.open_stream(piece) as stream:
+        for batch in stream:
+            yield dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+def _piece(blocks: Sequence[Block]) -> pa.RecordBatch:
+    """Blocks as one row of bytes."""
+    sink = pa.BufferOutputStream()
+    table = pa.concat_tables([pa.table(dict(block)) for block in blocks]).unify_dictionaries()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table.combine_chunks())
+    return pa.RecordBatch.from_arrays(
+        [pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["piece"]
+    )
+
+
+def _unfit(reading: Reading) -> int | None:
+    """Why this worker cannot count, None if it can."""
+    # One thread: Spark has a worker for each core.
+    os.environ[VARIABLE] = "1"
+    return None if sys.modules["pqd"].__version__ == reading.version else OTHER_VERSION
+
+
+def _sealed(batches: Batches) -> Batches:
+    """``batches``; an error of theirs comes without its message, or what it arose from."""
+    failed = False
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield from batches
+    except Exception:  # noqa: BLE001 - whatever it is, it may hold a private value
+        failed = True
+    # Outside the handler, which would chain it to the first.
+    if failed:
+        raise RuntimeError("a worker of pqd failed")
+
+
+def _chunks(batches: Batches, reading: Reading) -> Iterator[_Chunk]:
+    """Rows of a partition, chunk by chunk."""
+    for group in _groups(batches, reading.rows, persons=reading.persons):
+        ranks = None
+        if reading.persons:
+            ranks = np.concatenate([_whole_numbers(batch, -1) for batch in group]).view(np.uint64)
+        yield _Chunk([_block(batch, reading.names) for batch in group], ranks)
+
+
+def _groups(
+    batches: Batches, rows: int, *, persons: bool = False
+) -> Iterator[list[pa.RecordBatch]]:
+    """Batches in groups of about so many rows; rows of one person are in one group."""
+    group: list[pa.RecordBatch] = []
+    held = size = 0
+    for rows_of_batch in batches:
+        batch = rows_of_batch
+        if group and (held >= rows or size >= _CHUNK_BYTES):
+            own = _same_person(group[-1], batch) if persons else 0
+            if own < batch.num_rows:
+                yield [*group, batch.slice(0, own)] if own else group
+                group, held, size, batch = [], 0, 0, batch.slice(own)
+        group.append(batch)
+        held += batch.num_rows
+        size += batch.nbytes
+    if group:
+        yield group
+
+
+def _same_person(before: pa.RecordBatch, batch: pa.RecordBatch) -> int:
+    """Number of first rows of ``batch`` that are of the last person ``before``."""
+    other = _whole_numbers(batch, -2) != _whole_numbers(before, -2)[-1]
+    return int(np.argmax(other)) if other.any() else batch.num_rows
+
+
+def _whole_numbers(batch: pa.RecordBatch, place: int) -> NDArray[np.int64]:
+    """Column of whole numbers; ValueError if one is missing, which says that a worker failed."""
+    cells = batch.column(batch.num_columns + place)
+    if cells.null_count:
+        raise ValueError("rows are missing")
+    return numpy_of(cells)
+
+
+def _block(batch: pa.RecordBatch, names: Sequence[str]) -> Block:
+    """Cells of a batch by the columns' names, as the engine reads them."""
+    return {name: encoded(batch.column(place)) for place, name in enumerate(names)}
+
+
+def _told(
+    work: PersonRows, reading: Reading, batch: pa.RecordBatch, kept: Sequence[int]
+) -> pa.RecordBatch:
+    persons, ranks = work.told(_block(batch, reading.names))
+    return _with_persons(batch, kept, [arrow_of(persons), arrow_of(ranks)])
+
+
+def _no_person(batch: pa.RecordBatch, kept: Sequence[int]) -> pa.RecordBatch:
+    """Row without a cell, a person or a rank."""
+    return _with_persons(
+        pa.RecordBatch.from_arrays(
+            [pa.nulls(1, each.type) for each in batch.columns], batch.schema.names
+        ),
+        kept,
+        [pa.nulls(1, pa.int64())] * 2,
+    )
+
+
+def _with_persons(
+    batch: pa.RecordBatch, kept: Sequence[int], others: Sequence[pa.Array]
+) -> pa.RecordBatch:
+    """Columns ``kept`` of a batch, and the person and rank of each row."""
+    columns = [batch.column(place) for place in kept]
+    names = [batch.schema.names[place] for place in kept]
+    return pa.RecordBatch.from_arrays([*columns, *others], [*names, *PERSON_FIELDS])

@@ -1,0 +1,249 @@
+"""Partial scans add up to whole ones: whatever partitions and chunks a table is cut into.
+
+What Spark does with partial counts, adding up those of one place, is done here by hand, so that no
+Java is needed; tests/pqd/engine/spark/test_spark_tables.py has Spark do it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pqd
+from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.marginals import Marginal, MarginalPlan
+from pqd.engine.partial_content import (
+    ContentCounting,
+    Contents,
+    EarlierContentCounting,
+    PersonCells,
+    content_text,
+    worker_sql,
+)
+from pqd.engine.partial_scans import CONTINGENCY, HISTOGRAMS, MARGINALS, Gathering, ScanCounting
+from pqd.engine.partitions import Bins, Categories, Points
+from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
+from pqd.engine.spark import workers
+from pqd.engine.spark.partial_counts import Counting, PartialCounts, counts_of, joined_counts
+from pqd.engine.spark.workers import BROKEN, FAILED, OTHER_VERSION, Reading, counting, telling
+from pqd.engine.tables import Table, open_table
+from pqd.sql.schema import Kind
+from tests.support.odd_rows import KEY, QUERIES, SCHEMA, odd_rows, statistics
+
+CUTS = [
+    pytest.param([400], 1 << 20, id="whole"),
+    pytest.param([7, 0, 250, 143], 130, id="cut"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def worker() -> Iterator[None]:
+    """Close the database of a worker before Python ends."""
+    yield
+    worker_sql.cache_clear()
+
+
+class Cut:
+    """Table cut into partitions and chunks, and the same table whole."""
+
+    def __init__(self, rows: pa.Table, lengths: Sequence[int], chunk: int) -> None:
+        ends = np.cumsum([0, *lengths])
+        self.rows, self.chunk = rows, chunk
+        self.partitions = [rows.slice(a, b - a) for a, b in pairwise(ends)]
+        self.engine = DuckDBEngine()
+        self.table: Table = open_table(rows, "private")
+
+    def counted(self, work: Counting) -> PartialCounts:
+        """Counts as Spark adds them up."""
+        if work.persons is None:
+            partitions, names = self.partitions, tuple(work.columns)
+            reading = Reading(names, pqd.__version__, self.chunk)
+        else:
+            partitions = self._by_person(work)
+            reading = Reading(tuple(work.columns), pqd.__version__, self.chunk, persons=True)
+        function = counting(work, reading)
+        outputs = [function(batches_of(each, reading.names)) for each in partitions]
+        counts = added(batch for output in outputs for batch in output)
+        if not work.distinct:
+            return counts
+        values = Counter[tuple[int, int]]()
+        for part, place, word, rows in rows_of(counts):
+            values[part, place if word is None else rows] += rows if word is None else 1
+        parts = [counts_of(p, np.array([n]), np.array([rows])) for (p, n), rows in values.items()]
+        return joined_counts(parts)
+
+    def _by_person(self, work: Counting) -> list[pa.Table]:
+        """Rows in two partitions, each in the order of its persons."""
+        assert work.persons is not None
+        every = tuple(work.persons.columns)
+        function = telling(
+            work.persons, Reading(every, pqd.__version__), [every.index(n) for n in work.columns]
+        )
+        told = [b for each in self.partitions for b in function(batches_of(each, every))]
+        rows = pa.Table.from_batches(told)
+        persons = np.array(rows["person"].to_pylist())
+        return [rows.take(np.flatnonzero(persons % 2 == half)).sort_by("person") for half in (0, 1)]
+
+    def scanned(
+        self, gathering: Gathering[Any, Any], plan: Any, unit: str | None = None
+    ) -> tuple[Any, Any]:
+        """What a gathering gives of the parts, and of the whole."""
+        names = {name: name for name in plan.columns}
+        own = Contents((ContentCounting(("n", "s"), KEY, loose=True),))
+        persons = PersonCells(tuple(SCHEMA), unit, plan.key) if unit else None
+        work = ScanCounting(gathering, plan, SCHEMA, names, own, KEY, unit, persons)
+        counts = self.counted(work)
+        assert own.contents(counts) == own.contents(self.counted(own))
+        whole = self.engine._scanned(self.table, SCHEMA, plan, gathering)
+        return gathering.whole(plan, counts), whole
+
+
+def batches_of(rows: pa.Table, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    columns = [name for name in (*names, "person", "rank") if name in rows.column_names]
+    return iter(rows.select(columns).to_batches(max_chunksize=16))
+
+
+def rows_of(counts: PartialCounts) -> Iterator[tuple[int, int, bytes | None, int]]:
+    parts, places, rows = (each.tolist() for each in (counts.parts, counts.places, counts.rows))
+    return zip(parts, places, counts.words.to_pylist(), rows, strict=True)
+
+
+def added(batches: Iterator[pa.RecordBatch]) -> PartialCounts:
+    sums = Counter[tuple[int, int, bytes | None]]()
+    for batch in batches:
+        for part, place, word, rows in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+            sums[part, place, word] += rows
+    return joined_counts(
+        counts_of(part, np.array([place]), np.array([rows]), pa.array([word], pa.binary()))
+        for (part, place, word), rows in sums.items()
+    )
+
+
+@pytest.mark.parametrize(("lengths", "chunk"), CUTS)
+@pytest.mark.parametrize(("unit", "most"), [(None, 1), ("p", 1), ("q", 3), ("n", 2)])
+def test_histograms(lengths: list[int], chunk: int, unit: str | None, most: int) -> None:
+    cut = Cut(odd_rows(), lengths, chunk)
+    given = PrivacyUnit(unit, most) if unit else None
+    plan = ScanPlan(statistics(QUERIES, total=unit is not None), given, KEY)
+    parts, whole = cut.scanned(HISTOGRAMS, plan, unit)
+    for sql, part, one in zip(QUERIES, parts, whole, strict=True):
+        assert part.values.tolist() == one.values.tolist(), sql
+        assert part.counts.tolist() == one.counts.tolist(), sql
+
+
+@pytest.mark.parametrize(("lengths", "chunk"), CUTS)
+@pytest.mark.parametrize("measured", [None, "SELECT SUM(n) FROM t WHERE n > 1"])
+def test_contingency(lengths: list[int], chunk: int, measured: str | None) -> None:
+    cut = Cut(odd_rows(), lengths, chunk)
+    queries = [*QUERIES[:4], *([measured] if measured else [])]
+    for several in (queries, ["SELECT COUNT(*) FROM t"]):
+        part, whole = cut.scanned(CONTINGENCY, ScanPlan(statistics(several)))
+        assert part.words.tolist() == whole.words.tolist()
+        assert part.places.tolist() == whole.places.tolist()
+        assert part.counts.tolist() == whole.counts.tolist()
+
+
+@pytest.mark.parametrize(("lengths", "chunk"), CUTS)
+@pytest.mark.parametrize("unit", [None, "p", "q"])
+def test_marginals(lengths: list[int], chunk: int, unit: str | None) -> None:
+    cut = Cut(odd_rows(), lengths, chunk)
+    columns = (
+        Points("n", Kind.NUMBER, (1.0, 2.0, 3.0)),
+        Bins("x", Kind.NUMBER, (0.0, 1.0, 4.0)),
+        Categories("s", Kind.TEXT, ("a", "A", "é")),
+    )
+    several = tuple(Marginal((one,)) for one in columns), Marginal(columns), Marginal(columns[:2])
+    plan = MarginalPlan((*several[0], *several[1:]), PrivacyUnit(unit, 2) if unit else None, KEY)
+    part, whole = cut.scanned(MARGINALS, plan, unit)
+    for marginal in plan.marginals:
+        assert part[marginal].tolist() == whole[marginal].tolist()
+
+
+@pytest.mark.parametrize(("lengths", "chunk"), CUTS)
+def test_content_is_that_of_the_whole(lengths: list[int], chunk: int) -> None:
+    cut = Cut(odd_rows(), lengths, chunk)
+    names = tuple(SCHEMA)
+    work = Contents((ContentCounting(names, KEY), EarlierContentCounting(names, KEY)))
+    content, earlier = work.contents(cut.counted(work))
+    assert content_text(names, content) == cut.engine.content(cut.table, KEY)
+    assert content_text(names, earlier) == cut.engine.earlier_content(cut.table, KEY)
+
+
+def test_content_of_no_rows() -> None:
+    cut = Cut(odd_rows(0), [], 9)
+    names = tuple(SCHEMA)
+    work = Contents((ContentCounting(names, KEY), EarlierContentCounting(names, KEY)))
+    content, earlier = work.contents(cut.counted(work))
+    assert content_text(names, content) == cut.engine.content(cut.table, KEY)
+    assert content_text(names, earlier) == cut.engine.earlier_content(cut.table, KEY)
+    parts, whole = cut.scanned(HISTOGRAMS, ScanPlan(statistics(QUERIES)))
+    assert [one.mass for one in parts] == [one.mass for one in whole] == [0] * len(QUERIES)
+
+
+def test_a_lost_partition_shows() -> None:
+    cut = Cut(odd_rows(), [200, 100, 100], 1 << 20)
+    work = Contents((ContentCounting(tuple(SCHEMA), KEY),))
+    whole = work.contents(cut.counted(work))
+    del cut.partitions[1]
+    assert work.contents(cut.counted(work)) != whole
+
+
+class Broken:
+    """Work that fails on one cell, and says it in its message."""
+
+    columns = ("s",)
+    persons = None
+    distinct = False
+
+    def counts(self, blocks: Any, ranks: Any) -> PartialCounts:  # noqa: ARG002
+        raise ValueError(blocks[0]["s"].to_pylist())
+
+
+def test_nothing_but_a_word_leaves_a_worker(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = pa.table({"s": ["secret"]})
+    good, other = Reading(("s",), pqd.__version__), Reading(("s",), "0.0")
+    for reading, reason in ((good, BROKEN), (other, OTHER_VERSION)):
+        (batch,) = counting(Broken(), reading)(batches_of(rows, ("s",)))
+        assert batch.to_pylist() == [{"part": FAILED, "place": reason, "word": None, "rows": 1}]
+    assert capfd.readouterr() == ("", "")
+
+
+def broken_batches() -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_pydict({"s": ["secret"]})
+    raise ValueError("secret")
+
+
+@pytest.mark.parametrize("function", ["packing", "telling"])
+def test_an_error_of_a_worker_has_no_words_of_its_own(function: str) -> None:
+    reading = Reading(("s",), pqd.__version__)
+    made: Callable[..., Any] = getattr(workers, function)
+    others = (reading,) if function == "packing" else (Persons(), reading, [0])
+    arguments = others if function == "packing" else (others[0], reading, [0])
+    with pytest.raises(RuntimeError) as raised:
+        list(made(*arguments)(broken_batches()))
+    error = raised.value
+    assert str(error) == "a worker of pqd failed"
+    assert error.__context__ is None
+    assert error.__cause__ is None
+
+
+class Persons:
+    """Persons that cannot be told."""
+
+    columns = ("s",)
+
+    def told(self, block: Any) -> Any:
+        raise ValueError(block["s"].to_pylist())
+
+
+def test_a_person_that_cannot_be_told_fails_the_count() -> None:
+    reading = Reading(("s",), pqd.__version__)
+    told = list(telling(Persons(), reading, [0])(batches_of(pa.table({"s": ["secret"]}), ("s",))))
+    assert told[0].to_pylist() == [{"s": None, "person": None, "rank": None}]
+    persons = reading._replace(persons=True)
+    (batch,) = counting(Broken(), persons)(iter(told))
+    assert batch.to_pylist() == [{"part": FAILED, "place": BROKEN, "word": None, "rows": 1}]
