@@ -14,7 +14,7 @@ from pqd.engine.sources.postgres_session import PostgresSession
 from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
 from pqd.errors import TableError
-from tests.support.postgres_server import PostgresServer
+from tests.support.postgres_server import PASSWORD, PostgresServer
 from tests.support.postgres_tables import ANALYST, opened
 
 KEY = b"k" * 32
@@ -109,6 +109,23 @@ def test_the_same_rows_are_the_same_as_in_parquet(server: PostgresServer, tmp_pa
     ]
 
     assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("way", ["variable", "file"])
+def test_a_password_need_not_be_in_the_url(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    kept = tmp_path / "passwords"
+    kept.write_text(f"*:*:*:owner:{PASSWORD}\n")
+    kept.chmod(0o600)
+    if way == "variable":
+        monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    else:
+        monkeypatch.setenv("PGPASSFILE", str(kept))
+    monkeypatch.setenv("PGHOST", str(server.folder))
+    monkeypatch.setenv("PGDATABASE", "postgres")
+
+    assert open_table("postgresql://owner@?table=people", "private").label == "public.people"
 
 
 def test_a_table_without_rows_has_the_types(server: PostgresServer) -> None:
