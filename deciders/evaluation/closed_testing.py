@@ -24,9 +24,9 @@ class Discoveries:
     def _unrefuted(self, ascending: NDArray[np.float64]) -> int:
         """Hommel's h: the largest i with ``p_(m - i + j) > j alpha / i`` for j = 1 .. i."""
         m = ascending.size
+        steps = np.arange(1, m + 1) * self._alpha
         for size in range(m, 0, -1):
-            bars = np.arange(1, size + 1) * self._alpha / size
-            if np.all(ascending[m - size :] > bars):
+            if (ascending[m - size :] > steps[:size] / size).all():
                 return size
         return 0
 
