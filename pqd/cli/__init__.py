@@ -6,8 +6,8 @@ import io
 import os
 import shlex
 import sys
-from contextlib import suppress
-from typing import Annotated, NoReturn
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -30,6 +30,9 @@ from pqd.exception_barrier import withheld
 from pqd.interrupts import PRESSED, heed, told
 from reports.text.escape import visible
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _INTERRUPTED = 130
 
 
@@ -50,7 +53,23 @@ class _Commands(TyperGroup):
             raise ParameterError(
                 f"no command is given; to begin with: pqd {first} {shlex.join(args)}"
             )
-        return super().parse_args(ctx, args)
+        with _no_address():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: typer._click.Context) -> object:
+        """What the command gives; of a mistake in its arguments no address is shown."""
+        with _no_address():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _no_address() -> Iterator[None]:
+    """Context in which mistakes of usage quote no address: one may hold a password."""
+    try:
+        yield
+    except typer._click.exceptions.UsageError as error:  # noqa: SLF001 - Typer has its own click
+        error.message = without_address(error.message)
+        raise
 
 
 app = typer.Typer(

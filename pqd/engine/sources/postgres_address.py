@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 _SCHEMES = ("postgresql://", "postgres://")
 _FORM = "postgresql://user@host:port/database?table=schema.name"
-_SCHEME = re.compile(r"postgres(?:ql)?:/+\S*")
+# Whatever may hold a password: such a URL, one of another scheme with a user, and libpq's own form.
+_SECRET = re.compile(
+    r"postgres(?:ql)?:/+\S*|[a-z][a-z0-9+.-]+:/+[^\s/@]*:[^\s/]*@\S*|\bpassword=[^\s'\"]\S*",
+    re.IGNORECASE,
+)
 # Part of a name: in quotes, which are doubled within, or without.
 _PART = r'"(?:[^"\0]|"")+"|[^".\0]+'
 _NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
@@ -107,10 +111,14 @@ def without_password(url: str) -> str:
 
 
 def without_address(text: str) -> str:
-    """``text``, in which URLs of PostgreSQL keep the name of the table alone."""
-    return _SCHEME.sub(_shortened, text)
+    """``text``, in which URLs of servers keep the name of the table alone, and no password is."""
+    return _SECRET.sub(_shortened, text)
 
 
-def _shortened(url: re.Match[str]) -> str:
-    name = table_name(url[0])
-    return f"postgresql://?table={name}" if name else "postgresql://"
+def _shortened(secret: re.Match[str]) -> str:
+    scheme, sign, _ = secret[0].partition(":/")
+    if not sign:
+        return "password=..."
+    own = "postgresql" if f"{scheme}{sign}/".lower() in _SCHEMES else scheme
+    name = table_name(secret[0])
+    return f"{own}://?table={name}" if name else f"{own}://"

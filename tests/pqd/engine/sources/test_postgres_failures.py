@@ -126,6 +126,14 @@ def test_no_repr_has_an_address(server: PostgresServer) -> None:
         ("postgresql://me:pw@host/db?table=a.b", "postgresql://?table=a.b"),
         ("tree=postgres://me:pw@host/db?x=1&table=a.b&y=2", "tree=postgresql://?table=a.b"),
         ("at postgresql://me:pw@host/db it is", "at postgresql:// it is"),
+        (
+            "at postgresql+psycopg2://me:pw@host/db?table=a.b it is",
+            "at postgresql+psycopg2://?table=a.b it is",
+        ),
+        ("POSTGRES://me:pw@host/db", "postgresql://"),
+        ("mysql://me:p:w@host/db", "mysql://"),
+        ("no host=h password=pw user=me", "no host=h password=... user=me"),
+        ("s3://bucket/me@here/copy.csv", "s3://bucket/me@here/copy.csv"),
         ("copy.csv", "copy.csv"),
     ],
 )

@@ -1,0 +1,25 @@
+"""Mistakes of usage: the argument that is wrong is quoted, but no password in it."""
+
+import pytest
+from typer.testing import CliRunner
+
+from pqd.cli import app
+
+URL = "postgresql://me:hunter-2@host/db?table=people"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["audit", "a.csv", "b.csv", URL], ["init", URL, "b.csv", URL], ["ledger", URL], ["help", URL]],
+)
+def test_an_argument_too_many_shows_no_password(arguments: list[str]) -> None:
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
+
+    assert result.exit_code != 0
+    assert "hunter-2" not in result.output
+
+
+def test_the_argument_is_told_by_its_table() -> None:
+    result = CliRunner().invoke(app, ["audit", "a.csv", "b.csv", URL], env={"COLUMNS": "200"})
+
+    assert "postgresql://?table=people" in result.output
