@@ -8,7 +8,7 @@ contingency table, and the fingerprint.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -298,6 +298,7 @@ MARGINALS = (
 )
 
 Found = dict[str, dict[str, Any]]
+Section = tuple[str, dict[str, Any]]
 
 
 @cache
@@ -316,34 +317,37 @@ def requests_of(queries: Sequence[str]) -> list[QueryRequest]:
     return [QueryRequest(Query(sql), criteria) for sql in queries]
 
 
-def found(given: object) -> Found:
-    """All that is recorded of a private table, which should be the grid."""
+def sections(given: object) -> Iterator[Section]:
+    """What is recorded of a private table, which should be the grid, one after the other."""
     private = open_table(given, "private")
     # As a run makes it: which engine it is hangs on both tables.
     engine = SyntheticTables([open_table(COPY, "synthetic")], private).engine
     kinds, (_, plan) = _asked(tuple(f"{OF_ROWS}{each}" for each in PREDICATES), None)
     rows = zip(PREDICATES, engine.histograms(private, kinds, plan), strict=True)
-    result: Found = {"rows": {predicate: _labels(histogram) for predicate, histogram in rows}}
+    yield "rows", {predicate: _labels(histogram) for predicate, histogram in rows}
     for unit in (None, *UNITS):
+        of_whom = f"rows of a person: {unit.max_rows}" if unit else "all rows"
         schema, (names, plan) = _asked(QUERIES, unit)
         histograms = zip(names, engine.histograms(private, schema, plan), strict=True)
-        result[f"rows of a person: {unit.max_rows}" if unit else "histograms"] = {
-            sql: " ".join(f"{value}*{count}" for value, count in counted(histogram))
-            for sql, histogram in histograms
-        }
+        yield (
+            f"histograms of {of_whom}",
+            {
+                sql: " ".join(f"{value}*{count}" for value, count in counted(histogram))
+                for sql, histogram in histograms
+            },
+        )
         counts = engine.marginals(private, kinds, MarginalPlan(MARGINALS, unit, KEY))
-        result[f"cells of a person: {unit.max_rows}" if unit else "cells"] = {
+        cells = {
             " and ".join(marginal.columns): " ".join(map(str, counts[marginal].tolist()))
             for marginal in MARGINALS
         }
+        yield f"cells of {of_whom}", cells
     schema, (_, plan) = _asked(JOINT, None)
     table = engine.contingency(private, schema, plan)
-    cells = zip(
-        table.words[:, 0].tolist(), table.places.tolist(), table.counts.tolist(), strict=True
-    )
-    result["contingency"] = {f"{word:b} at {place}": count for word, place, count in cells}
-    result["fingerprint"] = {"content": engine.content(private, KEY)}
-    return result
+    combinations = zip(table.words[:, 0].tolist(), table.places.tolist(), strict=True)
+    names = [f"{word:b} at {place}" for word, place in combinations]
+    yield "contingency table", dict(zip(names, table.counts.tolist(), strict=True))
+    yield "fingerprint", {"content": engine.content(private, KEY)}
 
 
 def counted(histogram: Histogram) -> list[tuple[int, int]]:
@@ -363,11 +367,9 @@ def _labels(histogram: Histogram) -> str:
     return f"all but {', '.join(others.elements()) or 'none'}"
 
 
-def differences(one: Found, other: Found) -> list[str]:
+def differences(one: Found, other: Iterable[Section]) -> Iterator[str]:
     """Names of what is recorded otherwise."""
-    return [
-        f"{section}: {name}"
-        for section, entries in one.items()
-        for name in entries
-        if entries[name] != other[section].get(name)
-    ]
+    for section, entries in other:
+        for name in {**one[section], **entries}:
+            if one[section].get(name) != entries.get(name):
+                yield f"{section}: {name}"
