@@ -48,10 +48,11 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     Parameters
     ----------
     private, synthetic
-        A path (``.csv``, ``.tsv``, ``.parquet``), a URL of PostgreSQL
-        (``postgresql://user@host/database?table=schema.name``), a frame of pandas, polars or
-        pyarrow, or any with ``__arrow_c_stream__``.  The synthetic table, and all other arguments,
-        are taken as public.
+        A path (``.csv``, ``.tsv``, ``.parquet``), a folder or pattern of such parts, a table of a
+        DuckDB file (``store.duckdb::people``), a URL of PostgreSQL
+        (``postgresql://user@host/database?table=schema.name``), a frame of pandas, polars (lazy
+        ones too) or pyarrow, a relation of DuckDB, a dataset of pyarrow, or any frame with
+        ``__arrow_c_stream__``.  The synthetic table, and all other arguments, are taken as public.
     queries
         One SQL text, several, or ``pqd.Query`` objects.  ``pqd.profile`` needs none.
     tau
