@@ -83,7 +83,7 @@ def _plain(values: pa.Array) -> pa.Array:
     """Distinct values as the engine can hold them, those that it cannot as NULL."""
     kind = values.type
     if pt.is_string(kind) or pt.is_large_string(kind):
-        return _valid(values)
+        return valid_texts(values)
     if pt.is_timestamp(kind) and kind.unit in _MOST:
         least = _FIRST_SECOND * _A_SECOND[kind.unit]
         return _in_microseconds(values, pa.timestamp("us", kind.tz), least)
@@ -96,7 +96,7 @@ def _plain(values: pa.Array) -> pa.Array:
     return values
 
 
-def _valid(texts: pa.Array) -> pa.Array:
+def valid_texts(texts: pa.Array) -> pa.Array:
     """Texts, those that are not UTF-8 as NULL."""
     try:
         texts.validate(full=True)

@@ -13,9 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.types as pt
 
-from pqd.engine.reading.values import texts_of
+from pqd.engine.reading.common_types import as_type, common_type
 from pqd.engine.sources.files import DelimitedFile, ParquetFile, check_path, file_kind, open_file
 from pqd.engine.sources.source import Blocks, Place, Role, Version
 from pqd.errors import TableError
@@ -72,14 +71,26 @@ class Parts:
         return self._of_one_type(every, wanted)
 
     def _of_one_type(self, blocks: Blocks, wanted: Sequence[str]) -> Blocks:
-        types = [part.types(wanted) for part in self.files if isinstance(part, ParquetFile)]
-        common = {name: _common_type([each[name] for each in types]) for name in wanted}
+        common = {name: common_type(types) for name, types in self._types(wanted).items()}
         for block in blocks:
-            yield {name: _as_type(block[name], common[name]) for name in wanted}
+            yield {name: as_type(block[name], common[name]) for name in wanted}
+
+    def _types(self, wanted: Sequence[str]) -> dict[str, set[pa.DataType]]:
+        """Types that Parquet parts give to each of the columns ``wanted``."""
+        every = [part.types(wanted) for part in self.files if isinstance(part, ParquetFile)]
+        return {name: {types[name] for types in every} for name in wanted}
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
-        """As the parts."""
-        return self.files[0].loose(names)
+        """As the parts, and what becomes text since they give it several types."""
+        if self.textual:
+            return self.files[0].loose(names)
+        text = pa.large_string()
+        types = self._types(names)
+        return [
+            name
+            for name in names
+            if types[name] - {pa.null(), text} and common_type(types[name]) == text
+        ]
 
     def version(self) -> Version:
         """Marks of all parts, by name: they change where one is written, added or removed."""
@@ -160,31 +171,3 @@ def _label(location: Location) -> str:
     if location.pattern == "*" and not location.text.endswith("*"):
         return folder
     return f"{folder}/{location.pattern}" if location.pattern.startswith("*") else location.pattern
-
-
-def _common_type(types: Sequence[pa.DataType]) -> pa.DataType:
-    """Type that holds all values of ``types``, text where no other does."""
-    known = {each for each in types if not pt.is_null(each)}
-    # Arrow takes one for the other.
-    mixed = pa.uint64() in known and any(map(pt.is_signed_integer, known))
-    if not known or mixed:
-        return pa.large_string()
-    schemas = [pa.schema([("", each)]) for each in known]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except pa.ArrowException:
-        return pa.large_string()
-
-
-def _as_type(cells: pa.DictionaryArray, kind: pa.DataType) -> pa.DictionaryArray:
-    """Cells with values of the type ``kind``."""
-    held = cells.dictionary
-    if held.type == kind:
-        return cells
-    if held.null_count == len(held):
-        held = pa.nulls(len(held), kind)
-    elif pt.is_large_string(kind):
-        held = texts_of(held)
-    else:
-        held = held.cast(kind, safe=False)
-    return pa.DictionaryArray.from_arrays(cells.indices, held)

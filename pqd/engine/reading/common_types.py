@@ -1,0 +1,111 @@
+"""Common type of the cells of parts of a table, whose files give them several.
+
+A program guesses types from the rows of one part, so no cell may say something else because of the
+type of another part: doubles do not hold whole numbers of 64 bits, nor nanoseconds all years.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from pqd.engine.reading.buffers import arrow_of, no_value, numpy_of
+from pqd.engine.reading.values import texts_of, valid_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# Doubles hold every whole number below, and as many bits.
+_EXACT, _EXACT_BITS = 1 << 53, 53
+
+
+def common_type(types: Iterable[pa.DataType]) -> pa.DataType:
+    """Type that holds all values of ``types`` as they are, text where no other does."""
+    known = {each for each in types if not pt.is_null(each)}
+    if len(known) == 1:
+        return known.pop()
+    return _number(known) or _moment(known) or _unified(known) or pa.large_string()
+
+
+def _number(known: set[pa.DataType]) -> pa.DataType | None:
+    """Doubles, if some are floating and they hold all."""
+    exact = {each for each in known if pt.is_integer(each) and each.bit_width < _EXACT_BITS} | set(
+        filter(pt.is_floating, known)
+    )
+    return pa.float64() if exact == known and any(map(pt.is_floating, known)) else None
+
+
+def _moment(known: set[pa.DataType]) -> pa.DataType | None:
+    """Microseconds, which hold more years than nanoseconds."""
+    if _all(known, pt.is_timestamp) and len({each.tz for each in known}) == 1:
+        return pa.timestamp("us", next(iter(known)).tz)
+    return pa.duration("us") if _all(known, pt.is_duration) else None
+
+
+def _unified(known: set[pa.DataType]) -> pa.DataType | None:
+    """Widest of types that are of one sort."""
+    if not any(_all(known, one) for one in (pt.is_integer, pt.is_decimal, pt.is_time, _is_binary)):
+        return None
+    if pa.uint64() in known and any(map(pt.is_signed_integer, known)):
+        # Arrow takes one for the other.
+        return None
+    schemas = [pa.schema([("", each)]) for each in known]
+    kind = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    # Of a wider decimal the engine has none.
+    return None if pt.is_decimal256(kind) else kind
+
+
+def as_type(cells: pa.DictionaryArray, kind: pa.DataType) -> pa.DictionaryArray:
+    """Cells with values of the ``common_type`` of theirs and others."""
+    held = cells.dictionary
+    if held.type == kind:
+        return cells
+    if held.null_count == len(held):
+        held = pa.nulls(len(held), kind)
+    elif pt.is_large_string(kind):
+        held = _texts(held)
+    else:
+        held = held.cast(kind, safe=False)
+    return pa.DictionaryArray.from_arrays(cells.indices, held)
+
+
+def _all(types: set[pa.DataType], one: Callable[[pa.DataType], Any]) -> bool:
+    return bool(types) and all(map(one, types))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return kind in (pa.binary(), pa.large_binary())
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Texts of values, in which a number is written in one way whatever its type is."""
+    kind = values.type
+    if pt.is_floating(kind):
+        return _floating_texts(values.cast(pa.float64()))
+    if pt.is_decimal(kind):
+        texts = [None if cell is None else _plain(f"{cell:f}") for cell in values.to_pylist()]
+        return pa.array(texts, pa.large_string())
+    if _is_binary(kind):
+        return valid_texts(values.cast(pa.large_binary()).view(pa.large_string()))
+    if pt.is_integer(kind) or pt.is_boolean(kind):
+        return values.cast(pa.large_string())
+    return texts_of(values)
+
+
+def _floating_texts(values: pa.Array) -> pa.Array:
+    """Texts of doubles: 3 and not 3.0, and none of what is no number."""
+    numbers = numpy_of(values)
+    whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < _EXACT)
+    integers = arrow_of(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
+    texts = pc.if_else(arrow_of(whole), integers, values.cast(pa.large_string()))
+    return pc.if_else(arrow_of(np.isnan(numbers)), no_value(pa.large_string()), texts)
+
+
+def _plain(decimal: str) -> str:
+    """Decimal without the zeros at its end."""
+    text = decimal.rstrip("0").rstrip(".") if "." in decimal else decimal
+    return "0" if text == "-0" else text
