@@ -13,6 +13,7 @@ _STARTING = "the server is starting or shutting down; try again later"
 _LOST = "the server ended the connection; run again"
 _UNKNOWN = "the server broke it off; its own log says why"
 _RIGHT = "permission denied; ask its owner for the right to read it (GRANT SELECT ON ... TO ...)"
+_CONNECT = "the user may not connect to the database; ask its owner (GRANT CONNECT ON DATABASE ...)"
 
 _STATES = {
     "42501": _RIGHT,
@@ -37,15 +38,16 @@ _STATES = {
 }
 # What libpq says, in the order of asking: parts of its messages in English, and the advice.
 _SAID = (
+    (("no connection to", "closed ", "receive data", "send data"), _LOST),
+    (("permission denied",), _CONNECT),
     (("pg_hba.conf",), "the server admits no such connection; its pg_hba.conf says which"),
     (("password", "authentication failed", "role "), _STATES["28P01"]),
-    (("database ",), _STATES["3D000"]),
+    (('database "',), _STATES["3D000"]),
     (("SSL", "certificate", "GSSAPI"), _ENCRYPTED),
     (("too many clients", "connection slots"), _FULL),
     (("starting up", "shutting down"), _STARTING),
     (("invalid ", "missing key", "definition of service"), "libpq cannot read its URL"),
     (("refused", "No such file", "translate host name", "timeout", "unreachable"), _UNREACHABLE),
-    (("no connection", "closed the connection", "connection to"), _LOST),
 )
 
 

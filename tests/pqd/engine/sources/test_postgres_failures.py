@@ -153,5 +153,32 @@ def test_a_password_is_taken_out(url: str) -> None:
     assert without_password(url) == "postgresql://me@host/db?table=a"
 
 
+FAILED = 'connection to server at "db" (10.0.0.1), port 5432 failed: '
+SAID = {
+    f'{FAILED}FATAL:  no pg_hba.conf entry for host "h", user "u", database "d"': "admits no",
+    f'{FAILED}FATAL:  permission denied for database "d"': "may not connect to the database",
+    f'{FAILED}FATAL:  password authentication failed for user "u"': "let the user in",
+    f"{FAILED}fe_sendauth: no password supplied": "let the user in",
+    f'{FAILED}FATAL:  role "u" does not exist': "let the user in",
+    f'{FAILED}FATAL:  database "d" does not exist': "no such database",
+    f"{FAILED}server does not support SSL, but SSL was required": "not encrypted",
+    f"{FAILED}FATAL:  sorry, too many clients already": "no connection left",
+    f"{FAILED}FATAL:  the database system is starting up": "starting or shutting down",
+    f"{FAILED}Connection refused": "no server answers",
+    f"{FAILED}timeout expired": "no server answers",
+    'could not translate host name "db" to address: Name or service not known': "no server answers",
+    'invalid port number: "x"': "libpq cannot read its URL",
+    "server closed the connection unexpectedly": "ended the connection",
+    "SSL connection has been closed unexpectedly": "ended the connection",
+    "could not receive data from server: Connection timed out": "ended the connection",
+    "no connection to the server": "ended the connection",
+}
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_what_libpq_says_becomes_advice(said: str) -> None:
+    assert SAID[said] in advice_on(OSError(f"IO: [libpq] {said}"))
+
+
 def test_a_failure_that_nobody_foresaw_is_not_quoted() -> None:
     assert "41.5" not in advice_on(OSError("the cell 41.5 is odd"))
