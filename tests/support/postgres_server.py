@@ -27,6 +27,15 @@ from pqd.engine.sources.postgres_session import PostgresSession
 IN_CI = bool(os.environ.get("CI"))
 OWNER, PASSWORD = "owner", "hunter-2"
 ADVICE = "there is no PostgreSQL server here (Debian: apt-get install postgresql)"
+# Stops the server when its standard input is closed, at the latest when the tests are killed.
+SCRIPT = """
+"$1/initdb" -D data --username "$2" --pwfile password --auth scram-sha-256 \\
+  --encoding UTF8 --locale C --no-sync >log &&
+"$1/pg_ctl" -D data start --wait --log log --options "$3" >>log && echo ready
+read -r _
+"$1/pg_ctl" -D data stop --mode immediate >>log
+rm -rf "$PWD" 2>/dev/null
+"""
 NUMBERS = itertools.count(1)
 SETTINGS = {
     "fsync": "off",
@@ -127,39 +136,27 @@ def running() -> Iterator[PostgresServer]:
     if programs is None:
         (pytest.fail if IN_CI else pytest.skip)(ADVICE)
     folder = Path(tempfile.mkdtemp(prefix="pqd-postgres-"))
-    data, secret = folder / "data", folder / "password"
-    secret.write_text(PASSWORD)
+    (folder / "password").write_text(PASSWORD)
     # The server refuses to run as root.
     account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
     if account:
-        for place in (folder, secret):
+        for place in (folder, folder / "password"):
             os.chown(place, account.pw_uid, account.pw_gid)
-
-    def run(program: str, *options: str) -> None:
-        subprocess.run(  # noqa: S603 - the tests' own arguments
-            [programs / program, "-D", data, *options],
-            check=True,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env=os.environ | {"LC_ALL": "C"},
-            user=account.pw_uid if account else None,
-            group=account.pw_gid if account else None,
-            extra_groups=[] if account else None,
-        )
-
-    try:
-        run(
-            "initdb",
-            *("--username", OWNER, "--pwfile", str(secret), "--auth", "scram-sha-256"),
-            *("--encoding", "UTF8", "--locale", "C", "--no-sync"),
-        )
-        settings = SETTINGS | {"unix_socket_directories": str(folder)}
-        options = " ".join(f"-c {name}='{value}'" for name, value in settings.items())
-        run("pg_ctl", "start", "--wait", "--log", str(folder / "log"), "--options", options)
-        try:
-            yield PostgresServer(folder)
-        finally:
-            run("pg_ctl", "stop", "--mode", "immediate")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    settings = SETTINGS | {"unix_socket_directories": str(folder)}
+    options = " ".join(f"-c {name}='{value}'" for name, value in settings.items())
+    with subprocess.Popen(  # noqa: S603 - the tests' own script
+        ["/bin/sh", "-c", SCRIPT, "sh", programs, OWNER, options],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"LC_ALL": "C"},
+        user=account.pw_uid if account else None,
+        group=account.pw_gid if account else None,
+        extra_groups=[] if account else None,
+        # Ctrl-C is for the tests.
+        start_new_session=True,
+    ) as script:
+        assert script.stdout is not None
+        assert script.stdout.readline() == b"ready\n", "the PostgreSQL server did not start"
+        yield PostgresServer(folder)
+    shutil.rmtree(folder, ignore_errors=True)
