@@ -48,9 +48,13 @@ def _variable() -> str:
     return os.environ.get(LEDGER_VARIABLE, "").strip()
 
 
-def _default_path(table: Table) -> Path:
-    """Path of a table's ledger where none is stated."""
-    return (table.source.folder or Path.cwd()) / FILE_NAME
+def _default_paths(table: Table) -> list[Path]:
+    """Paths of a table's ledgers where none is stated: its own, and that beside each of its files.
+
+    A pattern of folders, or a dataset, has a ledger of its own; its files may have others.
+    """
+    folders = [table.source.folder or Path.cwd(), *(file.parent for file in table.files)]
+    return [folder / FILE_NAME for folder in dict.fromkeys(folders)]
 
 
 def check_governing_ledger(private: Table, accountant: Accountant) -> None:
@@ -65,9 +69,13 @@ def check_governing_ledger(private: Table, accountant: Accountant) -> None:
     LedgerError
         If the ledger next to the table cannot be read.
     """
-    own = _default_path(private)
-    if not own.exists() or own.resolve() == accountant.path.resolve():
-        return
+    for own in _default_paths(private):
+        if own.exists() and own.resolve() != accountant.path.resolve():
+            _check_unlimited(own, accountant)
+
+
+def _check_unlimited(own: Path, accountant: Accountant) -> None:
+    """Refuse a ledger beside the private table that states a limit."""
     with _opened(own) as ledger:
         limits = {ledger.limit, *(account.limit for account in ledger.accounts)}
     if limits != {NO_LIMIT}:
@@ -93,7 +101,7 @@ def ledgers_of(tables: Sequence[Table], accountant: Accountant | None) -> Iterat
     if accountant and own:
         yield accountant.ledger
     places = [Path(_variable())] if _variable() else []
-    places += [_default_path(table) for table in tables]
+    places += [path for table in tables for path in _default_paths(table)]
     for place in dict.fromkeys(_present(places)):
         if place != own:
             with _opened(place) as ledger:

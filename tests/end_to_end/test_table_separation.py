@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as pds
 import pyarrow.parquet as pq
 import pytest
 
@@ -438,6 +439,17 @@ def test_a_limit_beside_the_table_binds_whoever_names_another_ledger(
     other = SQL.replace("3", "4")
     assert command(*audit, "--ledger", str(spent))[0] == 0
     assert command("audit", "private.csv", "copy.csv", "-q", other, *TERMS[2:])[0] == 4
+
+
+def test_a_limit_binds_whoever_names_the_file_by_a_pattern_or_a_dataset(spent: Path) -> None:
+    Ledger(spent).set_limit(Budget(Fraction(9)))
+    folder = spent.parent
+    private = pds.dataset(str(folder / "private.csv"), format="csv")
+    pattern = folder.parent / f"{folder.name[:-1]}[{folder.name[-1]}]" / "private.csv"
+    for given in (private, pattern):
+        with pytest.raises(ParameterError, match="states a limit"):
+            pqd.audit(given, "copy.csv", SQL, ledger="mine.sqlite", **ASKED)
+    assert not Path("mine.sqlite").exists()
 
 
 def test_without_a_limit_any_ledger_may_be_named(spent: Path) -> None:

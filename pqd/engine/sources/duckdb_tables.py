@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
@@ -50,19 +51,24 @@ _BROKEN_VIEW = (
     "is a view that cannot be read by itself: it names another file, or what is not there; make a "
     "table of it"
 )
+_PART = re.compile(r'"(?:[^"]|"")*"|[^".]+')
 _NO_DUCKDB = "is no DuckDB file that can be read; check the file, or write it anew"
 _ADVICE = f"check the file; if {_HELD}"
 
 
 @dataclass(frozen=True)
 class DuckDBTable:
-    """Table or view of a DuckDB file, by its ``schema`` and its ``name`` there."""
+    """Table or view of a DuckDB file, by its ``schema`` and its ``name`` there.
+
+    ``reads`` are the tables whose rows it has: itself, or those that a view selects from.
+    """
 
     path: Path
     label: str
     columns: tuple[str, ...] = field(repr=False)
     schema: str
     name: str
+    reads: tuple[str, ...] = field(repr=False)
 
     @property
     def textual(self) -> bool:
@@ -76,8 +82,9 @@ class DuckDBTable:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """The table in the file."""
-        return (Place(self.path, fold_case(f"{self.schema}.{self.name}")),)
+        """The table in the file, and those that a view reads."""
+        own = fold_case(f"{self.schema}.{self.name}")
+        return tuple(Place(self.path, name) for name in dict.fromkeys((own, *self.reads)))
 
     @property
     def folder(self) -> Path:
@@ -136,13 +143,16 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     path, reason = location.path.resolve(), ""
     found: list[tuple[str, str]] = []
     names: list[str] = []
+    reads: set[str] = set()
     try:
         with _connected(path) as connection:
             every = connection.sql(_TABLES).fetchall()
             found = [pair for pair in every if _is_named(location.table, *pair)]
             if len(found) == 1:
                 reason = _BROKEN_VIEW
-                names, reason = connection.sql(_selection(*found[0])).columns, ""
+                selection = _selection(*found[0])
+                reads = connection.get_table_names(selection, qualified=True)
+                names, reason = connection.sql(selection).columns, ""
     except duckdb.ConnectionException:
         reason = f"cannot be opened: {_HELD}"
     except duckdb.Error as error:
@@ -156,7 +166,15 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     if len(found) > 1:
         _refuse(what, "is in several schemas of that file; write schema.table")
     label = f"{location.path.name}{OF_TABLE}{location.table}"
-    return DuckDBTable(path, label, checked_names(what, names), *found[0])
+    every_read = tuple(sorted(map(_whole_name, reads)))
+    return DuckDBTable(path, label, checked_names(what, names), *found[0], every_read)
+
+
+def _whole_name(stated: str) -> str:
+    """Name of a table as DuckDB states it, odd ones in quotes, with its schema."""
+    found = _PART.findall(stated)
+    parts = [part[1:-1].replace('""', '"') if part[0] == '"' else part for part in found]
+    return fold_case(".".join([*(["main"] if len(parts) == 1 else []), *parts[-2:]]))
 
 
 def _refuse(what: str, reason: str) -> NoReturn:

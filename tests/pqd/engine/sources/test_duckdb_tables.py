@@ -15,6 +15,7 @@ from pqd.engine.sources.source import Place
 from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import Table, open_table
 from pqd.errors import NotPublicError, RunError, TableError
+from pqd.planning.table_separation import separate_tables
 
 CANARY = "zebra-canary"
 Command = Callable[..., tuple[int, str, str]]
@@ -58,7 +59,7 @@ def test_a_table_or_view_is_named_with_its_schema_or_without(file: Path, name: s
     columns, number, place = NAMES[name]
     assert (table.columns, rows(table)) == (columns, number)
     assert table.label == f"store.duckdb::{name}"
-    assert table.source.places == (Place(file, place),)
+    assert table.source.places[0] == Place(file, place)
     assert table.source.folder == file.parent
     assert not table.textual
 
@@ -200,3 +201,30 @@ def test_two_tables_of_one_file_are_private_and_public(
     assert (code, "store.duckdb::main.people" in out) == (0, True)
     code, _, err = command(f"{file}::main.people", f"{file}::copy")
     assert "to begin with: pqd profile" in err
+
+
+VIEWS = {
+    "a part of it": "SELECT * FROM main.people WHERE age > 3",
+    "of a view of it": 'SELECT "the ""age" AS age FROM old',
+    "by a macro": "SELECT age FROM grown(3)",
+    "within a query": "SELECT (SELECT max(age) FROM people) AS age",
+}
+
+
+@pytest.mark.parametrize("what", VIEWS)
+def test_a_view_of_the_private_table_is_not_public(file: Path, what: str) -> None:
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(
+            "CREATE MACRO grown(least) AS TABLE SELECT * FROM people WHERE age > least"
+        )
+        connection.execute(f"CREATE VIEW part AS {VIEWS[what]}")
+    with pytest.raises(NotPublicError, match="shares a part with the private table"):
+        separate_tables(f"{file}::main.people", f"{file}::part")
+
+
+def test_names_of_tables_that_a_view_reads_are_those_of_their_places(file: Path) -> None:
+    with duckdb.connect(str(file)) as connection:
+        connection.execute('CREATE SCHEMA "a ""b"; CREATE TABLE "a ""b"."""" AS SELECT 1 AS a')
+        connection.execute('CREATE VIEW odd AS SELECT 1 AS a FROM "a ""b"."""", other."Odd. name"')
+    names = [place.table for place in open_table(f"{file}::odd", "private").source.places]
+    assert names == ["main.odd", 'a "b."', "other.odd. name"]
