@@ -12,7 +12,7 @@ from pqd.accounting.accounts import Budget
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
-from pqd.engine.sources.export import write_frame
+from pqd.engine.sources.export import check_no_part, write_frame
 from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
 from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
@@ -64,6 +64,8 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     """Release with ``noise``; see ``pqd.release``.  Without an accountant no account is kept."""
     _check(queries, parameters)
     tables = separate_tables(private, synthetic, accountant=accountant, names=mentioned(queries))
+    if table is not None:
+        check_no_part(table, (private, synthetic))
     progress(stages.READING_COPY)
     requests = [QueryRequest(query, parameters) for query in queries]
     bound = bind(tables, requests, parameters.columns)

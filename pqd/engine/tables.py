@@ -48,7 +48,7 @@ class Table:
     @property
     def files(self) -> tuple[Path, ...]:
         """Files that hold its rows, none of what is in memory."""
-        return tuple(place.file for place in self.source.places if place.file)
+        return tuple(dict.fromkeys(place.file for place in self.source.places if place.file))
 
     def version(self) -> Version:
         """Marks that change when the rows do; None where nothing tells, empty if they are gone."""

@@ -107,7 +107,7 @@ def check_separation(
             raise _refusal(public, _ITSELF)
         if private:
             check_other_places(private.source.places, public)
-            _check_other_parts(private.files, public)
+            _check_other_parts(private, public)
     if private and accountant:
         check_governing_ledger(private, accountant)
     ledgers = [
@@ -190,18 +190,22 @@ def check_other_places(private: Sequence[Place], public: Table) -> None:
         raise _refusal(public, _ITSELF if all(shared) and len(private) == len(others) else _A_PART)
 
 
-def _check_other_parts(private: Sequence[Path], public: Table) -> None:
+def _check_other_parts(private: Table, public: Table) -> None:
     """Refuse a public table of which a part is a copy of one of the private table's, to the byte.
 
     Where both are of one file their rows are compared, which sees more.
     """
-    if len(private) == len(public.files) == 1:
+    owns, others = (
+        [place.file for place in table.source.places if place.file and not place.table]
+        for table in (private, public)
+    )
+    if len(owns) == len(others) == 1:
         return
     sizes: dict[int, list[Path]] = {}
     with suppress(OSError):
-        for own in private:
+        for own in owns:
             sizes.setdefault(own.stat().st_size, []).append(own)
-        for other in public.files:
+        for other in others:
             for own in sizes.get(other.stat().st_size, ()):
                 if filecmp.cmp(own, other, shallow=False):
                     raise _refusal(public, _A_PART)

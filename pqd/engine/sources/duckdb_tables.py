@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -151,8 +152,8 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
             if len(found) == 1:
                 reason = _BROKEN_VIEW
                 selection = _selection(*found[0])
-                reads = connection.get_table_names(selection, qualified=True)
                 names, reason = connection.sql(selection).columns, ""
+                reads = _tables_read(connection, selection)
     except duckdb.ConnectionException:
         reason = f"cannot be opened: {_HELD}"
     except duckdb.Error as error:
@@ -168,6 +169,19 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     label = f"{location.path.name}{OF_TABLE}{location.table}"
     every_read = tuple(sorted(map(_whole_name, reads)))
     return DuckDBTable(path, label, checked_names(what, names), *found[0], every_read)
+
+
+def _tables_read(connection: duckdb.DuckDBPyConnection, selection: str) -> set[str]:
+    """Tables that a selection reads, by name and by the plan: neither tells all of any view."""
+    read: set[str] = set()
+    with suppress(duckdb.Error):
+        read |= connection.get_table_names(selection, qualified=True)
+    (_, plan), *_ = connection.sql(f"EXPLAIN (FORMAT json) {selection}").fetchall()
+    nodes = json.loads(plan)
+    for node in nodes:
+        nodes += node.get("children", ())
+        read.add(str(node.get("extra_info", {}).get("Table", "")))
+    return read - {""}
 
 
 def _whole_name(stated: str) -> str:

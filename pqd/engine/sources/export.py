@@ -41,6 +41,22 @@ def check_new(path: str | Path) -> Path:
     return writable(place)
 
 
+def check_no_part(path: Path, tables: Iterable[object]) -> None:
+    """Refuse a table that is to be written where it would be a part of another.
+
+    Raises
+    ------
+    ParameterError
+        Before anything is spent.
+    """
+    for given in tables:
+        if isinstance(given, (str, Path)) and location_of(given).takes(path):
+            raise ParameterError(
+                f"the table {path} would be a part of {location_of(given).text}, a table of this "
+                "run; name a file in another folder. Nothing was spent"
+            )
+
+
 def write_frame(frame: pd.DataFrame, path: Path) -> None:
     """Write ``frame`` as the file's name says.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TypeGuard
 
@@ -50,11 +51,16 @@ class Location:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Files that hold the table: parts in the order of their names, which may be none."""
+        """Files that hold the table: parts in the order of their names.
+
+        None where the folder cannot be read, or the system cannot follow the pattern.
+        """
         if not self.pattern:
             return () if self.server else (self.path,)
-        found = (path for path in self.path.glob(self.pattern) if _is_part(path))
-        return tuple(sorted(found))
+        try:
+            return tuple(sorted(filter(_is_part, self.path.glob(self.pattern))))
+        except (OSError, ValueError, NotImplementedError):
+            return ()
 
 
 def is_address(given: object) -> TypeGuard[str]:
@@ -71,6 +77,20 @@ def address_name(address: str) -> str:
 def written_address(address: str) -> str:
     """Address as a file may hold it, without a password."""
     return address if is_spark_address(address) else without_password(address)
+
+    def takes(self, file: Path) -> bool:
+        """Whether a file that is not there yet would be a part."""
+        if not self.pattern or not _is_part(file):
+            return False
+        above = self.path.resolve()
+        place = file.resolve()
+        deep = "**" in self.pattern
+        if not place.is_relative_to(above):
+            return False
+        own, names = place.relative_to(above).parts, Path(self.pattern).parts
+        if deep:
+            return fnmatch(place.name, names[-1])
+        return len(own) == len(names) and all(map(fnmatch, own, names))
 
 
 def location_of(given: str | Path) -> Location:

@@ -23,6 +23,8 @@ MADE = f"""
 CREATE TABLE people AS SELECT range AS age, 'n' || range % 3 AS name FROM range(100);
 CREATE TABLE copy AS SELECT range + 1 AS age, 'n' || range % 4 AS name FROM range(100);
 CREATE VIEW old AS SELECT age AS "the ""age" FROM people WHERE age >= 90;
+CREATE VIEW young AS SELECT * FROM people WHERE age < 60;
+CREATE VIEW few AS WITH f AS (SELECT * FROM young) SELECT f.* FROM f WHERE age > 55;
 CREATE SCHEMA other;
 CREATE TABLE other.people AS SELECT 7 AS age;
 CREATE TABLE other."Odd. name" AS SELECT 1 AS a;
@@ -44,11 +46,11 @@ def rows(table: Table) -> int:
     return read_columns(table, table.columns).rows
 
 
-NAMES = {
+NAMES: dict[str, tuple[Any, ...]] = {
     "other.people": (("age",), 1, "other.people"),
     "OTHER.People": (("age",), 1, "other.people"),
     "main.people": (("age", "name"), 100, "main.people"),
-    "old": (('the "age',), 10, "main.old"),
+    "old": (('the "age',), 10, "main.old", "main.people"),
     "odd. name": (("a",), 1, "other.odd. name"),
 }
 
@@ -56,10 +58,10 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_or_view_is_named_with_its_schema_or_without(file: Path, name: str) -> None:
     table = open_table(f"{file}::{name}", "private")
-    columns, number, place = NAMES[name]
+    columns, number, *places = NAMES[name]
     assert (table.columns, rows(table)) == (columns, number)
     assert table.label == f"store.duckdb::{name}"
-    assert table.source.places[0] == Place(file, place)
+    assert table.source.places == tuple(Place(file, place) for place in places)
     assert table.source.folder == file.parent
     assert not table.textual
 
@@ -190,6 +192,9 @@ def test_two_tables_of_one_file_are_private_and_public(
     assert (file.parent / "pqd-ledger.sqlite").is_file()
     with pytest.raises(NotPublicError, match="is the private table itself"):
         pqd.audit(f"{file}::main.people", f"{file}::MAIN.PEOPLE", query, tau=30, epsilon=2)
+    for pair in (("main.people", "young"), ("young", "main.people"), ("young", "few")):
+        with pytest.raises(NotPublicError, match="shares a part with the private table"):
+            pqd.audit(f"{file}::{pair[0]}", f"{file}::{pair[1]}", query, tau=30, epsilon=2)
     arguments = ["audit", f"{file}::main.people", f"{file}::copy", "-q", query, "--tau", "30"]
     code, out, _ = command(*arguments, "--epsilon", "2")
     assert code == 0
@@ -208,6 +213,7 @@ VIEWS = {
     "of a view of it": 'SELECT "the ""age" AS age FROM old',
     "by a macro": "SELECT age FROM grown(3)",
     "within a query": "SELECT (SELECT max(age) FROM people) AS age",
+    "joined": "WITH q AS (SELECT * FROM people) SELECT q.age FROM q JOIN (SELECT 1 AS age) USING (age)",
 }
 
 

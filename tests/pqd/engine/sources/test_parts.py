@@ -174,6 +174,7 @@ REFUSED: dict[str, tuple[dict[str, str], str, str]] = {
     "other files": ({"1.csv": "a\n", "zebra.txt": "a\n"}, "", "holds files that are no .csv"),
     "a folder": ({"1.csv": "a\n", "zebra/2.csv": "a\n"}, "", r"holds folders; name its parts by"),
     "none": ({"1.csv": "a\n"}, "/*.parquet", "has no part: no file is there"),
+    "no pattern": ({"1.csv": "a\n"}, "/a**b*", "has no part: no file is there"),
     "no folder": ({"1.csv": "a\n"}, "/other/*.csv", "has no part: no file is there"),
 }
 
