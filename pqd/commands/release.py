@@ -65,7 +65,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     _check(queries, parameters)
     tables = separate_tables(private, synthetic, accountant=accountant, names=mentioned(queries))
     if table is not None:
-        check_no_part(table, (private, synthetic))
+        check_no_part(table, [each.given for each in (*tables.tables, tables.private) if each])
     progress(stages.READING_COPY)
     requests = [QueryRequest(query, parameters) for query in queries]
     bound = bind(tables, requests, parameters.columns)

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deciders.extras import needed
+from pqd.engine.sources.locations import location_of
 from pqd.errors import ParameterError, RunError
 from pqd.paths import writable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
 _SUFFIXES = (".parquet", ".csv")

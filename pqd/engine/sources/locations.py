@@ -62,6 +62,16 @@ class Location:
         except (OSError, ValueError, NotImplementedError):
             return ()
 
+    def takes(self, file: Path) -> bool:
+        """Whether a file that is not there yet would be a part."""
+        above, place = self.path.resolve(), file.resolve()
+        if not self.pattern or not _is_part(file) or not place.is_relative_to(above):
+            return False
+        own, names = place.relative_to(above).parts, Path(self.pattern).parts
+        if "**" in names:
+            return fnmatch(own[-1], names[-1])
+        return len(own) == len(names) and all(map(fnmatch, own, names))
+
 
 def is_address(given: object) -> TypeGuard[str]:
     """Whether a table is given by an address, not as a file or a frame."""
@@ -77,20 +87,6 @@ def address_name(address: str) -> str:
 def written_address(address: str) -> str:
     """Address as a file may hold it, without a password."""
     return address if is_spark_address(address) else without_password(address)
-
-    def takes(self, file: Path) -> bool:
-        """Whether a file that is not there yet would be a part."""
-        if not self.pattern or not _is_part(file):
-            return False
-        above = self.path.resolve()
-        place = file.resolve()
-        deep = "**" in self.pattern
-        if not place.is_relative_to(above):
-            return False
-        own, names = place.relative_to(above).parts, Path(self.pattern).parts
-        if deep:
-            return fnmatch(place.name, names[-1])
-        return len(own) == len(names) and all(map(fnmatch, own, names))
 
 
 def location_of(given: str | Path) -> Location:

@@ -213,7 +213,9 @@ VIEWS = {
     "of a view of it": 'SELECT "the ""age" AS age FROM old',
     "by a macro": "SELECT age FROM grown(3)",
     "within a query": "SELECT (SELECT max(age) FROM people) AS age",
-    "joined": "WITH q AS (SELECT * FROM people) SELECT q.age FROM q JOIN (SELECT 1 AS age) USING (age)",
+    "joined": (
+        "WITH q AS (SELECT * FROM people) SELECT q.age FROM q JOIN (SELECT 1 AS age) USING (age)"
+    ),
 }
 
 

@@ -16,7 +16,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.locations import location_of
 from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
-from pqd.errors import NotPublicError, PqdError, TableError
+from pqd.errors import NotPublicError, ParameterError, PqdError, TableError
 from pqd.sql.schema import Kind
 
 KEY = b"a key of 32 bytes for the tests."
@@ -292,6 +292,30 @@ def test_a_spec_and_the_command_line_name_parts(both: tuple[Path, Path], command
     assert code == 2
     code, out, err = command("init", f"{private}/*.parquet", f"{private}/1.parquet", "--file", "-")
     assert (code, "shares a part with the private table" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "file"),
+    [("", "3.parquet"), ("/*.parquet", "3.parquet"), ("/**/*.parquet", "new/3.parquet")],
+)
+def test_a_table_is_not_released_among_the_parts(
+    both: tuple[Path, Path], given: str, file: str
+) -> None:
+    private, copy = both
+    table = private / file
+    if given.startswith("/**"):
+        table.parent.mkdir()
+    with pytest.raises(ParameterError, match=r"would be a part of .* name a file in another"):
+        pqd.release(f"{private}{given}", copy, QUERY, total_epsilon=1, table=table)
+    assert not table.exists()
+    assert not (private / "pqd-ledger.sqlite").exists()
+
+
+def test_a_table_is_not_released_among_the_parts_of_the_copy(both: tuple[Path, Path]) -> None:
+    private, copy = both
+    with pytest.raises(ParameterError, match="would be a part of"):
+        pqd.release(private, copy, QUERY, total_epsilon=1, table=copy / "3.parquet")
+    pqd.release(private, copy, QUERY, total_epsilon=1, table=copy.parent / "3.parquet")
 
 
 def test_parts_as_a_file_of_queries(folder: Path, command: Command) -> None:
