@@ -75,6 +75,12 @@ class Section:
         return {key.name: key for key in self.keys}
 
 
+_PLACES = (
+    "a file of CSV, TSV or Parquet, a folder or pattern of such parts, FILE.duckdb::TABLE, or a "
+    "URL of PostgreSQL or Spark"
+)
+
+
 def _path(what: str, example: str) -> Key:
     doc = f"{what}, relative to this file; ${{NAME}} is taken from the environment."
     return Key("path", TEXT, doc, f'path = "{example}"', required=True)
@@ -141,7 +147,7 @@ SECTIONS = (
         "private",
         "[private]",
         "The private table.",
-        (_path("The private table: CSV, TSV, Parquet or a URL of PostgreSQL", "private.csv"),),
+        (_path(f"The private table: {_PLACES}", "private.csv"),),
         required=True,
         example="[private]",
     ),
@@ -149,7 +155,7 @@ SECTIONS = (
         "synthetic",
         "[synthetic.NAME]",
         "The synthetic tables, each under a name of your choice; taken as public.",
-        (_path("A synthetic table: CSV, TSV, Parquet or a URL of PostgreSQL", "synthetic.csv"),),
+        (_path(f"A synthetic table: {_PLACES}", "synthetic.csv"),),
         form="named",
         required=True,
         example="[synthetic.tree]",

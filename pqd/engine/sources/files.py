@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-# Spreadsheets, which a custodian may hand in as they are.
-_SHEETS = {".xlsx", ".xls", ".xlsm", ".ods"}
+# What to do with other files, which a custodian may hand in as they are.
+_ADVICE = dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "; save the sheet as CSV UTF-8")
+_ADVICE |= dict.fromkeys((".db", ".ddb"), "; of a DuckDB file, name a table: FILE::TABLE")
 
 
 @dataclass(frozen=True)
@@ -164,8 +165,9 @@ def open_file(path: Path, role: Role) -> DelimitedFile | ParquetFile:
         what = f"the {role} table {path}"
         names, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
         return DelimitedFile(path.resolve(), path.name, checked_names(what, names), dialect)
-    sheet = "; save the sheet as CSV UTF-8" if path.suffix.lower() in _SHEETS else ""
-    raise TableError(f"the {role} table {path} ends in none of {SUFFIXES}{sheet}")
+    raise TableError(
+        f"the {role} table {path} ends in none of {SUFFIXES}{_ADVICE.get(path.suffix.lower(), '')}"
+    )
 
 
 def check_file(path: Path, role: Role) -> None:
