@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer._click.exceptions import UsageError
+from typer.core import TyperCommand, TyperGroup
 
 import pqd
 from deciders.errors import ParameterError, PqdError
@@ -72,6 +73,23 @@ def _no_address() -> Iterator[None]:
         raise
 
 
+class _OnTables(TyperCommand):
+    """Command on tables; too many of them are told of the quotes that a pattern needs."""
+
+    def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
+        """Arguments that are left; ParameterError if there are tables too many."""
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            said, _, extra = error.message.rpartition(" (")
+            if "extra argument" not in said or not any(map(like_table, extra[:-1].split())):
+                raise
+        raise ParameterError(
+            f"{ctx.command_path} is given too many tables; a pattern of parts stands in quotes, "
+            "such as 'people/*.csv', since the shell makes many names of it"
+        )
+
+
 app = typer.Typer(
     name="pqd",
     cls=_Commands,
@@ -101,13 +119,13 @@ def _root(
     """
 
 
-app.command(name="profile", no_args_is_help=True)(profile)
-app.command(name="audit", no_args_is_help=True)(audit)
-app.command(name="plan", no_args_is_help=True)(plan)
+app.command(name="profile", cls=_OnTables, no_args_is_help=True)(profile)
+app.command(name="audit", cls=_OnTables, no_args_is_help=True)(audit)
+app.command(name="plan", cls=_OnTables, no_args_is_help=True)(plan)
 app.command(name="check", no_args_is_help=True)(check)
-app.command(name="compare", no_args_is_help=True)(compare)
-app.command(name="release", no_args_is_help=True)(release)
-app.command(name="init", no_args_is_help=True)(init)
+app.command(name="compare", cls=_OnTables, no_args_is_help=True)(compare)
+app.command(name="release", cls=_OnTables, no_args_is_help=True)(release)
+app.command(name="init", cls=_OnTables, no_args_is_help=True)(init)
 app.command(name="spec", no_args_is_help=True)(spec)
 app.add_typer(ledger.app, name="ledger")
 

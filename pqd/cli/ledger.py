@@ -11,7 +11,6 @@ from deciders.errors import ParameterError
 from pqd.cli import outputs
 from pqd.cli.display import DisplayOptions
 from pqd.engine.sources.locations import location_of
-from pqd.engine.sources.postgres_address import is_postgres
 from pqd.paths import usable
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ app = typer.Typer(
 )
 
 Place = Annotated[
-    Path,
+    str,
     typer.Argument(
         metavar="path",
         help="The ledger, or the private table or folder that it lies beside or in.",
@@ -120,30 +119,28 @@ def _whom(table: int | None) -> str:
     return "every table" if table is None else f"table {table}"
 
 
-def _input(place: Path) -> Path | None:
+def _input(place: str) -> str | None:
     """File that is read; a folder's is a ledger, which is known by itself."""
     return None if usable(place).is_dir() else place
 
 
-def _place(place: Path) -> Path:
-    """Ledger that a path means."""
+def _place(place: str) -> Path:
+    """Ledger that a path, or the address of a table, means."""
     from pqd.accounting.hash_chain import is_ledger
     from pqd.accounting.ledger_location import FILE_NAME, ledger_path
 
-    # A path has one / where a URL has two.
-    if is_postgres(place.as_posix().replace(":/", "://", 1)):
-        return ledger_path(None)
-    usable(place)
-    if place.is_dir():
-        return place / FILE_NAME
-    if is_ledger(place) or place.suffix == ".sqlite":
-        return place
-    if not any(file.exists() for file in location_of(place).files):
+    path = usable(place)
+    if path.is_dir():
+        return path / FILE_NAME
+    if is_ledger(path) or path.suffix == ".sqlite":
+        return path
+    location = location_of(place)
+    if not location.server and not any(file.exists() for file in location.files):
         raise ParameterError(f"{place} does not exist; name a ledger, a folder or a table")
     return ledger_path(place)
 
 
-def _opened(place: Path) -> Ledger:
+def _opened(place: str) -> Ledger:
     """Open a ledger that exists."""
     from pqd.accounting.ledger import Ledger
 

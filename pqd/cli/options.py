@@ -14,7 +14,7 @@ import typer
 
 from deciders.errors import ParameterError
 from pqd.cli.option_groups import option_group
-from pqd.engine.sources.locations import is_address, like_table, location_of
+from pqd.engine.sources.locations import is_address, like_table, location_of, short_name
 from pqd.paths import usable
 from pqd.progress import strict as warnings_are_errors
 from pqd.threads import stated_threads
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 PRIVATE = (
     "The private table: .csv, .tsv or .parquet, a folder or 'pattern' of such parts, "
-    "FILE.duckdb::TABLE, postgresql://user@host/database?table=schema.name, or "
-    "spark://schema.table."
+    "FILE.duckdb::TABLE, spark://schema.table, or "
+    "postgresql://user@host/db?table=schema.name."
 )
 Private = Annotated[str, typer.Argument(help=PRIVATE, show_default=False)]
 Synthetic = Annotated[
@@ -310,10 +310,8 @@ def values_by_name(
     values: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
-        if is_address(text):
-            raise ParameterError(f"{what} {text!r} has no name; write a name and = before it")
-        if not sign and like_table(text):
-            write = shlex.quote(f"{Path(text).name.partition('.')[0]}={text}")
+        if is_address(text) or (not sign and like_table(text)):
+            write = shlex.quote(f"{short_name(text)}={text}")
             raise ParameterError(f"{what} {text!r} has no name; write it as {write}")
         if not sign or not name.strip() or not value:
             raise ParameterError(f"{what} {text!r} is not understood; write it as {example}")

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from deciders.exact import exact
 from pqd.column_facts import parse_columns
-from pqd.engine.sources.locations import is_address
-from pqd.errors import NothingSelectedError, ParameterError
+from pqd.engine.sources.locations import check_scheme, is_address
+from pqd.engine.sources.postgres_address import without_address
+from pqd.errors import NothingSelectedError, ParameterError, TableError
 from pqd.parameters import privacy_unit
 from pqd.paths import usable
 from pqd.spec.model import Check, ReleaseSpec, Source, Spec
@@ -119,11 +120,13 @@ class _Files:
             return None
         try:
             expanded = self._expanded(written)
-            if where[0] in _TABLES and is_address(expanded):
-                return Source(expanded, written)
+            if where[0] in _TABLES:
+                check_scheme(expanded)
+                if is_address(expanded):
+                    return Source(expanded, written)
             return Source(usable(self.folder / expanded, "it"), written)
-        except ParameterError as error:
-            message = f"{key} = {quoted(written)}: {error}"
+        except (ParameterError, TableError) as error:
+            message = f"{key} = {quoted(without_address(written))}: {error}"
             self.document.add(Code.UNUSABLE_PATH, (*where, key), message)
             return None
 

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pqd.engine.sources.locations import address_name, is_address, written_address
+from pqd.engine.sources.locations import is_address, short_name, written_address
 from pqd.errors import NothingSelectedError, TableError
 from reports.text.numbers import epsilon_option
 
@@ -112,7 +112,7 @@ def spec_template(
         _HEAD.format(
             private=_path(private, spec_folder, "private"),
             synthetic=_path(synthetic, spec_folder, "synthetic"),
-            header=f"[synthetic.{_slug(_stem(synthetic)) or 'copy'}]",
+            header=f"[synthetic.{_slug(short_name(synthetic)) or 'copy'}]",
             budget=_decimal(_RUNS * total_epsilon),
             epsilon=_decimal(checks.epsilon),
             price=_comment(price),
@@ -236,13 +236,6 @@ def _decimal(number: Fraction) -> str:
     if number.denominator == 1:
         return str(number.numerator)
     return f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
-
-
-def _stem(given: str | Path) -> str:
-    """Name of a table without its schema, or without what a file's name ends in."""
-    if is_address(given):
-        return address_name(given).rpartition(".")[2]
-    return Path(given).name.partition(".")[0]
 
 
 def _path(given: str | Path, folder: Path, role: str) -> str:

@@ -72,6 +72,26 @@ CASES: dict[str, tuple[list[str], str]] = {
     "missing private file": (on("privat.csv", "synthetic.csv"), "privat.csv does not exist"),
     "missing synthetic file": (on("private.csv", "nowhere.csv"), "nowhere.csv does not exist"),
     "folder": (on("folder.csv", "synthetic.csv"), "has no part: no file is there"),
+    "a DuckDB file with one colon": (
+        on("store.duckdb:people", "synthetic.csv"),
+        "folder you are in, or write store.duckdb::people for a table of a DuckDB file",
+    ),
+    "a CSV with the name of a table": (
+        on("private.csv::people", "synthetic.csv"),
+        "is no table of a DuckDB file, and no other is written with ::; write private.csv",
+    ),
+    "a scheme that is not known": (
+        on(f"postgresq://me:{CANARIES[0]}@host/db?table=people", "synthetic.csv"),
+        "that begins with 'postgresq:'; write the path of a file on this machine, postgresql://u",
+    ),
+    "a URL without a table": (
+        on(f"postgresql://me:{CANARIES[0]}@host/db", "synthetic.csv"),
+        "write postgresql://user@host:port/database?table=schema.name, with a name",
+    ),
+    "a pattern without quotes": (
+        on("a.csv", "b.csv", "synthetic.csv"),
+        "is given too many tables; a pattern of parts stands in quotes",
+    ),
     "unknown format": (on("table.xlsx", "synthetic.csv"), "save the sheet as CSV UTF-8"),
     "binary private file": (on("binary.csv", "synthetic.csv"), "is it a CSV"),
     "binary synthetic file": (on("private.csv", "binary.csv"), "is it a CSV"),

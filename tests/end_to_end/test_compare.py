@@ -541,6 +541,16 @@ CASES: dict[str, tuple[list[str], str, int]] = {
         "candidate 'my a.csv' has no name; write it as 'my a=my a.csv'",
         2,
     ),
+    "no name of parts": (
+        ["private.csv", "a=a.csv", "copies/*.csv", "-q", SQL, *TERMS],
+        "write it as 'copies=copies/*.csv'",
+        2,
+    ),
+    "no name of a URL": (
+        ["private.csv", "postgresql://me:pw@host/db?table=hr.copy", "-q", SQL, *TERMS],
+        "has no name; write it as 'copy=postgresql://?table=hr.copy'",
+        2,
+    ),
     "no file": (["private.csv", "tree", "-q", SQL, *TERMS], "write it as tree=copy.csv", 2),
     "an empty name": (["private.csv", "=a.csv", "-q", SQL, *TERMS], "write it as", 2),
     "an empty file name": (["private.csv", "a=", "-q", SQL, *TERMS], "write it as", 2),

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 SUFFIXES = ".csv, .tsv, .parquet, .csv.gz and .tsv.gz"
 FORMATS = (
     ".csv, .tsv, .parquet (also .csv.gz, .tsv.gz), a folder or pattern of such parts, "
-    "FILE.duckdb::TABLE, a pandas or polars DataFrame, a LazyFrame, a DuckDB relation, a pyarrow "
-    "Table or Dataset, or any frame with __arrow_c_stream__"
+    "FILE.duckdb::TABLE, postgresql://user@host/db?table=schema.name, spark://schema.table, a "
+    "pandas, polars or Spark DataFrame, a LazyFrame, a DuckDB relation, a pyarrow Table or "
+    "Dataset, or any frame with __arrow_c_stream__"
 )
 # Kinds of pandas columns of no one type, or of which the engine cannot hold all values.
 _LOOSE = (

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
 from pqd.engine.reading.values import encoded_blocks
-from pqd.engine.sources.files import check_file, file_version
+from pqd.engine.sources.files import PART_KINDS, check_file, file_kind, file_version
 from pqd.engine.sources.locations import OF_TABLE, Location
 from pqd.engine.sources.optimizers import without_meddling
 from pqd.engine.sources.source import (
@@ -48,13 +48,17 @@ _HELD = (
     "another program holds it open, or this one does to write; close it there, or name a copy of "
     "the file"
 )
+_ADVICE = (
+    "check that it is whole, and that no other program holds it open to write; a view may fail on "
+    "some rows, so make a table of it"
+)
 _BROKEN_VIEW = (
     "is a view that cannot be read by itself: it names another file, or what is not there; make a "
     "table of it"
 )
 _PART = re.compile(r'"(?:[^"]|"")*"|[^".]+')
 _NO_DUCKDB = "is no DuckDB file that can be read; check the file, or write it anew"
-_ADVICE = f"check the file; if {_HELD}"
+_PLAIN = f"is no table of a DuckDB file, and no other is written with {OF_TABLE}; write "
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,8 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
     check_file(location.path, role)
     if not location.table:
         _refuse(what, f"is a DuckDB file; name its table: {location.path}{OF_TABLE}TABLE")
+    if file_kind(location.path) in PART_KINDS:
+        _refuse(what, f"{_PLAIN}{location.path}")
     path, reason = location.path.resolve(), ""
     found: list[tuple[str, str]] = []
     names: list[str] = []
@@ -196,7 +202,10 @@ def _refuse(what: str, reason: str) -> NoReturn:
 
 
 def _is_named(stated: str, schema: str, name: str) -> bool:
-    return fold_case(stated) in {fold_case(name), fold_case(f"{schema}.{name}")}
+    """Whether a name is ``stated``, each of its parts as it is or in double quotes."""
+    schemas, names = {schema, quote_identifier(schema)}, {name, quote_identifier(name)}
+    whole = names | {f"{one}.{other}" for one in schemas for other in names}
+    return fold_case(stated) in map(fold_case, whole)
 
 
 def _selection(schema: str, name: str, columns: Sequence[str] = ()) -> str:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
+# What a part may be.
+PART_KINDS = (".csv", ".tsv", ".parquet")
 # What to do with other files, which a custodian may hand in as they are.
 _ADVICE = dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "; save the sheet as CSV UTF-8")
 _ADVICE |= dict.fromkeys((".db", ".ddb"), "; of a DuckDB file, name a table: FILE::TABLE")
@@ -175,8 +177,11 @@ def check_file(path: Path, role: Role) -> None:
     check_path(path, role)
     if not path.exists():
         # What else lies there is not told: names of files can speak of people.
+        file, sign, table = str(path).rpartition(".duckdb:")
+        write = f", or write {file}.duckdb::{table} for a table of a DuckDB file" if sign else ""
         raise TableError(
-            f"the {role} table {path} does not exist; check its name and the folder you are in"
+            f"the {role} table {path} does not exist; check its name and the folder you are "
+            f"in{write}"
         )
     if path.is_dir():
         raise TableError(f"the {role} table {path} is a folder, not a file; name the file in it")

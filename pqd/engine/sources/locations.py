@@ -6,19 +6,23 @@ may ask for a ledger or for the files of a run before anything heavy is loaded.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TypeGuard
 
-from pqd.engine.sources.postgres_address import is_postgres, table_name, without_password
+from pqd.engine.sources.postgres_address import FORM, is_postgres, table_name, without_password
 from pqd.engine.sources.spark_address import is_spark_address, spark_label
+from pqd.errors import TableError
 
 # What stands between a DuckDB file and the name of its table.
 OF_TABLE = "::"
 LEDGER_NAME = "pqd-ledger.sqlite"
 _WILD = frozenset("*?[")
+# Beginning of an address; one letter alone is a drive of Windows.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:)/")
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".gz", ".duckdb")
 
 
@@ -39,7 +43,7 @@ class Location:
     @property
     def whole_table(self) -> str:
         """Name of the table in small letters, with its schema, which is main unless stated."""
-        name = self.table.lower()
+        name = self.table.lower().replace('"', "")
         return name if "." in name or not name else f"main.{name}"
 
     @property
@@ -90,12 +94,19 @@ def written_address(address: str) -> str:
 
 
 def location_of(given: str | Path) -> Location:
-    """Location that is ``given``; a file of that very name wins over what its signs may mean."""
+    """Location that is ``given``; a file of that very name wins over what its signs may mean.
+
+    Raises
+    ------
+    TableError
+        If it is an address of what pqd does not read.
+    """
     if is_address(given):
         return Location(given, Path(), server=True)
     text, path = str(given), Path(given)
     if _exists(path):
         return Location(text, path, pattern="*") if path.is_dir() else Location(text, path)
+    check_scheme(text)
     file, sign, table = text.rpartition(OF_TABLE)
     if sign and file:
         return Location(text, Path(file), table.strip())
@@ -103,6 +114,33 @@ def location_of(given: str | Path) -> Location:
         return Location(text, path)
     fixed = next(n for n, part in enumerate(path.parts) if _WILD.intersection(part))
     return Location(text, Path(*path.parts[:fixed]), pattern=str(Path(*path.parts[fixed:])))
+
+
+def check_scheme(text: str) -> None:
+    """Refuse an address of what pqd does not read; no more of it is told than how it begins.
+
+    What follows may be a password.
+
+    Raises
+    ------
+    TableError
+        Naming the addresses that there are.
+    """
+    foreign = None if is_address(text) else _SCHEME.match(text)
+    if foreign:
+        raise TableError(
+            f"pqd reads no table at an address that begins with {foreign[1]!r}; write the path of "
+            f"a file on this machine, {FORM}, or spark://schema.table"
+        )
+
+
+def short_name(given: str | Path) -> str:
+    """Name of a table without its schema, of a file without its ending, of parts their folder's."""
+    if is_address(given) or OF_TABLE in str(given):
+        name = address_name(str(given)).rpartition(OF_TABLE)[2]
+        return name.rpartition(".")[2].strip('"')
+    plain = (part for part in reversed(Path(given).parts) if not _WILD.intersection(part))
+    return next(plain, "copy").partition(".")[0]
 
 
 def like_table(text: str) -> bool:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pqd.engine.reading.common_types import as_type, common_type
-from pqd.engine.sources.files import DelimitedFile, ParquetFile, check_path, file_kind, open_file
+from pqd.engine.sources.files import (
+    PART_KINDS,
+    DelimitedFile,
+    ParquetFile,
+    check_path,
+    file_kind,
+    open_file,
+)
 from pqd.engine.sources.source import Blocks, Place, Role, Version
 from pqd.errors import TableError
 
@@ -26,8 +33,7 @@ if TYPE_CHECKING:
     from pqd.engine.reading.csv_files import Odd
     from pqd.engine.sources.locations import Location
 
-_KINDS = (".csv", ".tsv", ".parquet")
-_GLOB = "name its parts by a pattern, such as '{}/*.parquet'"
+_GLOB = "name its parts by a pattern, such as '{}/*{}'"
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,7 @@ def open_parts(location: Location, role: Role) -> Parts:
     paths = _found(location, what)
     files = tuple(open_file(path, role) for path in paths)
     if len({type(part) for part in files}) > 1:
-        advice = _GLOB.format(location.text if location.pattern == "*" else location.path)
+        advice = _GLOB.format(location.path, ".parquet")
         raise TableError(f"{what} has parts of CSV and of Parquet; {advice}")
     first = files[0]
     for part in files:
@@ -157,9 +163,12 @@ def _found(location: Location, what: str) -> tuple[Path, ...]:
             "you are in"
         )
     # What lies there is not told: names of files can speak of people.
-    if folders or any(file_kind(path) not in _KINDS for path in paths):
+    kinds = {file_kind(path) for path in paths}
+    if folders or kinds.difference(PART_KINDS):
         others = "folders" if folders else "files that are no .csv, .tsv or .parquet"
-        raise TableError(f"{what} holds {others}; {_GLOB.format(location.path)}")
+        deep = "/**" if folders and not kinds else ""
+        ending = next((kind for kind in PART_KINDS if kind in kinds), ".parquet")
+        raise TableError(f"{what} holds {others}; {_GLOB.format(f'{location.path}{deep}', ending)}")
     if len({path.resolve() for path in paths}) < len(paths):
         raise TableError(f"{what} has one file as two parts, by a link; remove the link")
     return paths

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from pqd.engine.sources.source import Role
 
 _SCHEMES = ("postgresql://", "postgres://")
-_FORM = "postgresql://user@host:port/database?table=schema.name"
-# Whatever may hold a password: such a URL, one of another scheme with a user, and libpq's own form.
+FORM = "postgresql://user@host:port/database?table=schema.name"
+# Whatever may hold a password: such a URL, one of another scheme with a user, and libpq's own form;
+# up to a blank, or to the signs of the sentence that it stands in.
 _SECRET = re.compile(
-    r"postgres(?:ql)?:/+\S*|[a-z][a-z0-9+.-]+:/+[^\s/@]*:[^\s/]*@\S*|\bpassword=[^\s'\"]\S*",
+    r"""(?:postgres(?:ql)?:/+|[a-z][a-z0-9+.-]+:/+[^\s/@]*:\S*@|\bpassword=[^\s'"])"""
+    r"""\S*?(?=['"]?[,;:.)]*(?:\s|$))""",
     re.IGNORECASE,
 )
 # Part of a name: in quotes, which are doubled within, or without.
@@ -77,13 +79,14 @@ def address_of(url: str, role: Role) -> PostgresAddress:
     TableError
         If it names no table; it is not quoted.
     """
-    database, _, query = url.partition("?")
+    scheme, _, rest = url.partition("://")
+    database, _, query = f"{scheme.lower()}://{rest}".partition("?")
     stated = [part.partition("=")[::2] for part in query.split("&") if part]
     tables = [unquote(value) for name, value in stated if name == "table"]
     named = _NAME.fullmatch(tables[0]) if len(tables) == 1 else None
     if named is None:
         raise TableError(
-            f"the {role} table is given as a URL of PostgreSQL that names no table; write {_FORM}, "
+            f"the {role} table is given as a URL of PostgreSQL that names no table; write {FORM}, "
             "with a name that has a dot or a quote in double quotes"
         )
     schema, table = (part and _unquoted(part) for part in named.groups())
@@ -116,6 +119,8 @@ def without_address(text: str) -> str:
 
 
 def _shortened(secret: re.Match[str]) -> str:
+    if secret[0] == FORM:
+        return FORM
     scheme, sign, _ = secret[0].partition(":/")
     if not sign:
         return "password=..."

@@ -11,6 +11,10 @@ _ENCRYPTED = "the connection is not encrypted as was asked for; check sslmode an
 _FULL = "the server has no connection left; try again later"
 _STARTING = "the server is starting or shutting down; try again later"
 _LOST = "the server ended the connection; run again"
+_URL = (
+    "libpq cannot read its URL; check its form, and escape odd signs of its parts by their "
+    "numbers, such as %40 for @"
+)
 _UNKNOWN = "the server broke it off; its own log says why"
 _RIGHT = "permission denied; ask its owner for the right to read it (GRANT SELECT ON ... TO ...)"
 _CONNECT = "the user may not connect to the database; ask its owner (GRANT CONNECT ON DATABASE ...)"
@@ -46,7 +50,7 @@ _SAID = (
     (("SSL", "certificate", "GSSAPI"), _ENCRYPTED),
     (("too many clients", "connection slots"), _FULL),
     (("starting up", "shutting down"), _STARTING),
-    (("invalid ", "missing key", "definition of service"), "libpq cannot read its URL"),
+    (("invalid ", "missing key", "definition of service"), _URL),
     (("refused", "No such file", "translate host name", "timeout", "unreachable"), _UNREACHABLE),
 )
 

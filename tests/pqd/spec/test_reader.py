@@ -405,6 +405,7 @@ WRONG: dict[Part, dict[str, str]] = {
         "${OTHER}/p.csv": "unusable_path [private] path",
         "${EMPTY}": "unusable_path [private] path",
         "${DATA": "unusable_path [private] path",
+        "postgresq://me:pw@host/db": "unusable_path [private] path",
         "C:\\Users\\p.csv": "not_toml",
     },
     Part("s.csv", "{}", 5): {

@@ -52,6 +52,8 @@ NAMES: dict[str, tuple[Any, ...]] = {
     "main.people": (("age", "name"), 100, "main.people"),
     "old": (('the "age',), 10, "main.old", "main.people"),
     "odd. name": (("a",), 1, "other.odd. name"),
+    'other."odd. name"': (("a",), 1, "other.odd. name"),
+    '"main"."people"': (("age", "name"), 100, "main.people"),
 }
 
 

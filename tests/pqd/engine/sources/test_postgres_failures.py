@@ -2,7 +2,7 @@
 
 import pytest
 
-from pqd.engine.sources.postgres_address import without_address, without_password
+from pqd.engine.sources.postgres_address import FORM, without_address, without_password
 from pqd.engine.sources.postgres_failures import advice_on
 from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
@@ -132,8 +132,11 @@ def test_no_repr_has_an_address(server: PostgresServer) -> None:
         ),
         ("POSTGRES://me:pw@host/db", "postgresql://"),
         ("mysql://me:p:w@host/db", "mysql://"),
+        ("mysql://me:p/w@host/db, or none", "mysql://, or none"),
         ("no host=h password=pw user=me", "no host=h password=... user=me"),
         ("s3://bucket/me@here/copy.csv", "s3://bucket/me@here/copy.csv"),
+        ("'postgresql://me:pw@host/db?table=a', or none", "'postgresql://?table=a', or none"),
+        (f"write {FORM}; or not", f"write {FORM}; or not"),
         ("copy.csv", "copy.csv"),
     ],
 )
