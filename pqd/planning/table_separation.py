@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
 from pqd.accounting.recognition import ROWS, fingerprint_by_file, fingerprint_of
-from pqd.engine.sources.source import same_place
+from pqd.engine.sources.source import place_key
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError
@@ -185,7 +185,8 @@ def check_other_places(private: Sequence[Place], public: Table) -> None:
     The private table need not exist.
     """
     others = public.source.places
-    shared = [any(same_place(own, other) for own in private) for other in others]
+    own = set(map(place_key, private))
+    shared = [place_key(other) in own for other in others]
     if any(shared):
         raise _refusal(public, _ITSELF if all(shared) and len(private) == len(others) else _A_PART)
 

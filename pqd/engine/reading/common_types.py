@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from pqd.engine.reading.buffers import arrow_of, no_value, numpy_of
+from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.reading.values import texts_of, valid_texts
 
 if TYPE_CHECKING:
@@ -26,6 +25,9 @@ _EXACT, _EXACT_BITS = 1 << 53, 53
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType:
     """Type that holds all values of ``types`` as they are, text where no other does."""
     known = {each for each in types if not pt.is_null(each)}
+    if pa.bool_() in known and any(map(_is_number, known)):
+        # Truths are 0 and 1 where others are numbers.
+        known = known - {pa.bool_()} | {pa.uint8()}
     if len(known) == 1:
         return known.pop()
     return _number(known) or _moment(known) or _unified(known) or pa.large_string()
@@ -77,6 +79,10 @@ def _all(types: set[pa.DataType], one: Callable[[pa.DataType], Any]) -> bool:
     return bool(types) and all(map(one, types))
 
 
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pt.is_integer(kind) or pt.is_floating(kind))
+
+
 def _is_binary(kind: pa.DataType) -> bool:
     return kind in (pa.binary(), pa.large_binary())
 
@@ -97,12 +103,17 @@ def _texts(values: pa.Array) -> pa.Array:
 
 
 def _floating_texts(values: pa.Array) -> pa.Array:
-    """Texts of doubles: 3 and not 3.0, and none of what is no number."""
+    """Texts of doubles as the engine has them: 3 and not 3.0, and none of what is no number."""
     numbers = numpy_of(values)
     whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < _EXACT)
-    integers = arrow_of(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
-    texts = pc.if_else(arrow_of(whole), integers, values.cast(pa.large_string()))
-    return pc.if_else(arrow_of(np.isnan(numbers)), no_value(pa.large_string()), texts)
+    integers = np.where(whole, numbers, 0).astype(np.int64).tolist()
+    texts = [
+        str(integer) if is_whole else None if number != number else repr(number)  # noqa: PLR0124
+        for number, integer, is_whole in zip(
+            numbers.tolist(), integers, whole.tolist(), strict=True
+        )
+    ]
+    return pa.array(texts, pa.large_string())
 
 
 def _plain(decimal: str) -> str:

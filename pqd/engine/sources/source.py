@@ -30,13 +30,13 @@ class Place(NamedTuple):
     table: str = ""
 
 
-def same_place(one: Place, other: Place) -> bool:
-    """Whether two places are one, whatever its name is there; neither need exist."""
-    if one.table != other.table or None in {one.file, other.file}:
-        return one == other
+def place_key(place: Place) -> tuple[int | str, ...]:
+    """What is the same of two places that are one, whatever its name is there; none need exist."""
     with suppress(OSError, ValueError, RuntimeError):
-        return one.file is not None and other.file is not None and one.file.samefile(other.file)
-    return False
+        if place.file:
+            status = place.file.stat()
+            return status.st_dev, status.st_ino, place.table
+    return str(place.file or ""), place.table
 
 
 class UnreadableError(Exception):

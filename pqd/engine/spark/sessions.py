@@ -115,26 +115,27 @@ class Quiet:
     _users: ClassVar[dict[int, tuple[int, str]]] = {}
 
     def __init__(self, spark: SparkSession) -> None:
-        """Nothing is changed yet."""
+        """Nothing is changed yet; sessions of one context have one log."""
         self._spark = spark
+        self._log = id(spark.sparkContext)
 
     def __enter__(self) -> None:
         """Turn off what is logged."""
         with _LOCK:
-            users, level = self._users.get(id(self._spark), (0, ""))
+            users, level = self._users.get(self._log, (0, ""))
             if not users:
                 level = self._level()
                 self._set("OFF")
                 for name in _LOGGERS:
                     logging.getLogger(name).disabled = True
-            self._users[id(self._spark)] = users + 1, level
+            self._users[self._log] = users + 1, level
 
     def __exit__(self, *_: object) -> None:
         """Turn it on again, as it was."""
         with _LOCK:
-            users, level = self._users.pop(id(self._spark))
+            users, level = self._users.pop(self._log)
             if users > 1:
-                self._users[id(self._spark)] = users - 1, level
+                self._users[self._log] = users - 1, level
                 return
             self._set(level)
             for name in _LOGGERS:

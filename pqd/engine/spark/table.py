@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from pqd.engine.reading.csv_files import BLOCK_SIZES
 from pqd.engine.sources.source import Place, UnreadableError, checked_names
@@ -37,7 +40,7 @@ class SparkTable:
     label: str
     columns: tuple[str, ...] = field(repr=False)
     frame: DataFrame = field(repr=False)
-    places: tuple[Place, ...] = ()
+    places: tuple[Place, ...] = field(default=(), repr=False)
     key: bytes = field(default_factory=lambda: os.urandom(32), repr=False, compare=False)
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     lock: RLock = field(default_factory=RLock, repr=False, compare=False)
@@ -138,7 +141,8 @@ def _at_address(given: str, role: Role) -> SparkTable:
     if refusal:
         raise TableError(f"{what} {refusal}")
     place = Place(table=f"spark://{address.path or address.name}")
-    return SparkTable(role, address.label, checked_names(what, names), frame, (place,))
+    places = (place, *_files(frame))
+    return SparkTable(role, address.label, checked_names(what, names), frame, places)
 
 
 def _of_frame(given: Any, role: Role) -> SparkTable:  # noqa: ANN401 - a DataFrame
@@ -156,7 +160,20 @@ def _of_frame(given: Any, role: Role) -> SparkTable:  # noqa: ANN401 - a DataFra
             refusal = refusal_of(error)
     if names is None:
         raise TableError(f"{what} {refusal}")
-    return SparkTable(role, f"{role} frame", checked_names(what, names), given)
+    return SparkTable(role, f"{role} frame", checked_names(what, names), given, _files(given))
+
+
+def _files(frame: DataFrame) -> tuple[Place, ...]:
+    """Files that a DataFrame reads, as far as Spark says: a view of a table has the table's."""
+    found: list[str] = []
+    with Quiet(frame.sparkSession), no_warnings(), suppress(Exception):
+        found = frame.inputFiles()
+    every = []
+    for uri in sorted(found):
+        parts = urlsplit(uri)
+        local = parts.scheme == "file" and not parts.netloc
+        every.append(Place(Path(unquote(parts.path))) if local else Place(table=uri))
+    return tuple(every)
 
 
 def _opened(spark: SparkSession, address: Address) -> DataFrame:

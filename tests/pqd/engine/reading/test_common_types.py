@@ -55,6 +55,9 @@ TOGETHER: dict[str, tuple[list[pa.Array], list[Any]]] = {
         [pa.array([b"J\xc3\xbcrgen", b"\xff"]), pa.array(["x"])],
         ["J\u00fcrgen", None, "x"],
     ),
+    "large and floating": ([ONE, pa.array([2.0**53, 1e-7])], ["1", "9007199254740992.0", "1e-07"]),
+    "truth and whole": ([pa.array([True, False]), ONE], [1, 0, 1]),
+    "truth and floating": ([pa.array([True]), pa.array([0.5])], [1.0, 0.5]),
     "truth and text": ([pa.array([True, None]), pa.array(["x"])], ["true", None, "x"]),
     "nothing": ([pa.nulls(1), pa.nulls(1)], [None, None]),
 }

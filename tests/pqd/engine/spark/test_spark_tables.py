@@ -5,6 +5,7 @@ One session serves all tests, and ends with the module.
 
 import logging
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -159,6 +160,24 @@ def test_the_same_rows_are_not_public(private: Path, tmp_path: Path) -> None:
     assert audited(frame, more, ledger).verdicts
 
 
+def test_what_reads_files_of_the_private_table_is_not_public(private: Path, tmp_path: Path) -> None:
+    ledger, spark = tmp_path / "ledger.sqlite", session()
+    frame = spark.read.parquet(str(private))
+    frame.createOrReplaceTempView("all_people")
+    part = private / "1.parquet"
+    shutil.copy(part, tmp_path / "copied part.parquet")
+    for one, other in (
+        (f"spark://{private}", part),
+        (f"spark://{private}", tmp_path / "copied part.parquet"),
+        (private, f"spark://{part}"),
+        (frame, spark.read.parquet(str(part))),
+        ("spark://all_people", frame.filter("hours > 3")),
+    ):
+        with pytest.raises(NotPublicError, match=r"shares a part with|is the private table itself"):
+            audited(one, other, ledger)
+    assert not ledger.exists()
+
+
 def test_command_line(
     private: Path, copy: Path, command: Callable[..., tuple[int, str, str]]
 ) -> None:
@@ -224,7 +243,7 @@ def test_the_log_is_off_meanwhile(spark: Any) -> None:
     spark.sparkContext.setLogLevel("WARN")
     quiet = Quiet(spark)
     with quiet:
-        with Quiet(spark):
+        with Quiet(spark.newSession()):
             assert quiet._level() == "OFF"
         assert quiet._level() == "OFF"
         assert logging.getLogger("SQLQueryContextLogger").disabled
