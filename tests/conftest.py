@@ -17,7 +17,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
 from pqd.sql.query import Query
-from tests.support import drawing, one_command_line, seeded_noise
+from tests.support import drawing, one_command_line, seeded_noise, spark_session
 from tests.support.one_database import databases, one_database
 
 __all__ = ["databases", "one_database"]
@@ -120,6 +120,13 @@ def postgres_server() -> Iterator["PostgresServer"]:
 
     with running() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session of Spark, as pqd starts it."""
+    with spark_session.running(tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 @pytest.fixture

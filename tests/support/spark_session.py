@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.spark.sessions import session
+from pqd.engine.tables import open_table
+from pqd.errors import RunError
 
-# Two cores, and a compiler that does not look twice: all that is run is short.
+# One core, and a compiler that does not look twice: all that is run is short.
 ARGUMENTS = (
-    "--master local[2] --driver-memory 512m "
+    "--master local[1] --driver-memory 512m "
     '--driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m" '
     "--conf spark.sql.shuffle.partitions=2 --conf spark.sql.codegen.wholeStage=false "
     "--conf spark.local.dir={folder} --conf spark.sql.warehouse.dir={folder}/warehouse "
@@ -31,7 +34,7 @@ def has_java() -> bool:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[None]:
+def running(folder: Path) -> Iterator[Any]:
     """Session as ``pqd`` starts it, until the end of the context."""
     if not has_java():
         (pytest.fail if IN_CI else pytest.skip)(ADVICE)
@@ -40,8 +43,12 @@ def running(folder: Path) -> Iterator[None]:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         spark = session()
         gateway: Any = spark.sparkContext._gateway
-        yield
+        yield spark
+        # The last that is asked of it, since there is none afterwards.
+        frame = open_table(spark.range(9), "private")
         spark.stop()
+        with pytest.raises(RunError, match="the session of Spark was lost"):
+            DuckDBEngine().content(frame, b"key")
         gateway.shutdown()
         # Java ends once nothing more can be written to it.
         gateway.proc.stdin.close()

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pqd.engine.reading.values import encoded_blocks
 from pqd.engine.spark.partial_counts import FIELDS, PERSON_FIELDS, counts_in, joined_counts
-from pqd.engine.spark.sessions import Quiet, no_warnings
+from pqd.engine.spark.sessions import Quiet, mapped
 from pqd.engine.spark.workers import FAILED, Reading, counting, packing, telling, unpacked
 from pqd.interrupts import heed
 
@@ -48,7 +48,7 @@ def counted(frame: DataFrame, work: Counting, version: str) -> PartialCounts:
     Exception
         As Spark does; what it says may quote a cell.
     """
-    with Quiet(frame.sparkSession), no_warnings():
+    with Quiet(frame.sparkSession):
         parts = _parts(frame, work, version)
         added = _added(parts)
         if work.distinct:
@@ -80,7 +80,7 @@ def rows_of(frame: DataFrame, wanted: Sequence[str], version: str) -> Iterator[B
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - an extra
 
-    with Quiet(frame.sparkSession), no_warnings():
+    with Quiet(frame.sparkSession):
         selected = _selected(frame, wanted)
         types = to_arrow_schema(selected.schema, timezone="UTC").types
         blocks = _pieces(selected, Reading(tuple(wanted), version))
@@ -99,7 +99,7 @@ def _parts(frame: DataFrame, work: Counting, version: str) -> DataFrame:
     names = tuple(work.columns)
     if work.persons is None:
         function = counting(work, Reading(names, version))
-        return _selected(frame, names).mapInArrow(function, _COUNTS)
+        return mapped(_selected(frame, names), function, _COUNTS)
     from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415 - an extra
 
     every = tuple(work.persons.columns)
@@ -111,10 +111,10 @@ def _parts(frame: DataFrame, work: Counting, version: str) -> DataFrame:
         + [StructField(name, LongType()) for name in PERSON_FIELDS]
     )
     function = telling(work.persons, Reading(every, version), kept)
-    by_person = selected.mapInArrow(function, told).repartition("person")
+    by_person = mapped(selected, function, told).repartition("person")
     sorted_rows = by_person.sortWithinPartitions("person")
     reading = Reading(names, version, persons=True)
-    return sorted_rows.mapInArrow(counting(work, reading), _COUNTS)
+    return mapped(sorted_rows, counting(work, reading), _COUNTS)
 
 
 def _selected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -153,7 +153,7 @@ def _added(parts: DataFrame) -> DataFrame:
 
 def _pieces(frame: DataFrame, reading: Reading) -> Iterator[Block]:
     """Rows of ``frame``, partition by partition, each in a few pieces."""
-    pieces = frame.mapInArrow(packing(reading), "piece binary")
+    pieces = mapped(frame, packing(reading), "piece binary")
     for (piece,) in pieces.toLocalIterator():
         heed()
         yield from unpacked(bytes(piece))

@@ -22,7 +22,10 @@ from pqd.errors import TableError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from pqd.engine.spark.workers import Mapped
 
 # Loggers of Python that quote what Spark's driver was told of an error.
 _LOGGERS = (
@@ -58,7 +61,7 @@ def session() -> SparkSession:
         import pandas as _  # noqa: F401, ICN001, PLC0415 - Spark's workers need it
         from pyspark import SparkContext  # noqa: PLC0415 - an extra, and a heavy import
         from pyspark.sql import SparkSession  # noqa: PLC0415
-    with _LOCK, no_warnings():
+    with no_warnings():
         if SparkContext._active_spark_context is not None:  # noqa: SLF001 - nothing else tells
             return SparkSession.builder.getOrCreate()
         return _started()
@@ -101,10 +104,19 @@ def is_lost(spark: SparkSession) -> bool:
     return True
 
 
+def mapped(frame: DataFrame, function: Mapped, schema: StructType | str) -> DataFrame:
+    """Frame as ``function`` maps its partitions, batches of Arrow to batches of ``schema``."""
+    with no_warnings():
+        return frame.mapInArrow(function, schema)
+
+
 @contextmanager
 def no_warnings() -> Iterator[None]:
-    """Context without Python's warnings, of which Spark has some for every user."""
-    with warnings.catch_warnings():
+    """Context without Python's warnings, of which Spark has some for every user.
+
+    A short one: the filters are those of all threads, so one thread at a time changes them.
+    """
+    with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

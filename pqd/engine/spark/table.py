@@ -16,7 +16,7 @@ from pqd.engine.sources.source import Place, UnreadableError, checked_names
 from pqd.engine.sources.spark_address import Address, parsed_address
 from pqd.engine.spark.failures import LOST, advice_on, refusal_of
 from pqd.engine.spark.jobs import counted, rows_of
-from pqd.engine.spark.sessions import Quiet, is_lost, no_warnings, session
+from pqd.engine.spark.sessions import Quiet, is_lost, session
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _at_address(given: str, role: Role) -> SparkTable:
     spark = session()
     what = f"the {role} table {address.label}"
     refusal = ""
-    with Quiet(spark), no_warnings():
+    with Quiet(spark):
         try:
             frame = _opened(spark, address)
             names = frame.columns
@@ -153,7 +153,7 @@ def _of_frame(given: Any, role: Role) -> SparkTable:  # noqa: ANN401 - a DataFra
             "silent from here; run pqd in the driver of a session (spark-submit, pyspark)"
         )
     names = None
-    with Quiet(given.sparkSession), no_warnings():
+    with Quiet(given.sparkSession):
         try:
             names = [str(name) for name in given.columns]
         except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
@@ -166,7 +166,7 @@ def _of_frame(given: Any, role: Role) -> SparkTable:  # noqa: ANN401 - a DataFra
 def _files(frame: DataFrame) -> tuple[Place, ...]:
     """Files that a DataFrame reads, as far as Spark says: a view of a table has the table's."""
     found: list[str] = []
-    with Quiet(frame.sparkSession), no_warnings(), suppress(Exception):
+    with Quiet(frame.sparkSession), suppress(Exception):
         found = frame.inputFiles()
     every = []
     for uri in sorted(found):

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+import pytest
 
 # Rows of a part, and of a block, of the small ones.
 SMALL = 25
@@ -101,6 +102,11 @@ def duckdb_table(table: pa.Table, folder: Path, _: Server) -> str:
     return f"{folder}/store.duckdb::grid"
 
 
+def spark_parts(table: pa.Table, folder: Path, _: Server) -> str:
+    parquet_parts(table, folder, _)
+    return f"spark://{folder}"
+
+
 def polars(table: pa.Table) -> pl.DataFrame:
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
@@ -127,6 +133,7 @@ ENGINES = (
     Engine("row groups", lambda table, folder, _: parquet(table, folder / "t.parquet", 3)),
     Engine("parquet parts", parquet_parts),
     Engine("postgres", lambda table, _, server: server.store(table), server="postgres_server"),
+    Engine("spark parts", spark_parts, "spark", (pytest.mark.xdist_group("spark"),)),
     Engine("csv", lambda table, folder, _: delimited(table, folder / "t.csv"), hold_empty=False),
     Engine(
         "tsv.gz",

@@ -34,10 +34,8 @@ from pqd.engine.tables import Table, open_table
 from pqd.sql.schema import Kind
 from tests.support.odd_rows import KEY, QUERIES, SCHEMA, odd_rows, statistics
 
-CUTS = [
-    pytest.param([400], 1 << 20, id="whole"),
-    pytest.param([7, 0, 250, 143], 130, id="cut"),
-]
+# Rows of each partition, and of a chunk.
+CUT, CHUNK = (7, 0, 250, 143), 130
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -123,10 +121,9 @@ def added(batches: Iterator[pa.RecordBatch]) -> PartialCounts:
     )
 
 
-@pytest.mark.parametrize(("lengths", "chunk"), CUTS)
 @pytest.mark.parametrize(("unit", "most"), [(None, 1), ("p", 1), ("q", 3), ("n", 2)])
-def test_histograms(lengths: list[int], chunk: int, unit: str | None, most: int) -> None:
-    cut = Cut(odd_rows(), lengths, chunk)
+def test_histograms(unit: str | None, most: int) -> None:
+    cut = Cut(odd_rows(), CUT, CHUNK)
     given = PrivacyUnit(unit, most) if unit else None
     plan = ScanPlan(statistics(QUERIES, total=unit is not None), given, KEY)
     parts, whole = cut.scanned(HISTOGRAMS, plan, unit)
@@ -135,10 +132,9 @@ def test_histograms(lengths: list[int], chunk: int, unit: str | None, most: int)
         assert part.counts.tolist() == one.counts.tolist(), sql
 
 
-@pytest.mark.parametrize(("lengths", "chunk"), CUTS)
 @pytest.mark.parametrize("measured", [None, "SELECT SUM(n) FROM t WHERE n > 1"])
-def test_contingency(lengths: list[int], chunk: int, measured: str | None) -> None:
-    cut = Cut(odd_rows(), lengths, chunk)
+def test_contingency(measured: str | None) -> None:
+    cut = Cut(odd_rows(), CUT, CHUNK)
     queries = [*QUERIES[:4], *([measured] if measured else [])]
     for several in (queries, ["SELECT COUNT(*) FROM t"]):
         part, whole = cut.scanned(CONTINGENCY, ScanPlan(statistics(several)))
@@ -147,10 +143,9 @@ def test_contingency(lengths: list[int], chunk: int, measured: str | None) -> No
         assert part.counts.tolist() == whole.counts.tolist()
 
 
-@pytest.mark.parametrize(("lengths", "chunk"), CUTS)
 @pytest.mark.parametrize("unit", [None, "p", "q"])
-def test_marginals(lengths: list[int], chunk: int, unit: str | None) -> None:
-    cut = Cut(odd_rows(), lengths, chunk)
+def test_marginals(unit: str | None) -> None:
+    cut = Cut(odd_rows(), CUT, CHUNK)
     columns = (
         Points("n", Kind.NUMBER, (1.0, 2.0, 3.0)),
         Bins("x", Kind.NUMBER, (0.0, 1.0, 4.0)),
@@ -163,9 +158,8 @@ def test_marginals(lengths: list[int], chunk: int, unit: str | None) -> None:
         assert part[marginal].tolist() == whole[marginal].tolist()
 
 
-@pytest.mark.parametrize(("lengths", "chunk"), CUTS)
-def test_content_is_that_of_the_whole(lengths: list[int], chunk: int) -> None:
-    cut = Cut(odd_rows(), lengths, chunk)
+def test_content_is_that_of_the_whole() -> None:
+    cut = Cut(odd_rows(), CUT, CHUNK)
     names = tuple(SCHEMA)
     work = Contents((ContentCounting(names, KEY), EarlierContentCounting(names, KEY)))
     content, earlier = work.contents(cut.counted(work))

@@ -1,6 +1,6 @@
 """Tables of Spark, by Spark itself: what it counts is what is counted of the same rows in Parquet.
 
-One session serves all tests, and ends with the module.
+One session serves all tests, and ends with them.
 """
 
 import logging
@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,9 @@ from pqd.engine.spark import sessions
 from pqd.engine.spark.sessions import Quiet, session
 from pqd.engine.tables import Table, open_table
 from pqd.errors import NotPublicError, PqdError, RunError, TableError
-from tests.support import spark_session
 from tests.support.odd_rows import KEY, QUERIES, SCHEMA, odd_rows, statistics
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("spark")]
 FACTS = {"hours": {"bounds": (0, 99), "step": 1}}
 ASKED = [
     "SELECT COUNT(*) FROM t WHERE sex = 'm' AND hours > 40",
@@ -41,18 +40,6 @@ ASKED = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spark")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def spark(folder: Path) -> Iterator[Any]:
-    with spark_session.running(folder):
-        spark = session()
-        yield spark
-        # The last that is asked of it, since there is none afterwards.
-        frame = spark.range(9)
-        spark.stop()
-        with pytest.raises(RunError, match="the session of Spark was lost"):
-            DuckDBEngine().content(open_table(frame, "private"), KEY)
 
 
 def plain_rows(number: int, shift: int) -> pa.Table:
@@ -314,8 +301,7 @@ def test_a_scan_that_breaks(
     by_value()
     frame = spark.read.parquet(str(private)).coalesce(1)
     schema = "hours bigint, sex string, who int"
-    with sessions.no_warnings():
-        frame = frame.mapInArrow(second_scan(change, tmp_path / "marks"), schema)
+    frame = sessions.mapped(frame, second_scan(change, tmp_path / "marks"), schema)
     message, spent = refused(frame, copy, tmp_path)
     assert words in message
     assert spent == [3]
