@@ -23,7 +23,7 @@ from pqd.engine.sources.files import (
     file_kind,
     open_file,
 )
-from pqd.engine.sources.source import Blocks, Place, Role, Version
+from pqd.engine.sources.source import Blocks, Place, Role, Version, place_key
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _found(location: Location, what: str) -> tuple[Path, ...]:
         deep = "/**" if folders and not kinds else ""
         ending = next((kind for kind in PART_KINDS if kind in kinds), ".parquet")
         raise TableError(f"{what} holds {others}; {_GLOB.format(f'{location.path}{deep}', ending)}")
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len({place_key(Place(path)) for path in paths}) < len(paths):
         raise TableError(f"{what} has one file as two parts, by a link; remove the link")
     return paths
 

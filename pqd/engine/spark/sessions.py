@@ -160,6 +160,10 @@ class Quiet:
             java: Any = self._spark._jvm  # noqa: SLF001 - there is no other way to ask for the level
             log = java.org.apache.logging.log4j.LogManager
             level = str(log.getRootLogger().getLevel().toString())
+            # A shell shows less than that, until a level is set.
+            logging_of = getattr(java.org.apache.spark.internal, "Logging$")
+            shown = getattr(logging_of, "MODULE$").sparkShellThresholdLevel()
+            level = str(shown.toString()) if shown else level
         return level
 
     def _set(self, level: str) -> None:

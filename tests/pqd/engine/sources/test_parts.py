@@ -200,8 +200,9 @@ def test_csv_and_parquet_are_not_one_table(folder: Path) -> None:
         open_table(folder, "private")
 
 
-def test_a_link_does_not_count_rows_twice(folder: Path) -> None:
-    (folder / "part-5.csv").symlink_to(folder / "part-2.csv")
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_a_link_does_not_count_rows_twice(folder: Path, link: Callable[[Path, Path], None]) -> None:
+    link(folder / "part-5.csv", folder / "part-2.csv")
     with pytest.raises(TableError, match="one file as two parts, by a link"):
         open_table(folder, "private")
 
