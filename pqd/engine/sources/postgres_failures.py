@@ -42,6 +42,7 @@ _STATES = {
 }
 # What libpq says, in the order of asking: parts of its messages in English, and the advice.
 _SAID = (
+    (("unexpected spaces", "unexpected character", "key/value separator", "end of string"), _URL),
     (("no connection to", "closed ", "receive data", "send data"), _LOST),
     (("permission denied",), _CONNECT),
     (("pg_hba.conf",), "the server admits no such connection; its pg_hba.conf says which"),
@@ -50,7 +51,7 @@ _SAID = (
     (("SSL", "certificate", "GSSAPI"), _ENCRYPTED),
     (("too many clients", "connection slots"), _FULL),
     (("starting up", "shutting down"), _STARTING),
-    (("invalid ", "missing key", "definition of service"), _URL),
+    (("invalid ", "definition of service"), _URL),
     (("refused", "No such file", "translate host name", "timeout", "unreachable"), _UNREACHABLE),
 )
 

@@ -26,7 +26,9 @@ _OPENING = {
 LOST = "the session of Spark was lost; begin another and run it again"
 _RUNNING = {
     ("No module named",): (
-        "the Python of Spark's workers lacks pqd or what it needs; see docs/spark.md on packing it"
+        "the Python of Spark's workers lacks pqd or what it needs; on one machine set "
+        "PYSPARK_PYTHON to the Python of this program before the session begins, on a cluster see "
+        "docs/spark.md on packing it"
     ),
     ("PYTHON_VERSION_MISMATCH",): (
         "Spark's workers have another version of Python; set PYSPARK_PYTHON to one like this"
@@ -52,16 +54,20 @@ _OTHER_VERSION = (
 )
 
 
+_UNOPENED = "cannot be opened by Spark; check its name or path, and that it has the format stated"
+_UNREAD = "check whether Spark runs, and that no row makes a view or a cast fail"
+
+
 def refusal_of(error: Exception) -> str:
     """What is said of a table that cannot be opened."""
-    return _told(error, _OPENING) or _told(error, _RUNNING) or "cannot be opened by Spark"
+    return _told(error, _OPENING) or _told(error, _RUNNING) or _UNOPENED
 
 
 def advice_on(error: Exception) -> str:
     """What to do about a failure of Spark; nothing of what it says is quoted."""
     if isinstance(error, WorkerError):
         return _OTHER_VERSION if error.reason == OTHER_VERSION else "check the table"
-    return _told(error, _RUNNING) or "check the table, and whether Spark runs"
+    return _told(error, _RUNNING) or _UNREAD
 
 
 def _told(error: Exception, words: dict[tuple[str, ...], str]) -> str:

@@ -124,7 +124,7 @@ def no_warnings() -> Iterator[None]:
 class Quiet:
     """Context in which nothing is logged by Spark, in Java or in Python; several may overlap."""
 
-    _users: ClassVar[dict[int, tuple[int, str]]] = {}
+    _users: ClassVar[dict[int, tuple[int, str, Any]]] = {}
 
     def __init__(self, spark: SparkSession) -> None:
         """Nothing is changed yet; sessions of one context have one log."""
@@ -134,22 +134,25 @@ class Quiet:
     def __enter__(self) -> None:
         """Turn off what is logged."""
         with _LOCK:
-            users, level = self._users.get(self._log, (0, ""))
+            users, level, threshold = self._users.get(self._log, (0, "", None))
             if not users:
-                level = self._level()
+                level, threshold = self._level(), self._threshold()
                 self._set("OFF")
                 for name in _LOGGERS:
                     logging.getLogger(name).disabled = True
-            self._users[self._log] = users + 1, level
+            self._users[self._log] = users + 1, level, threshold
 
     def __exit__(self, *_: object) -> None:
         """Turn it on again, as it was."""
         with _LOCK:
-            users, level = self._users.pop(self._log)
+            users, level, threshold = self._users.pop(self._log)
             if users > 1:
-                self._users[self._log] = users - 1, level
+                self._users[self._log] = users - 1, level, threshold
                 return
             self._set(level)
+            # A shell of Spark has one above the level, which is dropped where a level is set.
+            with suppress(Exception):
+                getattr(self._logging(), "sparkShellThresholdLevel_$eq")(threshold)
             for name in _LOGGERS:
                 logging.getLogger(name).disabled = False
 
@@ -165,6 +168,15 @@ class Quiet:
             shown = getattr(logging_of, "MODULE$").sparkShellThresholdLevel()
             level = str(shown.toString()) if shown else level
         return level
+
+    def _threshold(self) -> Any:  # noqa: ANN401 - a level of Java's, or None
+        with suppress(Exception):
+            return self._logging().sparkShellThresholdLevel()
+        return None
+
+    def _logging(self) -> Any:  # noqa: ANN401 - an object of Scala's
+        package: Any = self._spark._jvm.org.apache.spark.internal  # type: ignore[union-attr]  # noqa: SLF001
+        return getattr(getattr(package, "Logging$"), "MODULE$")
 
     def _set(self, level: str) -> None:
         with suppress(Exception):

@@ -155,7 +155,10 @@ def _of_frame(given: Any, role: Role) -> SparkTable:  # noqa: ANN401 - a DataFra
     names = None
     with Quiet(given.sparkSession):
         try:
-            names = [str(name) for name in given.columns]
+            if given.isStreaming:
+                refusal = "is a stream, which has no end; give what was read of it, as a table"
+            else:
+                names = [str(name) for name in given.columns]
         except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
             refusal = refusal_of(error)
     if names is None:

@@ -171,6 +171,8 @@ SAID = {
     f"{FAILED}timeout expired": "no server answers",
     'could not translate host name "db" to address: Name or service not known': "no server answers",
     'invalid port number: "x"': "libpq cannot read its URL",
+    'unexpected spaces found in "a password"': "libpq cannot read its URL",
+    'missing key/value separator "=" in URI query parameter: "x"': "libpq cannot read its URL",
     "server closed the connection unexpectedly": "ended the connection",
     "SSL connection has been closed unexpectedly": "ended the connection",
     "could not receive data from server: Connection timed out": "ended the connection",

@@ -239,6 +239,24 @@ def test_the_log_is_off_meanwhile(spark: Any) -> None:
     spark.sparkContext.setLogLevel("OFF")
 
 
+def test_the_threshold_of_a_shell_is_kept(spark: Any) -> None:
+    """A shell sets one above the level; without it, each job of the user would log from then on."""
+    spark.sparkContext.setLogLevel("WARN")
+    quiet = Quiet(spark)
+    change = getattr(quiet._logging(), "sparkShellThresholdLevel_$eq")
+    change(spark._jvm.org.apache.logging.log4j.Level.ERROR)
+    with quiet:
+        assert quiet._threshold() is None
+    assert str(quiet._threshold()) == "ERROR"
+    change(None)
+    spark.sparkContext.setLogLevel("OFF")
+
+
+def test_a_stream_is_refused(spark: Any) -> None:
+    with pytest.raises(TableError, match="the private frame is a stream, which has no end"):
+        open_table(spark.readStream.format("rate").load(), "private")
+
+
 def refused(frame: Any, copy: Path, tmp_path: Path) -> tuple[str, list[Any]]:
     """Message of a run that breaks, and what the ledger holds then."""
     ledger = tmp_path / "ledger.sqlite"
@@ -258,7 +276,7 @@ def test_a_cell_that_spark_cannot_cast(
     message, spent = refused(frame, copy, tmp_path)
     assert message == (
         "the private table private frame could not be read to its end; "
-        "check the table, and whether Spark runs"
+        "check whether Spark runs, and that no row makes a view or a cast fail"
     )
     assert spent == []
     assert capfd.readouterr() == ("", "")
