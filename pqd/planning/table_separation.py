@@ -7,7 +7,7 @@ The refusal says that two tables are the same, and nothing else (docs/limitation
 
 from __future__ import annotations
 
-import filecmp
+import hashlib
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -202,14 +202,19 @@ def _check_other_parts(private: Table, public: Table) -> None:
     )
     if len(owns) == len(others) == 1:
         return
-    sizes: dict[int, list[Path]] = {}
     with suppress(OSError):
-        for own in owns:
-            sizes.setdefault(own.stat().st_size, []).append(own)
-        for other in others:
-            for own in sizes.get(other.stat().st_size, ()):
-                if filecmp.cmp(own, other, shallow=False):
-                    raise _refusal(public, _A_PART)
+        sizes = {file.stat().st_size for file in owns} & {file.stat().st_size for file in others}
+        digests = [
+            {_digest(file) for file in files if file.stat().st_size in sizes}
+            for files in (owns, others)
+        ]
+        if digests[0] & digests[1]:
+            raise _refusal(public, _A_PART)
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _refusal(public: Table, what: str) -> NotPublicError:

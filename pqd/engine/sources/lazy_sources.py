@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 Scan = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 
-_ADVICE = "the library it is of fails to evaluate it; give columns types that Arrow has, or write "
-_ADVICE += "it as Parquet, and see what fails"
+_ADVICE = (
+    "its own library cannot evaluate it; evaluate it without pqd to see why, and give its columns "
+    "types that Arrow has"
+)
 # Rows of a block.
 _ROWS = 1 << 17
 # A connection of DuckDB has one open result at most, and several relations may share it.

@@ -101,13 +101,12 @@ class Parts:
     def version(self) -> Version:
         """Marks of all parts, by name: they change where one is written, added or removed."""
         marks: list[int | str] = []
-        now = [path.resolve() for path in self.location.files]
         for part in self.files:
             own = part.version()
             if not own:
                 return ()
             marks += own
-        return (*marks, *map(str, now))
+        return (*marks, *map(str, self.location.files))
 
     def digest(self) -> bytes | None:
         """Hash of the digests of all parts; that of the part itself where it is the only one."""

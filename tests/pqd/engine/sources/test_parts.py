@@ -17,6 +17,8 @@ from pqd.engine.sources.locations import location_of
 from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import NotPublicError, ParameterError, PqdError, TableError
+from pqd.planning import table_separation
+from pqd.planning.table_separation import separate_tables
 from pqd.sql.schema import Kind
 
 KEY = b"a key of 32 bytes for the tests."
@@ -246,6 +248,23 @@ def test_a_part_of_the_private_table_is_not_public(both: tuple[Path, Path]) -> N
     os.link(private / "1.parquet", copy.parent / "other.parquet")
     with pytest.raises(NotPublicError, match="shares a part with the private table"):
         run(copy.parent / "other.parquet")
+
+
+def test_many_parts_are_compared_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not each with each: a lake has thousands."""
+    digested = []
+    digest = table_separation._digest
+
+    def watched(path: Path) -> bytes:
+        digested.append(path)
+        return digest(path)
+
+    monkeypatch.setattr(table_separation, "_digest", watched)
+    for number in range(30):
+        written(tmp_path / "private" / f"{number:02}.csv", f"a\n{number:03}\n")
+        written(tmp_path / "copy" / f"{number:02}.csv", f"a\n{number + 500:03}\n")
+    separate_tables(tmp_path / "private", tmp_path / "copy")
+    assert sorted(digested) == sorted(tmp_path.glob("*/*.csv"))
 
 
 def test_parts_are_charged_as_the_file_that_holds_all(both: tuple[Path, Path]) -> None:
