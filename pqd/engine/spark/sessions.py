@@ -124,7 +124,7 @@ def no_warnings() -> Iterator[None]:
 class Quiet:
     """Context in which nothing is logged by Spark, in Java or in Python; several may overlap."""
 
-    _users: ClassVar[dict[int, tuple[int, str, Any]]] = {}
+    _users: ClassVar[dict[int, tuple[int, str]]] = {}
 
     def __init__(self, spark: SparkSession) -> None:
         """Nothing is changed yet; sessions of one context have one log."""
@@ -134,25 +134,22 @@ class Quiet:
     def __enter__(self) -> None:
         """Turn off what is logged."""
         with _LOCK:
-            users, level, threshold = self._users.get(self._log, (0, "", None))
+            users, level = self._users.get(self._log, (0, ""))
             if not users:
-                level, threshold = self._level(), self._threshold()
+                level = self._level()
                 self._set("OFF")
                 for name in _LOGGERS:
                     logging.getLogger(name).disabled = True
-            self._users[self._log] = users + 1, level, threshold
+            self._users[self._log] = users + 1, level
 
     def __exit__(self, *_: object) -> None:
         """Turn it on again, as it was."""
         with _LOCK:
-            users, level, threshold = self._users.pop(self._log)
+            users, level = self._users.pop(self._log)
             if users > 1:
-                self._users[self._log] = users - 1, level, threshold
+                self._users[self._log] = users - 1, level
                 return
             self._set(level)
-            # A shell of Spark has one above the level, which is dropped where a level is set.
-            with suppress(Exception):
-                getattr(self._logging(), "sparkShellThresholdLevel_$eq")(threshold)
             for name in _LOGGERS:
                 logging.getLogger(name).disabled = False
 
@@ -168,15 +165,6 @@ class Quiet:
             shown = getattr(logging_of, "MODULE$").sparkShellThresholdLevel()
             level = str(shown.toString()) if shown else level
         return level
-
-    def _threshold(self) -> Any:  # noqa: ANN401 - a level of Java's, or None
-        with suppress(Exception):
-            return self._logging().sparkShellThresholdLevel()
-        return None
-
-    def _logging(self) -> Any:  # noqa: ANN401 - an object of Scala's
-        package: Any = self._spark._jvm.org.apache.spark.internal  # type: ignore[union-attr]  # noqa: SLF001
-        return getattr(getattr(package, "Logging$"), "MODULE$")
 
     def _set(self, level: str) -> None:
         with suppress(Exception):

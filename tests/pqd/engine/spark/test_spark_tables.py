@@ -239,16 +239,16 @@ def test_the_log_is_off_meanwhile(spark: Any) -> None:
     spark.sparkContext.setLogLevel("OFF")
 
 
-def test_the_threshold_of_a_shell_is_kept(spark: Any) -> None:
-    """A shell sets one above the level; without it, each job of the user would log from then on."""
-    spark.sparkContext.setLogLevel("WARN")
+def test_a_shell_shows_no_more_than_before(spark: Any) -> None:
+    """A shell shows less than its level: all of it would be shown once a level was set."""
+    spark.sparkContext.setLogLevel("INFO")
+    java = spark._jvm.org.apache
+    shell = getattr(getattr(java.spark.internal, "Logging$"), "MODULE$")
+    getattr(shell, "sparkShellThresholdLevel_$eq")(java.logging.log4j.Level.ERROR)
     quiet = Quiet(spark)
-    change = getattr(quiet._logging(), "sparkShellThresholdLevel_$eq")
-    change(spark._jvm.org.apache.logging.log4j.Level.ERROR)
     with quiet:
-        assert quiet._threshold() is None
-    assert str(quiet._threshold()) == "ERROR"
-    change(None)
+        assert quiet._level() == "OFF"
+    assert quiet._level() == "ERROR"
     spark.sparkContext.setLogLevel("OFF")
 
 
