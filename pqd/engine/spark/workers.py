@@ -165,6 +165,8 @@ def _groups(
     held = size = 0
     for rows_of_batch in batches:
         batch = rows_of_batch
+        if not batch.num_rows:
+            continue
         if group and (held >= rows or size >= _CHUNK_BYTES):
             own = _same_person(group[-1], batch) if persons else 0
             if own < batch.num_rows:
