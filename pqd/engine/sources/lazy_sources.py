@@ -145,7 +145,7 @@ def _broke(error: BaseException) -> bool:
 
 def _lazy_frame(given: Any, what: str) -> tuple[pa.Schema, Scan, tuple[Path, ...]]:  # noqa: ANN401
     # An empty frame of its types, which are known without a row.
-    schema = arrow_frame(given.collect_schema().to_frame(), what).schema
+    schema = arrow_frame(given.clear().collect(), what).schema
 
     def scan(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Not by their mere names, of which some would be patterns.

@@ -52,6 +52,12 @@ def test_a_lazy_source_is_the_table_that_it_gives(kind: str) -> None:
     assert content == DuckDBEngine().content(open_table(ROWS, "private"), KEY)
 
 
+def test_a_polars_that_gives_no_batches_collects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its version 1.34."""
+    monkeypatch.delattr(pl.LazyFrame, "collect_batches")
+    assert cells(MAKERS["lazy frame"](ROWS), ["text"]) == ROWS.select(["text"]).to_pydict()
+
+
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_lazy_source_without_rows(kind: str) -> None:
     assert read_columns(open_table(MAKERS[kind](ROWS.slice(0, 0)), "private"), ["text"]).rows == 0
