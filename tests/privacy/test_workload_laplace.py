@@ -140,12 +140,16 @@ def test_answers_are_those_of_plain_sql(drawn: Drawn) -> None:
 
 
 @cache
+def plain_database() -> duckdb.DuckDBPyConnection:
+    """DuckDB with the rows as ``D``."""
+    return duckdb.connect().register("D", ROWS)
+
+
+@cache
 def matched(condition: str) -> Any:
     """Mask of the rows that match, as plain DuckDB says."""
-    connection = duckdb.connect()
-    connection.register("D", ROWS)
     sql = f"SELECT coalesce(({condition}), FALSE) AS met FROM D"
-    return connection.execute(sql).fetchnumpy()["met"].astype(bool)
+    return plain_database().execute(sql).fetchnumpy()["met"].astype(bool)
 
 
 @pytest.mark.parametrize("what", LATTICES)

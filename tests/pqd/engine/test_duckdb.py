@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -53,9 +54,15 @@ SYNTHETIC = arrow(
 )
 
 
+@cache
+def plain_database() -> duckdb.DuckDBPyConnection:
+    """DuckDB as it comes, opened once."""
+    return duckdb.connect()
+
+
 def plain_duckdb(rows: Sequence[Row]) -> duckdb.DuckDBPyConnection:
     """DuckDB with the typed table ``D``."""
-    connection = duckdb.connect()
+    connection = plain_database().cursor()
     connection.register("given", arrow(rows))
     typed = ", ".join(
         f'CASE WHEN isnan("{field.name}") THEN NULL ELSE "{field.name}" END AS "{field.name}"'
@@ -63,7 +70,7 @@ def plain_duckdb(rows: Sequence[Row]) -> duckdb.DuckDBPyConnection:
         else field.name
         for field in TYPES
     )
-    connection.execute(f"CREATE TABLE D AS SELECT {typed} FROM given")
+    connection.execute(f"CREATE OR REPLACE TABLE D AS SELECT {typed} FROM given")
     return connection
 
 

@@ -36,12 +36,17 @@ columns = st.lists(
 )
 
 
+@cache
+def plain_database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
 @examples(40)
 @given(columns | st.just([*single, [], [None]]), st.integers(1, 4))
 def test_a_column_has_the_first_kind_that_all_of_its_values_fit(
     cells: list[list[str | None]], first: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch, duckdb.connect() as connection:
+    with pytest.MonkeyPatch.context() as patch, plain_database().cursor() as connection:
         patch.setattr(column_types, "_FIRST", first)
         arrays = {f"c{n}": pa.array(each, pa.large_string()) for n, each in enumerate(cells)}
         found = text_kinds(ArrowSQL(connection), arrays)

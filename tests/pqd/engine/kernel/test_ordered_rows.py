@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -66,6 +67,11 @@ def rows_of(seed: int, number: int = ROWS) -> dict[str, list[Any]]:
     return {"x": x, "y": y, "s": s.tolist()}
 
 
+@cache
+def plain_database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
 def scanned(
     rows: dict[str, list[Any]], persons: Persons | None = None, scan: ScanPlan = PLAN
 ) -> tuple[Histogram, ...]:
@@ -75,7 +81,7 @@ def scanned(
         columns[name] = Column(coded.indices.to_numpy().astype(np.uint16), coded.dictionary)
     names = {name: name for name in SCHEMA}
     read = Columns(len(rows["x"]), columns)
-    evaluator = Evaluator(ArrowSQL(duckdb.connect()), read, SCHEMA, names)
+    evaluator = Evaluator(ArrowSQL(plain_database().cursor()), read, SCHEMA, names)
     return histograms_of(evaluator, scan, persons)
 
 

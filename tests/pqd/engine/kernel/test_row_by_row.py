@@ -107,12 +107,17 @@ def plan() -> ScanPlan:
 PLAN = plan()
 
 
+@cache
+def plain_database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
 def evaluator(table: pa.Table) -> Evaluator:
     columns = {}
     for name in table.column_names:
         cells = table[name].combine_chunks().dictionary_encode("encode")
         columns[name] = Column(cells.indices.to_numpy().astype(np.uint16), cells.dictionary)
-    sql = ArrowSQL(duckdb.connect())
+    sql = ArrowSQL(plain_database().cursor())
     return Evaluator(sql, Columns(table.num_rows, columns), SCHEMA, {name: name for name in SCHEMA})
 
 
