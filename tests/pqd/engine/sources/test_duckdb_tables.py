@@ -232,6 +232,15 @@ def test_a_view_of_the_private_table_is_not_public(file: Path, what: str) -> Non
         separate_tables(f"{file}::main.people", f"{file}::part")
 
 
+@pytest.mark.parametrize("pair", [("seen", "copy"), ("main.people", "shown"), ("seen", "shown")])
+def test_views_of_other_tables_are_public(file: Path, pair: tuple[str, str]) -> None:
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("CREATE VIEW seen AS SELECT * FROM main.people WHERE age > 3")
+        connection.execute("CREATE VIEW shown AS SELECT * FROM copy WHERE age > 5")
+    one, other = pair
+    assert separate_tables(f"{file}::{one}", f"{file}::{other}").label.endswith(other)
+
+
 def test_names_of_tables_that_a_view_reads_are_those_of_their_places(file: Path) -> None:
     with duckdb.connect(str(file)) as connection:
         connection.execute('CREATE SCHEMA "a ""b"; CREATE TABLE "a ""b"."""" AS SELECT 1 AS a')
