@@ -74,7 +74,7 @@ class DuckDBEngine:
         # Of other columns nothing is told, since only some private tables have them read.
         odd = next(filter(None, map(table.memory.odd.get, (None, *names))), None)
         if odd:
-            raise TableError(f"the synthetic table {table.label} cannot be read: {odd}{_CSV}")
+            raise TableError(f"the {table.title} cannot be read: {odd}{_CSV}")
         self._held = kinds = self._kinds(self._synthetic, loose)
         self._evaluators.clear()
         self._value_counts.clear()

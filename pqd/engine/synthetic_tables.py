@@ -115,7 +115,7 @@ class SyntheticTables:
         for engine, table in zip(self.engines, self.tables, strict=True):
             own_kinds = engine.schema(table, names, _renamed(stated, table))
             if not engine.rows():
-                raise TableError(f"the synthetic table {table.label} has no rows")
+                raise TableError(f"the {table.title} has no rows")
             if not kinds:
                 kinds = own_kinds
                 self._take_kinds(kinds, names, stated)

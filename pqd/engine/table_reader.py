@@ -191,8 +191,7 @@ def in_one_pass(table: Table, wanted: Sequence[str], work: Callable[[Blocks], Re
 def unreadable(table: Table, advice: str = "check the file") -> PqdError:
     """Refusal of a table that breaks; what broke is not quoted."""
     kind = TableError if table.role == "synthetic" else RunError
-    what = f"the {table.role} table {table.label}"
-    return kind(f"{what} could not be read to its end; {advice}")
+    return kind(f"the {table.title} could not be read to its end; {advice}")
 
 
 def _blocks(table: Table, wanted: Sequence[str], size: int) -> Generator[Mapping[str, pa.Array]]:

@@ -46,6 +46,12 @@ class Table:
         return self.source.textual
 
     @property
+    def title(self) -> str:
+        """What a sentence calls it, after "the": a frame has no other name than its role."""
+        own = f"{self.role} frame"
+        return own if self.label == own else f"{self.role} table {self.label}"
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """Files that hold its rows, none of what is in memory."""
         return tuple(dict.fromkeys(place.file for place in self.source.places if place.file))

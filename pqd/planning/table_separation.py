@@ -218,5 +218,4 @@ def _digest(path: Path) -> bytes:
 
 
 def _refusal(public: Table, what: str) -> NotPublicError:
-    name = f"synthetic table {public.label}" if public.source.places else public.label
-    return NotPublicError(f"the {name} {what}. Nothing was spent")
+    return NotPublicError(f"the {public.title} {what}. Nothing was spent")

@@ -275,7 +275,7 @@ def test_a_cell_that_spark_cannot_cast(
     frame = spark.read.parquet(str(private)).selectExpr("CAST(sex AS INT) AS hours", "sex", "who")
     message, spent = refused(frame, copy, tmp_path)
     assert message == (
-        "the private table private frame could not be read to its end; "
+        "the private frame could not be read to its end; "
         "check whether Spark runs, and that no row makes a view or a cast fail"
     )
     assert spent == []
