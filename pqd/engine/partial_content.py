@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from pqd.engine.earlier_recognition import earlier_content
 from pqd.engine.kernel.arrow_sql import ArrowSQL, locked_connection
-from pqd.engine.reading.buffers import arrow_of, no_value
+from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_hashes import LANES, RowHasher, reduced_sum
 from pqd.engine.spark.partial_counts import PartialCounts, counts_of, joined_counts
@@ -178,9 +178,8 @@ def canonical(values: pa.Array) -> pa.Array:
     """Values of which those that are one person, or one distinct value, have one text."""
     if not pa.types.is_floating(values.type):
         return values
-    # A sum of 0 and -0 is 0; what is no number is no value.
-    numbers = pc.add(values.cast(pa.float64()), arrow_of(np.zeros(1))[0])
-    return pc.if_else(pc.is_nan(numbers), no_value(pa.float64()), numbers)
+    # A sum of 0 and -0 is 0.
+    return pc.add(values.cast(pa.float64()), arrow_of(np.zeros(1))[0])
 
 
 def hashed(text: str | None, key: bytes, size: int) -> bytes:

@@ -103,14 +103,13 @@ def _texts(values: pa.Array) -> pa.Array:
 
 
 def _floating_texts(values: pa.Array) -> pa.Array:
-    """Texts of doubles as the engine has them: 3 and not 3.0, and none of what is no number."""
+    """Texts of doubles as the engine has them: 3 and not 3.0."""
     numbers = numpy_of(values)
     whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < _EXACT)
-    integers = np.where(whole, numbers, 0).astype(np.int64).tolist()
     texts = [
-        str(integer) if is_whole else None if number != number else repr(number)  # noqa: PLR0124
-        for number, integer, is_whole in zip(
-            numbers.tolist(), integers, whole.tolist(), strict=True
+        None if null else str(int(number)) if exact else repr(number)
+        for number, exact, null in zip(
+            numbers.tolist(), whole.tolist(), numpy_of(values.is_null()).tolist(), strict=True
         )
     ]
     return pa.array(texts, pa.large_string())

@@ -26,7 +26,6 @@ from pqd.engine.partial_content import (
 )
 from pqd.engine.partial_scans import CONTINGENCY, HISTOGRAMS, MARGINALS, Gathering, ScanCounting
 from pqd.engine.partitions import Bins, Categories, Points
-from pqd.engine.reading.values import encoded
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.spark import workers
 from pqd.engine.spark.partial_counts import Counting, PartialCounts, counts_of, joined_counts
@@ -233,17 +232,6 @@ class Persons:
 
     def told(self, block: Any) -> Any:
         raise ValueError(block["s"].to_pylist())
-
-
-@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
-def test_what_is_no_number_is_one_person_as_in_the_kernel(kind: pa.DataType) -> None:
-    """Else it would be one or two by the chunks that the rows of others fill."""
-    cells = encoded(pa.array([float("nan"), None, 0.0, -0.0, 3.0], kind))
-    nobody, missing, zero, minus, other = PersonCells(("p",), "p", KEY).told({"p": cells})[0]
-
-    assert nobody == missing
-    assert zero == minus
-    assert len({nobody, zero, other}) == 3
 
 
 def test_a_batch_without_rows_between_persons() -> None:
