@@ -20,6 +20,6 @@ def test_an_argument_too_many_shows_no_password(arguments: list[str]) -> None:
 
 
 def test_the_argument_is_told_by_its_table() -> None:
-    result = CliRunner().invoke(app, ["audit", "a.csv", "b.csv", URL], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(app, ["ledger", "verify", "a.sqlite", URL], env={"COLUMNS": "200"})
 
     assert "postgresql://?table=people" in result.output
