@@ -123,9 +123,15 @@ def postgres_server() -> Iterator["PostgresServer"]:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of Spark's, with its log."""
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="session")
+def spark(spark_folder: Path) -> Iterator[Any]:
     """A session of Spark, as pqd starts it."""
-    with spark_session.running(tmp_path_factory.mktemp("spark")) as session:
+    with spark_session.running(spark_folder) as session:
         yield session
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.spark.sessions import session
+from pqd.engine.spark import sessions
 from pqd.engine.tables import open_table
 from pqd.errors import RunError
 
@@ -38,10 +38,12 @@ def running(folder: Path) -> Iterator[Any]:
     """Session as ``pqd`` starts it, until the end of the context."""
     if not has_java():
         (pytest.fail if IN_CI else pytest.skip)(ADVICE)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, (folder / "log").open("wb") as log:
+        # What Java would print, but for the level that pqd gives its log.
+        patch.setattr(sessions, "_OUTPUT", log)
         patch.setenv("PYSPARK_SUBMIT_ARGS", ARGUMENTS.format(folder=folder))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        spark = session()
+        spark = sessions.session()
         gateway: Any = spark.sparkContext._gateway
         yield spark
         # The last that is asked of it, since there is none afterwards.

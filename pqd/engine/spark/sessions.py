@@ -14,7 +14,7 @@ import sys
 import threading
 import warnings
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from deciders.extras import needed
 from pqd.errors import TableError
@@ -27,14 +27,9 @@ if TYPE_CHECKING:
 
     from pqd.engine.spark.workers import Mapped
 
-# Loggers of Python that quote what Spark's driver was told of an error.
-_LOGGERS = (
-    "py4j",
-    "py4j.clientserver",
-    "py4j.java_gateway",
-    "SQLQueryContextLogger",
-    "DataFrameQueryContextLogger",
-)
+# Loggers of Python that quote what Spark says of an error: plain ones, and of Spark's own class.
+_PLAIN = ("py4j", "py4j.clientserver", "py4j.java_gateway")
+_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 # Of a session that is started here; what is stated elsewhere (spark-defaults.conf) comes first.
 _SETTINGS = {
     "spark.app.name": "pqd",
@@ -44,6 +39,8 @@ _SETTINGS = {
     # What executors write to disk, between two stages of a job, is not in the clear.
     "spark.io.encryption.enabled": "true",
 }
+# Where the output of a Java that is started here goes.
+_OUTPUT: int | IO[bytes] = subprocess.DEVNULL
 _LOCK = threading.RLock()
 
 
@@ -82,7 +79,7 @@ def _started() -> SparkSession:
     started = None
     with suppress(Exception):
         settings = SparkConf().setAll(list(_SETTINGS.items()))
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        quiet = {"stdout": _OUTPUT, "stderr": _OUTPUT}
         launch: Any = java_gateway.launch_gateway
         gateway = launch(settings, popen_kwargs=quiet)
         started = SparkSession(SparkContext(gateway=gateway, conf=settings))
@@ -138,8 +135,7 @@ class Quiet:
             if not users:
                 level = self._level()
                 self._set("OFF")
-                for name in _LOGGERS:
-                    logging.getLogger(name).disabled = True
+                self._disable(disabled=True)
             self._users[self._log] = users + 1, level
 
     def __exit__(self, *_: object) -> None:
@@ -150,23 +146,31 @@ class Quiet:
                 self._users[self._log] = users - 1, level
                 return
             self._set(level)
-            for name in _LOGGERS:
-                logging.getLogger(name).disabled = False
+            self._disable(disabled=False)
+
+    @staticmethod
+    def _disable(*, disabled: bool) -> None:
+        from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra
+
+        # Spark's own are made by Spark's class: of a plain one of the name it could not make use.
+        for each in (*map(logging.getLogger, _PLAIN), *map(PySparkLogger.getLogger, _OWN)):
+            each.disabled = disabled
 
     def _level(self) -> str:
         level = ""
         # A session that is lost has no log any more.
         with suppress(Exception):
-            java: Any = self._spark._jvm  # noqa: SLF001 - there is no other way to ask for the level
-            log = java.org.apache.logging.log4j.LogManager
-            level = str(log.getRootLogger().getLevel().toString())
-            # A shell shows less than that, until a level is set.
-            logging_of = getattr(java.org.apache.spark.internal, "Logging$")
-            shown = getattr(logging_of, "MODULE$").sparkShellThresholdLevel()
-            level = str(shown.toString()) if shown else level
+            level = str(self._java.LogManager.getRootLogger().getLevel().toString())
         return level
 
     def _set(self, level: str) -> None:
+        # Spark's own setLogLevel would also take the filter of a shell away, for good.
         with suppress(Exception):
             if level:
-                self._spark.sparkContext.setLogLevel(level)
+                java = self._java
+                java.core.config.Configurator.setRootLevel(java.Level.toLevel(level))
+
+    @property
+    def _java(self) -> Any:  # noqa: ANN401 - a package of Java
+        java: Any = self._spark._jvm  # noqa: SLF001 - there is no other way to the log
+        return java.org.apache.logging.log4j

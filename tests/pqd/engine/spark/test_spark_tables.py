@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +241,7 @@ def test_the_log_is_off_meanwhile(spark: Any) -> None:
 
 
 def test_a_shell_shows_no_more_than_before(spark: Any) -> None:
-    """A shell shows less than its level: all of it would be shown once a level was set."""
+    """A shell filters what is below a level of its own, until Spark is told one."""
     spark.sparkContext.setLogLevel("INFO")
     java = spark._jvm.org.apache
     shell = getattr(getattr(java.spark.internal, "Logging$"), "MODULE$")
@@ -248,7 +249,8 @@ def test_a_shell_shows_no_more_than_before(spark: Any) -> None:
     quiet = Quiet(spark)
     with quiet:
         assert quiet._level() == "OFF"
-    assert quiet._level() == "ERROR"
+    assert quiet._level() == "INFO"
+    assert str(shell.sparkShellThresholdLevel()) == "ERROR"
     spark.sparkContext.setLogLevel("OFF")
 
 
@@ -269,17 +271,36 @@ def refused(frame: Any, copy: Path, tmp_path: Path) -> tuple[str, list[Any]]:
 
 
 def test_a_cell_that_spark_cannot_cast(
-    private: Path, copy: Path, tmp_path: Path, spark: Any, capfd: pytest.CaptureFixture[str]
+    private: Path,
+    copy: Path,
+    tmp_path: Path,
+    spark: Any,
+    spark_folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Spark's own error quotes the cell, and its logger too; nothing was spent yet."""
+    """Spark's own error quotes the cell, and so do its loggers in Java and in Python."""
     frame = spark.read.parquet(str(private)).selectExpr("CAST(sex AS INT) AS hours", "sex", "who")
+    log, words = spark_folder / "log", b"CAST_INVALID_INPUT"
+    spark.sparkContext.setLogLevel("ERROR")
     message, spent = refused(frame, copy, tmp_path)
     assert message == (
         "the private frame could not be read to its end; "
         "check whether Spark runs, and that no row makes a view or a cast fail"
     )
     assert spent == []
+    assert words not in log.read_bytes()
     assert capfd.readouterr() == ("", "")
+    # What is silent then speaks again.
+    told = logging.getLogger("SQLQueryContextLogger")
+    records = BufferingHandler(9)
+    monkeypatch.setattr(told, "handlers", [records])
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
+        frame.collect()
+    assert words in log.read_bytes()
+    assert len(records.buffer) == 1
+    log.write_bytes(b"")
+    spark.sparkContext.setLogLevel("OFF")
 
 
 def second_scan(change: Callable[[Any], Any], marks: Path) -> Callable[[Any], Any]:
