@@ -77,6 +77,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         within = item.path.relative_to(Path(__file__).parent)
         if {*within.parts, within.stem}.intersection(SLOW):
             item.add_marker("slow")
+    gather_groups(items)
+
+
+def gather_groups(items: list[pytest.Item]) -> None:
+    """Move the tests of an xdist group to its last one, so that one worker starts what they share.
+
+    Else the border between two workers' shares may fall among them: ``worksteal`` knows no groups.
+    """
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if marker := item.get_closest_marker("xdist_group"):
+            groups.setdefault(marker.args[0], []).append(item)
+    for members in groups.values():
+        first = items.index(members[-1]) - len(members) + 1
+        for item in members:
+            items.remove(item)
+        items[first:first] = members
 
 
 @pytest.fixture(scope="session", autouse=True)
