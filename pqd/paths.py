@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from pqd.errors import ParameterError, RunError
 
+_NUMBER = re.compile(r"[0-9]+")
 # No such flag on Windows, whose links take rights of their own to make.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
@@ -36,6 +38,12 @@ def usable(path: str | Path, name: str | None = None) -> Path:
         name = repr(str(path)[:80]) if name is None else name
         raise ParameterError(f"{name} cannot be used as a path; rename it") from None
     return place
+
+
+def numbered_alike(one: str, other: str) -> bool:
+    """Whether two paths differ in numbers alone, as those of parts of one table do."""
+    first, second = ((Path(path).parent, _NUMBER.split(Path(path).name)) for path in (one, other))
+    return one != other and first == second
 
 
 def unlinked(path: Path) -> Path:

@@ -29,6 +29,7 @@ from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
 from pqd.exception_barrier import withheld
 from pqd.interrupts import PRESSED, heed, told
+from pqd.paths import numbered_alike
 from reports.text.escape import visible
 
 if TYPE_CHECKING:
@@ -74,12 +75,27 @@ def _no_address() -> Iterator[None]:
 
 
 class _OnTables(TyperCommand):
-    """Command on tables; too many of them are told of the quotes that a pattern needs."""
+    """Command on tables; a shell that made many names of a pattern is told of the quotes."""
 
     def parse_args(self, ctx: typer._click.Context, args: list[str]) -> list[str]:
-        """Arguments that are left; ParameterError if there are tables too many."""
+        """Arguments that are left.
+
+        Raises
+        ------
+        ParameterError
+            If there are tables too many, or the two are named as parts of one: one part would be
+            taken as public.
+        """
         try:
-            return super().parse_args(ctx, args)
+            left = super().parse_args(ctx, args)
+            tables = [str(ctx.params.get(name) or "") for name in ("private", "synthetic")]
+            if not numbered_alike(*tables):
+                return left
+            raise ParameterError(
+                f"{' and '.join(tables)} differ in a number alone, as the parts of one table do; "
+                "put a pattern of parts in quotes, such as 'people/*.csv', and give a copy a name "
+                "that says so"
+            )
         except UsageError as error:
             said, _, extra = error.message.rpartition(" (")
             if "extra argument" not in said or not any(map(like_table, extra[:-1].split())):

@@ -92,6 +92,10 @@ CASES: dict[str, tuple[list[str], str]] = {
         on("a.csv", "b.csv", "synthetic.csv"),
         "is given too many tables; a pattern of parts stands in quotes",
     ),
+    "a pattern without quotes, of two parts": (
+        on("parts/part-1.csv", "parts/part-2.csv"),
+        "parts/part-1.csv and parts/part-2.csv differ in a number alone, as the parts of one table",
+    ),
     "unknown format": (on("table.xlsx", "synthetic.csv"), "save the sheet as CSV UTF-8"),
     "binary private file": (on("binary.csv", "synthetic.csv"), "is it a CSV"),
     "binary synthetic file": (on("private.csv", "binary.csv"), "is it a CSV"),
