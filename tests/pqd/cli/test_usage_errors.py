@@ -4,6 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pqd.cli import app
+from pqd.engine.sources.postgres_address import without_address
 
 URL = "postgresql://me:hunter-2@host/db?table=people"
 
@@ -17,6 +18,7 @@ def test_an_argument_too_many_shows_no_password(arguments: list[str]) -> None:
 
     assert result.exit_code != 0
     assert "hunter-2" not in result.output
+    assert "hunter-2" not in without_address(str(result.exception))
 
 
 def test_the_argument_is_told_by_its_table() -> None:
