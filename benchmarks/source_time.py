@@ -1,8 +1,9 @@
-"""Time `pqd audit` on one table wherever it lies: `python benchmarks/source_time.py`.
+"""Time and memory of one audit by where the private table is: `python -m benchmarks.source_time`.
 
-Every run is a whole process with a new ledger; the copy is a Parquet file.  Before, the histograms
-of the private table are compared: all must be the same.  `--postgres` names a database in which
-tables may be made, `--spark` how many cores Spark's local mode takes, one run for each.  Unix only.
+The same rows are stored in every way.  Their histograms are counted by each source and must be the
+same; then audits take turns, each a whole process with a new ledger, the copy a Parquet file.
+`--postgres` is the URL of a database in which a table may be made; `--spark` are the cores that
+Spark's local mode takes, one run for each.  Unix only.
 """
 
 import argparse
@@ -10,118 +11,86 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import duckdb
 
 from benchmarks.processes import Program, in_turn, measured, table_text
 
-HERE = Path(__file__).resolve().parent
-SAMPLES = HERE.parent / "samples"
-CENSUS = str(SAMPLES / "census.sql")
-STATED = ("--queries", CENSUS, "--tau", "3.2%", "--epsilon", "0.25")
-ROWS, PARTS = 1_340_703, 16
-DEFAULT = "Parquet file"
-TABLE = "pqd_benchmark"
-STORED = """
-import sys
-import adbc_driver_postgresql.dbapi as driver
-import pyarrow.parquet as pq
-with driver.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
-    cursor.adbc_ingest(sys.argv[3], pq.read_table(sys.argv[2]), mode="replace")
-    connection.commit()
-"""
+ROOT = Path(__file__).parents[1]
+TABLES = [str(ROOT / "samples" / f"census_{role}.parquet") for role in ("private", "synthetic")]
+CENSUS = str(ROOT / "samples" / "census.sql")
+RUN = (sys.executable, "-m", "benchmarks.sourced_audit")
+DEFAULT = "Parquet"
+# Names of places in a folder, some with a function that makes a frame of it: its time counts, too.
+PLACES = {
+    DEFAULT: "t.parquet",
+    "Parquet, 8 parts": "parts/*.parquet",
+    "CSV": "t.csv",
+    "CSV, 8 parts": "parts/*.csv",
+    "DuckDB file": "store.duckdb::t",
+    "DuckDB relation": "t.parquet duckdb.read_parquet",
+    "polars LazyFrame": "t.parquet polars.scan_parquet",
+    "polars DataFrame": "t.parquet polars.read_parquet",
+    "pyarrow Dataset": "t.parquet pyarrow.dataset.dataset",
+    "pyarrow Table": "t.parquet pyarrow.parquet.read_table",
+    "pandas DataFrame": "t.parquet pandas.read_parquet",
+}
 
 
-def tables(folder: Path, rows: int) -> dict[str, str]:
-    """Private table by where it lies, made of the census sample."""
-    sizes = ("--rows", str(rows), "--format", "both", "--out", str(folder))
-    measured((sys.executable, str(SAMPLES / "make.py"), "census", *sizes))
-    whole, parts = folder / "census_private.parquet", folder / "parts"
-    parts.mkdir()
-    with duckdb.connect(str(folder / "store.duckdb")) as connection:
-        connection.execute("SET threads = 1")
-        connection.execute(f"CREATE TABLE census AS FROM '{whole}'")
-        step = -(-rows // PARTS)
-        for number in range(PARTS):
-            within = f"FROM '{whole}' LIMIT {step} OFFSET {number * step}"
-            connection.execute(f"COPY ({within}) TO '{parts}/{number:02}.parquet'")
-    return {
-        DEFAULT: str(whole),
-        "CSV file": str(folder / "census_private.csv"),
-        f"{PARTS} parts of Parquet": str(parts),
-        "DuckDB file": f"{folder}/store.duckdb::census",
-    }
+def sources(folder: str, postgres: str, spark: Sequence[int]) -> dict[str, tuple[str, ...]]:
+    """Private table by name: where it is, behind the environment that its process needs."""
+    found: dict[str, tuple[str, ...]]
+    found = {name: (f"{folder}/{place}",) for name, place in PLACES.items()}
+    if postgres:
+        sign = "&" if "?" in postgres else "?"
+        found["PostgreSQL"] = (f"{postgres}{sign}table=public.pqd_benchmark",)
+    for cores in spark:
+        found[f"Spark, local[{cores}]"] = (
+            f"PYSPARK_SUBMIT_ARGS=--master local[{cores}] --driver-memory 2g pyspark-shell",
+            f"PYSPARK_PYTHON={sys.executable}",
+            f"spark+file://{folder}/t.parquet?format=parquet",
+        )
+    return found
 
 
-def stored(database: str, whole: str) -> str:
-    """Address of the table in PostgreSQL, where it is written anew."""
-    # In a process of its own: the peak of one that is started counts that of its parent.
-    measured((sys.executable, "-c", STORED, database, whole, TABLE))
-    return f"{database}{'&' if '?' in database else '?'}table=public.{TABLE}"
-
-
-def with_cores(cores: int) -> Mapping[str, str]:
-    """Environment in which Spark's local mode takes so many cores."""
-    stated = f"--master local[{cores}] --driver-memory 2g pyspark-shell"
-    return os.environ | {"PYSPARK_SUBMIT_ARGS": stated, "PYSPARK_PYTHON": sys.executable}
-
-
-def audit(name: str, source: str, copy: str, folder: Path, cores: int = 0) -> Program:
-    """First audit of a source, in an environment of its own for Spark."""
-    ledger = folder / f"ledger of {name}"
-    where = ("--ledger", str(ledger / "ledger.sqlite"))
-    command = (sys.executable, "-m", "pqd", "audit", source, copy, *STATED, *where)
-    return Program(name, command if not cores else in_environment(cores, command), ledger)
-
-
-def in_environment(cores: int, command: Sequence[str]) -> tuple[str, ...]:
-    """Command with the environment of so many cores for Spark."""
-    added = {k: v for k, v in with_cores(cores).items() if os.environ.get(k) != v}
-    return ("env", *(f"{name}={value}" for name, value in added.items()), *command)
-
-
-def digest(source: str, copy: str, cores: int = 0) -> str:
-    """Digest of the private table's histograms, counted by the source's engine."""
-    command = (sys.executable, "-m", "benchmarks.source_histograms", source, copy, CENSUS)
-    found = subprocess.run(  # noqa: S603 - our own script
-        in_environment(cores, command) if cores else command,
-        capture_output=True,
-        check=False,
-        text=True,
-        cwd=HERE.parent,
-    )
-    if found.returncode:
-        raise SystemExit(f"{source} could not be counted:\n{found.stderr}")
-    return found.stdout.strip()
+def command(what: str, source: tuple[str, ...], queries: str, copy: str) -> tuple[str, ...]:
+    """Command that does ``what`` on a source."""
+    *added, place = source
+    return ("env", *added, *RUN, what, queries, place, copy)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Make the tables, compare what is counted of them, time the audits, print."""
-    parser = argparse.ArgumentParser(description="Time pqd audit wherever the table lies.")
-    parser.add_argument("--rows", type=int, default=ROWS, help="rows per table (%(default)s)")
-    parser.add_argument("--repeat", type=int, default=3, help="runs per source (%(default)s)")
+    """Store the table, compare what is counted of it, time the audits, print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", default=TABLES, help="private and copy, as Parquet")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of which the fastest counts")
+    parser.add_argument("--queries", default=CENSUS, help="%(default)s")
     parser.add_argument("--postgres", default="", help="URL of a database, as pqd takes it")
     parser.add_argument("--spark", type=int, nargs="*", default=[], help="cores of local mode")
     options = parser.parse_args(argv)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sources = {each: (source, 0) for each, source in tables(folder, options.rows).items()}
-        whole, copy = sources[DEFAULT][0], str(folder / "census_synthetic.parquet")
-        if options.postgres:
-            sources["PostgreSQL"] = stored(options.postgres, whole), 0
-        for cores in options.spark:
-            sources[f"Spark, local[{cores}]"] = f"spark+file://{whole}?format=parquet", cores
-        counted = {each: digest(source, copy, cores) for each, (source, cores) in sources.items()}
-        odd = [each for each, found in counted.items() if found != counted[DEFAULT]]
+    private, copy, queries = (
+        str(Path(each).resolve()) for each in (*options.tables, options.queries)
+    )
+    os.chdir(ROOT)
+    with tempfile.TemporaryDirectory() as folder:
+        # In a process of its own: what it holds would count as its children's memory.
+        measured((*RUN, "store", folder, private, options.postgres))
+        given = sources(folder, options.postgres, options.spark)
+        counted = {
+            name: subprocess.check_output(command("histograms", source, queries, copy))  # noqa: S603
+            for name, source in given.items()
+        }
+        odd = [name for name, found in counted.items() if found != counted[DEFAULT]]
         if odd:
-            raise SystemExit(f"the histograms differ from those of a {DEFAULT}: {', '.join(odd)}")
+            raise SystemExit(f"the histograms differ from those of {DEFAULT}: {', '.join(odd)}")
+        fresh = Path(folder, "ledger")
+        os.environ["PQD_LEDGER"] = str(fresh / "ledger.sqlite")
         programs = [
-            audit(each, source, copy, folder, cores) for each, (source, cores) in sources.items()
+            Program(name, command("audit", source, queries, copy), fresh)
+            for name, source in given.items()
         ]
         best = in_turn(programs, options.repeat)
-        print(table_text("30 queries", best, [DEFAULT], [DEFAULT]))
+        print(table_text("private table in", best, [DEFAULT], [DEFAULT]))
         print(f"\nThe histograms of {len(counted)} sources are the same.")
 
 

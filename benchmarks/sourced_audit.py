@@ -1,4 +1,4 @@
-"""One run of benchmarks/table_sources.py: store tables, audit them, or hash their histograms."""
+"""One run of benchmarks/source_time.py: store a table, audit it, or hash its histograms."""
 
 import hashlib
 import sys
@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
@@ -21,51 +22,67 @@ from pqd.sql.workload_files import read_queries
 PARTS = 8
 
 
-def store(folder: str, private: str, synthetic: str) -> None:
-    """Store both tables, of Parquet, in every way."""
+def store(folder: str, private: str, postgres: str) -> None:
+    """Store a table, of Parquet, in every way; in PostgreSQL if a database is named."""
+    table, parts = pq.read_table(private), Path(folder, "parts")
+    parts.mkdir()
+    pq.write_table(table, f"{folder}/t.parquet")
+    pcsv.write_csv(table, f"{folder}/t.csv")
+    size = -(-len(table) // PARTS)
+    for number in range(PARTS):
+        rows = table.slice(number * size, size)
+        pq.write_table(rows, parts / f"{number}.parquet")
+        pcsv.write_csv(rows, parts / f"{number}.csv")
     with duckdb.connect(f"{folder}/store.duckdb") as database:
-        for role, path in (("private", private), ("synthetic", synthetic)):
-            table = pq.read_table(path)
-            part = -(-len(table) // PARTS)
-            Path(folder, role).mkdir()
-            pq.write_table(table, f"{folder}/{role}.parquet")
-            pcsv.write_csv(table, f"{folder}/{role}.csv")
-            for number in range(PARTS):
-                rows = table.slice(number * part, part)
-                pq.write_table(rows, f"{folder}/{role}/{number}.parquet")
-                pcsv.write_csv(rows, f"{folder}/{role}/{number}.csv")
-            database.register("stored", table)
-            database.execute(f"CREATE TABLE {role} AS SELECT * FROM stored")
+        database.register("stored", table)
+        database.execute("CREATE TABLE t AS SELECT * FROM stored")
+    if postgres:
+        _ingest(table, postgres)
+
+
+def _ingest(table: pa.Table, postgres: str) -> None:
+    import adbc_driver_postgresql.dbapi as driver  # noqa: PLC0415 - where there is a server
+
+    with driver.connect(postgres) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("pqd_benchmark", table, mode="replace")
+        connection.commit()
 
 
 def given(place: str) -> object:
     """Table at a place, or the frame that a function makes of it."""
-    path, sign, function = place.partition(" ")
-    if not sign:
+    path, _, function = place.rpartition(" ")
+    if not path:
         return place
     module, _, name = function.rpartition(".")
     frame: object = getattr(import_module(module), name)(path)
     return frame
 
 
-def audit(queries: str, private: str, synthetic: str) -> None:
+def audit(queries: str, private: str, copy: str) -> None:
     """Audit at the parameters of the other benchmarks."""
-    read = read_queries(queries)
-    pqd.audit(given(private), given(synthetic), read, tau="3.2%", epsilon=0.25)
+    pqd.audit(given(private), copy, read_queries(queries), tau="3.2%", epsilon=0.25)
 
 
-def histograms(queries: str, private: str, synthetic: str) -> None:
-    """Print a hash of all histograms of the private table."""
+def digest(queries: str, private: str, copy: str) -> str:
+    """Hash of all histograms of the private table: only a benchmark on public ones may show it."""
     secret = open_table(given(private), "private")
-    tables = SyntheticTables([open_table(given(synthetic), "synthetic")], secret)
+    tables = SyntheticTables([open_table(copy, "synthetic")], secret)
     criteria = Criteria.of(tau=1, alpha="0.05")
     bound = bind(tables, [QueryRequest(query, criteria) for query in read_queries(queries)], {})
     plan = ScanPlan(tuple(each.statistic for each in bound.queries))
-    digest = hashlib.sha256()
+    found = hashlib.sha256()
     for each in tables.engine.histograms(secret, bound.schema, plan):
-        digest.update(repr(list(zip(each.values.tolist(), each.counts.tolist()))).encode())  # noqa: B905
-    print(digest.hexdigest())
+        found.update(repr((each.values.tolist(), each.counts.tolist())).encode())
+    return found.hexdigest()
+
+
+def main(what: str, *arguments: str) -> None:
+    """Do what is asked for."""
+    if what == "histograms":
+        print(digest(*arguments))
+    else:
+        {"store": store, "audit": audit}[what](*arguments)
 
 
 if __name__ == "__main__":
-    {"store": store, "audit": audit, "histograms": histograms}[sys.argv[1]](*sys.argv[2:])
+    main(*sys.argv[1:])

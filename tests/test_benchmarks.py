@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from benchmarks import audit_time, processes, source_histograms, source_time
+from benchmarks import audit_time, processes, source_time, sourced_audit
 from benchmarks.audit_time import AGAIN, BOUND, CATEGORIES, FIRST, FORMATS, PLAIN, QUALITY, Setting
 from benchmarks.mixed_queries import prefixes, queries, ranges, values_of, workload
 from benchmarks.processes import Program, Usage, imports, in_turn, measured, table_text
@@ -155,11 +155,13 @@ def test_numbers_are_positive(stated: list[str], capsys: pytest.CaptureFixture[s
 
 def test_histograms_are_the_same_wherever_the_table_lies(tmp_path: Path) -> None:
     private = COPY.with_name("census_private.parquet")
-    one = source_histograms.digest(str(private), str(COPY), source_time.CENSUS)
-    assert source_histograms.digest(str(COPY), str(private), source_time.CENSUS) != one
-    rows = pd.read_parquet(private)
-    rows.to_csv(tmp_path / "t.csv", index=False)
-    assert source_histograms.digest(str(tmp_path / "t.csv"), str(COPY), source_time.CENSUS) == one
+    sourced_audit.store(str(tmp_path), str(private), "")
+    asked = (source_time.CENSUS, str(COPY))
+    one = sourced_audit.digest(asked[0], str(private), asked[1])
+    assert sourced_audit.digest(asked[0], str(COPY), str(private)) != one
+    for name in ("CSV, 8 parts", "DuckDB file", "polars LazyFrame"):
+        place = f"{tmp_path}/{source_time.PLACES[name]}"
+        assert sourced_audit.digest(asked[0], place, asked[1]) == one
 
 
 def test_sources_are_timed_where_they_count_the_same(
@@ -167,18 +169,21 @@ def test_sources_are_timed_where_they_count_the_same(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def tables(folder: Path, _: int) -> dict[str, str]:
-        return {source_time.DEFAULT: f"{folder}/t.parquet", "CSV file": f"{folder}/t.csv"}
-
-    monkeypatch.setattr(source_time, "tables", tables)
-    monkeypatch.setattr(source_time, "digest", lambda *_: "the same")
-    source_time.main(["--repeat", "1", "--spark", "1", "2"])
+    """The odd one is the last."""
+    odd: list[str] = []
+    monkeypatch.setattr(source_time, "measured", commands.append)
+    monkeypatch.setattr("benchmarks.source_time.subprocess.check_output", lambda c: c[-2] in odd)
+    monkeypatch.chdir(source_time.ROOT)
+    monkeypatch.setenv("PQD_LEDGER", "put back")
+    stated = ["--repeat", "1", "--postgres", "postgresql://h/d", "--spark", "1", "2"]
+    source_time.main(stated)
     shown = capsys.readouterr().out
-    for name in (source_time.DEFAULT, "CSV file", "Spark, local[1]", "Spark, local[2]"):
+    for name in (*source_time.PLACES, "PostgreSQL", "Spark, local[1]", "Spark, local[2]"):
         assert shown.count(f"\n| {name} |") == 1
-    assert "The histograms of 4 sources are the same." in shown
+    assert "The histograms of 14 sources are the same." in shown
+    assert commands[0][-1] == "postgresql://h/d"
     local = [part for command in commands for part in command if "--master" in part]
     assert [part.partition(" --driver")[0][-8:] for part in local] == ["local[1]", "local[2]"]
-    monkeypatch.setattr(source_time, "digest", lambda source, *_: source[-4:])
-    with pytest.raises(SystemExit, match="differ from those of a Parquet file: CSV file"):
-        source_time.main(["--repeat", "1"])
+    odd.append("postgresql://h/d?table=public.pqd_benchmark")
+    with pytest.raises(SystemExit, match="differ from those of Parquet: PostgreSQL"):
+        source_time.main(stated)
