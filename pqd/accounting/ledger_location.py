@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pqd.accounting.accounts import NO_LIMIT
 from pqd.accounting.ledger import Ledger
-from pqd.engine.sources.locations import LEDGER_NAME, location_of
+from pqd.engine.sources.locations import LEDGER_NAME, is_address, location_of
+from pqd.engine.sources.spark_address import is_spark
 from pqd.errors import ParameterError
 from pqd.paths import usable
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from pqd.engine.tables import Table
 
 FILE_NAME, LEDGER_VARIABLE = LEDGER_NAME, "PQD_LEDGER"
+_UNNAMED = (
+    f"a table on a server has no folder for its ledger, and there is no {FILE_NAME} here; name a "
+    "file that lasts, always the same one: --ledger FILE, ledger=... in Python, [ledger] path in a "
+    f"spec, or the variable {LEDGER_VARIABLE}. Nothing was spent"
+)
 
 
 def ledger_path(
@@ -26,22 +32,26 @@ def ledger_path(
 ) -> Path:
     """Path of a table's ledger: as stated, as PQD_LEDGER or else ``otherwise`` says.
 
-    Without any of these it lies next to the table, in the folder of its parts, or, where it is no
-    file, in the working folder.
+    Without any of these it lies next to the table, in the folder of its parts, or, where it is a
+    frame, in the working folder.  That of a table on a server must be there already: in every other
+    folder the same rows would have another ledger, and a fresh budget.
 
     Raises
     ------
     ParameterError
-        If the system cannot follow the path.
+        If the system cannot follow the path, or a table on a server has no ledger.
     """
     stated = ledger or _variable() or otherwise
     if stated:
         return usable(stated)
-    if isinstance(private, (str, Path)):
+    if isinstance(private, (str, Path)) and not is_address(private):
         location = location_of(private)
         usable(location.path, "the path of the private table")
         return location.folder / FILE_NAME
-    return Path.cwd() / FILE_NAME
+    own = Path.cwd() / FILE_NAME
+    if not own.exists() and (is_address(private) or is_spark(private)):
+        raise ParameterError(_UNNAMED)
+    return own
 
 
 def _variable() -> str:

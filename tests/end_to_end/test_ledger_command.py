@@ -100,14 +100,15 @@ def test_a_place_is_a_ledger_a_folder_or_a_table(
 
 
 @pytest.mark.parametrize("address", ["postgresql://me:pw@host/db?table=a", "spark://hr.a"])
-def test_the_ledger_of_an_address_lies_in_the_working_folder(
+def test_the_ledger_of_an_address_is_named_or_in_the_working_folder_already(
     address: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PQD_LEDGER")
     monkeypatch.chdir(tmp_path)
-    assert command("ledger", "limit", address, "3")[0] == 0
+    code, _, err = command("ledger", "limit", address, "3")
+    assert (code, "name a file that lasts" in err, list(tmp_path.iterdir())) == (2, True, [])
+    assert command("ledger", "limit", "pqd-ledger.sqlite", "3")[0] == 0
     assert "At most epsilon 3" in command("ledger", "show", address)[1]
-    assert (tmp_path / "pqd-ledger.sqlite").exists()
 
 
 def test_nothing_was_charged_yet(tmp_path: Path, command: Command) -> None:

@@ -148,7 +148,7 @@ def test_the_account_is_that_of_the_rows_wherever_they_lie(
     assert len({report.verdicts[0].p_value for report in reports}) == 1
 
 
-def test_without_a_file_the_ledger_lies_in_the_working_folder(
+def test_a_ledger_is_named_where_the_table_has_no_folder(
     sources: dict[str, tuple[str, str]],
     command: Command,
     tmp_path: Path,
@@ -158,6 +158,19 @@ def test_without_a_file_the_ledger_lies_in_the_working_folder(
     monkeypatch.chdir(tmp_path)
     query = "SELECT COUNT(*) FROM D WHERE age >= 40"
 
+    for given in (
+        ("audit", *sources["postgres"], "-q", query, *CRITERIA),
+        ("ledger", "show", sources["postgres"][0]),
+    ):
+        code, _, err = command(*given)
+        assert (code, "name a file that lasts, always the same one: --ledger FILE" in err) == (
+            2,
+            True,
+        )
+    assert not list(tmp_path.iterdir())
+    # One that is in the working folder was begun there on purpose.
+    named = ("--ledger", "pqd-ledger.sqlite")
+    assert command("audit", *sources["postgres"], "-q", query, *CRITERIA, *named)[0] == 0
     code, out, err = command("audit", *sources["postgres"], "-q", query, *CRITERIA)
 
     assert code == 0, err
