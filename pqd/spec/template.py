@@ -41,9 +41,7 @@ path = {synthetic}
 [budget]
 epsilon = {budget:<24}# the most that may ever be spent on the private table
 
-# [ledger]                        # where spending is kept on record;
-# path = "pqd-ledger.sqlite"      # beside the private table if left out
-
+{ledger}
 # [privacy]                       # if one person may have several rows
 # unit = "person_id"              # all rows with one value of this column are one person
 # max_rows = 3                    # the most rows of one person that are used
@@ -58,6 +56,15 @@ epsilon = {epsilon:<24}# privacy budget of one check
 # on_undecided = "fail"           # or "warn", "pass"
 
 {tolerances}"""
+_LEDGER = """\
+# [ledger]                        # where spending is kept on record;
+# path = "pqd-ledger.sqlite"      # beside the private table if left out
+"""
+# A server has no folder in which the next run would find it.
+_NAMED_LEDGER = """\
+[ledger]                          # where spending is kept on record: at a place that lasts
+path = "pqd-ledger.sqlite"
+"""
 _PRICE = """\
 All {checks} below cost epsilon {total} in one run: whatever somebody believes of one person, the
 results change the odds of it by a factor of {factor} at most. The same run again costs nothing."""
@@ -113,6 +120,7 @@ def spec_template(
             private=_path(private, spec_folder, "private"),
             synthetic=_path(synthetic, spec_folder, "synthetic"),
             header=f"[synthetic.{_slug(short_name(synthetic)) or 'copy'}]",
+            ledger=_NAMED_LEDGER if is_address(private) else _LEDGER,
             budget=_decimal(_RUNS * total_epsilon),
             epsilon=_decimal(checks.epsilon),
             price=_comment(price),

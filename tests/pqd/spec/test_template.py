@@ -184,6 +184,17 @@ def test_a_synthetic_table_that_is_not_there(tmp_path: Path) -> None:
         spec_template(tmp_path / "p.csv", tmp_path / "s.csv", tmp_path)
 
 
+@pytest.mark.parametrize("address", ["postgresql://h/d?table=hr.wages", "spark://hr.wages"])
+def test_a_table_on_a_server_has_a_ledger_beside_the_spec(address: str, tmp_path: Path) -> None:
+    made(TABLES["plain"], tmp_path)
+    text = spec_template(address, tmp_path / "my copy.v2.parquet", tmp_path)
+    (tmp_path / "audit.toml").write_text(text, encoding="utf-8")
+    spec = read_spec(tmp_path / "audit.toml", {})
+    assert spec.private.path == address
+    assert spec.ledger
+    assert spec.ledger.path == tmp_path / "pqd-ledger.sqlite"
+
+
 def test_a_private_path_that_is_no_text(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "s.parquet")
     with pytest.raises(TableError, match="the private table has a path that cannot be used"):
