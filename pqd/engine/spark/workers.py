@@ -163,7 +163,7 @@ def _groups(
     """Batches in groups of about so many rows; rows of one person are in one group."""
     group: list[pa.RecordBatch] = []
     held = size = 0
-    for rows_of_batch in batches:
+    for rows_of_batch in _in_order(batches) if persons else batches:
         batch = rows_of_batch
         if not batch.num_rows:
             continue
@@ -177,6 +177,17 @@ def _groups(
         size += batch.nbytes
     if group:
         yield group
+
+
+def _in_order(batches: Batches) -> Batches:
+    """``batches``, whose persons ascend; ValueError if not: one person would count as two."""
+    last = np.empty(0, np.int64)
+    for batch in batches:
+        own = _whole_numbers(batch, -2)
+        if np.any(np.diff(own, prepend=last) < 0):
+            raise ValueError("rows of one person are apart")
+        last = own[-1:] if own.size else last
+        yield batch
 
 
 def _same_person(before: pa.RecordBatch, batch: pa.RecordBatch) -> int:

@@ -243,6 +243,24 @@ def test_a_batch_without_rows_between_persons() -> None:
     assert [[batch.num_rows for batch in group] for group in groups] == [[2, 2]]
 
 
+@pytest.mark.parametrize("persons", [[[7, 3]], [[3, 7], [3]], [[3, 7], [], [3]]])
+def test_rows_of_one_person_that_are_apart_fail_the_count(persons: list[list[int]]) -> None:
+    kinds = pa.schema([("s", pa.string()), ("person", pa.int64()), ("rank", pa.int64())])
+    batches = (
+        pa.record_batch([["secret"] * len(each), each, each], schema=kinds) for each in persons
+    )
+    reading = Reading(("s",), pqd.__version__, 1, persons=True)
+    *_, batch = counting(Counted(), reading)(batches)
+    assert batch.to_pylist() == [{"part": FAILED, "place": BROKEN, "word": None, "rows": 1}]
+
+
+class Counted(Broken):
+    """Work that counts nothing."""
+
+    def counts(self, blocks: Any, ranks: Any) -> PartialCounts:  # noqa: ARG002
+        return joined_counts([])
+
+
 def test_a_person_that_cannot_be_told_fails_the_count() -> None:
     reading = Reading(("s",), pqd.__version__)
     told = list(telling(Persons(), reading, [0])(batches_of(pa.table({"s": ["secret"]}), ("s",))))
