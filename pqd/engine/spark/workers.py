@@ -183,10 +183,11 @@ def _in_order(batches: Batches) -> Batches:
     """``batches``, whose persons ascend; ValueError if not: one person would count as two."""
     last = np.empty(0, np.int64)
     for batch in batches:
-        own = _whole_numbers(batch, -2)
-        if np.any(np.diff(own, prepend=last) < 0):
+        own = np.concatenate((last, _whole_numbers(batch, -2)))
+        # Compared, since a difference of two may be beyond 64 bits.
+        if np.any(own[1:] < own[:-1]):
             raise ValueError("rows of one person are apart")
-        last = own[-1:] if own.size else last
+        last = own[-1:]
         yield batch
 
 

@@ -254,6 +254,14 @@ def test_rows_of_one_person_that_are_apart_fail_the_count(persons: list[list[int
     assert batch.to_pylist() == [{"part": FAILED, "place": BROKEN, "word": None, "rows": 1}]
 
 
+def test_persons_in_order_may_be_any_numbers() -> None:
+    numbers = [-(2**63), -1, 0, 2**63 - 1]
+    rows = pa.record_batch({"s": ["a"] * 4, "person": numbers, "rank": numbers})
+    reading = Reading(("s",), pqd.__version__, 1, persons=True)
+    parts = list(counting(Counted(), reading)(iter([rows.slice(0, 2), rows.slice(2)])))
+    assert [part.num_rows for part in parts] == [0, 0]
+
+
 class Counted(Broken):
     """Work that counts nothing."""
 
