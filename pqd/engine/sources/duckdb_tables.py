@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NoReturn
 import duckdb
 import pyarrow as pa
 
-from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
 from pqd.engine.reading.values import encoded_blocks
 from pqd.engine.sources.files import PART_KINDS, check_file, file_kind, file_version
 from pqd.engine.sources.locations import OF_TABLE, Location
@@ -21,6 +20,7 @@ from pqd.engine.sources.source import (
     Blocks,
     Place,
     Role,
+    TypedSource,
     UnreadableError,
     Version,
     checked_names,
@@ -29,8 +29,10 @@ from pqd.errors import TableError
 from pqd.sql.schema import fold_case, quote_identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from pqd.engine.reading.csv_files import Odd
 
 # Of the connection, from its first moment: the file alone is open to it.
 _LOCKED: dict[str, str | bool | int | float | list[str]] = {
@@ -62,7 +64,7 @@ _PLAIN = f"is no table of a DuckDB file, and no other is written with {OF_TABLE}
 
 
 @dataclass(frozen=True)
-class DuckDBTable:
+class DuckDBTable(TypedSource):
     """Table or view of a DuckDB file, by its ``schema`` and its ``name`` there.
 
     ``reads`` are the tables whose rows it has: itself, or those that a view selects from.
@@ -76,16 +78,6 @@ class DuckDBTable:
     reads: tuple[str, ...] = field(repr=False)
 
     @property
-    def textual(self) -> bool:
-        """Columns have types."""
-        return False
-
-    @property
-    def ordered(self) -> bool:
-        """A view may give its rows in any order."""
-        return False
-
-    @property
     def places(self) -> tuple[Place, ...]:
         """The table in the file, and those that a view reads."""
         own = fold_case(f"{self.schema}.{self.name}")
@@ -95,10 +87,6 @@ class DuckDBTable:
     def folder(self) -> Path:
         """Folder of the file."""
         return self.path.parent
-
-    def block_sizes(self) -> Sequence[int]:
-        """Size of any block: rows decide, not bytes."""
-        return BLOCK_SIZES[:1]
 
     def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
@@ -110,10 +98,6 @@ class DuckDBTable:
             return
         # Raised outside the handler, since the driver's own error may quote a cell.
         raise UnreadableError(_ADVICE)
-
-    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
-        """None: the table states the types."""
-        return ()
 
     def version(self) -> Version:
         """Marks of the file, and of what was written and is not in it yet."""

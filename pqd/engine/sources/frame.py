@@ -5,26 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
 from pqd.engine.reading.frames import arrow_frame, frame_blocks, is_pandas, loosely_typed
-from pqd.engine.sources.source import Blocks, Place, Role, Version, checked_names
+from pqd.engine.sources.source import Blocks, Place, Role, TypedSource, checked_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from pqd.engine.reading.csv_files import Odd
+
 
 @dataclass(frozen=True)
-class Frame:
+class Frame(TypedSource):
     """Frame of pandas or pyarrow, which is in memory."""
 
     label: str
     columns: tuple[str, ...] = field(repr=False)
     frame: object = field(repr=False)
-
-    @property
-    def textual(self) -> bool:
-        """Columns have types."""
-        return False
 
     @property
     def ordered(self) -> bool:
@@ -36,15 +32,6 @@ class Frame:
         """None: it is in memory."""
         return ()
 
-    @property
-    def folder(self) -> None:
-        """None: it lies in no folder."""
-        return
-
-    def block_sizes(self) -> Sequence[int]:
-        """Size of any block: rows decide, not bytes."""
-        return BLOCK_SIZES[:1]
-
     def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         return frame_blocks(self.frame, wanted)
@@ -52,14 +39,6 @@ class Frame:
     def loose(self, names: Sequence[str]) -> Collection[str]:
         """Columns of no one type, that are read as text."""
         return loosely_typed(self.frame, names)
-
-    def version(self) -> Version:
-        """None: it is taken not to change."""
-        return None
-
-    def digest(self) -> None:
-        """None: there is no file."""
-        return
 
 
 def open_frame(given: object, role: Role) -> Frame:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
 from pqd.engine.reading.frames import arrow_frame
 from pqd.engine.reading.values import encoded_blocks
 from pqd.engine.sources.files import file_version
@@ -24,6 +23,7 @@ from pqd.engine.sources.source import (
     Blocks,
     Place,
     Role,
+    TypedSource,
     UnreadableError,
     Version,
     checked_names,
@@ -32,7 +32,7 @@ from pqd.errors import TableError
 from pqd.sql.schema import quote_identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from pqd.engine.reading.csv_files import Odd
 
 Scan = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 
@@ -47,7 +47,7 @@ _ONE_RELATION = RLock()
 
 
 @dataclass(frozen=True)
-class LazySource:
+class LazySource(TypedSource):
     """Source that is evaluated when it is read; ``scan`` gives batches of some of its columns.
 
     ``schema`` has the types of its columns, and ``files`` are those that it is known to read.
@@ -60,28 +60,9 @@ class LazySource:
     files: tuple[Path, ...] = field(default=(), repr=False)
 
     @property
-    def textual(self) -> bool:
-        """Columns have types."""
-        return False
-
-    @property
-    def ordered(self) -> bool:
-        """Whoever made it may know, and cannot say."""
-        return False
-
-    @property
     def places(self) -> tuple[Place, ...]:
         """Files that are known."""
         return tuple(map(Place, self.files))
-
-    @property
-    def folder(self) -> None:
-        """None: it lies in no folder."""
-        return
-
-    def block_sizes(self) -> Sequence[int]:
-        """Size of any block: rows decide, not bytes."""
-        return BLOCK_SIZES[:1]
 
     def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
@@ -95,20 +76,12 @@ class LazySource:
         # Raised outside the handler, since the library's own error may quote a cell.
         raise UnreadableError(_ADVICE)
 
-    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
-        """None: it states the types."""
-        return ()
-
     def version(self) -> Version:
         """Marks of the files; None where none is known."""
         marks = [file_version(path) for path in self.files]
         if not marks:
             return None
         return tuple(mark for each in marks for mark in each or ()) if all(marks) else ()
-
-    def digest(self) -> None:
-        """None: what it makes of its files is not known."""
-        return
 
 
 def open_lazy(given: Any, role: Role) -> LazySource | None:  # noqa: ANN401 - of any library

@@ -10,17 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pqd.engine.reading.csv_files import BLOCK_SIZES, Odd
 from pqd.engine.reading.values import encoded
 from pqd.engine.sources.postgres_address import PostgresAddress, address_of
 from pqd.engine.sources.postgres_types import ColumnType, column_type
-from pqd.engine.sources.source import Blocks, Place, Role, UnreadableError, Version, checked_names
+from pqd.engine.sources.source import (
+    Blocks,
+    Place,
+    Role,
+    TypedSource,
+    UnreadableError,
+    checked_names,
+)
 from pqd.errors import TableError
 from pqd.sql.schema import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from pqd.engine.reading.csv_files import Odd
     from pqd.engine.sources.postgres_session import PostgresSession
 
 # Kinds of relations that hold rows: tables, partitioned ones, views; of both kinds, and elsewhere.
@@ -82,8 +89,12 @@ FROM reads, pg_database d WHERE datname = current_database() ORDER BY relation
 
 
 @dataclass(frozen=True)
-class PostgresTable:
-    """Table, view or foreign table of a PostgreSQL server; ``types`` are those of its columns."""
+class PostgresTable(TypedSource):
+    """Table, view or foreign table of a PostgreSQL server; ``types`` are those of its columns.
+
+    It may begin a scan anywhere, where another reads the same table; in its transaction it does not
+    change.
+    """
 
     label: str
     columns: tuple[str, ...] = field(repr=False)
@@ -91,25 +102,6 @@ class PostgresTable:
     identifier: str = field(repr=False)
     types: Mapping[str, ColumnType] = field(repr=False)
     session: PostgresSession = field(repr=False, compare=False)
-
-    @property
-    def textual(self) -> bool:
-        """Columns have types."""
-        return False
-
-    @property
-    def ordered(self) -> bool:
-        """A server may begin a scan anywhere, where another reads the same table."""
-        return False
-
-    @property
-    def folder(self) -> None:
-        """None: it lies in no folder."""
-        return
-
-    def block_sizes(self) -> Sequence[int]:
-        """Size of any block: the driver decides."""
-        return BLOCK_SIZES[:1]
 
     def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
@@ -125,14 +117,6 @@ class PostgresTable:
     def loose(self, names: Sequence[str]) -> Collection[str]:
         """Numbers of any precision, which are read as text."""
         return [name for name in names if self.types[name].loose]
-
-    def version(self) -> Version:
-        """None: in its transaction it does not change."""
-        return None
-
-    def digest(self) -> None:
-        """None: there is no file."""
-        return
 
 
 def open_postgres(url: str, role: Role) -> PostgresTable:

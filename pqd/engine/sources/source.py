@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from pqd.engine.reading.csv_files import BLOCK_SIZES
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case
 
@@ -56,7 +57,7 @@ class Source(Protocol):
 
     A source is opened without a look at any row: what it says of itself, names and place, is
     public.  These conform: ``DelimitedFile``, ``ParquetFile``, ``Parts``, ``DuckDBTable``,
-    ``PostgresTable``, ``Frame``, ``LazySource``.
+    ``PostgresTable``, ``SparkTable``, ``Frame``, ``LazySource``.
 
     Attributes
     ----------
@@ -114,6 +115,44 @@ class Source(Protocol):
     def digest(self) -> bytes | None:
         """Hash of the bytes and of how they are read; None where there are none, or unreadable."""
         ...
+
+
+class TypedSource:
+    """Source whose columns have types, as far as nothing else is said of one.
+
+    It is in no file of its own, and may give its rows in any order.
+    """
+
+    @property
+    def textual(self) -> bool:
+        """Columns have types."""
+        return False
+
+    @property
+    def ordered(self) -> bool:
+        """Rows may come in another order in another pass."""
+        return False
+
+    @property
+    def folder(self) -> Path | None:
+        """None: it lies in no folder."""
+        return None
+
+    def block_sizes(self) -> Sequence[int]:
+        """Size of any block: rows decide, not bytes."""
+        return BLOCK_SIZES[:1]
+
+    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
+        """None: it states the types."""
+        return ()
+
+    def version(self) -> Version:
+        """None: nothing tells."""
+        return None
+
+    def digest(self) -> bytes | None:
+        """None: there is no file."""
+        return None
 
 
 def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
