@@ -11,8 +11,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from pqd.engine.reading.csv_files import BLOCK_SIZES
-from pqd.engine.sources.source import Place, UnreadableError, checked_names
+from pqd.engine.sources.source import Place, TypedSource, UnreadableError, checked_names
 from pqd.engine.sources.spark_address import Address, parsed_address
 from pqd.engine.spark.failures import LOST, advice_on, refusal_of
 from pqd.engine.spark.jobs import counted, rows_of
@@ -20,12 +19,12 @@ from pqd.engine.spark.sessions import Quiet, is_lost, session
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Hashable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from pqd.engine.reading.csv_files import Odd
-    from pqd.engine.sources.source import Blocks, Role, Version
+    from pqd.engine.sources.source import Blocks, Role
     from pqd.engine.spark.partial_counts import Counting, PartialCounts
 
 # Of paths alone: the type of a column made of folders' names would be told from all of them.
@@ -33,8 +32,11 @@ _PARTITION_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 @dataclass(frozen=True)
-class SparkTable:
-    """DataFrame of Spark.  ``known`` keeps, under ``key``, what was counted of its content."""
+class SparkTable(TypedSource):
+    """DataFrame of Spark.  ``known`` keeps, under ``key``, what was counted of its content.
+
+    That its rows are the same as before is told by that, and by no version.
+    """
 
     role: Role
     label: str
@@ -44,37 +46,6 @@ class SparkTable:
     key: bytes = field(default_factory=lambda: os.urandom(32), repr=False, compare=False)
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     lock: RLock = field(default_factory=RLock, repr=False, compare=False)
-
-    @property
-    def ordered(self) -> bool:
-        """Rows may come in another order each time, for all that Spark promises."""
-        return False
-
-    @property
-    def textual(self) -> bool:
-        """Columns have types."""
-        return False
-
-    @property
-    def folder(self) -> None:
-        """None: it lies in no folder of this machine."""
-        return
-
-    def version(self) -> Version:
-        """None: that rows are the same as before is told by what is counted of them."""
-        return None
-
-    def digest(self) -> None:
-        """None: there is no file."""
-        return
-
-    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
-        """None: Spark states the types."""
-        return ()
-
-    def block_sizes(self) -> Sequence[int]:
-        """Size of any block: rows decide, not bytes."""
-        return BLOCK_SIZES[:1]
 
     def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns of a public table."""
