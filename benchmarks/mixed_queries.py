@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-import pandas as pd
-
 SEED = 5
 COLUMNS = ("relate", "sex", "race", "marst", "citizen", "workly", "classwkr", "educ")
 VALUES = (
@@ -64,6 +62,8 @@ def prefixes(number: int) -> str:
 
 def values_of(copy: str) -> dict[str, list[str]]:
     """Values of the columns of a copy, as text within quotes."""
+    import pandas as pd  # noqa: PLC0415 - what a benchmark holds would count as its programs' memory
+
     frame = pd.read_parquet(copy, columns=list(COLUMNS))
     return {
         name: sorted(str(value).replace("'", "''") for value in frame[name].unique())
