@@ -23,6 +23,8 @@ LEDGER_NAME = "pqd-ledger.sqlite"
 _WILD = frozenset("*?[")
 # Beginning of an address; one letter alone is a drive of Windows.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:)/")
+# Words of a connection string as libpq takes it, with the password in it.
+_CONNECTION = re.compile(r"(?:^|\s)(?:host|hostaddr|dbname|user|password|service)\s*=")
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".gz", ".duckdb")
 
 
@@ -126,6 +128,8 @@ def check_scheme(text: str) -> None:
     TableError
         Naming the addresses that there are.
     """
+    if not is_address(text) and _CONNECTION.search(text):
+        raise TableError(f"pqd reads no table at a connection string of libpq; write {FORM}")
     foreign = None if is_address(text) else _SCHEME.match(text)
     if foreign:
         raise TableError(

@@ -8,6 +8,13 @@ from pqd.engine.sources.locations import location_of, short_name
 from pqd.errors import TableError
 
 
+@pytest.mark.parametrize("text", ["host=h password=hunter-2", "dbname = hr user=me"])
+def test_a_connection_string_is_no_path_and_is_not_quoted(text: str) -> None:
+    with pytest.raises(TableError, match="connection string of libpq; write postgresql") as caught:
+        location_of(text)
+    assert "=" not in str(caught.value).replace("?table=schema.name", "")
+
+
 @pytest.mark.parametrize(
     "address",
     ["postgresq://me:zebra@host/db?table=a", "postgresql:/zebra", "s3://zebra/*.parquet"],
