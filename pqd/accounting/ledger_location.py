@@ -44,11 +44,12 @@ def ledger_path(
     stated = ledger or _variable() or otherwise
     if stated:
         return usable(stated)
-    if isinstance(private, (str, Path)) and not is_address(private):
+    folder = Path.cwd()
+    if isinstance(private, (str, Path)):
         location = location_of(private)
         usable(location.path, "the path of the private table")
-        return location.folder / FILE_NAME
-    own = Path.cwd() / FILE_NAME
+        folder = location.folder
+    own = folder / FILE_NAME
     if not own.exists() and (is_address(private) or is_spark(private)):
         raise ParameterError(_UNNAMED)
     return own

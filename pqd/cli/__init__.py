@@ -88,22 +88,24 @@ class _OnTables(TyperCommand):
         """
         try:
             left = super().parse_args(ctx, args)
-            tables = [str(ctx.params.get(name) or "") for name in ("private", "synthetic")]
-            if not numbered_alike(*tables):
-                return left
+        except UsageError as error:
+            said, _, extra = error.message.rpartition(" (")
+            if "extra argument" not in said or not any(map(like_table, extra[:-1].split())):
+                raise
+            left = None
+        if left is None:
+            raise ParameterError(
+                f"{ctx.command_path} is given too many tables; a pattern of parts stands in "
+                "quotes, such as 'people/*.csv', since the shell makes many names of it"
+            )
+        tables = [str(ctx.params.get(name) or "") for name in ("private", "synthetic")]
+        if numbered_alike(*tables):
             raise ParameterError(
                 f"{' and '.join(tables)} differ in a number alone, as the parts of one table do; "
                 "put a pattern of parts in quotes, such as 'people/*.csv', and give a copy a name "
                 "that says so"
             )
-        except UsageError as error:
-            said, _, extra = error.message.rpartition(" (")
-            if "extra argument" not in said or not any(map(like_table, extra[:-1].split())):
-                raise
-        raise ParameterError(
-            f"{ctx.command_path} is given too many tables; a pattern of parts stands in quotes, "
-            "such as 'people/*.csv', since the shell makes many names of it"
-        )
+        return left
 
 
 app = typer.Typer(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Cells:
     """Combinations of the classes of some sets of columns.
 
-    ``codes`` (rows,) give the cell of each row, below ``size``; ``digits`` are, for each set, the
-    class of each cell.  Cells are a grid if they are all combinations, in their order.
+    ``codes`` (rows,) give the cell of each row, below ``size``.  Cells are a grid if they are all
+    combinations, in their order.
     """
 
     def __init__(self, classes: Sequence[AtomClasses], rows: int) -> None:
@@ -33,7 +33,7 @@ class Cells:
         parts = [(each.codes, size) for each, size in zip(classes, self._sizes, strict=True)]
         combinations = combined(parts, rows, occupied=False)
         self.codes, self.size = combinations.codes, combinations.size
-        self.classes, self.digits = ClassWords(classes), combinations.digits
+        self.classes, self._digits = ClassWords(classes), combinations.digits
         self._is_grid = self.size == math.prod(self._sizes)
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class Cells:
         if predicate is None:
             return np.ones(self.size, np.bool_)
         if not self._is_grid:
-            return self.classes.matching(predicate, self.digits)
+            return self.classes.matching(predicate, self._digits)
         mask = self.classes.matching_grid(predicate, len(self._sizes))
         return np.broadcast_to(mask, self._sizes).ravel()
 

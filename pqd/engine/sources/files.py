@@ -22,7 +22,7 @@ from pqd.engine.reading.csv_files import (
 from pqd.engine.reading.frames import SUFFIXES
 from pqd.engine.reading.parquet_files import parquet_blocks, parquet_names
 from pqd.engine.reading.values import value_types
-from pqd.engine.sources.source import Blocks, Place, Role, Version, checked_names
+from pqd.engine.sources.source import Blocks, Place, Role, TypedSource, Version, checked_names
 from pqd.errors import NO_PERMISSION, TableError
 
 if TYPE_CHECKING:
@@ -111,17 +111,8 @@ class DelimitedFile(_File):
 
 
 @dataclass(frozen=True)
-class ParquetFile(_File):
+class ParquetFile(_File, TypedSource):
     """Parquet file, of which only the wanted columns are read."""
-
-    @property
-    def textual(self) -> bool:
-        """Columns have types."""
-        return False
-
-    def block_sizes(self) -> Sequence[int]:
-        """Size of any block: rows decide, not bytes."""
-        return BLOCK_SIZES[:1]
 
     def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
@@ -130,10 +121,6 @@ class ParquetFile(_File):
     def types(self, wanted: Sequence[str]) -> dict[str, pa.DataType]:
         """Types of the distinct values of the ``wanted`` columns, as blocks have them."""
         return value_types(pq.read_schema(self.path), wanted)
-
-    def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
-        """None: the file states the types."""
-        return ()
 
     @property
     def _reading(self) -> str:

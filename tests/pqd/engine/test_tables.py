@@ -17,6 +17,7 @@ from pqd.engine.sources.frame import Frame
 from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
 from pqd.errors import TableError
+from tests.pqd.engine.conformance.engines import Capsule
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -165,20 +166,7 @@ def test_frames() -> None:
     assert (table.columns, table.label) == (("a", "b"), "private frame")
 
 
-class OwnFrame:
-    """Frame of a library that pqd does not know."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self.table = table
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
-
-
-class BrokenFrame(OwnFrame):
+class BrokenFrame(Capsule):
     """Frame whose library fails on a cell, and says on which."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -203,7 +191,7 @@ CELLS = pa.table({"text": ["x", "y", None, "x"], "number": [1, 2, 2, None]})
 @pytest.mark.parametrize(
     "make",
     [
-        OwnFrame,
+        Capsule,
         pl.from_arrow,
         lambda table: pl.DataFrame(table).with_columns(pl.col("text").cast(pl.Categorical)),
         lambda table: pl.DataFrame(table).with_columns(pl.col("text").cast(pl.Enum(["y", "x"]))),
