@@ -6,9 +6,10 @@ epsilon at once (``Decider.least_epsilon``); that of others is searched.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain, count
 from typing import Any, Protocol
 
 from deciders.aggregates import answer
@@ -34,7 +35,7 @@ class Budgeted(Mechanism, Protocol):
         """``accept`` as a function of epsilon."""
         ...
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
+    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
         """About the least epsilon at which it errs with at most alpha in every trial."""
         ...
 
@@ -53,30 +54,53 @@ def needed_epsilon(
     return math.inf if found > _HIGHEST else float(_rounded_up(Fraction(max(found, _STEP))))
 
 
+class Trials:
+    """Trials of a tolerance ``tau`` on a public histogram, then on its shapes, made when asked for.
+
+    A decider may know after the first what it needs.
+    """
+
+    def __init__(self, histogram: Histogram, shape: Shape, tau: Fraction) -> None:
+        """Nothing is made yet."""
+        self._made: list[Trial] = []
+        self._more = _trials(histogram, shape, tau)
+
+    def __iter__(self) -> Iterator[Trial]:
+        """Iterate over the trials, each made once."""
+        for number in count():
+            if number == len(self._made):
+                more = next(self._more, None)
+                if more is None:
+                    return
+                self._made.append(more)
+            yield self._made[number]
+
+
 # Deciders of one query share its trials.
-@lru_cache(maxsize=1)
-def trials_of(histogram: Histogram, shape: Shape, tau: Fraction) -> tuple[Trial, ...]:
-    """Trials of a tolerance ``tau`` on all shapes of a public histogram."""
-    found: Iterator[Any] = shapes(histogram, shape.aggregate)
-    trials = []
-    for table in found:
+trials_of = lru_cache(maxsize=1)(Trials)
+
+
+def _trials(histogram: Histogram, shape: Shape, tau: Fraction) -> Iterator[Trial]:
+    tables: Iterator[Any] = chain((histogram,), shapes(histogram, shape.aggregate))
+    for number, table in enumerate(tables):
         centre = answer(shape.aggregate, table, shape.p)
         if centre is not None:
             # That of the table itself is at hand.
-            make = trial_of if table is histogram else Trial
-            trials.append(make(table, Interval.around(centre, tau), shape))
-    return tuple(trials)
+            make = Trial if number else trial_of
+            yield make(table, Interval.around(centre, tau), shape)
 
 
-def searched_epsilon(decider: Budgeted, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
+def searched_epsilon(decider: Budgeted, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
     """Epsilon by search, to half a per cent; it has been evaluated in every trial.
 
     It is the least one where errors fall as epsilon grows.
     """
     level, steps, passed, number = float(probability(alpha, "alpha")), 1, 0, 0
-    laws = [_laws(decider, trial) for trial in trials]
-    while passed < len(trials):
-        found = _least_steps(*laws[number % len(trials)], level, steps)
+    # From the hardest on, which says most: the table itself comes last.
+    every = [_laws(decider, trial) for trial in trials]
+    laws = every[1:] + every[:1]
+    while passed < len(laws):
+        found = _least_steps(*laws[number % len(laws)], level, steps)
         if found is None:
             return math.inf
         passed = passed + 1 if found == steps else 1
@@ -119,6 +143,6 @@ def above(epsilon: float) -> float:
     return epsilon * (1 + _ROUNDING)
 
 
-def inverse_epsilon(product: float, trials: Sequence[Trial]) -> float:
+def inverse_epsilon(product: float, trials: Iterable[Trial]) -> float:
     """Epsilon of a decider whose threshold is ``product / epsilon`` for every table."""
     return above(max((product / float(trial.interval.tau) for trial in trials), default=0.0))

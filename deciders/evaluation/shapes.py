@@ -128,25 +128,23 @@ class Reranked(RunningSums):
         return self.copy.cumulative_counts
 
 
-def shapes(histogram: Histogram, aggregate: str) -> Iterator[Histogram | Reranked]:
-    """Yield tables that the private one might be shaped like, the hardest to decide first.
+def shapes(histogram: Histogram, aggregate: str) -> Iterator[Reranked]:
+    """Yield other tables that the private one might be shaped like, the hardest to decide first.
 
     For what hangs on how many values lie about the answer (AVG, MEDIAN, QUANTILE): half of the
     rows; rows that are from half to one and a half times as frequent, the more the larger their
-    values, and the other way round; rows drawn anew (bootstrap, from fixed seeds); and the table
-    itself.  For all else the table itself.  Each is judged around its own answer.
+    values, and the other way round; and rows drawn anew (bootstrap, from fixed seeds).  For all
+    else none.  Each is judged around its own answer.
     """
-    table = histogram
-    if aggregate in _SHAPED and histogram.mass:
-        # A mean reads running sums; of many values an order statistic needs a few look-ups.
-        many = aggregate != "AVG" and histogram.surely_exceeds(_BLOCKS)
-        table = histogram if many else histogram.whole
-        few = not many and table.size <= _BLOCKS
-        # Few values are ranked at once in less time than some.
-        for ranks in _every_ranks(table, few=few):
-            yield Reranked(table, ranks, listed=few or aggregate == "AVG")
-    # What is at hand answers in fewer look-ups.
-    yield table
+    if aggregate not in _SHAPED or not histogram.mass:
+        return
+    # A mean reads running sums; of many values an order statistic needs a few look-ups.
+    many = aggregate != "AVG" and histogram.surely_exceeds(_BLOCKS)
+    table = histogram if many else histogram.whole
+    few = not many and table.size <= _BLOCKS
+    # Few values are ranked at once in less time than some.
+    for ranks in _every_ranks(table, few=few):
+        yield Reranked(table, ranks, listed=few or aggregate == "AVG")
 
 
 def _every_ranks(histogram: Histogram, *, few: bool) -> Iterator[Ranks]:

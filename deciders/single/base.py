@@ -1,7 +1,7 @@
 """Deciders: their interface, their output, and what most of them have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -108,7 +108,7 @@ class Decider(Protocol):
         """Effectiveness threshold (Def. 3.4) on public data."""
         ...
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
+    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
         """About the least epsilon at which it errs with at most alpha in every trial."""
         ...
 
@@ -155,7 +155,7 @@ class DeciderDefaults:
         """Threshold on public stand-ins, by search (docs/theory.md, section 4)."""
         return searched_threshold(self, histogram_public, epsilon, alpha)
 
-    def least_epsilon(self: Decider, trials: Sequence[Trial], alpha: Number) -> Fraction | float:
+    def least_epsilon(self: Decider, trials: Iterable[Trial], alpha: Number) -> Fraction | float:
         """Epsilon by search (docs/theory.md, section 4)."""
         return searched_epsilon(self, trials, alpha)
 

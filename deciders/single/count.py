@@ -1,7 +1,7 @@
 """Deciders of COUNT queries (Patwa 2023, section 4).  They use the histogram's mass only."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -49,7 +49,7 @@ class LaplaceCount(GenericDecider, NoBounds, DeciderDefaults):
         """
         return laplace_threshold(1 / budget_of(epsilon), alpha)
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
         """Exact ``(1/tau) ln(1/alpha)``."""
         return inverse_epsilon(-math.log(probability(alpha, "alpha")), trials)
 
@@ -102,7 +102,7 @@ class ExponentialCount(ExponentialDecider, NoBounds, DeciderDefaults):
         """Exact ``(1/epsilon) ln((1 - alpha)/alpha)`` (Prop. 4.7)."""
         return Threshold(max(0.0, log_odds(alpha) / float(budget_of(epsilon))), exact=True)
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
         """Exact ``(1/tau) ln((1 - alpha)/alpha)``."""
         return inverse_epsilon(max(0.0, log_odds(alpha)), trials)
 

@@ -10,7 +10,7 @@ and the p-value are post-processing of one draw.  Proofs: docs/theory.md, sectio
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -114,9 +114,17 @@ class InverseSensitivity(ABC):
         beyond = max(high - centre, centre - low)
         return searched_threshold(self, histogram_public, epsilon, alpha, beyond)
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
-        """Epsilon from the least distance to the other verdict, which does not depend on it."""
-        return epsilon_at(min((least_distance(self, t) for t in trials), default=math.inf), alpha)
+    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
+        """Epsilon from the least distance to the other verdict, which does not depend on it.
+
+        None is less than 1: around the answer of a table it is a yes, and far from it a no.
+        """
+        least = math.inf
+        for trial in trials:
+            least = min(least, least_distance(self, trial))
+            if least <= 1:
+                break
+        return epsilon_at(least, alpha)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise

@@ -14,7 +14,7 @@ Loss: on no table does ``noisy_count`` err more than twice as often as ``inv_cou
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -200,7 +200,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
             return Threshold(both, exact=True)
         return Threshold(max(one, int(centre - least) + 1), exact=True)
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
         """Epsilon from the least distance to either end, which does not depend on it.
 
         Noise beyond one of two ends has half of alpha, that beyond a single one all of it.

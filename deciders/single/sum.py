@@ -1,7 +1,7 @@
 """Deciders of SUM queries that compare a noisy estimate (Patwa 2023, sections 5.1 and 5.2)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -46,7 +46,7 @@ class LaplaceSum(GenericDecider, ValueBounds, DeciderDefaults):
         """Exact ``(GS/epsilon) ln(1/alpha)`` (ours; Prop. 5.2 prints too little)."""
         return laplace_threshold(self.noise_scale(budget_of(epsilon)), alpha)
 
-    def least_epsilon(self, trials: Sequence[Trial], alpha: Number) -> float:
+    def least_epsilon(self, trials: Iterable[Trial], alpha: Number) -> float:
         """Exact ``(GS/tau) ln(1/alpha)``."""
         level = probability(alpha, "alpha")
         return inverse_epsilon(-self.global_sensitivity * math.log(level), trials)

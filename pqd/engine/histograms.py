@@ -23,7 +23,7 @@ from pqd.engine.kernel.measures import Measured, measured
 from pqd.engine.kernel.ordered_rows import OrderedRows, pays
 from pqd.engine.kernel.persons import PersonTotals
 from pqd.engine.kernel.query_groups import query_groups
-from pqd.engine.kernel.tallies import Tally, tally_of
+from pqd.engine.kernel.tallies import Tally, occurrences, tally_of
 from pqd.engine.scan_plan import place_sql
 from pqd.sql.predicate import atoms
 from pqd.threads import in_threads
@@ -190,7 +190,7 @@ def _of_block(
 
     @cache
     def in_order(measure: Measure, names: Names) -> NDArray[Any]:
-        codes: NDArray[Any] = classes[names].codes[ordered[measure].order]
+        codes: NDArray[Any] = classes[names].codes.take(ordered[measure].order)
         return codes
 
     def of_group(names: frozenset[Names]) -> list[tuple[int, Histogram]]:
@@ -278,7 +278,7 @@ class QueryGroup:
             for measure in tallied:
                 if (rows := self._tally(measure).rows) is not None:
                     return rows
-        return np.bincount(self._kept(self._cells.codes), minlength=self._cells.size)
+        return occurrences(self._kept(self._cells.codes), self._cells.size)
 
     @cached_property
     def _persons_tally(self) -> Tally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqd.engine.kernel.combinations import as_codes
+from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.partitions import number_sql
 from pqd.engine.reading.buffers import numpy_of
 
@@ -189,7 +189,7 @@ def codes_of(evaluator: Evaluator, partitions: Sequence[Partition]) -> Codes:
     for partition in partitions:
         cells = partition.codes(values[partition.sql])
         column = evaluator.typed(partition.column)
-        codes[partition] = as_codes(cells, partition.size)[column.codes]
+        codes[partition] = at_codes(as_codes(cells, partition.size), column.codes)
     return codes
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.engine.kernel.bitmaps import WORD
-from pqd.engine.kernel.combinations import as_codes, combined
+from pqd.engine.kernel.combinations import as_codes, at_codes, combined
 from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _classes(evaluator: Evaluator, names: Names, atoms: Sequence[Atom]) -> AtomC
     lookup, words = evaluator.looked_up(
         names, ("classes", every), lambda: _class_table(evaluator, names, combinations, every)
     )
-    return AtomClasses(every, lookup[combinations.codes], words)
+    return AtomClasses(every, at_codes(lookup, combinations.codes), words)
 
 
 def _class_table(

@@ -63,23 +63,23 @@ class _Table:
         self._ordered, self._codes, self._size = ordered, codes, cells_count
 
     @cached_property
-    def _packed(self) -> Integers:
+    def _packed(self) -> Floats:
         packing = self._ordered.packing
         return self._table(None if packing is None else packing.weights)
 
     @cached_property
-    def _sums(self) -> Integers:
+    def _sums(self) -> Floats:
         return self._table(self._ordered.values)
 
-    def _table(self, weights: Floats | None) -> Integers:
+    def _table(self, weights: Floats | None) -> Floats:
         """Rows, or sums of their ``weights``: exact, since a double holds each (OrderedRows)."""
-        table = np.empty((self._ordered.blocks, self._size + 1), np.int64)
+        table = np.empty((self._ordered.blocks, self._size + 1))
         table[:, 0] = 0
         for block, (start, stop) in zip(table, pairwise(self._ordered.starts), strict=True):
             within = None if weights is None else weights[start:stop]
             counts = np.bincount(self._codes[start:stop], within, minlength=self._size)
             # While what was counted is still in the processor's cache.
-            np.cumsum(counts.astype(np.int64, copy=False), out=block[1:])
+            np.cumsum(counts, dtype=np.float64, out=block[1:])
         return table
 
     def rows(self, cells: Rows, matching: MatchingRows) -> Integers:
@@ -96,9 +96,9 @@ class _Table:
         return (found, _added(self._sums, edges)) if packing is None else packing.both(found)
 
 
-def _added(table: Integers, edges: Integers) -> Integers:
+def _added(table: Floats, edges: Integers) -> Integers:
     """What each block of a ``table`` that runs over the cells holds of runs of them."""
-    found: Integers = table[:, edges[1::2]].sum(axis=1) - table[:, edges[::2]].sum(axis=1)
+    found: Integers = (table[:, edges[1::2]] - table[:, edges[::2]]).sum(axis=1).astype(np.int64)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.engine.kernel.bitmaps import WORD, matching
-from pqd.engine.kernel.combinations import combined
+from pqd.engine.kernel.combinations import at_codes, combined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,16 +57,6 @@ class Cells:
         return combined(parts, order.size, occupied=False).codes
 
 
-def rows_of_classes(classes: Rows, codes: NDArray[Any]) -> Rows:
-    """Mask of the rows whose class, by its code, is one of ``classes`` (a mask)."""
-    if codes.dtype == np.uint8:
-        # Bytes are looked up by far the fastest.
-        table = classes.tobytes().ljust(1 << 8, b"\0")
-        return np.frombuffer(bytearray(codes).translate(table), np.bool_)
-    rows: Rows = classes.take(codes)
-    return rows
-
-
 class ClassWords:
     """Words of the atoms of some sets of columns, one set after the other, by class."""
 
@@ -88,7 +78,7 @@ class ClassWords:
         """Mask of the rows that match; ``codes`` are, for each set, the class of each row."""
 
         def spread(number: int, classes: Rows) -> Rows:
-            return rows_of_classes(classes, codes[self._parts[number]])
+            return at_codes(classes, codes[self._parts[number]])
 
         return matching(predicate, self._place, self._words, spread)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from deciders import Lattice
 from pqd.engine.kernel.arrow_sql import joined
-from pqd.engine.kernel.combinations import as_codes
+from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def measured(evaluator: Evaluator, sql: str) -> Measured:
         return values, as_codes(codes, values.size + 1)
 
     values_of, codes = evaluator.looked_up(names, ("measured", sql), values)
-    return Measured(codes[combinations.codes], values_of)
+    return Measured(at_codes(codes, combinations.codes), values_of)
 
 
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -102,7 +102,7 @@ def lattice_of(evaluator: Evaluator, value: str, persons: Coded | None) -> Latti
         return None
     low, high = float(values[finite].min()), float(values[finite].max())
     if persons:
-        rows = finite[combinations.codes]
+        rows = at_codes(finite, combinations.codes)
         codes = persons.codes[rows]
         sums = np.bincount(codes, values[combinations.codes[rows]], persons.size)
         held = sums[np.bincount(codes, minlength=persons.size) > 0]

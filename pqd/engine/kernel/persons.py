@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from deciders import Histogram
-from pqd.engine.kernel.combinations import as_codes
+from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.kernel.measures import Measured, numbered
 from pqd.engine.kernel.tallies import RowsByCell
 from pqd.engine.reading.columns import batches_of
@@ -59,7 +59,7 @@ def person_codes(evaluator: Evaluator, column: str) -> PersonCodes:
     # All that are no number are one.
     values, codes = numbered(pa.chunked_array([stored.values]))
     size = values.size + 1
-    return PersonCodes(as_codes(codes, size)[stored.codes], size)
+    return PersonCodes(at_codes(as_codes(codes, size), stored.codes), size)
 
 
 def persons_of(evaluator: Evaluator, column: str | None, most: int) -> Persons:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pqd.engine.kernel.cells import rows_of_classes
+from pqd.engine.kernel.combinations import at_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,8 @@ _SMALL, _SOME = 1 << 16, 2
 # Else all rows are sorted where more queries than this share it: to sort takes as long as so many
 # scans, and as three tables.
 FEW = 6
+# Rows that are counted at a time: their numbers stay in the processor's cache.
+_AT_A_TIME = 1 << 15
 # Codes are counted in a table of up to so many places for each of them, else they are sorted.
 _SPARSE = 16
 
@@ -65,10 +67,14 @@ class _Table:
     def __init__(
         self, cells: NDArray[Any], cells_count: int, codes: NDArray[Any], size: int
     ) -> None:
-        joint = cells.astype(np.min_scalar_type(cells_count * size))
-        joint *= joint.dtype.type(size)
-        joint += codes.astype(joint.dtype, copy=False)
-        counts = np.bincount(joint, minlength=cells_count * size)
+        counts = np.zeros(cells_count * size, np.int64)
+        room = np.empty(min(_AT_A_TIME, cells.size), np.intp)
+        for first in range(0, cells.size, _AT_A_TIME):
+            some = slice(first, min(first + _AT_A_TIME, cells.size))
+            joint = room[: some.stop - first]
+            np.multiply(cells[some], size, out=joint, dtype=np.intp)
+            joint += codes[some]
+            np.add.at(counts, joint, 1)
         self._counts = counts.reshape(cells_count, size)
 
     @property
@@ -121,12 +127,12 @@ class _Scanned:
 
     def counted(self, cells: Rows) -> tuple[NDArray[Any], Integers]:
         """Codes and rows."""
-        rows = np.flatnonzero(rows_of_classes(cells, self._cells))
+        rows = np.flatnonzero(at_codes(cells, self._cells))
         return occurring(self._codes.take(rows), self._size)
 
     def below(self, cells: Rows, bounds: Integers) -> Integers:
         """Rows below each bound."""
-        rows = rows_of_classes(cells, self._cells)
+        rows = at_codes(cells, self._cells)
         within = (rows & (self._codes < bound) for bound in bounds.tolist())
         return np.array([np.count_nonzero(each) for each in within], np.int64)
 
@@ -138,6 +144,15 @@ def occurring(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], Integers]:
     codes = np.sort(codes)
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     return codes[first], np.diff(first, append=codes.size)
+
+
+def occurrences(codes: NDArray[Any], size: int) -> Integers:
+    """How often each of ``size`` codes occurs."""
+    counts = np.zeros(size, np.int64)
+    step = max(_AT_A_TIME, size)
+    for first in range(0, codes.size, step):
+        counts += np.bincount(codes[first : first + step], minlength=size)
+    return counts
 
 
 def _held(counts: Integers) -> tuple[Integers, Integers]:

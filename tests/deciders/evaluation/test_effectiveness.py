@@ -1,6 +1,7 @@
 """Stand-ins, error rates, thresholds and needed budgets."""
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +21,7 @@ from deciders import (
     needed_epsilon,
     operating_characteristic,
 )
+from deciders.evaluation import needed_budget
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong, least, shape_of
 from deciders.evaluation.shapes import Reranked, shapes
 from deciders.evaluation.stand_ins import Shape, stand_ins_at
@@ -102,8 +104,8 @@ def test_needed_epsilon_suffices_and_a_smaller_one_does_not(
 
 
 def worst_of_shapes(decider: Any, histogram: Histogram, tau: int, epsilon: float) -> float:
-    """Worst error over all shapes, each around its own answer."""
-    tables: list[Any] = list(shapes(histogram, decider.aggregate))
+    """Worst error on the table and over all its shapes, each around its own answer."""
+    tables: list[Any] = [histogram, *shapes(histogram, decider.aggregate)]
     around = [Interval.around(answer(decider.aggregate, table) or 0, tau) for table in tables]
     rates = zip(tables, around, strict=True)
     return max(error_rates(decider, table, i, epsilon).worst for table, i in rates)
@@ -113,12 +115,11 @@ def worst_of_shapes(decider: Any, histogram: Histogram, tau: int, epsilon: float
 def test_shapes_are_other_tables_and_the_same_every_time(aggregate: str) -> None:
     found: list[Any] = list(shapes(AGES, aggregate))
     again = list(shapes(AGES, aggregate))
-    assert len(found) == 6
+    assert len(found) == 5
     for one, other in zip(found, again, strict=True):
         assert np.array_equal(one.values, other.values)
         assert np.array_equal(one.counts, other.counts)
-    thinned, rising, falling, *drawn, itself = found
-    assert itself is AGES
+    thinned, rising, falling, *drawn = found
     assert thinned.mass == AGES.mass // 2
     half = Fraction(1, 2)
     assert falling.quantile(half) < AGES.median < rising.quantile(half)
@@ -128,7 +129,25 @@ def test_shapes_are_other_tables_and_the_same_every_time(aggregate: str) -> None
 @pytest.mark.parametrize("values", [[7], [7, 7, 7], [1, 9], []])
 def test_small_tables_have_shapes(values: list[int]) -> None:
     table = Histogram.from_values(values)
-    assert all(shape.mass > 0 for shape in shapes(table, "MEDIAN")) == bool(values)
+    masses = [shape.mass for shape in shapes(table, "MEDIAN")]
+    assert len(masses) == (5 if values else 0)
+    assert all(masses)
+
+
+def test_a_margin_of_one_row_needs_no_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No distance is less, so the table itself says what is needed."""
+    decider: Any = DECIDERS["inv_median"](lower=0, upper=85)
+    needed = needed_epsilon(decider, Histogram.from_values([3]), Interval.around(3, 1), 0.05)
+
+    def no_shapes(*_: object) -> Iterator[Any]:
+        yield from ()
+        raise AssertionError
+
+    monkeypatch.setattr(needed_budget, "shapes", no_shapes)
+    found = needed_epsilon(decider, Histogram.from_values([4]), Interval.around(4, 1), 0.05)
+    assert found == needed == 2.95
+    with pytest.raises(AssertionError):
+        needed_epsilon(decider, AGES, Interval.around(AGES.median, 9), 0.05)
 
 
 @pytest.mark.parametrize("aggregate", ["AVG", "MEDIAN", "QUANTILE"])
@@ -226,8 +245,8 @@ def test_the_expected_wrong_are_the_mean_of_both_sides() -> None:
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(-2, 33))
 def test_look_ups_of_shapes_are_those_of_their_copies(values: list[int], bound: int) -> None:
     tables: list[Any] = list(shapes(Histogram.from_values(values), "MEDIAN"))
-    looked_up = [Reranked(table.base, table.ranks, listed=False) for table in tables[:-1]]
-    for table in [*tables[:-1], *looked_up]:
+    looked_up = [Reranked(table.base, table.ranks, listed=False) for table in tables]
+    for table in [*tables, *looked_up]:
         built = Histogram(table.values, table.counts)
         assert table.mass == built.mass
         assert table.count_below(bound) == built.count_below(bound)
