@@ -250,6 +250,9 @@ def _least_error(
 ) -> str:
     """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
 
+    Of a SUM whose tolerance does not reach beyond 0 the threshold of the margin's decider, the
+    first, is the least (docs/theory.md, Theorem 5).
+
     The registry begins with the deciders that also release a margin, of which every aggregate has
     one that can always be decided.  One that is late is not evaluated where it errs more than that
     on the copy itself.
@@ -268,8 +271,9 @@ def _least_error(
             least, tied = error, []
         if error == least:
             tied.append(candidate)
-    best = tied[0] if len(tied) == 1 else min(tied, key=steps)
-    return best.decider.id
+    if len(tied) == 1 or (tied[0].decider.id == "inv_sum" and not interval.contains(0)):
+        return tied[0].decider.id
+    return min(tied, key=steps).decider.id
 
 
 def _least_worst(
