@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from deciders.exact import exceeds
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.execution import measure
 from pqd.parameters import Detail
@@ -17,14 +19,16 @@ from pqd.results import cost_of, verdicts_of
 from reports.models.audit import AuditReport
 from reports.text.notes import UNRECORDED_VERDICTS
 from reports.text.remarks import stages
+from reports.text.words import MOST_IN_FULL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from deciders import Noise
     from pqd.accounting.accountant import Accountant
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.parameters import Parameters
+    from pqd.planning.decisions import PlannedVerdict
     from pqd.sql.query import Query
 
 
@@ -61,6 +65,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
         progress(stages.SHARING)
     (plan,) = select_sharing([bound], budget)
     plan.bound.check()
+    _foresee(plan.verdicts)
     outputs = measure([plan.measurements], accountant, noise, progress)
     return AuditReport(
         verdicts_of(plan.verdicts, outputs, tables.label, noise),
@@ -71,3 +76,15 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
         plan.bound.notes if outputs.recorded else (*plan.bound.notes, UNRECORDED_VERDICTS),
         plan.bound.left_out,
     )
+
+
+def _foresee(verdicts: Sequence[PlannedVerdict]) -> None:
+    """Compute what the lines of undecided verdicts tell, before anything is spent.
+
+    Of as many as any report shows in full; the lines of a longer one, which are few, compute more.
+    """
+    taken = ((verdict.choice.taken, verdict.criteria.alpha) for verdict in verdicts)
+    low = (each for each, alpha in taken if each.rates and exceeds(each.rates.worst, alpha))
+    for each in islice(low, MOST_IN_FULL):
+        # Read for its own sake: that computes it.
+        _ = each.needed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
-from itertools import chain
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from deciders.histogram import EMPTY
 from pqd.engine.kernel.atom_classes import atom_classes
 from pqd.engine.kernel.block_tallies import BlockedGroup
 from pqd.engine.kernel.cells import Cells
-from pqd.engine.kernel.measures import Measured, measured
+from pqd.engine.kernel.measures import Measured, alike, measured
 from pqd.engine.kernel.ordered_rows import OrderedRows, pays
 from pqd.engine.kernel.persons import PersonTotals
 from pqd.engine.kernel.query_groups import query_groups
@@ -76,7 +76,9 @@ def _added_up(batch: Evaluator, statistics: Statistics, rows: int) -> Statistics
     All but those held by blocks, and the distinct values of several columns, whose numbers are of
     one batch.
     """
-    at_once = set(_by_blocks(statistics, _measures(batch, statistics), rows, None))
+    measures = _measures(batch, statistics)
+    blocked, counted = _by_blocks(statistics, measures, rows, None), _counted_as(measures)
+    at_once = {measure for measure, other in counted.items() if other in blocked}
     for measure in (one.measure for one in statistics.values()):
         if measure and is_distinct(measure) and len(batch.names(measure.sql)) > 1:
             at_once.add(measure)
@@ -128,16 +130,30 @@ def _measures(evaluator: Evaluator, statistics: Statistics) -> Mapping[Measure, 
     return {measure: measured(evaluator, place_sql(measure)) for measure in dict.fromkeys(every)}
 
 
+def _counted_as(measures: Mapping[Measure, Measured]) -> Mapping[Measure, Measure]:
+    """Measure by whose codes the rows of each are counted.
+
+    Between cut points only codes matter, and most often they are those on a lattice.
+    """
+    return {measure: measure for measure in measures} | {
+        measure: other
+        for measure, other in product(measures, measures)
+        if measure.cut_points and other.lattice and alike(measures[measure], measures[other])
+    }
+
+
 def _by_blocks(
     statistics: Statistics,
     measures: Mapping[Measure, Measured],
     rows: int,
     persons: Persons | None,
 ) -> Mapping[Measure, Integers]:
-    """Units of each measure, as scanned, of which there are many queries and values."""
-    given = statistics.values()
+    """Units of each measure, as counted, of which there are many queries and values."""
+    given, counted = statistics.values(), _counted_as(measures)
     queries = Counter(
-        one.measure.scanned for one in given if one.measure and not (persons and one.collapsed)
+        counted[one.measure.scanned]
+        for one in given
+        if one.measure and not (persons and one.collapsed)
     )
     found = {}
     for measure, number in queries.items():
@@ -184,7 +200,8 @@ def _of_block(
         else frozenset(())
         for number, one in statistics.items()
     }
-    measure_of = {n: one.measure and one.measure.scanned for n, one in statistics.items()}
+    counted = _counted_as(measures)
+    measure_of = {n: one.measure and counted[one.measure.scanned] for n, one in statistics.items()}
     sizes = {names: len(each.words) for names, each in classes.items()}
     groups = query_groups(names_of, measure_of, sizes)
 
@@ -205,7 +222,7 @@ def _of_block(
             for measure, rows in ordered.items()
             if queries[measure]
         }
-        group = QueryGroup(cells, measures, queries, persons, blocked)
+        group = QueryGroup(cells, measures, counted, queries, persons, blocked)
         return [(number, group.histogram(statistics[number])) for number in numbers]
 
     for histograms in in_threads(of_group, groups):
@@ -215,20 +232,23 @@ def _of_block(
 class QueryGroup:
     """Queries whose predicates are on the same ``cells``; what they share is counted once.
 
-    ``queries`` are how many there are of each measure, as scanned, and of none.  Those of
-    ``blocked`` are counted by blocks.
+    ``counted`` gives for each measure, as scanned, that by whose codes its rows are counted.
+    ``queries`` are how many there are of each of these, and of none; those of ``blocked`` are
+    counted by blocks.
     """
 
     def __init__(
         self,
         cells: Cells,
         measures: Mapping[Measure, Measured],
+        counted: Mapping[Measure, Measure],
         queries: Mapping[Measure | None, int],
         persons: Persons | None,
         blocked: Mapping[Measure, BlockedGroup],
     ) -> None:
         """Nothing is counted yet."""
-        self._cells, self._measures, self._persons = cells, measures, persons
+        self._cells, self._persons = cells, persons
+        self._measures, self._counted = measures, counted
         self._queries, self._blocked = queries, blocked
         self._tallies: dict[Measure, Tally] = {}
         self._totals: dict[Measure, PersonTotals] = {}
@@ -246,19 +266,19 @@ class QueryGroup:
             return Histogram.of_mass(mass)
         if by_person:
             return self._total(measure).histogram(cells)
-        scanned, blocked = measure.scanned, self._blocked.get(measure.scanned)
-        values = self._measures[scanned].values
+        counted, values = self._counted[measure.scanned], self._measures[measure.scanned].values
+        blocked = self._blocked.get(counted)
         if measure.cut_points:
             bounds = np.append(measure.cut_points.starts(values), values.size)
             if blocked:
                 below = blocked.below(statistic.predicate, cells, bounds)
             else:
-                below = self._tally(scanned).below(cells, bounds)
+                below = self._tally(counted).below(cells, bounds)
             marks = np.array(measure.cut_points.marks, np.int64)
             return Histogram.weighted(marks, np.diff(below, prepend=0))
         if blocked:
             return blocked.histogram(statistic.predicate, cells)
-        codes, counts = self._tally(scanned).counted(cells)
+        codes, counts = self._tally(counted).counted(cells)
         # The code after those of all values is that of NULL.
         held = np.searchsorted(codes, values.size)
         if measure.lattice is None:

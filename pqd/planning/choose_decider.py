@@ -149,8 +149,7 @@ def choose_decider(
         best = (
             taken if sharpest == name else next(c for c in candidates if c.decider.id == sharpest)
         )
-        needed = partial(_needed, best, synthetic, interval, criteria.alpha)
-        taken = _needing(taken, needed, at_once=wanted)
+        taken = _needing(taken, partial(_needed, best, synthetic, interval, criteria.alpha))
     return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
 
 
@@ -175,11 +174,11 @@ def _named(
     return sharpest, *_that_shows(sharpest, reasons.MOST_RIGHT, criteria, *terms)
 
 
-def _needing(taken: Candidate, needed: Callable[[], float], *, at_once: bool) -> Candidate:
-    """Candidate with another budget that is needed; late if the candidate is, or ``at_once``."""
-    if not isinstance(taken, LateCandidate):
-        return replace(taken, needed=needed())
-    return taken.knowing(needed=needed()) if at_once else taken.later(needed=needed)
+def _needing(taken: Candidate, needed: Callable[[], float]) -> Candidate:
+    """Candidate with another budget that is needed; late if the candidate is."""
+    if isinstance(taken, LateCandidate):
+        return taken.later(needed=needed)
+    return replace(taken, needed=needed())
 
 
 def _needed(

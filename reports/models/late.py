@@ -43,11 +43,6 @@ class Late:
         """Names of the fields that were not read yet."""
         return self._late.keys()
 
-    def knowing(self, **more: Any) -> Self:  # noqa: ANN401 - of the fields' types
-        """The same with ``more`` fields known; nothing is computed."""
-        late = {name: figure for name, figure in self._late.items() if name not in more}
-        return self.made({**self._known, **more}, late)
-
     def later(self, **more: Callable[[], Any]) -> Self:
         """The same with ``more`` fields that are computed when first read."""
         return self.made(self._known, {**self._late, **more})

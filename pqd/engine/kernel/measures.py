@@ -57,6 +57,11 @@ def measured(evaluator: Evaluator, sql: str) -> Measured:
     return Measured(at_codes(codes, combinations.codes), values_of)
 
 
+def alike(one: Measured, other: Measured) -> bool:
+    """Whether two have the same codes on all rows."""
+    return one.size == other.size and np.array_equal(one.codes, other.codes)
+
+
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Ascending distinct values, and for each place its value's number; a NULL has the last."""
     held = np.flatnonzero(numpy_of(array.is_valid()))

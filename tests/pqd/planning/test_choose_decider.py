@@ -290,7 +290,7 @@ def test_a_plan_computes_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     queries = [f"SELECT COUNT(*) FROM D WHERE age < {age}" for age in range(40, 90)]
     plan = pqd.plan(table(1, 400), queries, tau="2%", epsilon=0.5)
     poor = sum(not each.decidable for each in plan.queries)
-    assert len(asked) == poor
+    assert asked == []
     terminal_text(plan, extent=Extent.BRIEF)
     assert 0 < poor < len(asked) < 50
     assert set(asked) == {"inv_count"}

@@ -160,6 +160,33 @@ def test_values_between_cut_points_are_counted_by_blocks(
     assert {len(each.values) for each in blocked} == {0, 1, 2, 3}
 
 
+@pytest.mark.parametrize("by_blocks", [True, False])
+@pytest.mark.parametrize(("first", "shared"), [(0.0, True), (2.0**50, False)])
+def test_cut_points_share_the_codes_of_a_lattice_where_all_rows_have_the_same(
+    first: float, shared: bool, by_blocks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(7)
+    # Beyond the last lattice, on which it is 30 as well.
+    rows["x"][:2] = [first, 30.0]
+    lattices = [(Lattice(-20, 30, "0.5"), None), (Lattice(-30, 30, "0.5"), None)]
+    terms = [*lattices, *((None, cuts) for cuts in CUTS)]
+    alone = [each for term in terms for each in entries(scanned(rows, scan=plan(term)))]
+    monkeypatch.setattr("pqd.engine.histograms.pays", lambda *_: by_blocks)
+    made: list[OrderedRows] = []
+
+    def noted(*given: Any) -> OrderedRows:
+        made.append(OrderedRows(*given))
+        return made[-1]
+
+    monkeypatch.setattr("pqd.engine.histograms.OrderedRows", noted)
+    assert entries(scanned(rows, scan=plan(*terms))) == alone
+    assert len(made) == by_blocks * (2 if shared else 3)
+    if not by_blocks:
+        # The broken twin takes the last lattice's codes for those of the values.
+        monkeypatch.setattr("pqd.engine.histograms.alike", lambda *_: True)
+        assert (entries(scanned(rows, scan=plan(*terms))) == alone) == shared
+
+
 def test_one_byte_numbers_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those of values that many rows hold, each a block of its own."""
     monkeypatch.undo()
