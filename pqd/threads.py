@@ -1,17 +1,13 @@
-"""Threads: how many read and evaluate at a time; no result depends on it."""
+"""Threads: how many read tables at a time; no result depends on it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
 
 from pqd.errors import ParameterError
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 VARIABLE, OPTION = "PQD_THREADS", "--threads"
 _MOST = 1023
@@ -50,24 +46,6 @@ def thread_count() -> int:
         return number
     stated = os.environ.get(VARIABLE, "").strip()
     return _number(stated, VARIABLE) if stated else _cores()
-
-
-def in_threads(work: Callable[[Item], Result], items: Collection[Item]) -> Iterator[Result]:
-    """Results of ``work`` on each item, in the order of items, by as many threads as there are.
-
-    After an error no further item is begun.
-    """
-    threads = min(thread_count(), len(items))
-    if threads <= 1:
-        yield from map(work, items)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the help needs none
-
-    pool = ThreadPoolExecutor(threads)
-    try:
-        yield from pool.map(work, items)
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _number(stated: str, source: str) -> int:

@@ -49,7 +49,7 @@ Threads = Annotated[
     str | None,
     typer.Option(
         metavar="N",
-        help="How many threads work, 1 to 1023; else as the variable PQD_THREADS says, else one "
+        help="How many threads read, 1 to 1023; else as the variable PQD_THREADS says, else one "
         "for each core. No result depends on it.",
         show_default=False,
     ),

@@ -26,7 +26,6 @@ from pqd.engine.kernel.query_groups import query_groups
 from pqd.engine.kernel.tallies import Tally, occurrences, tally_of
 from pqd.engine.scan_plan import place_sql
 from pqd.sql.predicate import atoms
-from pqd.threads import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -210,9 +209,10 @@ def _of_block(
         codes: NDArray[Any] = classes[names].codes.take(ordered[measure].order)
         return codes
 
-    def of_group(names: frozenset[Names]) -> list[tuple[int, Histogram]]:
+    # One after the other: threads would wait for each other between short steps.
+    for names, numbers in groups.items():
         # A run of the classes of the last part is a run of cells: of that with most of them.
-        numbers, parts = groups[names], sorted(names, key=lambda each: (sizes[each], each))
+        parts = sorted(names, key=lambda each: (sizes[each], each))
         cells = Cells([classes[each] for each in parts], evaluator.rows)
         queries = Counter(measure_of[number] for number in numbers)
         blocked = {
@@ -223,10 +223,7 @@ def _of_block(
             if queries[measure]
         }
         group = QueryGroup(cells, measures, counted, queries, persons, blocked)
-        return [(number, group.histogram(statistics[number])) for number in numbers]
-
-    for histograms in in_threads(of_group, groups):
-        yield from histograms
+        yield from ((number, group.histogram(statistics[number])) for number in numbers)
 
 
 class QueryGroup:

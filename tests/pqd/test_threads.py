@@ -1,6 +1,5 @@
 """Number of threads: as stated, else that of the cores; no result depends on it."""
 
-import threading
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +9,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
-from pqd.threads import VARIABLE, in_threads, stated_threads, thread_count
+from pqd.threads import VARIABLE, stated_threads, thread_count
 
 WRONG = ["0", "-1", "two", "1.5", "²", "1024", ""]
 
@@ -59,29 +58,3 @@ def test_threads_change_no_result(
     connection = tables.engine._sql._connection
     asked = connection.execute("SELECT current_setting('threads')").fetchall()
     assert asked == [(thread_count(),)]
-
-
-@pytest.mark.parametrize("stated", ["1", "2", "7"])
-def test_work_in_threads_gives_its_results_in_order(stated: str) -> None:
-    def work(number: int) -> int:
-        # The first ends last.
-        return sum(range(10**5 // (number + 1))) * 0 + number
-
-    with stated_threads(stated):
-        assert list(in_threads(work, range(40))) == list(range(40))
-        assert list(in_threads(work, [])) == []
-
-
-@pytest.mark.parametrize("stated", ["1", "3"])
-def test_after_an_error_no_further_work_is_begun(stated: str) -> None:
-    begun, never = [], threading.Event()
-
-    def work(number: int) -> None:
-        begun.append(number)
-        if number == 0:
-            raise ValueError("broken")
-        never.wait(0.2)
-
-    with stated_threads(stated), pytest.raises(ValueError, match="broken"):
-        list(in_threads(work, range(1000)))
-    assert len(begun) < 1000
