@@ -85,7 +85,7 @@ class ColumnBuilder:
         first = sum(map(len, known))
         for block, part in zip(waiting, parts, strict=True):
             place = narrowed(places[first : first + len(part)], len(self._values))
-            self._codes.add(place[codes_of(block)])
+            self._codes.add(place.take(codes_of(block)))
             first += len(part)
 
     def column(self) -> Column:
@@ -120,7 +120,7 @@ def _without_unused(rows: NDArray[np.unsignedinteger] | RowCodes, values: pa.Arr
     if isinstance(rows, RowCodes):
         rows.renumber(places)
     else:
-        rows = places[rows]
+        rows = places.take(rows)
     return Column(rows, values.filter(arrow_of(used)), counts[used])
 
 

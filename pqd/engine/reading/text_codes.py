@@ -102,13 +102,13 @@ class _WholeNumbers:
         numbers = _whole(texts)
         if numbers is None or not self._reaches(numbers):
             return None
-        codes = self._places[numbers - self._least]
+        codes = self._places.take(numbers - self._least)
         fresh = np.unique(numbers[codes < 0])
         new = _written(fresh)
         if fresh.size:
             self._places[fresh - self._least] = self._widths.size + np.arange(fresh.size)
             self._widths = np.concatenate([self._widths, _lengths(new)])
-            codes = self._places[numbers - self._least]
+            codes = self._places.take(numbers - self._least)
         if int(self._widths[codes].sum()) != octets(texts).size:
             return None
         if not cells.null_count:
