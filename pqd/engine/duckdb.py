@@ -160,10 +160,12 @@ class DuckDBEngine:
         content_keys: Collection[bytes] = (),
         *,
         apart: bool = False,
+        ahead: bool = False,
     ) -> None:
         """Read columns of any case that ``table`` has, and its content, in one pass; keep them.
 
-        Where rows are hashed ``apart``, columns are there before the content is.
+        Where rows are hashed ``apart``, columns are there before the content is; blocks of a file
+        may be read ``ahead``.
 
         Raises
         ------
@@ -175,7 +177,7 @@ class DuckDBEngine:
         if spread := partitioned(table):
             spread.read(stored, content_keys)
             return
-        self._reader(table).read(stored, content_keys, apart=apart)
+        self._reader(table).read(stored, content_keys, apart=apart, ahead=ahead)
 
     def content(self, table: Table, key: bytes) -> str:
         """Keyed hash of all that ``table`` holds, whatever its name and row order.

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
+from pqd.engine.reading.blocks_ahead import blocks_ahead
 from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_codes import CodeStore
 from pqd.engine.reading.row_hashes import RowHasher
+from pqd.engine.sources.files import DelimitedFile, ParquetFile
 from pqd.engine.sources.source import UnreadableError
 from pqd.errors import PqdError, RunError, TableError
 from pqd.interrupts import heed
@@ -85,11 +87,17 @@ class TableReader:
         raise unreadable(self._table)
 
     def read(
-        self, names: Sequence[str], content_keys: Collection[bytes], *, apart: bool = False
+        self,
+        names: Sequence[str],
+        content_keys: Collection[bytes],
+        *,
+        apart: bool = False,
+        ahead: bool = False,
     ) -> None:
         """Read columns, and the content under each key, in one pass.
 
-        Where rows are hashed ``apart``, columns are there before the content is.
+        Where rows are hashed ``apart``, columns are there before the content is; blocks of a file
+        may be read ``ahead``.  Each takes a thread more.
 
         Raises
         ------
@@ -97,7 +105,7 @@ class TableReader:
             As ``columns``.
         """
         with self._memory.lock:
-            self._read(names, (), content_keys, apart=apart)
+            self._read(names, (), content_keys, apart=apart, ahead=ahead)
 
     def _read(
         self,
@@ -106,6 +114,7 @@ class TableReader:
         content_keys: Collection[bytes],
         *,
         apart: bool = False,
+        ahead: bool = False,
     ) -> None:
         """Read what is not known yet, in one pass."""
         memory, every = self._memory, self._table.columns
@@ -142,7 +151,7 @@ class TableReader:
                 memory.rows = columns[new[0]].rows
 
         if new or ranked or hashed:
-            in_one_pass(self._table, every if ranked or hashed else new, work)
+            in_one_pass(self._table, every if ranked or hashed else new, work, ahead=ahead)
 
 
 def rank_texts(texts: Texts) -> Texts:
@@ -166,10 +175,17 @@ def read_columns(table: Table, names: Sequence[str]) -> Columns:
     return TableReader(table).columns(names)
 
 
-def in_one_pass(table: Table, wanted: Sequence[str], work: Callable[[Blocks], Result]) -> Result:
+def in_one_pass(
+    table: Table,
+    wanted: Sequence[str],
+    work: Callable[[Blocks], Result],
+    *,
+    ahead: bool = False,
+) -> Result:
     """Result of ``work`` on the blocks of a table: cells of the ``wanted`` columns by name.
 
-    Work begins anew, with larger blocks, where a row is longer than one.
+    Work begins anew, with larger blocks, where a row is longer than one.  Those of a file may be
+    read ``ahead``, in a thread more.
 
     Raises
     ------
@@ -180,7 +196,7 @@ def in_one_pass(table: Table, wanted: Sequence[str], work: Callable[[Blocks], Re
     try:
         with suppress(*_BREAKS):
             for size in table.source.block_sizes():
-                with suppress(*_BREAKS), closing(_blocks(table, wanted, size)) as blocks:
+                with suppress(*_BREAKS), closing(_blocks(table, wanted, size, ahead)) as blocks:
                     return work(blocks)
     except UnreadableError as error:
         advice = error.advice
@@ -194,7 +210,16 @@ def unreadable(table: Table, advice: str = "check the file") -> PqdError:
     return kind(f"the {table.title} could not be read to its end; {advice}")
 
 
-def _blocks(table: Table, wanted: Sequence[str], size: int) -> Generator[Mapping[str, pa.Array]]:
-    for block in table.source.blocks(wanted, size, table.memory.note):
+def _blocks(
+    table: Table,
+    wanted: Sequence[str],
+    size: int,
+    ahead: bool,  # noqa: FBT001 - as in_one_pass
+) -> Generator[Mapping[str, pa.Array]]:
+    blocks = table.source.blocks(wanted, size, table.memory.note)
+    # Other sources belong to the thread that opened them.
+    if ahead and isinstance(table.source, (DelimitedFile, ParquetFile)):
+        blocks = blocks_ahead(blocks)
+    for block in blocks:
         heed()
         yield block

@@ -1,0 +1,26 @@
+"""Blocks ahead: a thread of its own makes the next blocks of a table while the last is taken up."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+Block = TypeVar("Block")
+# Blocks that wait at most.
+_WAITING = 4
+
+
+def blocks_ahead(blocks: Iterator[Block]) -> Generator[Block]:
+    """The same blocks; what breaks in the thread is raised where its block would be."""
+    pool = ThreadPoolExecutor(1)
+    try:
+        waiting = deque(pool.submit(next, blocks, None) for _ in range(_WAITING))
+        while (block := waiting.popleft().result()) is not None:
+            waiting.append(pool.submit(next, blocks, None))
+            yield block
+    finally:
+        pool.shutdown(cancel_futures=True)
