@@ -164,7 +164,7 @@ class DuckDBEngine:
     ) -> None:
         """Read columns of any case that ``table`` has, and its content, in one pass; keep them.
 
-        Where rows are hashed ``apart``, columns are there before the content is; blocks of a file
+        Where rows are hashed ``apart``, columns are there before the content is; blocks of a CSV
         may be read ``ahead``.
 
         Raises

@@ -69,7 +69,7 @@ class SyntheticTables:
 
         ``content_keys`` ask for the content of a table by its place, the private one last.  With
         more than one thread, rows are hashed and the file's digest is taken in the background:
-        whoever asks for them waits.  With more threads than tables blocks are read ahead.
+        whoever asks for them waits.  With more threads than tables blocks of a CSV are read ahead.
 
         Raises
         ------

@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from pqd.engine.reading.blocks_ahead import blocks_ahead
 from pqd.engine.reading.columns import Columns
+from pqd.engine.reading.csv_files import BLOCK_SIZES
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_codes import CodeStore
 from pqd.engine.reading.row_hashes import RowHasher
-from pqd.engine.sources.files import DelimitedFile, ParquetFile
+from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.sources.source import UnreadableError
 from pqd.errors import PqdError, RunError, TableError
 from pqd.interrupts import heed
@@ -96,7 +97,7 @@ class TableReader:
     ) -> None:
         """Read columns, and the content under each key, in one pass.
 
-        Where rows are hashed ``apart``, columns are there before the content is; blocks of a file
+        Where rows are hashed ``apart``, columns are there before the content is; blocks of a CSV
         may be read ``ahead``.  Each takes a thread more.
 
         Raises
@@ -184,7 +185,7 @@ def in_one_pass(
 ) -> Result:
     """Result of ``work`` on the blocks of a table: cells of the ``wanted`` columns by name.
 
-    Work begins anew, with larger blocks, where a row is longer than one.  Those of a file may be
+    Work begins anew, with larger blocks, where a row is longer than one.  Those of a CSV may be
     read ``ahead``, in a thread more.
 
     Raises
@@ -217,8 +218,8 @@ def _blocks(
     ahead: bool,  # noqa: FBT001 - as in_one_pass
 ) -> Generator[Mapping[str, pa.Array]]:
     blocks = table.source.blocks(wanted, size, table.memory.note)
-    # Other sources belong to the thread that opened them.
-    if ahead and isinstance(table.source, (DelimitedFile, ParquetFile)):
+    # Blocks of other sources may be large, or belong to the thread that opened them.
+    if ahead and isinstance(table.source, DelimitedFile) and size == BLOCK_SIZES[0]:
         blocks = blocks_ahead(blocks)
     for block in blocks:
         heed()
