@@ -15,6 +15,8 @@ from typing import TypeVar
 from pqd.errors import PqdError, RunError
 
 Result = TypeVar("Result")
+# What the words for an error begin with that nobody foresaw.
+INTERNAL = "internal error"
 
 
 def sealed(work: Callable[[], Result]) -> Result:
@@ -47,7 +49,7 @@ def withheld(error: Exception) -> str:
     """Words that may be told of an error that nobody foresaw."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f"internal error, {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
+        f"{INTERNAL}, {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
         "its message is withheld since it may hold a private value. "
         "Please report it with the command you ran."
     )

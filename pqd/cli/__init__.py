@@ -27,8 +27,8 @@ from pqd.cli.spec import spec
 from pqd.cli.streams import inert_streams
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
-from pqd.exception_barrier import withheld
-from pqd.interrupts import PRESSED, heed, told
+from pqd.exception_barrier import INTERNAL, withheld
+from pqd.interrupts import PRESSED, charged_so_far, heed, told
 from pqd.paths import numbered_alike
 from reports.text.escape import visible
 
@@ -193,7 +193,7 @@ def _run() -> None:
     except PqdError as error:
         if PRESSED:
             _interrupted()
-        _fail(f"pqd: {error}", error.exit_code)
+        _fail(f"pqd: {_with_charge(str(error))}", error.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(3)
@@ -202,7 +202,13 @@ def _run() -> None:
     except Exception as error:  # noqa: BLE001 - the last guard: a message may hold a private value
         if PRESSED:
             _interrupted()
-        _fail(f"pqd: {withheld(error)}", 3)
+        _fail(f"pqd: {_with_charge(withheld(error))}", 3)
+
+
+def _with_charge(message: str) -> str:
+    """Message; that of an internal error with what was charged before, which nobody foresaw."""
+    charged = charged_so_far() if message.startswith(INTERNAL) else ""
+    return f"{message} {charged.capitalize()}." if charged else message
 
 
 def _interrupted() -> NoReturn:

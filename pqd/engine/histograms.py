@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
-from itertools import chain, product
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -134,10 +134,15 @@ def _counted_as(measures: Mapping[Measure, Measured]) -> Mapping[Measure, Measur
 
     Between cut points only codes matter, and most often they are those on a lattice.
     """
-    return {measure: measure for measure in measures} | {
-        measure: other
-        for measure, other in product(measures, measures)
-        if measure.cut_points and other.lattice and alike(measures[measure], measures[other])
+    lattices = [measure for measure in measures if measure.lattice]
+
+    def same(measure: Measure) -> Iterator[Measure]:
+        own = measures[measure]
+        return (other for other in lattices if alike(own, measures[other]))
+
+    return {
+        measure: next(same(measure), measure) if measure.cut_points else measure
+        for measure in measures
     }
 
 

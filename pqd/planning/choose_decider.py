@@ -250,7 +250,7 @@ def _least_error(
     """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
 
     Of a SUM whose tolerance does not reach beyond 0 the threshold of the margin's decider, the
-    first, is the least (docs/theory.md, Theorem 5).
+    first, is the least, but for the steps of its search (docs/theory.md, Theorem 5).
 
     The registry begins with the deciders that also release a margin, of which every aggregate has
     one that can always be decided.  One that is late is not evaluated where it errs more than that

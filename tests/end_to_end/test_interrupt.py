@@ -72,6 +72,30 @@ def test_an_interrupt_is_one_line(
         assert [each.epsilon for each in ledger.accounts] == [Fraction(1, 2)] * spent
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("moment", [m for m in MOMENTS if m not in {"recording", "writing"}])
+def test_an_internal_error_tells_of_the_charge_too(
+    moment: str,
+    tmp_path: Path,
+    command: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("secret")
+
+    owner, name, spent = MOMENTS[moment]
+    monkeypatch.setattr(owner, name, broken)
+    path = tmp_path / "here.sqlite"
+    options = ["--tau", "5", "--epsilon", "1/2", "--ledger", str(path)]
+    code, _, err = command("audit", "private.csv", "copy.csv", "-q", SQL, *options)
+    assert code == 3
+    assert err.startswith("pqd: internal error, ZeroDivisionError at test_interrupt.py:")
+    assert len(err.splitlines()) == 1
+    assert "secret" not in err
+    told = "Epsilon 0.5 was charged and stays so (pqd ledger show); what was answered before"
+    assert (told in err) == spent
+
+
 @pytest.mark.parametrize("module", ["typer", "pqd.cli.audit", "pqd.cli"])
 def test_an_interrupt_while_it_loads(module: str, process: Callable[..., Ran]) -> None:
     code, out, err = process(

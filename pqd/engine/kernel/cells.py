@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqd.engine.kernel.bitmaps import WORD, matching
-from pqd.engine.kernel.combinations import at_codes, combined
+from pqd.engine.kernel.combinations import at_codes, combined, is_numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Cells:
     """Combinations of the classes of some sets of columns.
 
     ``codes`` (rows,) give the cell of each row, below ``size``.  Cells are a grid if they are all
-    combinations, in their order.
+    combinations, in their order, by their number alone: whatever rows hold, it is the same cells.
     """
 
     def __init__(self, classes: Sequence[AtomClasses], rows: int) -> None:
@@ -34,7 +34,7 @@ class Cells:
         combinations = combined(parts, rows, occupied=False)
         self.codes, self.size = combinations.codes, combinations.size
         self.classes, self._digits = ClassWords(classes), combinations.digits
-        self._is_grid = self.size == math.prod(self._sizes)
+        self._is_grid = is_numbered(math.prod(self._sizes))
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""

@@ -52,7 +52,7 @@ def combined(
         joint = codes.astype(np.min_scalar_type(bound))
         joint *= joint.dtype.type(number)
         joint += part.astype(joint.dtype, copy=False)
-        if occupied or bound > _SMALL:
+        if occupied or not is_numbered(bound):
             codes, distinct = renumbered(joint, bound)
         else:
             codes, distinct = joint, np.arange(bound)
@@ -73,6 +73,11 @@ def renumbered(numbers: NDArray[Any], bound: int) -> tuple[NDArray[Any], NDArray
     encoded = arrow_of(numbers).dictionary_encode()
     distinct = numpy_of(encoded.dictionary).astype(np.int64)
     return as_codes(numpy_of(encoded.indices), distinct.size), distinct
+
+
+def is_numbered(bound: int) -> bool:
+    """Whether so many combinations are all numbered, in their order, where they may be empty."""
+    return bound <= _SMALL
 
 
 def at_codes(lookup: NDArray[Scalar], codes: NDArray[Any]) -> NDArray[Scalar]:

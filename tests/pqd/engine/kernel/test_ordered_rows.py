@@ -160,15 +160,37 @@ def test_values_between_cut_points_are_counted_by_blocks(
     assert {len(each.values) for each in blocked} == {0, 1, 2, 3}
 
 
+@pytest.mark.parametrize("shared", [0, 1 << 30])
+@pytest.mark.parametrize("small", [0, 1, 8, 9, 1 << 16])
+def test_rows_without_a_value_move_no_cell(
+    small: int, shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where they alone hold a combination of classes, of all that there are."""
+    rows = rows_of(11)
+    alone = [s == "a" and y < 2 for s, y in zip(rows["s"], rows["y"], strict=True)]
+    rows["x"] = [None if only else x for only, x in zip(alone, rows["x"], strict=True)]
+    fewer = {
+        name: [cell for cell, only in zip(cells, alone, strict=True) if not only]
+        for name, cells in rows.items()
+    }
+    whole = looked_up(held(monkeypatch, rows))
+    monkeypatch.setattr("pqd.engine.kernel.block_tallies._SHARED", shared)
+    # Few combinations are numbered whether they are held or not, more than that are renumbered.
+    monkeypatch.setattr("pqd.engine.kernel.combinations._SMALL", small)
+    assert sum(alone) > 10
+    assert looked_up(scanned(rows)) == whole
+    assert looked_up(scanned(fewer)) == whole
+
+
 @pytest.mark.parametrize("by_blocks", [True, False])
 @pytest.mark.parametrize(("first", "shared"), [(0.0, True), (2.0**50, False)])
 def test_cut_points_share_the_codes_of_a_lattice_where_all_rows_have_the_same(
     first: float, shared: bool, by_blocks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = rows_of(7)
-    # Beyond the last lattice, on which it is 30 as well.
+    # Beyond the first lattice, on which it is 30 as well.
     rows["x"][:2] = [first, 30.0]
-    lattices = [(Lattice(-20, 30, "0.5"), None), (Lattice(-30, 30, "0.5"), None)]
+    lattices = [(Lattice(-30, 30, "0.5"), None), (Lattice(-20, 30, "0.5"), None)]
     terms = [*lattices, *((None, cuts) for cuts in CUTS)]
     alone = [each for term in terms for each in entries(scanned(rows, scan=plan(term)))]
     monkeypatch.setattr("pqd.engine.histograms.pays", lambda *_: by_blocks)
@@ -182,7 +204,7 @@ def test_cut_points_share_the_codes_of_a_lattice_where_all_rows_have_the_same(
     assert entries(scanned(rows, scan=plan(*terms))) == alone
     assert len(made) == by_blocks * (2 if shared else 3)
     if not by_blocks:
-        # The broken twin takes the last lattice's codes for those of the values.
+        # The broken twin takes the first lattice's codes for those of the values.
         monkeypatch.setattr("pqd.engine.histograms.alike", lambda *_: True)
         assert (entries(scanned(rows, scan=plan(*terms))) == alone) == shared
 
