@@ -75,9 +75,9 @@ def test_a_copy_is_read_once_even_where_a_ledger_asks_for_its_rows(
     read: list[str] = []
     one_pass = table_reader.in_one_pass
 
-    def counted(table: Table, *rest: Any) -> Any:
+    def counted(table: Table, *rest: Any, **named: Any) -> Any:
         read.append(table.label)
-        return one_pass(table, *rest)
+        return one_pass(table, *rest, **named)
 
     monkeypatch.setattr(table_reader, "in_one_pass", counted)
     spec_template(tmp_path / "new.parquet", tmp_path / "other.parquet", tmp_path)

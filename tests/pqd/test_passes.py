@@ -64,9 +64,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
     blocks = table_reader._blocks
 
-    def watched(table: Table, wanted: Sequence[str], size: int) -> Blocks:
+    def watched(table: Table, wanted: Sequence[str], size: int, ahead: bool) -> Blocks:  # noqa: FBT001
         counted[Path(table.label).stem] += 1
-        return blocks(table, wanted, size)
+        return blocks(table, wanted, size, ahead)
 
     monkeypatch.setattr(table_reader, "_blocks", watched)
     return counted
@@ -130,9 +130,10 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         keys: Sequence[bytes],
         *,
         apart: bool,
+        ahead: bool,
     ) -> None:
         made.extend(Path(table.label).stem for _ in keys)
-        read(self, table, names, keys, apart=apart)
+        read(self, table, names, keys, apart=apart, ahead=ahead)
 
     monkeypatch.setattr(DuckDBEngine, "read", watched)
     return made
