@@ -64,7 +64,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
     blocks = table_reader._blocks
 
-    def watched(table: Table, wanted: Sequence[str], size: int, ahead: bool) -> Blocks:  # noqa: FBT001
+    def watched(table: Table, wanted: Sequence[str], size: int, ahead: bool) -> Blocks:
         counted[Path(table.label).stem] += 1
         return blocks(table, wanted, size, ahead)
 
