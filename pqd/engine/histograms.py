@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from pqd.engine.scan_plan import place_sql
 from pqd.sql.predicate import atoms
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
     from pqd.engine.kernel.bitmaps import Rows
@@ -75,9 +77,9 @@ def _added_up(batch: Evaluator, statistics: Statistics, rows: int) -> Statistics
     All but those held by blocks, and the distinct values of several columns, whose numbers are of
     one batch.
     """
-    measures = _measures(batch, statistics)
-    blocked, counted = _by_blocks(statistics, measures, rows, None), _counted_as(measures)
-    at_once = {measure for measure, other in counted.items() if other in blocked}
+    measures = Measures.of(batch, statistics)
+    blocked = _by_blocks(statistics, measures, rows, None)
+    at_once = {measure for measure, other in measures.counted.items() if other in blocked}
     for measure in (one.measure for one in statistics.values()):
         if measure and is_distinct(measure) and len(batch.names(measure.sql)) > 1:
             at_once.add(measure)
@@ -94,7 +96,7 @@ def _of_batches(
     """Histograms of the rows of all batches."""
     sums = dict.fromkeys(statistics, EMPTY)
     for batch in batches:
-        for number, rows in _of_rows(batch, statistics, _measures(batch, statistics), {}, None):
+        for number, rows in _of_rows(batch, statistics, Measures.of(batch, statistics), {}, None):
             sums[number] = Histogram.merged((sums[number], rows))
     return sums.items()
 
@@ -103,10 +105,10 @@ def _answered(
     evaluator: Evaluator, statistics: Statistics, persons: Persons | None
 ) -> Iterable[tuple[int, Histogram]]:
     """Histograms of all rows at once."""
-    measures = _measures(evaluator, statistics)
+    measures = Measures.of(evaluator, statistics)
     kept = persons.kept if persons else None
     ordered = {
-        measure: OrderedRows(measures[measure].codes, units, kept)
+        measure: OrderedRows(measures.values[measure].codes, units, kept)
         for measure, units in _by_blocks(statistics, measures, evaluator.rows, persons).items()
     }
     return _of_rows(evaluator, statistics, measures, ordered, persons)
@@ -123,45 +125,52 @@ def is_distinct(measure: Measure) -> bool:
     return measure.lattice is None and measure.cut_points is None
 
 
-def _measures(evaluator: Evaluator, statistics: Statistics) -> Mapping[Measure, Measured]:
-    """Values of all that is measured."""
-    every = (one.measure.scanned for one in statistics.values() if one.measure)
-    return {measure: measured(evaluator, place_sql(measure)) for measure in dict.fromkeys(every)}
-
-
-def _counted_as(measures: Mapping[Measure, Measured]) -> Mapping[Measure, Measure]:
-    """Measure by whose codes the rows of each are counted.
+class Measures(NamedTuple):
+    """Measures as scanned: their ``values``, and by whose codes the rows of each are ``counted``.
 
     Between cut points only codes matter, and most often they are those on a lattice.
     """
-    lattices = [measure for measure in measures if measure.lattice]
 
-    def same(measure: Measure) -> Iterator[Measure]:
-        own = measures[measure]
-        return (other for other in lattices if alike(own, measures[other]))
+    values: Mapping[Measure, Measured]
+    counted: Mapping[Measure, Measure]
 
-    return {
-        measure: next(same(measure), measure) if measure.cut_points else measure
-        for measure in measures
-    }
+    @classmethod
+    def of(cls, evaluator: Evaluator, statistics: Statistics) -> Self:
+        """All that ``statistics`` measure."""
+        every = dict.fromkeys(one.measure.scanned for one in statistics.values() if one.measure)
+        values = {measure: measured(evaluator, place_sql(measure)) for measure in every}
+        lattices = [measure for measure in values if measure.lattice]
+
+        def same(measure: Measure) -> Iterator[Measure]:
+            return (other for other in lattices if alike(values[measure], values[other]))
+
+        counted = {
+            measure: next(same(measure), measure) if measure.cut_points else measure
+            for measure in values
+        }
+        return cls(values, counted)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "Measures(...)"
 
 
 def _by_blocks(
     statistics: Statistics,
-    measures: Mapping[Measure, Measured],
+    measures: Measures,
     rows: int,
     persons: Persons | None,
 ) -> Mapping[Measure, Integers]:
     """Units of each measure, as counted, of which there are many queries and values."""
-    given, counted = statistics.values(), _counted_as(measures)
+    given = statistics.values()
     queries = Counter(
-        counted[one.measure.scanned]
+        measures.counted[one.measure.scanned]
         for one in given
         if one.measure and not (persons and one.collapsed)
     )
     found = {}
     for measure, number in queries.items():
-        units = _units(measure, measures[measure].values)
+        units = _units(measure, measures.values[measure].values)
         if units is not None and pays(units, rows, number):
             found[measure] = units
     return found
@@ -170,7 +179,7 @@ def _by_blocks(
 def _of_rows(
     evaluator: Evaluator,
     statistics: Statistics,
-    measures: Mapping[Measure, Measured],
+    measures: Measures,
     ordered: Mapping[Measure, OrderedRows],
     persons: Persons | None,
 ) -> Iterable[tuple[int, Histogram]]:
@@ -191,7 +200,7 @@ def _units(measure: Measure, values: NDArray[Any]) -> Integers | None:
 def _of_block(
     evaluator: Evaluator,
     statistics: Statistics,
-    measures: Mapping[Measure, Measured],
+    measures: Measures,
     ordered: Mapping[Measure, OrderedRows],
     persons: Persons | None,
 ) -> Iterable[tuple[int, Histogram]]:
@@ -204,7 +213,7 @@ def _of_block(
         else frozenset(())
         for number, one in statistics.items()
     }
-    counted = _counted_as(measures)
+    counted = measures.counted
     measure_of = {n: one.measure and counted[one.measure.scanned] for n, one in statistics.items()}
     sizes = {names: len(each.words) for names, each in classes.items()}
     groups = query_groups(names_of, measure_of, sizes)
@@ -227,30 +236,28 @@ def _of_block(
             for measure, rows in ordered.items()
             if queries[measure]
         }
-        group = QueryGroup(cells, measures, counted, queries, persons, blocked)
+        group = QueryGroup(cells, measures, queries, persons, blocked)
         yield from ((number, group.histogram(statistics[number])) for number in numbers)
 
 
 class QueryGroup:
     """Queries whose predicates are on the same ``cells``; what they share is counted once.
 
-    ``counted`` gives for each measure, as scanned, that by whose codes its rows are counted.
-    ``queries`` are how many there are of each of these, and of none; those of ``blocked`` are
-    counted by blocks.
+    ``queries`` are how many there are of each measure, as counted, and of none; those of
+    ``blocked`` are counted by blocks.
     """
 
     def __init__(
         self,
         cells: Cells,
-        measures: Mapping[Measure, Measured],
-        counted: Mapping[Measure, Measure],
+        measures: Measures,
         queries: Mapping[Measure | None, int],
         persons: Persons | None,
         blocked: Mapping[Measure, BlockedGroup],
     ) -> None:
         """Nothing is counted yet."""
-        self._cells, self._persons = cells, persons
-        self._measures, self._counted = measures, counted
+        self._cells, self._measures, self._persons = cells, measures.values, persons
+        self._counted = measures.counted
         self._queries, self._blocked = queries, blocked
         self._tallies: dict[Measure, Tally] = {}
         self._totals: dict[Measure, PersonTotals] = {}

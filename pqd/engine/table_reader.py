@@ -197,7 +197,8 @@ def in_one_pass(
     try:
         with suppress(*_BREAKS):
             for size in table.source.block_sizes():
-                with suppress(*_BREAKS), closing(_blocks(table, wanted, size, ahead)) as blocks:
+                blocks = _blocks(table, wanted, size, ahead=ahead)
+                with suppress(*_BREAKS), closing(blocks):
                     return work(blocks)
     except UnreadableError as error:
         advice = error.advice
@@ -212,10 +213,7 @@ def unreadable(table: Table, advice: str = "check the file") -> PqdError:
 
 
 def _blocks(
-    table: Table,
-    wanted: Sequence[str],
-    size: int,
-    ahead: bool,  # noqa: FBT001 - as in_one_pass
+    table: Table, wanted: Sequence[str], size: int, *, ahead: bool
 ) -> Generator[Mapping[str, pa.Array]]:
     blocks = table.source.blocks(wanted, size, table.memory.note)
     # Blocks of other sources may be large, or belong to the thread that opened them.
