@@ -45,8 +45,12 @@ def nearly_as_sharp(
     def law(decider: Mechanism, table: Any) -> ProvingLaw:  # noqa: ANN401 - or a stand-in
         return cast("ProvingLaw", trial.law(decider, table))
 
-    best, proved = (law(d, histogram_public).proof_chance(budget, alpha) for d in (margin, shown))
-    if best - proved > MOST_LOST:
+    def proved(decider: Mechanism) -> float:
+        return law(decider, histogram_public).proof_chance(budget, alpha)
+
+    chance = proved(shown)
+    # No chance is greater than 1.
+    if 1 - chance > MOST_LOST and proved(margin) - chance > MOST_LOST:
         return False
     if shown.aggregate == "COUNT":
         # Theorem 4: at most twice as often, on every table.

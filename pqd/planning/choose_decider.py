@@ -50,6 +50,8 @@ _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # that it needs are the least: the noise of all others passes either end of the interval, where that
 # of a margin passes the nearer one (docs/theory.md, Theorem 4).
 _SHARPEST = {"COUNT": "inv_count"}
+# It errs least where the tolerance does not reach beyond 0 (Theorem 5 there).
+_SHARPEST_BESIDE_0 = {"SUM": "inv_sum"}
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
 
@@ -167,9 +169,13 @@ def _named(
     if name != AUTO:
         return name, name, reason
     terms, sharpest = (candidates, synthetic, interval), _SHARPEST.get(aggregate)
+    if len(candidates) == 1:
+        sharpest = candidates[0].decider.id
     if not isinstance(criteria, Parameters):
         sharpest = sharpest or _least_budget(*terms, criteria.alpha)
         return sharpest, sharpest, reasons.SMALLEST_BUDGET
+    if not (sharpest or interval.contains(0)):
+        sharpest = _SHARPEST_BESIDE_0.get(aggregate)
     sharpest = sharpest or _least_error(*terms, criteria.epsilon)
     return sharpest, *_that_shows(sharpest, reasons.MOST_RIGHT, criteria, *terms)
 
@@ -249,9 +255,6 @@ def _least_error(
 ) -> str:
     """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
 
-    Of a SUM whose tolerance does not reach beyond 0 the threshold of the margin's decider, the
-    first, is the least, but for the steps of its search (docs/theory.md, Theorem 5).
-
     The registry begins with the deciders that also release a margin, of which every aggregate has
     one that can always be decided.  One that is late is not evaluated where it errs more than that
     on the copy itself.
@@ -270,9 +273,7 @@ def _least_error(
             least, tied = error, []
         if error == least:
             tied.append(candidate)
-    if len(tied) == 1 or (tied[0].decider.id == "inv_sum" and not interval.contains(0)):
-        return tied[0].decider.id
-    return min(tied, key=steps).decider.id
+    return tied[0].decider.id if len(tied) == 1 else min(tied, key=steps).decider.id
 
 
 def _least_worst(
@@ -311,15 +312,16 @@ def _that_shows(
     best = next(c for c in candidates if c.decider.id == name)
     if not isinstance(best.decider, InverseSensitivity):
         return name, reason
-    reliable = not exceeds(best.worst, criteria.alpha)
+    alpha = criteria.alpha
     for shown in candidates:
         decider = shown.decider
         if not isinstance(decider, NoisyAnswer):
             continue
-        if reliable and exceeds(shown.worst, criteria.alpha):
+        # What a margin costs to find is most often not asked: of the noise all is known at once.
+        if exceeds(shown.worst, alpha) and not exceeds(best.worst, alpha):
             continue
         pair = cast("Decider", decider), cast("Decider", best.decider)
-        if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, criteria.alpha):
+        if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, alpha):
             return decider.id, reasons.shows_the_answer(name)
     return name, reason
 
