@@ -52,6 +52,8 @@ _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 _SHARPEST = {"COUNT": "inv_count"}
 # It errs least where the tolerance does not reach beyond 0 (Theorem 5 there).
 _SHARPEST_BESIDE_0 = {"SUM": "inv_sum"}
+# Of a MEDIAN, the alpha up to which the threshold of the margin's decider is the least (Theorem 6).
+_LEAST_MEDIAN = Fraction(1, 16)
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
 
@@ -176,7 +178,7 @@ def _named(
         return sharpest, sharpest, reasons.SMALLEST_BUDGET
     if not (sharpest or interval.contains(0)):
         sharpest = _SHARPEST_BESIDE_0.get(aggregate)
-    sharpest = sharpest or _least_error(*terms, criteria.epsilon)
+    sharpest = sharpest or _least_error(*terms, criteria)
     return sharpest, *_that_shows(sharpest, reasons.MOST_RIGHT, criteria, *terms)
 
 
@@ -251,9 +253,15 @@ def _evaluated(
 
 
 def _least_error(
-    candidates: Sequence[Candidate], synthetic: Histogram, interval: Interval, epsilon: Fraction
+    candidates: Sequence[Candidate],
+    synthetic: Histogram,
+    interval: Interval,
+    parameters: Parameters,
 ) -> str:
     """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
+
+    Of a MEDIAN the threshold of the margin's decider, the first, is the least, but for the steps of
+    its search.
 
     The registry begins with the deciders that also release a margin, of which every aggregate has
     one that can always be decided.  One that is late is not evaluated where it errs more than that
@@ -266,14 +274,20 @@ def _least_error(
 
     least, tied = math.inf, list[Candidate]()
     for candidate in candidates:
-        if tied and round(_least_worst(candidate, synthetic, interval, epsilon), 12) > least:
+        terms = candidate, synthetic, interval, parameters.epsilon
+        if tied and round(_least_worst(*terms), 12) > least:
             continue
         error = round(candidate.worst, 12)
         if error < least:
             least, tied = error, []
         if error == least:
             tied.append(candidate)
-    return tied[0].decider.id if len(tied) == 1 else min(tied, key=steps).decider.id
+    first = tied[0].decider.id
+    if len(tied) == 1 or (
+        first == "inv_median" and least < 1 and parameters.alpha <= _LEAST_MEDIAN
+    ):
+        return first
+    return min(tied, key=steps).decider.id
 
 
 def _least_worst(

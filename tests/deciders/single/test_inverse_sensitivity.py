@@ -22,6 +22,7 @@ from deciders.single.margins import (
 )
 
 MOST_ROWS = 6
+ROUNDING = 1e-12
 Table = tuple[int, ...]
 
 
@@ -138,6 +139,41 @@ def test_error_is_never_above_em_count(
         assert 1 - inverse <= 1 - exponential + 1e-12
     else:
         assert inverse <= exponential + 1e-12
+
+
+def median_errors(rows: int, below: int, above: int, epsilon: Fraction) -> tuple[float, float]:
+    """Errors of ``hist_median`` and ``inv_median`` where so many rows lie beyond either end."""
+    held, interval = (below, rows - below - above, above), Interval(2, 8)
+    table, lattice = histogram_of((1, 5, 9), held), Lattice(0, 10)
+    inside = bool(rows) and interval.contains(table.median)
+    chances = [
+        for_lattice(name, "MEDIAN", lattice).accept(table, interval, epsilon)
+        for name in ("hist_median", "inv_median")
+    ]
+    majority, margin = (1 - chance if inside else chance for chance in chances)
+    return majority, margin
+
+
+def majority_wins(most: float) -> int:
+    """Tables on which ``hist_median`` errs with at most ``most``, and ``inv_median`` more often."""
+    tables = [
+        (rows, below, above)
+        for rows in (*range(12), 40, 41)
+        for below in range(rows + 1)
+        for above in range(rows + 1 - below)
+        if rows < 12 or min(below, above) < 2
+    ]
+    epsilons = [Fraction(n, 100) for n in (1, 5, 20, 50, 80, 120, 180, 250, 400, 1000)]
+    pairs = [median_errors(*each, epsilon) for each in tables for epsilon in epsilons]
+    assert sum(1e-9 < majority <= most for majority, _ in pairs) > 500
+    return sum(majority <= most and margin > majority + ROUNDING for majority, margin in pairs)
+
+
+def test_error_of_a_median_is_never_above_a_small_one_of_hist_median() -> None:
+    """Theorem 6 of docs/theory.md; of large errors it is another matter."""
+    assert majority_wins(1 / 16) == 0
+    assert majority_wins(1 / 3) > 0
+
 
 
 @given(st.integers(0, 60), st.integers(0, 40), st.integers(1, 40), st.sampled_from([0.1, 0.7, 2]))
