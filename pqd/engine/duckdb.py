@@ -17,7 +17,7 @@ from pqd.engine.contingency import ContingencyTable, row_cells
 from pqd.engine.earlier_recognition import earlier_content
 from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table, locked_connection
 from pqd.engine.kernel.column_types import kind_of, text_kinds
-from pqd.engine.kernel.evaluator import Evaluator
+from pqd.engine.kernel.evaluator import Casts, Evaluator
 from pqd.engine.kernel.measures import lattice_of
 from pqd.engine.kernel.misfits import Misfits, misfits, way_of
 from pqd.engine.kernel.persons import person_codes, persons_of
@@ -59,6 +59,7 @@ class DuckDBEngine:
         self._value_counts: dict[tuple[str, Kind], ValueCounts] = {}
         self._held: Schema = {}
         self._evaluators: dict[tuple[tuple[str, Kind], ...], Evaluator] = {}
+        self._casts: Casts = {}
         self._sql = ArrowSQL(locked_connection())
 
     def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
@@ -77,6 +78,7 @@ class DuckDBEngine:
             raise TableError(f"the {table.title} cannot be read: {odd}{_CSV}")
         self._held = kinds = self._kinds(self._synthetic, loose)
         self._evaluators.clear()
+        self._casts.clear()
         self._value_counts.clear()
         return {name: stated.get(name) or kinds.get(name, Kind.TEXT) for name in table.columns}
 
@@ -136,7 +138,8 @@ class DuckDBEngine:
         key = tuple(kinds.items())
         if key not in self._evaluators:
             stored = {name: name for name in kinds}
-            self._evaluators[key] = Evaluator(self._sql, self._synthetic, kinds, stored)
+            casts = self._casts
+            self._evaluators[key] = Evaluator(self._sql, self._synthetic, kinds, stored, casts)
         return self._evaluators[key]
 
     def groups(
@@ -149,6 +152,10 @@ class DuckDBEngine:
         evaluator = self._evaluator(schema, {*columns, *resolved.columns})
         where = predicate_sql(resolved.where) if resolved.where else "TRUE"
         return evaluator.distinct(columns, resolved.columns, where, most)
+
+    def held(self, schema: Schema, column: str, most: int) -> set[Any] | None:
+        """Values of a column of the synthetic table; None if it stores more than ``most``."""
+        return self._evaluator(schema, [column]).held(column, most)
 
     def _reader(self, table: Table) -> TableReader:
         return TableReader(table, self._sql.texts)
@@ -314,7 +321,9 @@ class DuckDBEngine:
         read = sorted({*names.values(), *([person] if person else [])})
         try:
             columns = self._reader(table).columns(read, key)
-            evaluator = Evaluator(self._sql, columns, {name: schema[name] for name in names}, names)
+            kinds = {name: schema[name] for name in names}
+            casts = self._casts if public else None
+            evaluator = Evaluator(self._sql, columns, kinds, names, casts)
             persons = persons_of(evaluator, person, plan.unit.max_rows) if plan.unit else None
             return gathering.of_rows(evaluator, plan, persons)
         except (duckdb.Error, pa.ArrowException) as error:

@@ -180,6 +180,15 @@ class SyntheticTables:
         lattices = [e.profile(schema, columns, value, totalled) for e in self._telling]
         return united([lattice for lattice in lattices if lattice])
 
+    def held(self, schema: Schema, column: str, most: int) -> list[Any] | None:
+        """Values of ``column`` in telling tables, ascending; None if one stores more than ``most``.
+
+        NULL is none of them.
+        """
+        held = [engine.held(schema, column, most) for engine in self._telling]
+        known = [values for values in held if values is not None]
+        return sorted(set().union(*known)) if len(known) == len(held) else None
+
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int
     ) -> list[tuple[Any, ...]]:

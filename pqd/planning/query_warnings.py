@@ -18,7 +18,6 @@ from sqlglot.errors import SqlglotError
 from pqd.parameters import Parameters
 from pqd.sql.literals import condition_tree
 from pqd.sql.predicate import atoms
-from pqd.sql.query import Query
 from pqd.sql.schema import Kind, quote_literal
 from pqd.stated_budgets import MUCH_EPSILON
 from reports.text import notes as words
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pqd.engine.synthetic_tables import SyntheticTables
     from pqd.parameters import Criteria
     from pqd.sql.predicate import Predicate
+    from pqd.sql.query import Query
     from pqd.sql.schema import Schema
 
 # Columns of more values are not listed: a code or a name is seldom mistyped into one of them.
@@ -85,12 +85,10 @@ class Constants:
                 yield words.unknown_number(column, *numbers)
 
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
-        """Values of a column, in order; None for too many."""
+        """Values of a column, ascending; None for too many."""
         if column not in self._known:
-            every = Query("SELECT COUNT(*) FROM D").resolve(self._schema)
-            keys = self._tables.groups(self._schema, [column], every, _MOST_VALUES + 1)
-            values = dict.fromkeys(key[0] for key in keys if key[0] is not None)
-            self._known[column] = None if len(keys) > _MOST_VALUES else values
+            held = self._tables.held(self._schema, column, _MOST_VALUES)
+            self._known[column] = None if held is None else dict.fromkeys(held)
         return self._known[column]
 
 

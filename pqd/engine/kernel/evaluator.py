@@ -29,6 +29,8 @@ _TEXTS = {"string", "large_string"}
 _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
 
 Names = tuple[str, ...]
+# Values of columns by name and kind: as stored, and as cast.
+Casts = dict[tuple[str, Kind], tuple[pa.Array, pa.Array]]
 Looked = TypeVar("Looked")
 
 
@@ -36,16 +38,22 @@ class Evaluator:
     """Evaluates SQL over the typed columns of one table.
 
     ``columns`` are the table's; ``schema`` gives the public kinds, and ``stored`` for each public
-    name the one in ``columns``.  Batches of its rows have what they find out of values ``shared``.
+    name the one in ``columns``.  Evaluators of one table may share what they ``cast``.  Batches of
+    its rows have what they find out of values ``shared``.
     """
 
     def __init__(
-        self, sql: ArrowSQL, columns: Columns, schema: Schema, stored: Mapping[str, str]
+        self,
+        sql: ArrowSQL,
+        columns: Columns,
+        schema: Schema,
+        stored: Mapping[str, str],
+        cast: Casts | None = None,
     ) -> None:
         """Nothing is evaluated yet."""
         self.sql, self.columns = sql, columns
         self._schema, self._stored = schema, stored
-        self._values: dict[str, pa.Array] = {}
+        self._casts: Casts = {} if cast is None else cast
         self._names: dict[str, Names] = {}
         self.shared: dict[Hashable, Any] | None = None
 
@@ -67,10 +75,12 @@ class Evaluator:
 
         Values that are one after the cast stay apart.
         """
-        stored = self.columns.by_name[self._stored[name]]
-        if name not in self._values:
-            self._values[name] = self._cast(name, stored.values)
-        return Column(stored.kept, self._values[name])
+        stored, key = self.columns.by_name[self._stored[name]], (name, self._schema[name])
+        source, cast = self._casts.get(key, (None, None))
+        if source is not stored.values:
+            cast = self._cast(name, stored.values)
+            self._casts[key] = stored.values, cast
+        return Column(stored.kept, cast)
 
     def _cast(self, name: str, values: pa.Array) -> pa.Array:
         kind = self._schema[name]
@@ -138,6 +148,11 @@ class Evaluator:
             If an expression cannot be evaluated; its message may hold a value of the table.
         """
         return self.sql.evaluated(self._table(names, combinations), expressions)
+
+    def held(self, name: str, most: int) -> set[Any] | None:
+        """Values of column ``name`` but NULL; None if it stores more than ``most``."""
+        values = self.typed(name).values
+        return {*values.to_pylist()} - {None} if len(values) <= most else None
 
     def distinct(
         self, names: Sequence[str], beside: Collection[str], where: str, most: int

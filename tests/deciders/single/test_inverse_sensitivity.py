@@ -175,7 +175,6 @@ def test_error_of_a_median_is_never_above_a_small_one_of_hist_median() -> None:
     assert majority_wins(1 / 3) > 0
 
 
-
 @given(st.integers(0, 60), st.integers(0, 40), st.integers(1, 40), st.sampled_from([0.1, 0.7, 2]))
 def test_error_is_within_twice_the_floor(count: int, centre: int, tau: int, epsilon: float) -> None:
     """Any epsilon-DP decider right half the time beyond the boundary errs with >= e^(-eps d)/2."""

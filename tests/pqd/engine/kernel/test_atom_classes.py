@@ -1,0 +1,84 @@
+"""Comparisons with numbers, which numpy makes, against DuckDB, which says what they mean."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqd.engine.kernel.arrow_sql import ArrowSQL, locked_connection
+from pqd.engine.kernel.atom_classes import Comparison
+from pqd.engine.reading.buffers import numpy_of
+from pqd.sql.literals import as_double
+from pqd.sql.predicate import Atom
+
+SIGNS = ("=", "<>", "<", "<=", ">", ">=")
+ODD = [0.0, -0.0, 0.1, 5e-324, -5e-324, 2.0**53, 2.0**53 + 2, 1e300, math.inf, -math.inf, None]
+SQL = ArrowSQL(locked_connection())
+
+numbers = st.one_of(
+    st.sampled_from([each for each in ODD if each is not None and math.isfinite(each)]),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(-3, 3).map(float),
+)
+cells = st.one_of(st.sampled_from(ODD), numbers)
+
+
+def literal(number: float) -> str:
+    """Number as it stands in typed SQL."""
+    text = as_double(repr(abs(number))) or ""
+    return f"(-{text})" if number < 0 else text
+
+
+def atoms_of(first: float, last: float) -> list[Atom]:
+    between = f'"a ""b" BETWEEN {literal(first)} AND {literal(last)}'
+    return [Atom(f'"a ""b" {sign} {literal(first)}') for sign in SIGNS] + [Atom(between)]
+
+
+def differs(
+    values: list[float | None], atom: Atom, change: Callable[[Comparison], Comparison]
+) -> bool:
+    column = pa.array(values, pa.float64())
+    ((expected,),) = SQL.evaluated(pa.table({'a "b': column}), [f"COALESCE({atom.sql}, FALSE)"])
+    found = Comparison.of(atom)
+    assert found is not None
+    return not np.array_equal(change(found).truths(numpy_of(column)), numpy_of(expected))
+
+
+@given(st.lists(cells, min_size=1, max_size=8), numbers, numbers)
+def test_numpy_compares_as_duckdb_does(
+    values: list[float | None], first: float, last: float
+) -> None:
+    for atom in atoms_of(first, last):
+        assert not differs([*values, first, last], atom, lambda found: found)
+
+
+@pytest.mark.parametrize("place", range(len(SIGNS) + 1))
+def test_another_comparison_is_told_from_it(place: int) -> None:
+    """What the test above would catch: the ends counted otherwise."""
+    other = {"=": "<>", "<>": "=", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "BETWEEN": "<"}
+    atom = atoms_of(2.0, 5.0)[place]
+    assert differs([1.0, 2.0, 5.0, None], atom, lambda c: Comparison(other[c.sign], c.first))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        '"x" = 3',
+        '"x" < 0.5',
+        "\"x\" = '3.0e0'",
+        '3.0e0 < "x"',
+        '"x" < "y"',
+        '("x" + 1.0e0) < 2.0e0',
+        'NOT ("x" < 2.0e0)',
+        '"x" IN (1.0e0, 2.0e0)',
+        '"x" < 1.0e0 OR "y" < 1.0e0',
+        '"x" BETWEEN 1.0e0 AND "y"',
+        '"x" IS NULL',
+    ],
+)
+def test_all_else_is_evaluated_by_duckdb(sql: str) -> None:
+    assert Comparison.of(Atom(sql)) is None
