@@ -60,7 +60,7 @@ def _verdict(
     margin_low, margin_high = planned.margin_ends(decision, estimate) or (None, None)
     if planned.settled:
         facts["reason"] = reasons.SETTLED
-    taken = planned.taken
+    taken = next(each for each in facts["candidates"] if each.decider == facts["decider"])
     known = dict(
         facts,
         lower=plain(planned.interval.lower * scale),

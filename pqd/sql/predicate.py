@@ -4,11 +4,19 @@ NOT is pushed down to the atoms (De Morgan holds in SQL's three-valued logic), s
 AND and OR above them: a row matches exactly if the tree is true of "this atom is TRUE".
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, Self
 
 from sqlglot import exp
+
+# Doubles as they stand in typed SQL: those below 0 in parentheses.
+_POSITIVE = r"[0-9]+(?:\.[0-9]+)?e[+-]?[0-9]+"
+_DOUBLE = rf"{_POSITIVE}|\(-{_POSITIVE}\)"
+_COMPARISON = re.compile(
+    rf'"((?:[^"]|"")+)" (?:(=|<>|<|<=|>|>=) ({_DOUBLE})|BETWEEN ({_DOUBLE}) AND ({_DOUBLE}))'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,25 @@ class Combined:
 
 
 Predicate = Atom | Combined
+
+
+class Comparison(NamedTuple):
+    """Comparison of a column with one double, or with two: BETWEEN, where ``last`` is not None."""
+
+    column: str
+    sign: str
+    first: float
+    last: float | None = None
+
+    @classmethod
+    def of(cls, sql: str) -> Self | None:
+        """Comparison that the SQL of an atom plainly is, else None; it is not parsed for that."""
+        match = _COMPARISON.fullmatch(sql)
+        if match is None:
+            return None
+        name, sign, *texts = match.groups()
+        numbers = [float(text.strip("()")) for text in texts if text]
+        return cls(name.replace('""', '"'), sign or "BETWEEN", *numbers)
 
 
 def normal_form(node: exp.Expr, *, negated: bool = False) -> Predicate:

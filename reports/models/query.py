@@ -103,7 +103,8 @@ class QueryFacts:
     @property
     def decidable(self) -> bool | None:
         """Whether the decider decides at this tau; None without a budget."""
-        return None if self.chosen.false_no is None else self.chosen.decides(self.alpha)
+        chosen = self.chosen
+        return None if chosen.false_no is None else chosen.decides(self.alpha)
 
     @property
     def chosen(self) -> CandidateFacts:

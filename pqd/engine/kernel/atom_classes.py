@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +12,10 @@ import pyarrow as pa
 from pqd.engine.kernel.bitmaps import WORD
 from pqd.engine.kernel.combinations import as_codes, at_codes, combined
 from pqd.engine.reading.buffers import numpy_of
+from pqd.sql.predicate import Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
     Packed = NDArray[np.uint64]
     Truths = NDArray[np.bool_]
 
-# A column beside doubles, as they stand in typed SQL: those below 0 in parentheses.
-_POSITIVE = r"[0-9]+(?:\.[0-9]+)?e[+-]?[0-9]+"
-_DOUBLE = rf"{_POSITIVE}|\(-{_POSITIVE}\)"
-_COMPARED = re.compile(
-    rf'"(?:[^"]|"")+" (?:(=|<>|<|<=|>|>=) ({_DOUBLE})|BETWEEN ({_DOUBLE}) AND ({_DOUBLE}))'
-)
 _COMPARISONS: Mapping[str, Callable[..., Truths]] = {
     "=": np.equal,
     "<>": np.not_equal,
@@ -102,17 +95,18 @@ def _truths(
 ) -> Iterator[list[Truths]]:
     """Truths of atoms on combinations in their order, chunk by chunk."""
     numbers = _numbers(evaluator, names)
-    compared = {atom: Comparison.of(atom) if numbers is not None else None for atom in atoms}
-    others = [f"COALESCE({atom.sql}, FALSE)" for atom in atoms if not compared[atom]]
+    plain = [None if numbers is None else Comparison.of(atom.sql) for atom in atoms]
+    pairs = list(zip(atoms, plain, strict=True))
+    others = [f"COALESCE({atom.sql}, FALSE)" for atom, each in pairs if each is None]
     if numbers is not None and not others:
-        yield [each.truths(numbers) for each in compared.values() if each]
+        yield [compared(numbers, each) for each in plain if each]
         return
     first = 0
     for chunk in evaluator.values(names, combinations, others):
         last, evaluated = first + len(chunk[0]), map(numpy_of, chunk)
         yield [
-            each.truths(numbers[first:last]) if each and numbers is not None else next(evaluated)
-            for each in compared.values()
+            compared(numbers[first:last], each) if each and numbers is not None else next(evaluated)
+            for each in plain
         ]
         first = last
 
@@ -125,34 +119,18 @@ def _numbers(evaluator: Evaluator, names: Names) -> Floats | None:
     return numpy_of(values) if pa.types.is_float64(values.type) else None
 
 
-class Comparison(NamedTuple):
-    """Comparison of a column of doubles with one, or with two by BETWEEN.
+def compared(values: Floats, comparison: Comparison) -> Truths:
+    """Truth of a comparison on each of ``values``, false for NULL, which is NaN.
 
-    Its truth is that of DuckDB's on all doubles but NaN, which no typed column holds; a thousand
-    statements take a hundred times as long to be read as to be evaluated.
+    It is DuckDB's, which differs for NaN alone.  A thousand comparisons take the engine a hundred
+    times as long to read as to evaluate.
     """
-
-    sign: str
-    first: float
-    last: float | None = None
-
-    @classmethod
-    def of(cls, atom: Atom) -> Self | None:
-        """Comparison that an atom plainly is, else None."""
-        match = _COMPARED.fullmatch(atom.sql)
-        if match is None:
-            return None
-        sign, *texts = match.groups()
-        numbers = [float(text.strip("()")) for text in texts if text]
-        return cls(sign or "BETWEEN", *numbers)
-
-    def truths(self, values: Floats) -> Truths:
-        """Truth on each of ``values``, false for NULL, which is NaN."""
-        if self.last is not None:
-            return (values >= self.first) & (values <= self.last)
-        found = _COMPARISONS[self.sign](values, self.first)
-        # Of all comparisons with NaN this alone is true.
-        return found & ~np.isnan(values) if self.sign == "<>" else found
+    _, sign, first, last = comparison
+    if last is not None:
+        return (values >= first) & (values <= last)
+    found = _COMPARISONS[sign](values, first)
+    # Of all comparisons with NaN this alone is true.
+    return found & ~np.isnan(values) if sign == "<>" else found
 
 
 def packed(truths: Sequence[Truths]) -> Packed:

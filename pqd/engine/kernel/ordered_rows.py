@@ -56,8 +56,8 @@ class OrderedRows:
         rows = below.item(-1)
         # A code that many rows hold is a block of its own.
         sampled = np.searchsorted(below[1:], np.arange(0, rows, rows // _BLOCKS + 1), "right")
-        edges = np.unique(np.concatenate(([0], sampled, sampled + 1, [none])))
-        self.edges: list[int] = edges.tolist()
+        self.edges = sorted({0, none, *sampled.tolist(), *(sampled + 1).tolist()})
+        edges = np.array(self.edges)
         self.starts: list[int] = below[edges].tolist()
         block_of = np.zeros(none + 1, np.uint8)
         block_of[edges[1:]] = 1

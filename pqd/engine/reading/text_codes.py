@@ -103,7 +103,8 @@ class _WholeNumbers:
         if numbers is None or not self._reaches(numbers):
             return None
         codes = self._places.take(numbers - self._least)
-        fresh = np.unique(numbers[codes < 0])
+        # With counts, since without them numpy loads what is for masked arrays.
+        fresh, _ = np.unique(numbers[codes < 0], return_counts=True)
         new = _written(fresh)
         if fresh.size:
             self._places[fresh - self._least] = self._widths.size + np.arange(fresh.size)

@@ -234,6 +234,18 @@ def test_a_comparison_with_a_constant_excludes_null(where: str, column: str) -> 
     assert [describe(name, found) for name in found] == [f"{column} is not NULL"]
 
 
+@pytest.mark.parametrize("number", ["0e0", "3.5e0", "1e+300", "(-2.0e0)", "(-0.0e0)"])
+@pytest.mark.parametrize(
+    "condition", ["= N", "<> N", "< N", "<= N", "> N", ">= N", "BETWEEN N AND N"]
+)
+def test_a_plain_comparison_is_read_as_its_tree_is(condition: str, number: str) -> None:
+    """In parentheses it is none that is known at sight."""
+    sql = f'"a ""b" {condition.replace("N", number)}'
+    found = region(Atom(sql))
+    assert list(found) == ['a "b']
+    assert found == region(Atom(f"({sql})"))
+
+
 @pytest.mark.parametrize("where", UNRECOGNISED)
 def test_what_is_not_recognised_restricts_nothing(where: str) -> None:
     assert region(read(where)) == {}
