@@ -1,11 +1,13 @@
-"""Parquet: names of the columns, and the rows in blocks."""
+"""Parquet: the schema of a file, and its rows in blocks.
+
+What reads it is loaded where a file is Parquet: it brings all file systems that pyarrow knows.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from pqd.engine.reading.values import encoded_blocks
@@ -18,15 +20,17 @@ if TYPE_CHECKING:
 _ROWS = 1 << 17
 
 
-def parquet_names(path: Path) -> tuple[str, ...]:
-    """Column names of a file, in its order.
+def parquet_schema(path: Path) -> pa.Schema:
+    """Names and types of the columns of a file, in its order.
 
     Raises
     ------
     pyarrow.ArrowException, OSError
         If it is not Parquet, or broken.
     """
-    return tuple(pq.read_schema(path).names)
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    return pq.read_schema(path)
 
 
 def parquet_blocks(
@@ -39,6 +43,8 @@ def parquet_blocks(
     pyarrow.ArrowException, OSError
         If the file is broken.
     """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
     schema = pq.read_schema(path)
     # What is nested has no dictionary.
     flat = [name for name in wanted if not pt.is_nested(schema.field(name).type)]

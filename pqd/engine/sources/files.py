@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pqd.engine.reading.csv_files import (
     BLOCK_SIZES,
@@ -20,7 +19,7 @@ from pqd.engine.reading.csv_files import (
     is_packed,
 )
 from pqd.engine.reading.frames import SUFFIXES
-from pqd.engine.reading.parquet_files import parquet_blocks, parquet_names
+from pqd.engine.reading.parquet_files import parquet_blocks, parquet_schema
 from pqd.engine.reading.values import value_types
 from pqd.engine.sources.source import Blocks, Place, Role, TypedSource, Version, checked_names
 from pqd.errors import NO_PERMISSION, TableError
@@ -120,7 +119,7 @@ class ParquetFile(_File, TypedSource):
 
     def types(self, wanted: Sequence[str]) -> dict[str, pa.DataType]:
         """Types of the distinct values of the ``wanted`` columns, as blocks have them."""
-        return value_types(pq.read_schema(self.path), wanted)
+        return value_types(parquet_schema(self.path), wanted)
 
     @property
     def _reading(self) -> str:
@@ -186,7 +185,7 @@ def file_kind(path: Path) -> str:
 def _stored_names(path: Path, role: Role) -> tuple[str, ...]:
     """Column names of a Parquet file."""
     with suppress(pa.ArrowException, OSError):
-        return checked_names(f"the {role} table {path}", parquet_names(path))
+        return checked_names(f"the {role} table {path}", parquet_schema(path).names)
     # Raised outside the handler, since the reader's own error may quote the file.
     raise TableError(f"the {role} table {path.name} is not Parquet, or broken; write it anew")
 
