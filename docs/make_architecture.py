@@ -197,11 +197,11 @@ def watch(frame, event, argument):
         if stack:
             count(left, stack[-1])
 
-from pqd.cli import app
+from pqd.cli import command_line
 threading.setprofile(watch)
 sys.setprofile(watch)
 try:
-    app(arguments)
+    command_line()(arguments)
 except SystemExit as stop:
     assert not stop.code, stop.code
 finally:

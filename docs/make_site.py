@@ -20,7 +20,7 @@ from typing import Any
 
 import typer
 
-from pqd.cli import app
+from pqd.cli import command_line
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -106,7 +106,7 @@ def page_of(path: Path, pages: Path) -> str:
 def commands_page() -> Iterator[str]:
     """Lines of the page of all commands: what `--help` says, without a terminal's frames."""
     yield "# Commands\n\nWhat `pqd help COMMAND` shows, for every command.\n"
-    root: Any = typer.main.get_command(app)
+    root: Any = typer.main.get_command(command_line())
     for name, command in root.commands.items():
         parts = getattr(command, "commands", None) or {"": command}
         if "" not in parts:

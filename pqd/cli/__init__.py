@@ -1,4 +1,7 @@
-"""The command line: one file per command; this one runs them and turns errors into exit codes."""
+"""The command line: one file per command; this one runs them and turns errors into exit codes.
+
+A command is loaded where it is run, or where all are shown.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import os
 import shlex
 import sys
 from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -15,15 +20,6 @@ from typer.core import TyperCommand, TyperGroup
 
 import pqd
 from deciders.errors import ParameterError, PqdError
-from pqd.cli import ledger
-from pqd.cli.audit import audit
-from pqd.cli.check import check
-from pqd.cli.compare import compare
-from pqd.cli.init import init
-from pqd.cli.plan import plan
-from pqd.cli.profile import profile
-from pqd.cli.release import release
-from pqd.cli.spec import spec
 from pqd.cli.streams import inert_streams
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
@@ -108,14 +104,41 @@ class _OnTables(TyperCommand):
         return left
 
 
-app = typer.Typer(
-    name="pqd",
-    cls=_Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+# Commands in the order of the help, each a function of its module's name, and their classes.
+_COMMANDS: dict[str, type[TyperCommand] | None] = {
+    "profile": _OnTables,
+    "audit": _OnTables,
+    "plan": _OnTables,
+    "check": None,
+    "compare": _OnTables,
+    "release": _OnTables,
+    "init": _OnTables,
+    "spec": None,
+}
+_LEDGER = "ledger"
+
+
+@cache
+def command_line(*names: str) -> typer.Typer:
+    """Command line of the commands ``names``; of all by default, with ``pqd help``."""
+    line = typer.Typer(
+        name="pqd",
+        cls=_Commands,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    line.callback()(_root)
+    for name in names or (*_COMMANDS, _LEDGER):
+        module = import_module(f"pqd.cli.{name}")
+        if name == _LEDGER:
+            line.add_typer(module.app, name=name)
+        else:
+            line.command(name=name, cls=_COMMANDS[name], no_args_is_help=True)(vars(module)[name])
+    if not names:
+        line.command(name="help")(_help)
+    return line
 
 
 def _version(value: bool) -> None:
@@ -124,7 +147,6 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: bool = typer.Option(
         False, "--version", help="Show the version and exit.", callback=_version, is_eager=True
@@ -137,18 +159,6 @@ def _root(
     """
 
 
-app.command(name="profile", cls=_OnTables, no_args_is_help=True)(profile)
-app.command(name="audit", cls=_OnTables, no_args_is_help=True)(audit)
-app.command(name="plan", cls=_OnTables, no_args_is_help=True)(plan)
-app.command(name="check", no_args_is_help=True)(check)
-app.command(name="compare", cls=_OnTables, no_args_is_help=True)(compare)
-app.command(name="release", cls=_OnTables, no_args_is_help=True)(release)
-app.command(name="init", cls=_OnTables, no_args_is_help=True)(init)
-app.command(name="spec", no_args_is_help=True)(spec)
-app.add_typer(ledger.app, name="ledger")
-
-
-@app.command(name="help")
 def _help(
     context: typer.Context,
     words: Annotated[
@@ -185,7 +195,8 @@ def main() -> None:
 def _run() -> None:
     try:
         heed()
-        app()
+        named = [name for name in sys.argv[1:2] if name in _COMMANDS or name == _LEDGER]
+        command_line(*named)()
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
             _interrupted()

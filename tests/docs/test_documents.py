@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
-from pqd.cli import app
+from pqd.cli import command_line
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def test_commands_run(
         (tmp_path / name).write_text("age,income\n" + rows, encoding="utf-8")
         line = line.replace(f" {name}", f" {tmp_path / name}")
     line = line.replace("--html ", f"--html {tmp_path}/")
-    result = CliRunner().invoke(app, shlex.split(line)[1:])
+    result = CliRunner().invoke(command_line(), shlex.split(line)[1:])
     assert result.exit_code == 0, result.output
     assert "epsilon" in result.output
 
@@ -112,7 +112,7 @@ def test_what_an_epsilon_means_is_computed() -> None:
 def test_help_names_every_option_of_the_guide() -> None:
     runner = CliRunner()
     shown = "".join(
-        runner.invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output
+        runner.invoke(command_line(), [name, "--help"], env={"COLUMNS": "200"}).output
         for name in ("profile", "audit", "plan", "compare", "release")
     )
     stated = set(re.findall(r"`(--[a-z]+)", (ROOT / "docs" / "guide.md").read_text("utf-8")))

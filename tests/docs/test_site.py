@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
-from pqd.cli import app
+from pqd.cli import command_line
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -49,7 +49,7 @@ def in_this_process(module: ModuleType, monkeypatch: pytest.MonkeyPatch, folder:
             return
         ledger = folder / f"{page.stem}.sqlite"
         words = [*shlex.split(command), "--html", str(page)]
-        done = CliRunner().invoke(app, words, env={"PQD_LEDGER": str(ledger)})
+        done = CliRunner().invoke(command_line(), words, env={"PQD_LEDGER": str(ledger)})
         assert done.exit_code == 0, done.output
 
     monkeypatch.chdir(ROOT)
@@ -86,7 +86,7 @@ def nothing_is_fetched_from_another_host(site: Path) -> None:
 
 def commands_and_reference_are_complete(site: Path) -> None:
     commands = (site / "commands.html").read_text(encoding="utf-8")
-    for command in app.registered_commands:
+    for command in command_line().registered_commands:
         assert f'id="pqd-{command.name}"' in commands
     for option in ("--total-epsilon", "--bounds", "--ledger", "--sharing", "--zoom"):
         assert option in commands

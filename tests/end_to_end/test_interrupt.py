@@ -100,13 +100,13 @@ def test_an_internal_error_tells_of_the_charge_too(
 def test_an_interrupt_while_it_loads(module: str, process: Callable[..., Ran]) -> None:
     code, out, err = process(
         "-c",
-        "import builtins, runpy\n"
-        "original = builtins.__import__\n"
-        "def loading(name, *rest, **named):\n"
-        f"    if name == {module!r}:\n"
-        "        raise KeyboardInterrupt\n"
-        "    return original(name, *rest, **named)\n"
-        "builtins.__import__ = loading\n"
+        "import runpy, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(name, *_):\n"
+        f"        if name == {module!r}:\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted)\n"
+        "sys.argv[1:] = ['audit']\n"
         "runpy.run_module('pqd', run_name='__main__')\n",
     )
     assert (code, out) == (130, "")
@@ -125,7 +125,7 @@ def test_a_second_interrupt_tells_of_the_charge_too(process: Callable[..., Ran])
         "def again(*_):\n"
         "    CHARGED.append(Charge(Fraction(1, 2), Fraction(1, 10**6), 'sequential'))\n"
         "    raise KeyboardInterrupt\n"
-        "pqd.cli.app = pqd.cli._fail = again\n"
+        "pqd.cli.command_line = pqd.cli._fail = again\n"
         "runpy.run_module('pqd', run_name='__main__')\n",
     )
     assert (code, out) == (130, "")

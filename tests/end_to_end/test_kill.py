@@ -82,7 +82,8 @@ def serve() -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     one_command_line.take_place(pytest.MonkeyPatch())
-    one_command_line.ours()
+    for name in ("audit", "profile"):
+        one_command_line.OURS(pqd.cli.command_line(name))
     # The children then write to fewer of the pages that they share.
     gc.freeze()
     for line in sys.stdin:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import pqd
 from deciders import SimulatedNoise
-from pqd.cli import app
+from pqd.cli import command_line
 from pqd.commands.audit import run_audit
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
@@ -26,7 +26,7 @@ SHARED = ROOT.parent / "shared" / "data"
 
 
 def shown(*arguments: str, columns: int = 80) -> str:
-    result = CliRunner().invoke(app, ["plan", *arguments], env={"COLUMNS": str(columns)})
+    result = CliRunner().invoke(command_line(), ["plan", *arguments], env={"COLUMNS": str(columns)})
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -177,7 +177,7 @@ def test_a_planned_batch_is_that_of_the_audit() -> None:
     ],
 )
 def test_budgets_of_a_plan_that_contradict_each_other(options: list[str], words: str) -> None:
-    result = CliRunner().invoke(app, ["plan", CENSUS, *OFFICE, *options])
+    result = CliRunner().invoke(command_line(), ["plan", CENSUS, *OFFICE, *options])
     assert result.exit_code
     assert words in str(result.exception)
 
@@ -187,5 +187,5 @@ def test_a_profile_is_planned_with_its_marginals() -> None:
     marginals = {tuple(each["columns"]) for each in json.loads(text)["marginals"]}
     assert marginals == {("age",), ("sex",)}
     for option in (("--columns", "age"), ("--ways", "1"), ("--cells", "age=3")):
-        result = CliRunner().invoke(app, ["plan", CENSUS, *OFFICE, *option])
+        result = CliRunner().invoke(command_line(), ["plan", CENSUS, *OFFICE, *option])
         assert f"{option[0]} is of a profile" in str(result.exception)

@@ -10,18 +10,12 @@ import typer
 import typer.main
 import typer.testing
 
-from pqd.cli import app
-
 READ = typer.main.get_command
-
-
-@cache
-def ours() -> object:
-    return READ(app)
+OURS = cache(READ)
 
 
 def command_of(application: typer.Typer) -> object:
-    return ours() if application is app else READ(application)
+    return (OURS if application.info.name == "pqd" else READ)(application)
 
 
 def take_place(patch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from pqd.cli import app
+from pqd.cli import command_line
 from pqd.cli.option_groups import option_group, with_groups
 
 
@@ -84,7 +84,7 @@ def test_helps_are_well_formed_at_any_width(
     command: list[str], width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    result = CliRunner().invoke(app, [*command, "--help"])
+    result = CliRunner().invoke(command_line(), [*command, "--help"])
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert max(map(len, lines)) <= width

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pqd.cli import app
+from pqd.cli import command_line
 from pqd.threads import VARIABLE, thread_count
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -16,13 +16,15 @@ ASKED = [word for query in QUERIES for word in ("-q", query)]
 
 @pytest.mark.parametrize("name", ["audit", "check", "compare", "plan", "profile", "release"])
 def test_every_command_that_reads_tables_has_the_option(name: str) -> None:
-    shown = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80"})
+    shown = CliRunner().invoke(command_line(), [name, "--help"], env={"COLUMNS": "80"})
     assert "--threads " in shown.output
 
 
 @pytest.mark.parametrize("stated", ["0", "1024", "all"])
 def test_what_is_no_number_of_threads_is_refused_before_anything_is_read(stated: str) -> None:
-    result = CliRunner().invoke(app, ["plan", "no.csv", *ASKED, "--tau", "5%", "--threads", stated])
+    result = CliRunner().invoke(
+        command_line(), ["plan", "no.csv", *ASKED, "--tau", "5%", "--threads", stated]
+    )
     assert str(result.exception) == "--threads is a number of threads from 1 to 1023"
 
 
@@ -46,7 +48,7 @@ def test_the_option_wins_and_changes_no_byte(
         folder.mkdir()
         ledger = ["--ledger", str(folder / "ledger.sqlite")]
         arguments = ["audit", PRIVATE, COPY, *terms, *ledger, "--threads", number]
-        result = CliRunner().invoke(app, arguments)
+        result = CliRunner().invoke(command_line(), arguments)
         assert result.exit_code == 0, result.output
         texts.append(result.output)
     assert asked == [1, 3]

@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from pqd.cli import app
+from pqd.cli import command_line
 from pqd.engine.sources.postgres_address import without_address
 
 URL = "postgresql://me:hunter-2@host/db?table=people"
@@ -14,7 +14,7 @@ URL = "postgresql://me:hunter-2@host/db?table=people"
     [["audit", "a.csv", "b.csv", URL], ["init", URL, "b.csv", URL], ["ledger", URL], ["help", URL]],
 )
 def test_an_argument_too_many_shows_no_password(arguments: list[str]) -> None:
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
+    result = CliRunner().invoke(command_line(), arguments, env={"COLUMNS": "200"})
 
     assert result.exit_code != 0
     assert "hunter-2" not in result.output
@@ -22,6 +22,8 @@ def test_an_argument_too_many_shows_no_password(arguments: list[str]) -> None:
 
 
 def test_the_argument_is_told_by_its_table() -> None:
-    result = CliRunner().invoke(app, ["ledger", "verify", "a.sqlite", URL], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(
+        command_line(), ["ledger", "verify", "a.sqlite", URL], env={"COLUMNS": "200"}
+    )
 
     assert "postgresql://?table=people" in result.output

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import pqd
 from deciders import SecureNoise
 from pqd.accounting.accountant import Accountant
-from pqd.cli import app
+from pqd.cli import command_line
 from pqd.commands.audit import run_audit
 from pqd.errors import ParameterError
 from pqd.parameters import Parameters
@@ -284,7 +284,7 @@ def test_warnings_are_errors_where_that_is_asked_and_nothing_is_spent(
     PRIVATE.to_csv(tmp_path / "private.csv", index=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PQD_LEDGER", raising=False)
-    result = CliRunner().invoke(app, [*arguments, "--strict"])
+    result = CliRunner().invoke(command_line(), [*arguments, "--strict"])
     assert str(result.exception) == "2 warnings, which --strict makes errors; nothing was spent"
     assert not (tmp_path / "pqd-ledger.sqlite").exists()
     told = [line for line in result.stderr.splitlines() if line.startswith(f"pqd: {WARNING}")]
@@ -314,11 +314,11 @@ def test_a_strict_check_spends_nothing(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PQD_LEDGER", raising=False)
     options = ["--ledger", "here.sqlite", *(["--dry-run"] if dry else [])]
-    result = CliRunner().invoke(app, ["check", "audit.toml", *options, "--strict"])
+    result = CliRunner().invoke(command_line(), ["check", "audit.toml", *options, "--strict"])
     assert str(result.exception) == "2 warnings, which --strict makes errors; nothing was spent"
     assert not (tmp_path / "here.sqlite").exists()
     assert len([line for line in result.stderr.splitlines() if WARNING in line]) == 2
-    without = CliRunner().invoke(app, ["check", "audit.toml", *options])
+    without = CliRunner().invoke(command_line(), ["check", "audit.toml", *options])
     assert without.exception is None or without.exit_code == 1
     assert (tmp_path / "here.sqlite").exists() is not dry
 
