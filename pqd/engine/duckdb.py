@@ -6,6 +6,7 @@ TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -55,12 +56,27 @@ class DuckDBEngine:
     """One locked DuckDB, and the columns of tables that it evaluates on."""
 
     def __init__(self) -> None:
-        """Open and lock; read nothing."""
+        """Open and read nothing."""
         self._value_counts: dict[tuple[str, Kind], ValueCounts] = {}
         self._held: Schema = {}
         self._evaluators: dict[tuple[tuple[str, Kind], ...], Evaluator] = {}
         self._casts: Casts = {}
-        self._sql = ArrowSQL(locked_connection())
+        self._opening = Lock()
+        self._opened: ArrowSQL | None = None
+
+    def open(self) -> ArrowSQL:
+        """DuckDB, opened and locked where it was not: that takes as long as to read a small table.
+
+        Several threads may ask for it.
+        """
+        with self._opening:
+            if self._opened is None:
+                self._opened = ArrowSQL(locked_connection())
+            return self._opened
+
+    @property
+    def _sql(self) -> ArrowSQL:
+        return self.open()
 
     def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
@@ -158,7 +174,11 @@ class DuckDBEngine:
         return self._evaluator(schema, [column]).held(column, most)
 
     def _reader(self, table: Table) -> TableReader:
-        return TableReader(table, self._sql.texts)
+        return TableReader(table, self._texts)
+
+    def _texts(self, values: pa.Array) -> Sequence[str | None]:
+        """Texts of distinct values."""
+        return self._sql.texts(values)
 
     def read(
         self,

@@ -38,7 +38,7 @@ class SyntheticTables:
     def __init__(
         self, tables: Sequence[Table], private: Table | None = None, telling: int | None = None
     ) -> None:
-        """Open the engines; nothing is read but column names."""
+        """Make the engines; nothing is read but column names."""
         _, *others = tables
         self.engine = DuckDBEngine()
         self.engines = (self.engine, *(DuckDBEngine() for _ in others))
@@ -89,6 +89,8 @@ class SyntheticTables:
             if own:
                 pool.submit(_take_digest, table)
         pool.shutdown(wait=threads == 1)
+        for engine in self.engines:
+            engine.open()
         for each in tasks:
             each.result()
 
