@@ -6,7 +6,6 @@ TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -16,7 +15,7 @@ import pyarrow as pa
 from deciders import Histogram, Lattice
 from pqd.engine.contingency import ContingencyTable, row_cells
 from pqd.engine.earlier_recognition import earlier_content
-from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table, locked_connection
+from pqd.engine.kernel.arrow_sql import ArrowSQL, arrow_table
 from pqd.engine.kernel.column_types import kind_of, text_kinds
 from pqd.engine.kernel.evaluator import Casts, Evaluator
 from pqd.engine.kernel.measures import lattice_of
@@ -61,22 +60,11 @@ class DuckDBEngine:
         self._held: Schema = {}
         self._evaluators: dict[tuple[tuple[str, Kind], ...], Evaluator] = {}
         self._casts: Casts = {}
-        self._opening = Lock()
-        self._opened: ArrowSQL | None = None
+        self._sql = ArrowSQL()
 
-    def open(self) -> ArrowSQL:
-        """DuckDB, opened and locked where it was not: that takes as long as to read a small table.
-
-        Several threads may ask for it.
-        """
-        with self._opening:
-            if self._opened is None:
-                self._opened = ArrowSQL(locked_connection())
-            return self._opened
-
-    @property
-    def _sql(self) -> ArrowSQL:
-        return self.open()
+    def open(self) -> None:
+        """Open DuckDB and lock it, which else is done when it is first needed."""
+        self._sql.open()
 
     def schema(self, table: Table, wanted: Iterable[str], stated: Schema) -> Schema:
         """Load the ``wanted`` columns of the synthetic table and return the kind of every column.
@@ -174,11 +162,7 @@ class DuckDBEngine:
         return self._evaluator(schema, [column]).held(column, most)
 
     def _reader(self, table: Table) -> TableReader:
-        return TableReader(table, self._texts)
-
-    def _texts(self, values: pa.Array) -> Sequence[str | None]:
-        """Texts of distinct values."""
-        return self._sql.texts(values)
+        return TableReader(table, self._sql.texts)
 
     def read(
         self,

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pqd.engine.earlier_recognition import earlier_content
-from pqd.engine.kernel.arrow_sql import ArrowSQL, locked_connection
+from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_hashes import LANES, RowHasher, reduced_sum
@@ -171,7 +171,7 @@ def content_text(names: Iterable[str], content: Content) -> str:
 @cache
 def worker_sql() -> ArrowSQL:
     """DuckDB of a worker, locked like any other."""
-    return ArrowSQL(locked_connection())
+    return ArrowSQL()
 
 
 def canonical(values: pa.Array) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -55,9 +56,23 @@ class ArrowSQL:
     Its errors are DuckDB's: their messages may hold a value of the table.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Nothing is registered yet."""
-        self._connection = connection
+    def __init__(self, connection: duckdb.DuckDBPyConnection | None = None) -> None:
+        """Nothing is registered yet; without a ``connection`` it has one of its own."""
+        self._opened, self._opening = connection, Lock()
+
+    def open(self) -> duckdb.DuckDBPyConnection:
+        """Connection, opened when it is first needed: that takes as long as to read a small table.
+
+        Several threads may ask for it.
+        """
+        with self._opening:
+            if self._opened is None:
+                self._opened = locked_connection()
+            return self._opened
+
+    @property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        return self.open()
 
     def fetched(self, table: pa.Table, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a statement that reads ``table`` as SOURCE."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqd.engine.kernel.arrow_sql import ArrowSQL, locked_connection
+from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.kernel.atom_classes import compared
 from pqd.engine.reading.buffers import numpy_of
 from pqd.sql.literals import as_double
@@ -17,7 +17,7 @@ from pqd.sql.predicate import Comparison
 
 SIGNS = ("=", "<>", "<", "<=", ">", ">=")
 ODD = [0.0, -0.0, 0.1, 5e-324, -5e-324, 2.0**53, 2.0**53 + 2, 1e300, math.inf, -math.inf, None]
-SQL = ArrowSQL(locked_connection())
+SQL = ArrowSQL()
 
 numbers = st.one_of(
     st.sampled_from([each for each in ODD if each is not None and math.isfinite(each)]),
