@@ -163,7 +163,7 @@ def test_an_interrupt_inside_the_engine(
                 **dict.fromkeys(["register", "unregister"], nothing),
                 **dict.fromkeys(["execute", "sql"], engines_own),
             )
-            monkeypatch.setattr(engine._sql, "_connection", stopped)
+            monkeypatch.setattr(engine._sql, "_opened", stopped)
         return reading(engine, *given)
 
     monkeypatch.setattr(DuckDBEngine, "schema", pressed)
