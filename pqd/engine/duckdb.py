@@ -141,7 +141,8 @@ class DuckDBEngine:
         kinds = {name: schema[name] for name in sorted(columns)}
         key = tuple(kinds.items())
         if key not in self._evaluators:
-            stored = {name: name for name in kinds}
+            own = {fold_case(name): name for name in self._synthetic.by_name}
+            stored = {name: own[fold_case(name)] for name in kinds}
             casts = self._casts
             self._evaluators[key] = Evaluator(self._sql, self._synthetic, kinds, stored, casts)
         return self._evaluators[key]
@@ -158,7 +159,7 @@ class DuckDBEngine:
         return evaluator.distinct(columns, resolved.columns, where, most)
 
     def held(self, schema: Schema, column: str, most: int) -> set[Any] | None:
-        """Values of a column of the synthetic table; None if it stores more than ``most``."""
+        """Values of a column of the synthetic table but NULL; None for more than ``most``."""
         return self._evaluator(schema, [column]).held(column, most)
 
     def _reader(self, table: Table) -> TableReader:

@@ -183,13 +183,14 @@ class SyntheticTables:
         return united([lattice for lattice in lattices if lattice])
 
     def held(self, schema: Schema, column: str, most: int) -> list[Any] | None:
-        """Values of ``column`` in telling tables, ascending; None if one stores more than ``most``.
-
-        NULL is none of them.
-        """
-        held = [engine.held(schema, column, most) for engine in self._telling]
-        known = [values for values in held if values is not None]
-        return sorted(set().union(*known)) if len(known) == len(held) else None
+        """Values of ``column`` in telling tables but NULL, ascending in each; None for too many."""
+        known: dict[Any, None] = {}
+        for engine in self._telling:
+            held = engine.held(schema, column, most)
+            if held is None:
+                return None
+            known.update(dict.fromkeys(sorted(held)))
+        return list(known) if len(known) <= most else None
 
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int

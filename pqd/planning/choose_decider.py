@@ -260,8 +260,7 @@ def _least_error(
 ) -> str:
     """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
 
-    Of a MEDIAN the threshold of the margin's decider, the first, is the least, but for the steps of
-    its search.
+    Of a MEDIAN the threshold of the margin's decider, the first, is the least.
 
     The registry begins with the deciders that also release a margin, of which every aggregate has
     one that can always be decided.  One that is late is not evaluated where it errs more than that

@@ -85,7 +85,7 @@ class Constants:
                 yield words.unknown_number(column, *numbers)
 
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
-        """Values of a column, ascending; None for too many."""
+        """Values of a column, ascending in each table; None for too many."""
         if column not in self._known:
             held = self._tables.held(self._schema, column, _MOST_VALUES)
             self._known[column] = None if held is None else dict.fromkeys(held)

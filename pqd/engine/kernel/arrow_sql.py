@@ -126,12 +126,9 @@ class ArrowSQL:
     def evaluated(
         self, table: pa.Table, expressions: Sequence[str]
     ) -> Iterator[list[pa.ChunkedArray]]:
-        """Values of ``expressions`` on the rows of ``table``, chunk by chunk, in their order.
-
-        A table without rows is one chunk.
-        """
-        for first in range(0, max(1, table.num_rows), _CHUNK):
-            part = table.slice(first, _CHUNK)
+        """Values of ``expressions`` on the rows of ``table``, chunk by chunk (``chunks_of``)."""
+        for first, last in chunks_of(table.num_rows):
+            part = table.slice(first, last - first)
             yield [
                 values
                 for start in range(0, len(expressions), _WIDTH)
@@ -155,6 +152,12 @@ class ArrowSQL:
             values = values.take(arrow_of(np.argsort(order)))
         columns: list[pa.ChunkedArray] = values.columns[1:]
         return columns
+
+
+def chunks_of(rows: int) -> Iterator[tuple[int, int]]:
+    """First row of each chunk of so many, and the one after its last; without rows one chunk."""
+    for first in range(0, max(1, rows), _CHUNK):
+        yield first, min(first + _CHUNK, rows)
 
 
 def joined(parts: Iterable[Sequence[pa.ChunkedArray]]) -> pa.ChunkedArray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from pqd.engine.kernel.arrow_sql import chunks_of
 from pqd.engine.kernel.bitmaps import WORD
 from pqd.engine.kernel.combinations import as_codes, at_codes, combined
 from pqd.engine.reading.buffers import numpy_of
@@ -78,8 +79,7 @@ def _class_table(
     tables: list[Packed] = []
     number = 0
     first = 0
-    for truths in _truths(evaluator, names, combinations, atoms):
-        words = packed(truths)
+    for words in _words(evaluator, names, combinations, atoms):
         codes, distinct = distinct_rows(words)
         class_of[first : first + codes.size] = codes.astype(np.int64) + number
         tables.append(words[distinct])
@@ -90,25 +90,22 @@ def _class_table(
     return as_codes(codes, distinct.size)[class_of], words[distinct]
 
 
-def _truths(
+def _words(
     evaluator: Evaluator, names: Names, combinations: Combinations, atoms: Sequence[Atom]
-) -> Iterator[list[Truths]]:
-    """Truths of atoms on combinations in their order, chunk by chunk."""
+) -> Iterator[Packed]:
+    """Atoms that are true of each combination, packed into words, chunk by chunk."""
     numbers = _numbers(evaluator, names)
     plain = [None if numbers is None else Comparison.of(atom.sql) for atom in atoms]
-    pairs = list(zip(atoms, plain, strict=True))
+    pairs = zip(atoms, plain, strict=True)
     others = [f"COALESCE({atom.sql}, FALSE)" for atom, each in pairs if each is None]
-    if numbers is not None and not others:
-        yield [compared(numbers, each) for each in plain if each]
-        return
-    first = 0
-    for chunk in evaluator.values(names, combinations, others):
-        last, evaluated = first + len(chunk[0]), map(numpy_of, chunk)
-        yield [
+    chunks = evaluator.values(names, combinations, others)
+    for (first, last), chunk in zip(chunks_of(combinations.size), chunks, strict=True):
+        evaluated = map(numpy_of, chunk)
+        truths = (
             compared(numbers[first:last], each) if each and numbers is not None else next(evaluated)
             for each in plain
-        ]
-        first = last
+        )
+        yield packed(truths, last - first, len(plain))
 
 
 def _numbers(evaluator: Evaluator, names: Names) -> Floats | None:
@@ -133,10 +130,9 @@ def compared(values: Floats, comparison: Comparison) -> Truths:
     return found & ~np.isnan(values) if sign == "<>" else found
 
 
-def packed(truths: Sequence[Truths]) -> Packed:
-    """Truths of atoms, packed into words: (rows, words)."""
-    rows = len(truths[0])
-    words = np.zeros((-(-len(truths) // WORD), rows), np.uint64)
+def packed(truths: Iterable[Truths], rows: int, number: int) -> Packed:
+    """Truths of so many atoms, packed into words as they come: (rows, words)."""
+    words = np.zeros((-(-number // WORD), rows), np.uint64)
     for bit, truth in enumerate(truths):
         words[bit // WORD] |= truth.astype(np.uint64) << np.uint64(bit % WORD)
     return np.ascontiguousarray(words.T)

@@ -150,9 +150,9 @@ class Evaluator:
         return self.sql.evaluated(self._table(names, combinations), expressions)
 
     def held(self, name: str, most: int) -> set[Any] | None:
-        """Values of column ``name`` but NULL; None if it stores more than ``most``."""
-        values = self.typed(name).values
-        return {*values.to_pylist()} - {None} if len(values) <= most else None
+        """Values of column ``name`` but NULL; None for more than ``most``."""
+        values = self.typed(name).values.drop_null().unique()
+        return {*values.to_pylist()} if len(values) <= most else None
 
     def distinct(
         self, names: Sequence[str], beside: Collection[str], where: str, most: int

@@ -78,6 +78,31 @@ def test_what_is_no_slip(where: str) -> None:
     assert warnings(f"{ALL} WHERE {where}") == []
 
 
+def test_values_are_those_of_all_copies_however_they_name_and_spell_them() -> None:
+    first = COPY.assign(age=COPY["age"] + 0.0)
+    second = COPY.rename(columns=str.upper).assign(AGE=COPY["age"] + 1000)
+    tables = {"first": first, "second": second}
+    asked = [f"{ALL} WHERE age = 1007", f"{ALL} WHERE age = 1060"]
+    report = pqd.compare(PRIVATE, tables, asked, tau="5", epsilon=1)
+    (warning,) = [note for note in report.notes if note.startswith(WARNING)]
+    assert "never 1,060" in warning
+    assert "is 1,049" in warning
+
+
+SPELT = [f"{number}{end}" for number in range(6000) for end in ("", ".0")]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"), [(SPELT, True), (list(map(str, range(12_000))), False)]
+)
+def test_of_very_many_values_none_is_listed(values: list[str], told: bool) -> None:
+    """Spellings of one number are one value."""
+    columns = {"code": {"type": "number"}}
+    options: dict[str, Any] = {"tau": "5", "epsilon": 1, "columns": columns}
+    report = pqd.plan(pd.DataFrame({"code": values}), f"{ALL} WHERE code <> 7.5", **options)
+    assert any("never 7.5" in note for note in report.notes) is told
+
+
 def test_stated_keys_are_held_against_the_copy(tmp_path: Path) -> None:
     COPY.to_csv(tmp_path / "copy.csv", index=False)
     PRIVATE.to_csv(tmp_path / "private.csv", index=False)

@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.atom_classes import compared
+from pqd.engine.kernel.atom_classes import atom_classes, compared
+from pqd.engine.kernel.evaluator import Evaluator
 from pqd.engine.reading.buffers import numpy_of
+from pqd.engine.reading.columns import Column, Columns
 from pqd.sql.literals import as_double
-from pqd.sql.predicate import Comparison
+from pqd.sql.predicate import Atom, Comparison
+from pqd.sql.schema import Kind
 
 SIGNS = ("=", "<>", "<", "<=", ">", ">=")
 ODD = [0.0, -0.0, 0.1, 5e-324, -5e-324, 2.0**53, 2.0**53 + 2, 1e300, math.inf, -math.inf, None]
@@ -83,3 +86,33 @@ def test_another_comparison_is_told_from_it(place: int) -> None:
 )
 def test_all_else_is_evaluated_by_duckdb(sql: str) -> None:
     assert Comparison.of(sql) is None
+
+
+def classes_of(values: list[float | None], atoms: list[str]) -> list[list[bool]]:
+    """Truth of each atom on each row, by the classes of rows that hold these values."""
+    codes = np.arange(len(values), dtype=np.uint16)
+    columns = Columns(codes.size, {"x": Column(codes, pa.array(values, pa.float64()))})
+    evaluator = Evaluator(SQL, columns, {"x": Kind.NUMBER}, {"x": "x"})
+    (found,) = atom_classes(evaluator, map(Atom, atoms)).values()
+    words = found.words[found.codes]
+    return [
+        (words[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)).astype(bool).tolist()
+        for bit in range(len(atoms))
+    ]
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 18])
+@pytest.mark.parametrize("rows", [0, 1, 30])
+def test_chunks_hold_comparisons_and_all_else(
+    chunk: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than one word, of comparisons alone and between others."""
+    monkeypatch.setattr("pqd.engine.kernel.arrow_sql._CHUNK", chunk)
+    values = [None if n == 4 else float(n) for n in range(rows)]
+    plain = [f'"x" >= {n}.0e0' for n in range(70)]
+    expected = [[x is not None and x >= n for x in values] for n in range(70)]
+    assert classes_of(values, plain) == expected
+    others = [f'"x" < {n}.0e0 OR "x" IS NULL' for n in range(0, 70, 3)]
+    mixed = [*plain[:9], *others, *plain[9:]]
+    below = [[x is None or x < n for x in values] for n in range(0, 70, 3)]
+    assert classes_of(values, mixed) == [*expected[:9], *below, *expected[9:]]
