@@ -1,11 +1,13 @@
 """Number of threads: as stated, else that of the cores; no result depends on it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
 from pqd.errors import ParameterError
@@ -58,3 +60,18 @@ def test_threads_change_no_result(
     connection = tables.engine._sql._connection
     asked = connection.execute("SELECT current_setting('threads')").fetchall()
     assert asked == [(thread_count(),)]
+
+
+@pytest.mark.parametrize("opens", [True, False], ids=["another thread", "this thread"])
+def test_a_database_has_the_threads_of_the_run_that_made_it(
+    opens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a thread of the run, which is outside of its context, needs it first."""
+    monkeypatch.setenv(VARIABLE, "2")
+    with stated_threads("1"):
+        sql = ArrowSQL()
+    with ThreadPoolExecutor(1) as pool:
+        connection = pool.submit(sql.open).result() if opens else sql.open()
+    assert connection is sql.open()
+    asked = connection.execute("SELECT current_setting('threads')").fetchall()
+    assert asked == [(1,)]

@@ -29,7 +29,7 @@ _WIDTH = 64
 SOURCE = "arrow_rows"
 
 
-def locked_connection() -> duckdb.DuckDBPyConnection:
+def locked_connection(threads: int) -> duckdb.DuckDBPyConnection:
     """Connection to a DuckDB in memory that reads no file, loads nothing, and stays that way."""
     connection = duckdb.connect(":memory:")
     (bar,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0]
@@ -41,7 +41,7 @@ def locked_connection() -> duckdb.DuckDBPyConnection:
         "SET temp_directory = ''",
         "SET TimeZone = 'UTC'",
         without_meddling(connection),
-        f"SET threads = {thread_count()}",
+        f"SET threads = {threads}",
         "SET enable_external_access = false",
         "SET lock_configuration = true",
     ):
@@ -57,8 +57,16 @@ class ArrowSQL:
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection | None = None) -> None:
-        """Nothing is registered yet; without a ``connection`` it has one of its own."""
+        """Nothing is registered yet; without a ``connection`` it has one of its own.
+
+        Raises
+        ------
+        ParameterError
+            If PQD_THREADS is no number of threads.
+        """
         self._opened, self._opening = connection, Lock()
+        # Asked for here: another thread may open it.
+        self._threads = thread_count() if connection is None else 1
 
     def open(self) -> duckdb.DuckDBPyConnection:
         """Connection, opened when it is first needed: that takes as long as to read a small table.
@@ -67,7 +75,7 @@ class ArrowSQL:
         """
         with self._opening:
             if self._opened is None:
-                self._opened = locked_connection()
+                self._opened = locked_connection(self._threads)
             return self._opened
 
     @property
