@@ -7,16 +7,14 @@ engine remember nothing; those of its lock, threads and interrupts open what the
 """
 
 from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
-from typing import Any
+from threading import Lock
 
 import duckdb
 import pyarrow as pa
 import pytest
 
-import pqd.engine.kernel.arrow_sql
+from pqd.engine.kernel import arrow_sql
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.threads import thread_count
 
 # Modules that open what the program opens, and modules and folders in which nothing is remembered.
 OWN = {
@@ -33,38 +31,19 @@ MOST_BYTES = 1 << 16
 Key = tuple[bytes, tuple[str, ...]]
 
 
-class LockedDatabase:
-    """Connection that is set and locked by the first engine, and told nothing new by others."""
-
-    def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:")
-        self._settings: list[str] = []
-
-    def execute(self, sql: str) -> Any:
-        if not sql.startswith("SET "):
-            return self._connection.execute(sql)
-        if "SET lock_configuration = true" not in self._settings:
-            self._settings.append(sql)
-            return self._connection.execute(sql)
-        assert sql in self._settings, f"{sql} comes after the lock"
-        return None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
-
-
-DATABASES: dict[int, LockedDatabase] = {}
+DATABASES: dict[int, duckdb.DuckDBPyConnection] = {}
+OPENING = Lock()
 KNOWN: dict[Key, list[pa.ChunkedArray]] = {}
 SELECTED = ArrowSQL._selected
+LOCKED = arrow_sql.locked_connection
 
 
-def opened(path: str) -> LockedDatabase:
-    """Database of as many threads as the run has."""
-    assert path == ":memory:"
-    threads = thread_count()
-    if threads not in DATABASES:
-        DATABASES[threads] = LockedDatabase()
-    return DATABASES[threads]
+def opened(threads: int) -> duckdb.DuckDBPyConnection:
+    """Database of so many threads, opened and locked by the first engine that asks for it."""
+    with OPENING:
+        if threads not in DATABASES:
+            DATABASES[threads] = LOCKED(threads)
+        return DATABASES[threads]
 
 
 def selected(sql: ArrowSQL, table: pa.Table, expressions: Sequence[str]) -> list[pa.ChunkedArray]:
@@ -94,8 +73,7 @@ def one_database(request: pytest.FixtureRequest) -> Iterator[None]:
     within = {*request.path.parts, request.path.stem}
     with pytest.MonkeyPatch.context() as patch:
         if not OWN & within:
-            shared = SimpleNamespace(**vars(duckdb) | {"connect": opened})
-            patch.setattr(pqd.engine.kernel.arrow_sql, "duckdb", shared)
+            patch.setattr(arrow_sql, "locked_connection", opened)
         if not ANEW & within:
             patch.setattr(ArrowSQL, "_selected", selected)
         yield
