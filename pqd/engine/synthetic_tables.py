@@ -182,7 +182,7 @@ class SyntheticTables:
         lattices = [e.profile(schema, columns, value, totalled) for e in self._telling]
         return united([lattice for lattice in lattices if lattice])
 
-    def held(self, schema: Schema, column: str, most: int) -> list[Any] | None:
+    def held(self, schema: Schema, column: str, most: int) -> Mapping[Any, None] | None:
         """Values of ``column`` in telling tables but NULL, ascending in each; None for too many."""
         known: dict[Any, None] = {}
         for engine in self._telling:
@@ -190,7 +190,7 @@ class SyntheticTables:
             if held is None:
                 return None
             known.update(dict.fromkeys(sorted(held)))
-        return list(known) if len(known) <= most else None
+        return known if len(known) <= most else None
 
     def groups(
         self, schema: Schema, columns: Sequence[str], resolved: BoundExpression, most: int

@@ -50,9 +50,7 @@ _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 # that it needs are the least: the noise of all others passes either end of the interval, where that
 # of a margin passes the nearer one (docs/theory.md, Theorem 4).
 _SHARPEST = {"COUNT": "inv_count"}
-# It errs least where the tolerance does not reach beyond 0 (Theorem 5 there).
-_SHARPEST_BESIDE_0 = {"SUM": "inv_sum"}
-# Of a MEDIAN, the alpha up to which the threshold of the margin's decider is the least (Theorem 6).
+# The alpha up to which no threshold of a MEDIAN is less than that of the margin (Theorem 6 there).
 _LEAST_MEDIAN = Fraction(1, 16)
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
@@ -171,13 +169,9 @@ def _named(
     if name != AUTO:
         return name, name, reason
     terms, sharpest = (candidates, synthetic, interval), _SHARPEST.get(aggregate)
-    if len(candidates) == 1:
-        sharpest = candidates[0].decider.id
     if not isinstance(criteria, Parameters):
         sharpest = sharpest or _least_budget(*terms, criteria.alpha)
         return sharpest, sharpest, reasons.SMALLEST_BUDGET
-    if not (sharpest or interval.contains(0)):
-        sharpest = _SHARPEST_BESIDE_0.get(aggregate)
     sharpest = sharpest or _least_error(*terms, criteria)
     return sharpest, *_that_shows(sharpest, reasons.MOST_RIGHT, criteria, *terms)
 
@@ -260,7 +254,8 @@ def _least_error(
 ) -> str:
     """Least worst-case error on the stand-ins; ties by threshold in whole steps, then by registry.
 
-    Of a MEDIAN the threshold of the margin's decider, the first, is the least.
+    That of the margin, the first, is the one of a SUM whose tolerance does not reach beyond 0
+    (docs/theory.md, Theorem 5), and of a MEDIAN no threshold is less than its.
 
     The registry begins with the deciders that also release a margin, of which every aggregate has
     one that can always be decided.  One that is late is not evaluated where it errs more than that
@@ -271,6 +266,9 @@ def _least_error(
         tau = candidate.threshold.tau if candidate.threshold else 0.0
         return tau if math.isinf(tau) else math.ceil(tau)
 
+    first = candidates[0].decider.id
+    if len(candidates) == 1 or (first == "inv_sum" and not interval.contains(0)):
+        return first
     least, tied = math.inf, list[Candidate]()
     for candidate in candidates:
         terms = candidate, synthetic, interval, parameters.epsilon
@@ -281,12 +279,9 @@ def _least_error(
             least, tied = error, []
         if error == least:
             tied.append(candidate)
-    first = tied[0].decider.id
-    if len(tied) == 1 or (
-        first == "inv_median" and least < 1 and parameters.alpha <= _LEAST_MEDIAN
-    ):
-        return first
-    return min(tied, key=steps).decider.id
+    best = tied[0].decider.id
+    known = best == "inv_median" and least < 1 and parameters.alpha <= _LEAST_MEDIAN
+    return best if known or len(tied) == 1 else min(tied, key=steps).decider.id
 
 
 def _least_worst(

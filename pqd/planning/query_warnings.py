@@ -87,8 +87,7 @@ class Constants:
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
         """Values of a column, ascending in each table; None for too many."""
         if column not in self._known:
-            held = self._tables.held(self._schema, column, _MOST_VALUES)
-            self._known[column] = None if held is None else dict.fromkeys(held)
+            self._known[column] = self._tables.held(self._schema, column, _MOST_VALUES)
         return self._known[column]
 
 

@@ -1,7 +1,4 @@
-"""Parquet: the schema of a file, and its rows in blocks.
-
-What reads it is loaded where a file is Parquet: it brings all file systems that pyarrow knows.
-"""
+"""Parquet: the schema of a file, and its rows in blocks."""
 
 from __future__ import annotations
 
@@ -15,9 +12,18 @@ from pqd.engine.reading.values import encoded_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+    from types import ModuleType
 
 # Rows of a block.
 _ROWS = 1 << 17
+
+
+def _parquet() -> ModuleType:
+    """Pyarrow's reader, loaded where a file is Parquet: it brings all file systems there are."""
+    import pyarrow.parquet  # noqa: PLC0415 - only where it is used
+
+    reader: ModuleType = pyarrow.parquet
+    return reader
 
 
 def parquet_schema(path: Path) -> pa.Schema:
@@ -28,9 +34,7 @@ def parquet_schema(path: Path) -> pa.Schema:
     pyarrow.ArrowException, OSError
         If it is not Parquet, or broken.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    return pq.read_schema(path)
+    return _parquet().read_schema(path)
 
 
 def parquet_blocks(
@@ -43,11 +47,9 @@ def parquet_blocks(
     pyarrow.ArrowException, OSError
         If the file is broken.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    schema = pq.read_schema(path)
+    schema = parquet_schema(path)
     # What is nested has no dictionary.
     flat = [name for name in wanted if not pt.is_nested(schema.field(name).type)]
-    with pq.ParquetFile(path, read_dictionary=flat, pre_buffer=False) as file:
+    with _parquet().ParquetFile(path, read_dictionary=flat, pre_buffer=False) as file:
         batches = file.iter_batches(_ROWS, columns=list(wanted), use_threads=threads)
         yield from encoded_blocks(batches, file.schema_arrow, wanted)
