@@ -6,13 +6,13 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from pqd.engine.table_reader import TableReader
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
-    import pyarrow as pa
 
     from pqd.engine.kernel.arrow_sql import ArrowSQL
     from pqd.engine.reading.columns import Column
@@ -65,7 +65,7 @@ class TableLikeness:
         ]
         # The shortest first: what differs is then found soonest.
         columns.sort(key=lambda both: len(both[0].values) + len(both[1].values))
-        if any(self._texts(first) != self._texts(second) for first, second in columns):
+        if not all(self._same_cells(*both) for both in columns):
             return False
         key = os.urandom(32)
         contents = [self._content(table, key) for table in (one, other)]
@@ -83,10 +83,20 @@ class TableLikeness:
         texts: list[str | None] = self._sql.of_values(values, _LOOSE).to_pylist()
         return texts
 
-    def _texts(self, column: Column) -> Counter[str | None]:
-        """Texts of a column, and how many rows have each."""
-        rows = column.counts().tolist()
-        texts: Counter[str | None] = Counter()
-        for text, number in zip(self.loose_texts(column.values), rows, strict=True):
-            texts[text] += number
-        return texts
+    def _same_cells(self, one: Column, other: Column) -> bool:
+        """Whether two columns have the same texts, each on as many rows."""
+        if one.values.type == other.values.type:
+            # One statement for both takes as long as one for either, where values are few.
+            texts = self.loose_texts(pa.concat_arrays([one.values, other.values]))
+            parts = texts[: len(one.values)], texts[len(one.values) :]
+        else:
+            parts = self.loose_texts(one.values), self.loose_texts(other.values)
+        return _rows_by_text(parts[0], one) == _rows_by_text(parts[1], other)
+
+
+def _rows_by_text(texts: Sequence[str | None], column: Column) -> Counter[str | None]:
+    """How many rows of a column have each text; ``texts`` are those of its values."""
+    rows: Counter[str | None] = Counter()
+    for text, number in zip(texts, column.counts().tolist(), strict=True):
+        rows[text] += number
+    return rows

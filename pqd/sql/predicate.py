@@ -14,8 +14,11 @@ from sqlglot import exp
 # Doubles as they stand in typed SQL: those below 0 in parentheses.
 _POSITIVE = r"[0-9]+(?:\.[0-9]+)?e[+-]?[0-9]+"
 _DOUBLE = rf"{_POSITIVE}|\(-{_POSITIVE}\)"
+# Texts, but those that no table holds: with a NUL, or with half of a sign.
+_TEXT = r"'((?:[^'\0\ud800-\udfff]|'')*)'"
 _COMPARISON = re.compile(
-    rf'"((?:[^"]|"")+)" (?:(=|<>|<|<=|>|>=) ({_DOUBLE})|BETWEEN ({_DOUBLE}) AND ({_DOUBLE}))'
+    rf'"((?:[^"]|"")+)" (?:(=|<>|<|<=|>|>=) ({_DOUBLE})|BETWEEN ({_DOUBLE}) AND ({_DOUBLE})'
+    rf"|(=|<>) {_TEXT})"
 )
 
 
@@ -38,11 +41,14 @@ Predicate = Atom | Combined
 
 
 class Comparison(NamedTuple):
-    """Comparison of a column with one double, or with two: BETWEEN, where ``last`` is not None."""
+    """Comparison of a column with a text, a double, or two: BETWEEN, where ``last`` is not None.
+
+    Texts are equal (``=``) or not (``<>``); none comes before another.
+    """
 
     column: str
     sign: str
-    first: float
+    first: float | str
     last: float | None = None
 
     @classmethod
@@ -51,9 +57,12 @@ class Comparison(NamedTuple):
         match = _COMPARISON.fullmatch(sql)
         if match is None:
             return None
-        name, sign, *texts = match.groups()
-        numbers = [float(text.strip("()")) for text in texts if text]
-        return cls(name.replace('""', '"'), sign or "BETWEEN", *numbers)
+        name, sign, *doubles, equality, text = match.groups()
+        column = name.replace('""', '"')
+        if equality:
+            return cls(column, equality, text.replace("''", "'"))
+        numbers = [float(double.strip("()")) for double in doubles if double]
+        return cls(column, sign or "BETWEEN", *numbers)
 
 
 def normal_form(node: exp.Expr, *, negated: bool = False) -> Predicate:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pqd.engine.kernel.arrow_sql import chunks_of
 from pqd.engine.kernel.bitmaps import WORD
 from pqd.engine.kernel.combinations import as_codes, at_codes, combined
-from pqd.engine.reading.buffers import numpy_of
+from pqd.engine.kernel.evaluator import TEXTS
+from pqd.engine.reading.buffers import numpy_of, text_value, true_in
 from pqd.sql.predicate import Comparison
 
 if TYPE_CHECKING:
@@ -94,40 +96,56 @@ def _words(
     evaluator: Evaluator, names: Names, combinations: Combinations, atoms: Sequence[Atom]
 ) -> Iterator[Packed]:
     """Atoms that are true of each combination, packed into words, chunk by chunk."""
-    numbers = _numbers(evaluator, names)
-    plain = [None if numbers is None else Comparison.of(atom.sql) for atom in atoms]
+    values = _comparable(evaluator, names)
+    plain = [_plain(atom, values) for atom in atoms]
     pairs = zip(atoms, plain, strict=True)
     others = [f"COALESCE({atom.sql}, FALSE)" for atom, each in pairs if each is None]
     chunks = evaluator.values(names, combinations, others)
     for (first, last), chunk in zip(chunks_of(combinations.size), chunks, strict=True):
         evaluated = map(numpy_of, chunk)
         truths = (
-            compared(numbers[first:last], each) if each and numbers is not None else next(evaluated)
+            compared(values[first:last], each) if each and values is not None else next(evaluated)
             for each in plain
         )
         yield packed(truths, last - first, len(plain))
 
 
-def _numbers(evaluator: Evaluator, names: Names) -> Floats | None:
-    """Values of a single column that holds doubles, NaN for NULL; None of all else."""
+def _comparable(evaluator: Evaluator, names: Names) -> Floats | pa.Array | None:
+    """Values of a single column that holds doubles, NaN for NULL, or texts; None of all else."""
     if len(names) != 1:
         return None
     values = evaluator.typed(names[0]).values
-    return numpy_of(values) if pa.types.is_float64(values.type) else None
+    if pa.types.is_float64(values.type):
+        return numpy_of(values)
+    return values if str(values.type) in TEXTS else None
 
 
-def compared(values: Floats, comparison: Comparison) -> Truths:
-    """Truth of a comparison on each of ``values``, false for NULL, which is NaN.
+def _plain(atom: Atom, values: Floats | pa.Array | None) -> Comparison | None:
+    """Comparison of such ``values`` that an atom is, None if it is another condition."""
+    found = None if values is None else Comparison.of(atom.sql)
+    return found if found and isinstance(found.first, str) == isinstance(values, pa.Array) else None
+
+
+def compared(values: Floats | pa.Array, comparison: Comparison) -> Truths:
+    """Truth of a comparison on each of ``values``, false for NULL, which is NaN among doubles.
 
     It is DuckDB's, which differs for NaN alone.  A thousand comparisons take the engine a hundred
-    times as long to read as to evaluate.
+    times as long to read as to evaluate, and one statement as long as 10^5 comparisons.
     """
     _, sign, first, last = comparison
+    if isinstance(first, str):
+        return _texts_compared(values, sign, first)
     if last is not None:
         return (values >= first) & (values <= last)
     found = _COMPARISONS[sign](values, first)
     # Of all comparisons with NaN this alone is true.
     return found & ~np.isnan(values) if sign == "<>" else found
+
+
+def _texts_compared(values: pa.Array, sign: str, text: str) -> Truths:
+    """Truth of ``=`` or ``<>`` and a text: to the byte, as the engine compares what is UTF-8."""
+    same = pc.equal if sign == "=" else pc.not_equal
+    return true_in(same(values, text_value(text, values.type)))
 
 
 def packed(truths: Iterable[Truths], rows: int, number: int) -> Packed:

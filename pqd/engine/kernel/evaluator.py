@@ -24,7 +24,8 @@ from pqd.sql.schema import Kind, Schema, quote_identifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 
-_TEXTS = {"string", "large_string"}
+# Arrow's types of texts.
+TEXTS = {"string", "large_string"}
 # Texts are passed over: a quoted name inside one is none.
 _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
 
@@ -84,7 +85,7 @@ class Evaluator:
 
     def _cast(self, name: str, values: pa.Array) -> pa.Array:
         kind = self._schema[name]
-        if kind is Kind.TEXT and str(values.type) in _TEXTS:
+        if kind is Kind.TEXT and str(values.type) in TEXTS:
             return values
         floating = kind is Kind.TEXT and pa.types.is_floating(values.type)
         text = floating_text_sql("value") if floating else cast_sql("value", kind)

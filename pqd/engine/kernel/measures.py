@@ -15,6 +15,8 @@ from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.reading.buffers import numpy_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from pqd.engine.kernel.evaluator import Evaluator
@@ -96,12 +98,13 @@ def lattice_of(evaluator: Evaluator, value: str, persons: Coded | None) -> Latti
     """
     names = evaluator.names(value)
     combinations = evaluator.combinations(names) if persons else evaluator.occupied(names)
-    whole = [f"round(({value}) * 1e{d}) / 1e{d} = ({value})" for d in range(_DECIMALS + 1)]
-    outputs = [f"CAST({value} AS DOUBLE)", *(f"COALESCE({one}, FALSE)" for one in whole)]
-    parts = list(evaluator.values(names, combinations, outputs))
-    values, *fits = (
-        np.concatenate([numpy_of(output) for output in each]) for each in zip(*parts, strict=True)
-    )
+
+    def evaluated(outputs: Sequence[str]) -> list[NDArray[Any]]:
+        parts = list(evaluator.values(names, combinations, outputs))
+        each = zip(*parts, strict=True)
+        return [np.concatenate([numpy_of(part) for part in output]) for output in each]
+
+    values, whole = evaluated([f"CAST({value} AS DOUBLE)", _whole_sql(value, 0)])
     finite = np.isfinite(values)
     if not finite.any():
         return None
@@ -112,10 +115,20 @@ def lattice_of(evaluator: Evaluator, value: str, persons: Coded | None) -> Latti
         sums = np.bincount(codes, values[combinations.codes[rows]], persons.size)
         held = sums[np.bincount(codes, minlength=persons.size) > 0]
         low, high = min(low, float(held.min())), max(high, float(held.max()))
-    fitting = [bool(fit[finite].all()) for fit in fits]
-    decimals = fitting.index(True) if True in fitting else _DECIMALS
+    decimals = 0
+    if not whole[finite].all():
+        # Most numbers are whole: the other steps are tried where they are not.
+        steps = range(1, _DECIMALS + 1)
+        fits = evaluated([_whole_sql(value, step) for step in steps])
+        fitting = (step for step, fit in zip(steps, fits, strict=True) if fit[finite].all())
+        decimals = next(fitting, _DECIMALS)
     while max(abs(low), abs(high)) * 10.0**decimals > _FINEST:
         decimals -= 1
     step = Fraction(10) ** -decimals
     lower, upper = Fraction(low) / step, Fraction(high) / step
     return Lattice(round(lower) * step, round(upper) * step, step)
+
+
+def _whole_sql(value: str, decimals: int) -> str:
+    """SQL that is true where ``value`` has so many decimals at most."""
+    return f"COALESCE(round(({value}) * 1e{decimals}) / 1e{decimals} = ({value}), FALSE)"

@@ -41,6 +41,12 @@ def filled(array: pa.Array, missing: int) -> NDArray[Any]:
     return np.where(_truths(array.is_valid()), numbers, missing) if array.null_count else numbers
 
 
+def true_in(array: pa.BooleanArray) -> NDArray[np.bool_]:
+    """Where an array of truths is true; a null is not."""
+    truths = _truths(array)
+    return truths & _truths(array.is_valid()) if array.null_count else truths
+
+
 def octets(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
     """Bytes of all texts, one after the other; a null must have none."""
     bounds = np.frombuffer(texts.buffers()[1] or b"", np.int64)
@@ -74,6 +80,14 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
 def whole(number: int) -> pa.Scalar:
     """Whole number of 64 bits, as a value of Arrow's."""
     return arrow_of(np.array([number], np.int64))[0]
+
+
+def text_value(text: str, kind: pa.DataType) -> pa.Scalar:
+    """Text, as a value of one of Arrow's types of texts."""
+    octets = text.encode()
+    ends = pa.py_buffer(np.array([0, len(octets)], np.int64))
+    one = pa.LargeStringArray.from_buffers(1, ends, pa.py_buffer(octets))
+    return one[0].cast(kind)
 
 
 def no_value(kind: pa.DataType) -> pa.Scalar:

@@ -73,7 +73,7 @@ class ColumnBuilder:
             return
         waiting, self._waiting, self._entries, self._rows = self._waiting, [], 0, 0
         if not isinstance(waiting[0], pa.DictionaryArray):
-            codes = self._texts.codes(pa.concat_arrays(waiting))
+            codes = self._texts.codes(waiting)
             self._values = self._texts.values
             self._codes.add(narrowed(codes, len(self._values)))
             return

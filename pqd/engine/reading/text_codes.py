@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pqd.engine.reading.buffers import arrow_of, numpy_of, octets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import NDArray
@@ -36,10 +37,11 @@ class TextDictionary:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
         return "TextDictionary(...)"
 
-    def codes(self, cells: pa.LargeStringArray) -> NDArray[np.integer]:
-        """Codes of cells; texts that are not known become the next values."""
+    def codes(self, blocks: Sequence[pa.LargeStringArray]) -> NDArray[np.integer]:
+        """Codes of the cells of blocks; texts that are not known become the next values."""
         if len(self.values) <= _FEW:
-            return self._looked_up(cells)
+            return self._looked_up(pa.chunked_array(blocks))
+        cells = pa.concat_arrays(blocks)
         if self._numbers is None and not self._plain:
             self._numbers = _WholeNumbers.of(self.values)
         if self._numbers:
@@ -53,7 +55,7 @@ class TextDictionary:
         codes = numpy_of(every.indices)
         return codes[known:]
 
-    def _looked_up(self, cells: pa.LargeStringArray) -> NDArray[np.integer]:
+    def _looked_up(self, cells: pa.ChunkedArray) -> NDArray[np.integer]:
         codes = pc.index_in(cells, value_set=self.values)
         if codes.null_count:
             new = cells.filter(codes.is_null()).unique()

@@ -244,6 +244,15 @@ def test_a_plain_comparison_is_read_as_its_tree_is(sign: str, number: str) -> No
     assert found == region(Atom(f"({sql})"))
 
 
+@pytest.mark.parametrize("text", ["", "a", "it''s", "%", "a_", "\\", "1.0e0", "é", "2020-01-01"])
+@pytest.mark.parametrize("sign", ["=", "<>"])
+def test_a_comparison_with_a_text_is_read_as_its_tree_is(sign: str, text: str) -> None:
+    sql = f"\"x\" {sign} '{text}'"
+    found = region(Atom(sql))
+    assert list(found) == ["x"]
+    assert found == region(Atom(f"({sql})"))
+
+
 @pytest.mark.parametrize("where", UNRECOGNISED)
 def test_what_is_not_recognised_restricts_nothing(where: str) -> None:
     assert region(read(where)) == {}

@@ -1,7 +1,7 @@
-"""Comparisons with numbers, which numpy makes, against DuckDB, which says what they mean."""
+"""Comparisons that are made without DuckDB, against DuckDB, which says what they mean."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from pqd.engine.reading.buffers import numpy_of
 from pqd.engine.reading.columns import Column, Columns
 from pqd.sql.literals import as_double
 from pqd.sql.predicate import Atom, Comparison
-from pqd.sql.schema import Kind
+from pqd.sql.schema import Kind, quote_literal
 
 SIGNS = ("=", "<>", "<", "<=", ">", ">=")
 ODD = [0.0, -0.0, 0.1, 5e-324, -5e-324, 2.0**53, 2.0**53 + 2, 1e300, math.inf, -math.inf, None]
@@ -52,6 +52,33 @@ def differs(
     return not np.array_equal(compared(numpy_of(column), change(found)), numpy_of(expected))
 
 
+# Texts that are alike to the eye, to a collation or to a careless reader; no two to the byte.
+ALIKE = [
+    *("", " ", "a", "A", "a ", " a", "à", "a\u0300", "A\u0300", "ß", "ss", "\u017f", "İ", "i"),
+    *("\u0131", "%", "a%", "_", "'", "''", '"', "\\", "\\'", "\n", "\r\n", "\t", "1", "1.0", "1e0"),
+    *("\U0001d7cf", "\ufeffa", "a\u200b", "\ufffd", "\U0010ffff", "x" * 13, "x" * 12 + "y"),
+]
+texts = st.sampled_from(ALIKE) | st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+
+
+@given(st.lists(texts | st.none(), max_size=8), texts)
+def test_texts_compare_as_in_duckdb(values: list[str | None], text: str) -> None:
+    for kind in (pa.string(), pa.large_string()):
+        column = pa.array([*values, text, None], kind)
+        for sign in ("=", "<>"):
+            atom = f'"x" {sign} {quote_literal(text)}'
+            ((expected,),) = SQL.evaluated(pa.table({"x": column}), [f"COALESCE({atom}, FALSE)"])
+            found = Comparison("x", sign, text)
+            assert Comparison.of(atom) == found
+            assert np.array_equal(compared(column, found), numpy_of(expected))
+
+
+@pytest.mark.parametrize("text", ALIKE)
+def test_no_two_texts_are_one(text: str) -> None:
+    found = compared(pa.array(ALIKE, pa.large_string()), Comparison("x", "=", text))
+    assert [each for each, same in zip(ALIKE, found, strict=True) if same] == [text]
+
+
 @given(st.lists(cells, min_size=1, max_size=8), numbers, numbers)
 def test_numpy_compares_as_duckdb_does(
     values: list[float | None], first: float, last: float
@@ -73,7 +100,16 @@ def test_another_comparison_is_told_from_it(place: int) -> None:
     [
         '"x" = 3',
         '"x" < 0.5',
-        "\"x\" = '3.0e0'",
+        "\"x\" < '3.0e0'",
+        "\"x\" = 'a' OR \"x\" = 'b'",
+        "\"x\" = 'a''",
+        "\"x\" LIKE 'a'",
+        "'a' = \"x\"",
+        "\"x\" = E'a'",
+        "\"x\" = 'a' || 'b'",
+        "\"x\" = 'a\0b'",
+        "\"x\" = 'a\ud800'",
+        "\"x\" IN ('a', 'b')",
         '3.0e0 < "x"',
         '"x" < "y"',
         '("x" + 1.0e0) < 2.0e0',
@@ -116,3 +152,20 @@ def test_chunks_hold_comparisons_and_all_else(
     mixed = [*plain[:9], *others, *plain[9:]]
     below = [[x is None or x < n for x in values] for n in range(0, 70, 3)]
     assert classes_of(values, mixed) == [*expected[:9], *below, *expected[9:]]
+
+
+def test_a_comparison_of_another_type_is_duckdbs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers are compared with numbers, and texts with texts."""
+    asked: list[str] = []
+    evaluated = ArrowSQL.evaluated
+
+    def told(
+        self: ArrowSQL, table: pa.Table, expressions: Sequence[str]
+    ) -> Iterator[list[pa.ChunkedArray]]:
+        asked.extend(expressions)
+        return evaluated(self, table, expressions)
+
+    monkeypatch.setattr(ArrowSQL, "evaluated", told)
+    atoms = ["\"x\" = '1.0'", '"x" = 1.0e0']
+    assert classes_of([1.0, None, 2.0], atoms) == [[True, False, False]] * 2
+    assert asked[-1:] == ["COALESCE(\"x\" = '1.0', FALSE)"]

@@ -1,6 +1,7 @@
 """Codes of texts: the same values for the same cells, whichever way they are found."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -59,8 +60,9 @@ NUMBERS = st.integers(-30, 30) | st.integers(-(1 << 22), 1 << 22) | st.integers(
 )
 def test_cells_are_what_they_were_whatever_stands_beside_them(blocks: list[list[Cell]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dictionaries, "_TEXTS", 0)
-        for few in (0, 2, 1 << 10):
+        # Rows that wait, of one block or of several.
+        for rows, few in product((0, 7), (0, 2, 1 << 10)):
+            patch.setattr(dictionaries, "_TEXTS", rows)
             patch.setattr(text_codes, "_FEW", few)
             assert decoded(blocks) == [cell for block in blocks for cell in block]
 
@@ -90,11 +92,11 @@ def test_whole_numbers_are_looked_up_as_numbers(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(text_codes._WholeNumbers, "codes", told)
     numbers = TextDictionary()
     for first in range(0, 50, 10):
-        numbers.codes(texts([str(n * n % 50) for n in range(first, first + 10)]))
+        numbers.codes([texts([str(n * n % 50) for n in range(first, first + 10)])])
     assert found == [True] * 4
     others = TextDictionary()
     for cells in (["1", "2", "3"], ["4", None, "1"], ["5", None], ["06"], ["7"]):
-        others.codes(texts(cells))
+        others.codes([texts(cells)])
     assert found[4:] == [True, True, False], "after the first that is no number it is not tried"
 
 
@@ -103,14 +105,14 @@ def test_whole_numbers_are_looked_up_as_numbers(monkeypatch: pytest.MonkeyPatch)
 def test_numbers_that_are_far_apart_make_no_long_table(far: int) -> None:
     dictionary = TextDictionary()
     for cells in (["1", "2", "0"], ["5", str(far)]):
-        codes = dictionary.codes(texts(cells))
+        codes = dictionary.codes([texts(cells)])
         assert [dictionary.values[int(code)].as_py() for code in codes] == cells
     assert dictionary._numbers is None
 
 
 def test_what_was_read_does_not_show() -> None:
     dictionary = TextDictionary()
-    dictionary.codes(texts(["zebra"]))
+    dictionary.codes([texts(["zebra"])])
     assert repr(dictionary) == "TextDictionary(...)"
 
 
