@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 # long: what a run makes of its queries stays to its end, and would be searched again and again.
 # It makes few circles, and the memory of one that is not found is free again when the run ends.
 _NEW_OBJECTS = 1_000_000
+# Numpy's linear algebra is asked for one thread: others would spin for a tenth of a second before
+# they sleep, and what is multiplied here is small.
+_ALGEBRA = "OPENBLAS_NUM_THREADS"
 _BROKEN, _INTERRUPTED = 3, 130
 _NOTHING_SPENT = "pqd: interrupted; nothing was spent"
 
@@ -37,6 +40,7 @@ def _run() -> int:
 
     listen()
     gc.set_threshold(_NEW_OBJECTS)
+    os.environ.setdefault(_ALGEBRA, "1")
     _fill_streams()
     code = 0
     try:

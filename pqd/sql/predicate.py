@@ -14,11 +14,12 @@ from sqlglot import exp
 # Doubles as they stand in typed SQL: those below 0 in parentheses.
 _POSITIVE = r"[0-9]+(?:\.[0-9]+)?e[+-]?[0-9]+"
 _DOUBLE = rf"{_POSITIVE}|\(-{_POSITIVE}\)"
-# Texts, but those that no table holds: with a NUL, or with half of a sign.
+# Texts, but those that no table holds: with a NUL, or with half of a sign; patterns that are texts.
 _TEXT = r"'((?:[^'\0\ud800-\udfff]|'')*)'"
+_PATTERN = _TEXT.replace("[^", r"[^%_\\")
 _COMPARISON = re.compile(
     rf'"((?:[^"]|"")+)" (?:(=|<>|<|<=|>|>=) ({_DOUBLE})|BETWEEN ({_DOUBLE}) AND ({_DOUBLE})'
-    rf"|(=|<>) {_TEXT})"
+    rf"|(=|<>) {_TEXT}|LIKE {_PATTERN})"
 )
 
 
@@ -43,7 +44,7 @@ Predicate = Atom | Combined
 class Comparison(NamedTuple):
     """Comparison of a column with a text, a double, or two: BETWEEN, where ``last`` is not None.
 
-    Texts are equal (``=``) or not (``<>``); none comes before another.
+    Texts are equal (``=``, or a LIKE without wildcards) or not (``<>``); none comes before another.
     """
 
     column: str
@@ -57,10 +58,11 @@ class Comparison(NamedTuple):
         match = _COMPARISON.fullmatch(sql)
         if match is None:
             return None
-        name, sign, *doubles, equality, text = match.groups()
+        name, sign, *doubles, equality, text, pattern = match.groups()
         column = name.replace('""', '"')
-        if equality:
-            return cls(column, equality, text.replace("''", "'"))
+        found = pattern if text is None else text
+        if found is not None:
+            return cls(column, equality or "=", found.replace("''", "'"))
         numbers = [float(double.strip("()")) for double in doubles if double]
         return cls(column, sign or "BETWEEN", *numbers)
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from deciders.errors import ParameterError
 from reports.terminal.chart import chart_lines
-from reports.terminal.frame import first_names
+from reports.terminal.frame import Questions, first_names
 from reports.terminal.layout import Extent
 from reports.text.escape import visible
 from reports.text.notes import refused_lines, refused_sentence
@@ -103,15 +103,17 @@ class Blocks(Generic[_Entry]):
             yield Text(f"{' ' * lead}{visible(entry.block or '')}   {text} per group", style="dim")
 
 
-def questions_of(entries: Iterable[WithPredicate]) -> dict[str, str]:
+def questions_of(entries: Iterable[WithPredicate]) -> Questions:
     """What entries ask whose names are numbers alone, such as q1, which they have by default."""
-    return {
-        visible(each.id): query_text(
-            each.aggregate, each.attribute, getattr(each, "p", None), each.where
-        )
-        for each in entries
-        if _NUMBERED.fullmatch(each.id)
-    }
+    numbered = {each.id: each for each in entries if _NUMBERED.fullmatch(each.id)}
+
+    def question(name: str) -> str | None:
+        each = numbered.get(name)
+        if each is None:
+            return None
+        return query_text(each.aggregate, each.attribute, getattr(each, "p", None), each.where)
+
+    return question
 
 
 def grouped(verdicts: Sequence[Verdict], screen: Screen) -> Iterator[Text]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from reports.terminal.layout import Screen
 
 Entry = TypeVar("Entry")
+# What the entry of a name asks; None if there is none, or if the name says it.
+Questions = Callable[[str], str | None]
 PASSES = 10
 # Cells that a verdict takes before the name of what it is on.
 LEAD = len("verdict") + GAP
@@ -86,12 +88,12 @@ def table(  # noqa: PLR0913 - what a table is made of
     extent: Extent,
     *,
     between: str = ", ",
-    questions: Mapping[str, str] | None = None,
+    questions: Questions = lambda _: None,
 ) -> Iterator[Text]:
     """Lines of a table, the worst first; ``lines`` has the rows of entries, ``name`` one's name.
 
     Of many entries that fared alike the first have a line each, and all others one line.
-    ``questions`` are what entries ask whose names do not say it.
+    ``questions`` gives what an entry asks whose name does not say it.
     """
     quiet = extent is Extent.QUIET
     total = sum(len(each.entries) for each in standings)
@@ -111,7 +113,7 @@ def table(  # noqa: PLR0913 - what a table is made of
             more = "" if quiet else _MORE
             names = [name(entry) for entry in rest]
             rows.append(badge.append(fold_text(names, room, between, more), "default"))
-    rows, legend = with_questions(columns, rows, questions or {}, screen, extent)
+    rows, legend = with_questions(columns, rows, questions, screen, extent)
     yield from grid_lines(columns, rows, screen, indent=indent, titled=not quiet)
     yield from legend
     if rows and not quiet:
@@ -121,22 +123,22 @@ def table(  # noqa: PLR0913 - what a table is made of
 def with_questions(
     columns: Sequence[Column],
     rows: list[Cells | Text],
-    questions: Mapping[str, str],
+    questions: Questions,
     screen: Screen,
     extent: Extent,
 ) -> tuple[list[Cells | Text], list[Text]]:
     """Rows with what each asks beside its name, where all have room; else lines below that say it.
 
-    ``questions`` are by name; of many that have no room beside it the first are told.
+    Of many ``questions`` that have no room beside the names the first are told.
     """
     indent = " " * GAP if screen.width >= WIDEST else ""
     place = next(
         (place for place, column in enumerate(columns) if column.title in {"query", "check"}), 0
     )
     asked = {
-        name: questions[name]
+        name: question
         for row in rows
-        if not isinstance(row, Text) and (name := str(row[place])) in questions
+        if not isinstance(row, Text) and (question := questions(name := str(row[place])))
     }
     beside = [
         (

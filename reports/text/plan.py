@@ -140,10 +140,10 @@ def next_step(plan: PlanReport) -> str:
 
     Empty where the budget is enough already.
     """
-    poor = worst_planned(plan)
     if plan.total_epsilon is not None:
         more = plan.total_needed
         return f"--total-epsilon {budget_text(more)} would decide all of them" if more else ""
+    poor = [query for query in plan.queries if not query.decidable]
     needed = [_needed(query, plan) for query in poor]
     able = [epsilon for epsilon in needed if not math.isinf(epsilon)]
     if not able:

@@ -47,6 +47,14 @@ main()
 """
 
 
+ALGEBRA = """
+import os, pqd.cli, sys
+from pqd.__main__ import main
+pqd.cli.main = lambda: print("numpy" in sys.modules, os.environ["OPENBLAS_NUM_THREADS"])
+main()
+"""
+
+
 # Python's own start leaves None for a stream whose file is closed.
 CLOSED = """
 import sys
@@ -118,6 +126,15 @@ def test_the_command_line_seldom_looks_for_circles_of_objects(process: Process) 
     code, out, _ = process("-c", SEARCHES)
     assert code == 0
     assert int(out) >= 100_000
+
+
+@pytest.mark.parametrize(("stated", "expected"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_linear_algebra_has_one_thread_unless_it_is_told(
+    stated: dict[str, str], expected: str, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads the variable when it is loaded, which is after that."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert process("-c", ALGEBRA, **stated) == (0, f"False {expected}\n", "")
 
 
 def test_a_refusal_of_the_command_line_loads_nothing_heavy(process: Process) -> None:

@@ -245,7 +245,7 @@ def test_a_plain_comparison_is_read_as_its_tree_is(sign: str, number: str) -> No
 
 
 @pytest.mark.parametrize("text", ["", "a", "it''s", "%", "a_", "\\", "1.0e0", "é", "2020-01-01"])
-@pytest.mark.parametrize("sign", ["=", "<>"])
+@pytest.mark.parametrize("sign", ["=", "<>", "LIKE"])
 def test_a_comparison_with_a_text_is_read_as_its_tree_is(sign: str, text: str) -> None:
     sql = f"\"x\" {sign} '{text}'"
     found = region(Atom(sql))

@@ -65,8 +65,9 @@ texts = st.sampled_from(ALIKE) | st.text(st.characters(codec="utf-8", exclude_ch
 def test_texts_compare_as_in_duckdb(values: list[str | None], text: str) -> None:
     for kind in (pa.string(), pa.large_string()):
         column = pa.array([*values, text, None], kind)
-        for sign in ("=", "<>"):
-            atom = f'"x" {sign} {quote_literal(text)}'
+        signs = {"=": "=", "<>": "<>"} | ({"LIKE": "="} if {*"%_\\"}.isdisjoint(text) else {})
+        for written, sign in signs.items():
+            atom = f'"x" {written} {quote_literal(text)}'
             ((expected,),) = SQL.evaluated(pa.table({"x": column}), [f"COALESCE({atom}, FALSE)"])
             found = Comparison("x", sign, text)
             assert Comparison.of(atom) == found
@@ -103,7 +104,11 @@ def test_another_comparison_is_told_from_it(place: int) -> None:
         "\"x\" < '3.0e0'",
         "\"x\" = 'a' OR \"x\" = 'b'",
         "\"x\" = 'a''",
-        "\"x\" LIKE 'a'",
+        "\"x\" LIKE 'a%'",
+        "\"x\" LIKE '_'",
+        "\"x\" LIKE 'a\\b'",
+        "\"x\" LIKE 'a' ESCAPE 'a'",
+        "\"x\" ILIKE 'a'",
         "'a' = \"x\"",
         "\"x\" = E'a'",
         "\"x\" = 'a' || 'b'",
