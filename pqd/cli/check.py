@@ -10,7 +10,7 @@ import typer
 from deciders.errors import ParameterError
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import LedgerOptions, with_threads
+from pqd.cli.options import LedgerOptions, path, with_threads
 from pqd.cli.outputs import CheckOutputOptions
 from pqd.paths import unlinked, usable, writable
 
@@ -25,7 +25,9 @@ class BaselineOptions:
 
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Fail only on what did not fail in this baseline."),
+        typer.Option(
+            parser=path, metavar="FILE", help="Fail only on what did not fail in this baseline."
+        ),
     ] = None
     update_baseline: Annotated[
         bool, typer.Option("--update-baseline", help="Write the results to the baseline.")
@@ -61,7 +63,10 @@ class BaselineOptions:
 @with_threads
 @with_groups
 def check(
-    spec: Annotated[Path, typer.Argument(help="The spec, such as audit.toml.", show_default=False)],
+    spec: Annotated[
+        Path,
+        typer.Argument(parser=path, help="The spec, such as audit.toml.", show_default=False),
+    ],
     baseline: BaselineOptions,
     ledger: LedgerOptions,
     outputs: CheckOutputOptions,

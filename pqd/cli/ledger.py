@@ -10,6 +10,7 @@ import typer
 from deciders.errors import ParameterError
 from pqd.cli import outputs
 from pqd.cli.display import DisplayOptions
+from pqd.cli.options import path
 from pqd.engine.sources.locations import location_of
 from pqd.paths import usable
 
@@ -58,7 +59,9 @@ def verify(
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="An earlier export: does the ledger still begin so?"),
+        typer.Option(
+            parser=path, metavar="FILE", help="An earlier export: does the ledger still begin so?"
+        ),
     ] = None,
 ) -> None:
     """Check the whole hash chain, and that an earlier head or export is still part of it.

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from pqd.parameters import Criteria
     from pqd.sql.query import Query
 
+
+def path(text: str) -> Path:
+    """Path of a file as it is given; where it is used it is asked whether it is ``usable``.
+
+    Some versions of Typer's own parser break on a path that no system can follow.
+    """
+    return Path(text)
+
+
 PRIVATE = (
     "The private table: .csv, .tsv or .parquet, a folder or 'pattern' of such parts, "
     "FILE.duckdb::TABLE, spark://schema.table, or "
@@ -76,6 +85,7 @@ class QueryOptions:
     queries: Annotated[
         Path | None,
         typer.Option(
+            parser=path,
             metavar="FILE",
             help="A file of queries: .sql (statements end in ;, and before one may stand '-- id: "
             "NAME', '-- tau: 5%', '-- bins: age=20:80:10') or .csv (columns id, sql or id, "
@@ -239,6 +249,7 @@ class LedgerOptions:
     ledger: Annotated[
         Path | None,
         typer.Option(
+            parser=path,
             metavar="FILE",
             help="Where the budget is kept; else as the variable PQD_LEDGER says, else "
             "pqd-ledger.sqlite beside the private table.",

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from deciders.errors import ParameterError
+from pqd.cli.options import path
 
 
 def spec(
-    tables: Annotated[list[Path] | None, typer.Argument(hidden=True)] = None,
+    tables: Annotated[list[Path] | None, typer.Argument(parser=path, hidden=True)] = None,
     init: Annotated[bool, typer.Option("--init", hidden=True)] = False,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of specs.")
