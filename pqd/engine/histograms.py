@@ -18,7 +18,7 @@ from deciders import Histogram
 from deciders.histogram import EMPTY
 from pqd.engine.kernel.atom_classes import atom_classes
 from pqd.engine.kernel.block_tallies import BlockedGroup
-from pqd.engine.kernel.cells import Cells
+from pqd.engine.kernel.cells import Cells, MatchedCells
 from pqd.engine.kernel.measures import Measured, alike, measured
 from pqd.engine.kernel.ordered_rows import OrderedRows, pays
 from pqd.engine.kernel.persons import PersonTotals
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 Given = TypeVar("Given")
 # Statistics that are answered from one set of classes; memory stays bounded.
 _BLOCK = 1 << 13
+# Bytes of the masks of the cells that the queries of a group match, of which all are kept or none.
+_MASKS = 1 << 26
 
 
 def histograms_of(
@@ -228,6 +230,8 @@ def _of_block(
         # A run of the classes of the last part is a run of cells: of that with most of them.
         parts = sorted(names, key=lambda each: (sizes[each], each))
         cells = Cells([classes[each] for each in parts], evaluator.rows)
+        if persons is None and len(numbers) * cells.size <= _MASKS:
+            cells = MatchedCells(cells, [statistics[number].predicate for number in numbers])
         queries = Counter(measure_of[number] for number in numbers)
         blocked = {
             measure: BlockedGroup(
@@ -323,7 +327,9 @@ class QueryGroup:
         """Rows with each value of ``measure``; the last is NULL."""
         if measure not in self._tallies:
             values = self._measures[measure]
-            cells, codes = self._kept(self._cells.codes), self._kept(values.codes)
+            rows = self._cells.rows
+            cells = self._kept(self._cells.codes)
+            codes = self._kept(values.codes) if rows is None else values.codes.take(rows)
             self._tallies[measure] = tally_of(
                 cells, self._cells.size, codes, values.size + 1, self._queries[measure]
             )

@@ -43,13 +43,11 @@ class BlockTally(Protocol):
         ...
 
 
-def block_tally_of(
-    ordered: OrderedRows, cells: Cells, codes: Sequence[NDArray[Any]], queries: int
-) -> BlockTally:
-    """Tally for so many ``queries``; ``codes`` are the classes of the ordered rows."""
+def block_tally_of(ordered: OrderedRows, cells: Cells, queries: int) -> BlockTally:
+    """Tally for so many ``queries``."""
     places = ordered.blocks * cells.size
-    if queries >= _SHARED and places <= min(_LARGEST, queries * cells.codes.size * _PLACES):
-        return _Table(ordered, cells.of_rows(ordered.order, codes), cells.size)
+    if queries >= _SHARED and places <= min(_LARGEST, queries * ordered.row_codes.size * _PLACES):
+        return _Table(ordered, cells)
     return _Scanned(ordered)
 
 
@@ -59,8 +57,8 @@ class _Table:
     Both are in one number where it holds them (``Packing``), which halves the work.
     """
 
-    def __init__(self, ordered: OrderedRows, codes: NDArray[Any], cells_count: int) -> None:
-        self._ordered, self._codes, self._size = ordered, codes, cells_count
+    def __init__(self, ordered: OrderedRows, cells: Cells) -> None:
+        self._ordered, self._cells = ordered, cells
 
     @cached_property
     def _packed(self) -> Floats:
@@ -69,18 +67,37 @@ class _Table:
 
     @cached_property
     def _sums(self) -> Floats:
-        return self._table(self._ordered.values)
+        return self._table(self._ordered.units.astype(np.float64))
 
     def _table(self, weights: Floats | None) -> Floats:
-        """Rows, or sums of their ``weights``: exact, since a double holds each (OrderedRows)."""
-        table = np.empty((self._ordered.blocks, self._size + 1))
+        """Rows, or sums of the ``weights`` of their values: exact, since a double holds each."""
+        if self._cells.rows is None:
+            return self._block_by_block(weights)
+        return self._row_by_row(weights, self._cells.rows)
+
+    def _block_by_block(self, weights: Floats | None) -> Floats:
+        ordered, size = self._ordered, self._cells.size
+        cells = self._cells.codes.take(ordered.order)
+        table = np.empty((ordered.blocks, size + 1))
         table[:, 0] = 0
-        for block, (start, stop) in zip(table, pairwise(self._ordered.starts), strict=True):
-            within = None if weights is None else weights[start:stop]
-            counts = np.bincount(self._codes[start:stop], within, minlength=self._size)
+        for block, (start, stop) in zip(table, pairwise(ordered.starts), strict=True):
+            within = None if weights is None else weights.take(ordered.codes[start:stop])
+            counts = np.bincount(cells[start:stop], within, minlength=size)
             # While what was counted is still in the processor's cache.
             np.cumsum(counts, dtype=np.float64, out=block[1:])
         return table
+
+    def _row_by_row(self, weights: Floats | None, rows: Integers) -> Floats:
+        """Table of a few ``rows``, whose numbers ascend."""
+        ordered, width = self._ordered, self._cells.size + 1
+        codes = ordered.row_codes.take(rows)
+        held = codes < ordered.units.size
+        codes, cells = codes[held], self._cells.codes[held]
+        places = ordered.block_of.take(codes) * np.int64(width) + cells + 1
+        within = None if weights is None else weights.take(codes)
+        counts = np.bincount(places, within, minlength=ordered.blocks * width)
+        table = counts.reshape(-1, width).astype(np.float64, copy=False)
+        return np.cumsum(table, axis=1, out=table)
 
     def rows(self, cells: Rows, matching: MatchingRows) -> Integers:
         """Rows of the runs of ``cells``."""
@@ -137,7 +154,7 @@ class BlockedGroup:
     ) -> None:
         """Count the rows and sums of all blocks, for so many ``queries``."""
         self._ordered, self._codes, self._words = ordered, codes, cells.classes
-        self._tally = block_tally_of(ordered, cells, codes, queries)
+        self._tally = block_tally_of(ordered, cells, queries)
 
     def histogram(self, predicate: Predicate | None, cells: Rows) -> Histogram:
         """Histogram of the rows of ``cells``, which are those that match ``predicate``."""

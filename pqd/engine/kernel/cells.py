@@ -11,7 +11,7 @@ from pqd.engine.kernel.bitmaps import WORD, matching
 from pqd.engine.kernel.combinations import at_codes, combined, is_numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,13 +19,22 @@ if TYPE_CHECKING:
     from pqd.engine.kernel.bitmaps import Rows
     from pqd.sql.predicate import Atom, Predicate
 
+    Integers = NDArray[np.int64]
+
+
+# Share of the rows up to which those that are matched are taken out, and rows that tell it.
+_DENSE, _SAMPLE = 0.5, 1 << 12
+
 
 class Cells:
     """Combinations of the classes of some sets of columns.
 
-    ``codes`` (rows,) give the cell of each row, below ``size``.  Cells are a grid if they are all
-    combinations, in their order, by their number alone: whatever rows hold, it is the same cells.
+    ``codes`` (rows,) give the cell of each row, below ``size``; ``rows`` are which rows these are,
+    None for all.  Cells are a grid if they are all combinations, in their order, by their number
+    alone: whatever rows hold, it is the same cells.
     """
+
+    rows: Integers | None = None
 
     def __init__(self, classes: Sequence[AtomClasses], rows: int) -> None:
         """Combine the classes."""
@@ -49,12 +58,31 @@ class Cells:
         mask = self.classes.matching_grid(predicate, len(self._sizes))
         return np.broadcast_to(mask, self._sizes).ravel()
 
-    def of_rows(self, order: NDArray[Any], codes: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """Cells of the rows ``order``, whose classes are ``codes``."""
-        if not self._is_grid:
-            return self.codes.take(order)
-        parts = list(zip(codes, self._sizes, strict=True))
-        return combined(parts, order.size, occupied=False).codes
+
+class MatchedCells(Cells):
+    """Those of some ``cells`` that one of the predicates matches, and the rows that have one.
+
+    Where these are many, all cells and rows.
+    """
+
+    def __init__(self, cells: Cells, predicates: Iterable[Predicate | None]) -> None:
+        """Find them."""
+        self.codes, self.size, self.classes = cells.codes, cells.size, cells.classes
+        self._masks = {predicate: cells.matching(predicate) for predicate in predicates}
+        matched = np.logical_or.reduce(list(self._masks.values()))
+        some = cells.codes[:: max(1, cells.codes.size // _SAMPLE)]
+        if np.count_nonzero(matched[some]) > some.size * _DENSE:
+            return
+        self.rows = np.flatnonzero(at_codes(matched, cells.codes))
+        places = np.flatnonzero(matched)
+        number = np.zeros(cells.size, np.min_scalar_type(places.size))
+        number[places] = np.arange(places.size)
+        self.codes, self.size = number.take(cells.codes.take(self.rows)), places.size
+        self._masks = {predicate: mask.take(places) for predicate, mask in self._masks.items()}
+
+    def matching(self, predicate: Predicate | None) -> Rows:
+        """Mask of the cells whose rows match one of the predicates."""
+        return self._masks[predicate]
 
 
 class ClassWords:

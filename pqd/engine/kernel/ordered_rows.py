@@ -52,7 +52,9 @@ class OrderedRows:
         self.units, none = units, units.size
         if kept is not None:
             codes = np.where(kept, codes, codes.dtype.type(none))
-        below = running(np.bincount(codes, minlength=none + 1)[:none])
+        self.row_codes = codes
+        self.counts = np.bincount(codes, minlength=none + 1)[:none]
+        below = running(self.counts)
         rows = below.item(-1)
         # A code that many rows hold is a block of its own.
         sampled = np.searchsorted(below[1:], np.arange(0, rows, rows // _BLOCKS + 1), "right")
@@ -62,6 +64,7 @@ class OrderedRows:
         block_of = np.zeros(none + 1, np.uint8)
         block_of[edges[1:]] = 1
         np.cumsum(block_of, dtype=np.uint8, out=block_of)
+        self.block_of = block_of
         # Stable, and of bytes: they are counted, not compared.
         self.order = np.argsort(block_of.take(codes), kind="stable")[:rows]
         self.codes = codes.take(self.order)
@@ -103,7 +106,7 @@ class Packing(NamedTuple):
     """Number of some rows of a block and the sum of their values, as one whole number.
 
     That is ``rows << shift`` and the sum of what each value has above ``base``, the block's first.
-    ``weights`` (rows,) are the packed numbers of the single rows, in order; they add up exactly.
+    ``weights`` (codes,) are the packed numbers of a row with each value; they add up exactly.
     """
 
     weights: Floats
@@ -113,16 +116,17 @@ class Packing(NamedTuple):
     @classmethod
     def of(cls, ordered: OrderedRows) -> Packing | None:
         """Packing of all blocks; None where that of all rows of one is beyond a double."""
-        rows = np.diff(ordered.starts)
-        bases = ordered.units[ordered.edges[:-1]]
-        above = ordered.values - np.repeat(bases, rows)
-        sums = np.add.reduceat(np.append(above, 0), ordered.starts[:-1]) * (rows > 0)
-        shifts = [int(total).bit_length() for total in sums.tolist()]
+        edges = np.array(ordered.edges)
+        values, bases = np.diff(edges), ordered.units[edges[:-1]]
+        above = ordered.units - np.repeat(bases, values)
+        sums = np.add.reduceat(above * ordered.counts, edges[:-1])
+        shifts = [total.bit_length() for total in sums.tolist()]
+        rows = np.diff(ordered.starts).tolist()
         # The sum of all is less than one row's part more.
-        if any((n + 1) << shift > _EXACT for n, shift in zip(rows.tolist(), shifts, strict=True)):
+        if any((n + 1) << shift > _EXACT for n, shift in zip(rows, shifts, strict=True)):
             return None
-        above += np.repeat(np.exp2(shifts), rows)
-        return cls(above, bases, np.array(shifts, np.int64))
+        weights = above + np.repeat(np.exp2(shifts), values)
+        return cls(weights, bases, np.array(shifts, np.int64))
 
     def rows(self, packed: Integers) -> Integers:
         """Rows of each block."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pqd.engine.kernel.evaluator import Names
 
 # Cells of a group that others join at most.
-_CELLS = 1 << 16
+_CELLS = 1 << 13
 
 
 def query_groups(

@@ -32,8 +32,9 @@ LATTICES = [Lattice(-50, 50), Lattice(-20, 30, "0.5"), Lattice(0, 2**52)]
 ROWS = 400
 
 
-@pytest.fixture(autouse=True)
-def _blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["all rows", "rows that are matched"])
+def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pqd.engine.kernel.cells._DENSE", -1 if request.param == "all rows" else 1)
     monkeypatch.setattr("pqd.engine.kernel.ordered_rows._BLOCKS", 3)
     monkeypatch.setattr("pqd.engine.kernel.ordered_rows._HELD", 0)
     # A table of blocks is made wherever enough queries share it.
@@ -235,11 +236,12 @@ def test_rows_and_sums_are_packed_where_a_double_holds_them(bits: int) -> None:
     chosen = random.random(codes.size) < 0.5
     for mask in (chosen, ~chosen, chosen | True):
         parts = [mask[start:stop] for start, stop in pairwise(ordered.starts)]
-        weights = [packing.weights[start:stop] for start, stop in pairwise(ordered.starts)]
+        own = [ordered.codes[start:stop] for start, stop in pairwise(ordered.starts)]
+        weights = [packing.weights[codes] for codes in own]
         packed = np.array([w[m].sum() for w, m in zip(weights, parts, strict=True)])
         assert np.array_equal(packed, packed.astype(np.int64))
         rows, sums = packing.both(packed.astype(np.int64))
-        values = [units[ordered.codes[start:stop]] for start, stop in pairwise(ordered.starts)]
+        values = [units[codes] for codes in own]
         assert rows.tolist() == [int(m.sum()) for m in parts]
         assert sums.tolist() == [int(v[m].sum()) for v, m in zip(values, parts, strict=True)]
 

@@ -5,7 +5,7 @@ infinities, cells that do not convert, ends of 64 bits, texts that differ in cas
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from math import isnan
@@ -21,10 +21,11 @@ from pqd.engine.contingency import ContingencyTable, contingency_of, row_cells
 from pqd.engine.cut_points import CutPoints
 from pqd.engine.histograms import histograms_of
 from pqd.engine.kernel.arrow_sql import ArrowSQL
-from pqd.engine.kernel.cells import Cells
+from pqd.engine.kernel.cells import Cells, MatchedCells
 from pqd.engine.kernel.evaluator import Evaluator, Names
 from pqd.engine.reading.columns import Column, Columns
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic, predicate_sql
+from pqd.sql.predicate import Predicate
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind
 from tests.support.typed_sql import typed_sql
@@ -193,6 +194,9 @@ SIZES: dict[str, dict[str, int]] = {
     "codes that are in tables": {"tallies._SMALL": 1 << 30},
     "distinct codes by sorting": {**NO_TABLE, "tallies._SPARSE": 0},
     "codes that are looked up": {"combinations._SMALL": 0},
+    "rows that are matched": {"cells._DENSE": 1},
+    "rows that are matched, told by one": {"cells._SAMPLE": 1},
+    "rows that are all counted": {"cells._DENSE": -1},
 }
 
 
@@ -201,6 +205,28 @@ def test_no_size_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for place, size in SIZES[name].items():
         monkeypatch.setattr(f"pqd.engine.kernel.{place}", size)
     check(150)
+
+
+def test_masks_that_are_not_kept_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pqd.engine.histograms._MASKS", 0)
+    check(150)
+
+
+def test_rows_that_another_query_matches_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A twin that takes out the rows of the first query of a group alone is caught."""
+
+    def first_alone(cells: Cells, predicates: Sequence[Predicate | None]) -> Cells:
+        found = MatchedCells(cells, predicates[:1])
+        masks = {predicate: cells.matching(predicate) for predicate in predicates}
+        places = np.flatnonzero(masks[predicates[0]])
+        held = {predicate: mask[places] for predicate, mask in masks.items()}
+        monkeypatch.setattr(found, "_masks", masks if found.rows is None else held)
+        return found
+
+    monkeypatch.setattr("pqd.engine.kernel.cells._DENSE", 1)
+    monkeypatch.setattr("pqd.engine.histograms.MatchedCells", first_alone)
+    with pytest.raises(AssertionError):
+        check(150)
 
 
 def test_blocks_of_statistics_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
