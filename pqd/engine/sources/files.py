@@ -21,12 +21,23 @@ from pqd.engine.reading.csv_files import (
 from pqd.engine.reading.frames import SUFFIXES
 from pqd.engine.reading.parquet_files import parquet_blocks, parquet_schema
 from pqd.engine.reading.values import value_types
-from pqd.engine.sources.source import Blocks, Place, Role, TypedSource, Version, checked_names
+from pqd.engine.sources.source import (
+    Blocks,
+    Place,
+    Role,
+    TypedSource,
+    UnreadableError,
+    Version,
+    checked_names,
+)
 from pqd.errors import NO_PERMISSION, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
+
+# First version of Arrow in which a row with a NUL is one row, and all others are theirs.
+_ARROW = 26
 
 # What a part may be.
 PART_KINDS = (".csv", ".tsv", ".parquet")
@@ -97,7 +108,18 @@ class DelimitedFile(_File):
         return BLOCK_SIZES[: enough + 1]
 
     def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:
-        """Texts of the ``wanted`` columns."""
+        """Texts of the ``wanted`` columns.
+
+        Raises
+        ------
+        UnreadableError
+            If Arrow is one that takes other rows for a part of one that holds a NUL.
+        """
+        if int(pa.__version__.partition(".")[0]) < _ARROW:
+            raise UnreadableError(
+                f"pyarrow {pa.__version__} lets a row with a NUL swallow others; install version "
+                f"{_ARROW} or later: python -m pip install --upgrade pyarrow"
+            )
         return csv_blocks(self.path, self.columns, wanted, self.dialect, block_size, odd)
 
     def loose(self, names: Sequence[str]) -> Collection[str]:

@@ -153,6 +153,34 @@ def test_one_more_row_leaves_all_others_as_they_are(
         assert read(path) == in_blocks(64, path) == in_blocks(701, path) == rows
 
 
+@pytest.mark.parametrize("hostile", [b'9,"\0"\n', b"9,x\0xxx\n", b"9,\0\n"])
+@pytest.mark.parametrize("place", [8_000, 20_000, 32_800])
+def test_a_nul_in_a_later_block_swallows_no_other_row(
+    hostile: bytes, place: int, tmp_path: Path
+) -> None:
+    """Arrow before 26 did so, where values are long: to the end of the file after a quote."""
+    rows = [b"T," + b"x" * 61 + b"\n"] * 49_000
+    rows[place] = hostile
+    path = written(tmp_path / "t.csv", b"a,b\n" + b"".join(rows))
+    cell = hostile[2:-1].strip(b'"').decode()
+    column = read_columns(open_table(path, "private"), ["b"]).by_name["b"]
+    found = zip(column.values.to_pylist(), column.counts().tolist(), strict=True)  # noqa: PD011
+    assert dict(found) == {"x" * 61: 48_999, cell: 1}
+
+
+def test_an_arrow_that_reads_a_nul_wrongly_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "t.csv", b"a,b\n1,2\n")
+    monkeypatch.setattr(pa, "__version__", "25.0.1")
+    errors: dict[Role, type[PqdError]] = {"private": RunError, "synthetic": TableError}
+    for role, error in errors.items():
+        with pytest.raises(
+            error, match=r"pyarrow 25\.0\.1 lets a row .*; install version 26 or later"
+        ):
+            read(path, role)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
 def test_a_row_longer_than_several_blocks_is_a_row(suffix: str, tmp_path: Path) -> None:
     giant = '1,"a",2\r\n\n' * 900_000
