@@ -81,9 +81,6 @@ def audit(
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     people = unit.read()
     from deciders import SecureNoise
-
-    # OpenDP loads in the background from here on, while the tables are read.
-    noise = SecureNoise()
     from pqd.cli.progress import progress
     from pqd.commands.audit import run_audit
 
@@ -101,6 +98,8 @@ def audit(
     # The terminal's table reads no threshold; all else does, and it must not break once spent.
     terms = replace(terms, late=not (targets.renderings or display.detailed))
     accountant = ledger.accountant(private, replaying=display.explains)
+    # OpenDP loads in the background from here on, while the tables are read.
+    noise = SecureNoise()
     with progress() as show:
         report = run_audit(
             private,

@@ -139,12 +139,11 @@ def _run(
     explained: str | None,
 ) -> CheckReport:
     from deciders import SecureNoise
-
-    # OpenDP loads in the background from here on, while the tables are read.
-    noise = SecureNoise()
     from pqd.cli.progress import progress
     from pqd.commands.check import run_check
 
+    # OpenDP loads in the background from here on, while the tables are read.
+    noise = SecureNoise()
     with progress() as tell:
         return run_check(
             spec,

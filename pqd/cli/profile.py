@@ -164,11 +164,10 @@ def profile(
             )
     else:
         from deciders import SecureNoise
+        from pqd.commands.profile import run_profile
 
         # OpenDP loads in the background from here on, while the tables are read.
         noise = SecureNoise()
-        from pqd.commands.profile import run_profile
-
         with progress() as show:
             report = run_profile(
                 private, synthetic, parameters, noise, show, accountant=accountant, unit=people

@@ -152,12 +152,11 @@ def _of_tables(
     table: Path | None,
 ) -> ReleaseReport:
     from deciders import SecureNoise
-
-    # OpenDP loads in the background from here on, while the tables are read.
-    noise = SecureNoise()
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release
 
+    # OpenDP loads in the background from here on, while the tables are read.
+    noise = SecureNoise()
     with progress() as show:
         return run_release(
             private, synthetic, queries, terms, noise, show, accountant=accountant, table=table

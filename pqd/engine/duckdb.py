@@ -8,7 +8,6 @@ TRY_CAST, so a private cell that does not convert is NULL and no row can raise.
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -324,6 +323,8 @@ class DuckDBEngine:
             return spread.scanned(gathering, schema, plan, names, person)
         key = plan.key if person else None
         read = sorted({*names.values(), *([person] if person else [])})
+        import duckdb  # noqa: PLC0415 - see locked_connection
+
         try:
             columns = self._reader(table).columns(read, key)
             kinds = {name: schema[name] for name in names}

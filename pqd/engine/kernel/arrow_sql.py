@@ -5,7 +5,6 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -19,6 +18,7 @@ from pqd.threads import thread_count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import duckdb
     import pandas as pd
 
     from pqd.engine.reading.columns import Columns
@@ -31,6 +31,9 @@ SOURCE = "arrow_rows"
 
 def locked_connection(threads: int) -> duckdb.DuckDBPyConnection:
     """Connection to a DuckDB in memory that reads no file, loads nothing, and stays that way."""
+    # Loaded here, which is while tables are read.
+    import duckdb  # noqa: PLC0415
+
     connection = duckdb.connect(":memory:")
     (bar,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0]
     for setting in (
