@@ -244,7 +244,8 @@ class SimulatedNoise:
 
     simulated = True
 
-    def __init__(self, rng: np.random.Generator | int | None = None) -> None:
+    # As a text, since the name alone would load the module.
+    def __init__(self, rng: "np.random.Generator | int | None" = None) -> None:
         """Take a generator, or a seed for a new one."""
         self._rng = np.random.default_rng(rng)
 
