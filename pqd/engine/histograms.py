@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 Given = TypeVar("Given")
 # Statistics that are answered from one set of classes; memory stays bounded.
 _BLOCK = 1 << 13
-# Bytes of the masks of the cells that the queries of a group match, of which all are kept or none.
-_MASKS = 1 << 26
+# Bytes of the masks of the cells that the queries of a group match, of which all are kept or none:
+# for each row, and of all.
+_MASKED, _MASKS = 1 << 5, 1 << 26
 
 
 def histograms_of(
@@ -230,9 +231,11 @@ def _of_block(
         # A run of the classes of the last part is a run of cells: of that with most of them.
         parts = sorted(names, key=lambda each: (sizes[each], each))
         cells = Cells([classes[each] for each in parts], evaluator.rows)
-        if persons is None and len(numbers) * cells.size <= _MASKS:
-            cells = MatchedCells(cells, [statistics[number].predicate for number in numbers])
         queries = Counter(measure_of[number] for number in numbers)
+        masks = len(numbers) * cells.size
+        # Where rows are counted alone, to take them out takes longer.
+        if persons is None and any(queries) and masks <= min(_MASKED * evaluator.rows, _MASKS):
+            cells = MatchedCells(cells, [statistics[number].predicate for number in numbers])
         blocked = {
             measure: BlockedGroup(
                 cells, rows, [in_order(measure, each) for each in parts], queries[measure]
@@ -242,6 +245,8 @@ def _of_block(
         }
         group = QueryGroup(cells, measures, queries, persons, blocked)
         yield from ((number, group.histogram(statistics[number])) for number in numbers)
+        # Before the next one is made.
+        del cells, blocked, group
 
 
 class QueryGroup:

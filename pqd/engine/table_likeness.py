@@ -27,6 +27,9 @@ _OTHER = f"COALESCE(CAST(TRY_CAST({_TEXT} AS TIMESTAMP) AS VARCHAR), lower({_TEX
 # number, a date is its midnight, TRUE is true; what is empty or no number (NaN) is NULL.
 _LOOSE = f"NULLIF(CASE WHEN {_NUMBER} IS NULL THEN {_OTHER} ELSE {_PLAIN} END, '')"
 
+# Bytes of values that are looked at together.
+_SMALL = 1 << 20
+
 
 class TableLikeness:
     """Compares tables by ``sql``, which evaluates on distinct values alone."""
@@ -85,8 +88,9 @@ class TableLikeness:
 
     def _same_cells(self, one: Column, other: Column) -> bool:
         """Whether two columns have the same texts, each on as many rows."""
-        if one.values.type == other.values.type:
-            # One statement for both takes as long as one for either, where values are few.
+        size = one.values.nbytes + other.values.nbytes
+        if one.values.type == other.values.type and size <= _SMALL:
+            # One statement for both takes as long as one for either.
             texts = self.loose_texts(pa.concat_arrays([one.values, other.values]))
             parts = texts[: len(one.values)], texts[len(one.values) :]
         else:

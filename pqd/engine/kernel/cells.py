@@ -69,7 +69,9 @@ class MatchedCells(Cells):
         """Find them."""
         self.codes, self.size, self.classes = cells.codes, cells.size, cells.classes
         self._masks = {predicate: cells.matching(predicate) for predicate in predicates}
-        matched = np.logical_or.reduce(list(self._masks.values()))
+        matched = np.zeros(cells.size, np.bool_)
+        for mask in self._masks.values():
+            matched |= mask
         some = cells.codes[:: max(1, cells.codes.size // _SAMPLE)]
         if np.count_nonzero(matched[some]) > some.size * _DENSE:
             return

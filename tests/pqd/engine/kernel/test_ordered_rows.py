@@ -34,6 +34,7 @@ ROWS = 400
 
 @pytest.fixture(autouse=True, params=["all rows", "rows that are matched"])
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pqd.engine.histograms._MASKED", 1 << 20)
     monkeypatch.setattr("pqd.engine.kernel.cells._DENSE", -1 if request.param == "all rows" else 1)
     monkeypatch.setattr("pqd.engine.kernel.ordered_rows._BLOCKS", 3)
     monkeypatch.setattr("pqd.engine.kernel.ordered_rows._HELD", 0)

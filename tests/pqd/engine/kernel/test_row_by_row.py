@@ -194,9 +194,6 @@ SIZES: dict[str, dict[str, int]] = {
     "codes that are in tables": {"tallies._SMALL": 1 << 30},
     "distinct codes by sorting": {**NO_TABLE, "tallies._SPARSE": 0},
     "codes that are looked up": {"combinations._SMALL": 0},
-    "rows that are matched": {"cells._DENSE": 1},
-    "rows that are matched, told by one": {"cells._SAMPLE": 1},
-    "rows that are all counted": {"cells._DENSE": -1},
 }
 
 
@@ -207,11 +204,39 @@ def test_no_size_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check(150)
 
 
-def test_masks_that_are_not_kept_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pqd.engine.histograms._MASKS", 0)
+@pytest.fixture
+def masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows may have masks of many cells."""
+    monkeypatch.setattr("pqd.engine.histograms._MASKED", 1 << 20)
+
+
+@pytest.mark.usefixtures("masked")
+@pytest.mark.parametrize(("dense", "sample"), [(-1, 1 << 12), (1, 1 << 12), (0.5, 1), (0.1, 1)])
+def test_rows_that_are_left_out_do_not_show(
+    dense: float, sample: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pqd.engine.kernel.cells._DENSE", dense)
+    monkeypatch.setattr("pqd.engine.kernel.cells._SAMPLE", sample)
     check(150)
 
 
+@pytest.mark.parametrize(("masked", "kept"), [(0, False), (1 << 30, True)])
+def test_masks_that_are_not_kept_do_not_show(
+    masked: int, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def counted(*given: Any) -> Cells:
+        made.append(MatchedCells(*given))
+        return made[-1]
+
+    monkeypatch.setattr("pqd.engine.histograms._MASKED", masked)
+    monkeypatch.setattr("pqd.engine.histograms.MatchedCells", counted)
+    check(150)
+    assert bool(made) == kept
+
+
+@pytest.mark.usefixtures("masked")
 def test_rows_that_another_query_matches_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A twin that takes out the rows of the first query of a group alone is caught."""
 
