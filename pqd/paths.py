@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from pqd.errors import ParameterError, RunError
@@ -26,7 +27,9 @@ def usable(path: str | Path, name: str | None = None) -> Path:
     place = Path(path)
     try:
         place.resolve()
-        place.exists()
+        # From Python 3.13 on nothing else tells a loop from a file that is not there.
+        with suppress(FileNotFoundError, NotADirectoryError):
+            place.stat()
         str(place).encode()
     except PermissionError:
         name = repr(str(path)[:80]) if name is None else name

@@ -6,6 +6,7 @@ as it was written; the engine's own rewriting, packing and counting are what the
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
@@ -223,7 +224,7 @@ def test_counts_and_sums_equal_sqlite(scan: Scan, rows: list[Row], predicates: l
     sums = [f'SELECT SUM("gain-2") FROM D WHERE {where}' for where in predicates]
     found = scan(arrow(rows), SYNTHETIC, *counts, *sums, lattice=LATTICE)
     answers = found[: len(counts)] + [sum(values) for values in found[len(counts) :]]
-    with plain_sqlite(rows) as oracle:
+    with closing(plain_sqlite(rows)) as oracle:
         expected = [oracle.execute(sql).fetchone()[0] or 0 for sql in counts + sums]
     assert answers == expected
 
