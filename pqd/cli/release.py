@@ -179,11 +179,11 @@ def _of_spec(
     sources = (spec.private, *spec.synthetic.values(), *queries)
     targets.check(path, *(source.path for source in sources), ledger_of(spec, ledger.ledger))
     from deciders import SecureNoise
-
-    noise = SecureNoise()
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release_spec
 
+    # OpenDP loads in the background from here on, while the tables are read.
+    noise = SecureNoise()
     with progress() as show:
         return run_release_spec(
             spec,

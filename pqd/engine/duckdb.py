@@ -312,6 +312,8 @@ class DuckDBEngine:
         gathering: Gathering[Plan, Gathered],
     ) -> Gathered:
         """What is gathered of a table; an error tells nothing of the content."""
+        import duckdb  # noqa: PLC0415 - see locked_connection
+
         self.check(table, plan.columns)
         public = table.role == "synthetic"
         stored = {fold_case(name): name for name in table.columns}
@@ -323,8 +325,6 @@ class DuckDBEngine:
             return spread.scanned(gathering, schema, plan, names, person)
         key = plan.key if person else None
         read = sorted({*names.values(), *([person] if person else [])})
-        import duckdb  # noqa: PLC0415 - see locked_connection
-
         try:
             columns = self._reader(table).columns(read, key)
             kinds = {name: schema[name] for name in names}

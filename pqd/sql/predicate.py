@@ -15,8 +15,9 @@ from sqlglot import exp
 _POSITIVE = r"[0-9]+(?:\.[0-9]+)?e[+-]?[0-9]+"
 _DOUBLE = rf"{_POSITIVE}|\(-{_POSITIVE}\)"
 # Texts, but those that no table holds: with a NUL, or with half of a sign; patterns that are texts.
-_TEXT = r"'((?:[^'\0\ud800-\udfff]|'')*)'"
-_PATTERN = _TEXT.replace("[^", r"[^%_\\")
+_NOT_PLAIN = r"'\0\ud800-\udfff"
+_TEXT = rf"'((?:[^{_NOT_PLAIN}]|'')*)'"
+_PATTERN = rf"'((?:[^%_\\{_NOT_PLAIN}]|'')*)'"
 _COMPARISON = re.compile(
     rf'"((?:[^"]|"")+)" (?:(=|<>|<|<=|>|>=) ({_DOUBLE})|BETWEEN ({_DOUBLE}) AND ({_DOUBLE})'
     rf"|(=|<>) {_TEXT}|LIKE {_PATTERN})"

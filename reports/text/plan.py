@@ -53,7 +53,7 @@ def answer(plan: PlanReport) -> str:
 
 def _able(plan: PlanReport) -> tuple[int, float]:
     """Number of queries that some epsilon decides, and the most that one of them needs."""
-    poor = (_needed(query, plan) for query in plan.queries if not query.decidable)
+    poor = (_needed(query, plan) for query in _poor(plan))
     able = [needed for needed in poor if not math.isinf(needed)]
     enough = [query for query in plan.queries if query.decidable]
     most = max(able, default=0.0)
@@ -105,10 +105,14 @@ def decided(plan: PlanReport) -> str:
     return f"{some} {counted(total, 'query', 'queries')} can be decided at {at}."
 
 
+def _poor(plan: PlanReport) -> list[PlannedQuery]:
+    """Queries that cannot be decided, without a budget all."""
+    return [query for query in plan.queries if not query.decidable]
+
+
 def worst_planned(plan: PlanReport) -> list[PlannedQuery]:
     """Queries that cannot be decided, without a budget all; those that need most of it first."""
-    poor = [query for query in plan.queries if not query.decidable]
-    return sorted(poor, key=lambda query: _needed(query, plan), reverse=True)
+    return sorted(_poor(plan), key=lambda query: _needed(query, plan), reverse=True)
 
 
 def epsilon_needed(query: PlannedQuery) -> float | None:
@@ -143,7 +147,7 @@ def next_step(plan: PlanReport) -> str:
     if plan.total_epsilon is not None:
         more = plan.total_needed
         return f"--total-epsilon {budget_text(more)} would decide all of them" if more else ""
-    poor = [query for query in plan.queries if not query.decidable]
+    poor = _poor(plan)
     needed = [_needed(query, plan) for query in poor]
     able = [epsilon for epsilon in needed if not math.isinf(epsilon)]
     if not able:

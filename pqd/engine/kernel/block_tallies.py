@@ -135,7 +135,7 @@ class _Scanned:
         del cells
         places, ordered = matching.places, self._ordered
         edges = np.searchsorted(places, ordered.starts)
-        sums = running(ordered.values.take(places).astype(np.int64))
+        sums = running(ordered.units.take(ordered.codes.take(places)))
         return np.diff(edges), np.diff(sums[edges])
 
 

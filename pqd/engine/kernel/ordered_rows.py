@@ -42,7 +42,9 @@ def pays(units: Integers, rows: int, queries: int) -> bool:
 class OrderedRows:
     """Rows that have a value, block by block of its ascending codes; each block has whole codes.
 
-    ``units`` (codes,) are the values, ascending and in units of their lattice.  ``order`` are the
+    ``units`` (codes,) are the values, ascending and in units of their lattice; ``counts`` the rows
+    with each, and ``block_of`` their blocks.  A double holds each and every sum of them (``pays``).
+    ``row_codes`` (rows,) are the codes of all rows, ``units.size`` for no value.  ``order`` are the
     rows, ``codes`` their codes; block ``i`` has the codes from ``edges[i]`` on, of the rows from
     ``starts[i]`` on, in the order of the table.
     """
@@ -79,11 +81,6 @@ class OrderedRows:
     def blocks(self) -> int:
         """Number of blocks."""
         return len(self.edges) - 1
-
-    @cached_property
-    def values(self) -> Floats:
-        """Value of each row in order: a double holds it, and every sum of them (``pays``)."""
-        return self.units.astype(np.float64).take(self.codes)
 
     @cached_property
     def packing(self) -> Packing | None:
