@@ -111,7 +111,9 @@ def _cells(
     """Cell of each row, and the words and the place of each cell."""
     if len(plan.measures) > 1 or plan.unit:
         raise ValueError("cells hold the rows of one measured number")
-    values = [measured(evaluator, place_sql(measure)) for measure in plan.measures]
+    values = [
+        measured(evaluator, place_sql(each), each.number, each.lattice) for each in plan.measures
+    ]
     classes = list(atom_classes(evaluator, plan.atoms).values())
     parts = [(each.codes, len(each.words)) for each in classes]
     parts += [(each.codes, each.size + 1) for each in values]

@@ -23,7 +23,8 @@ from pqd.engine.kernel.measures import Measured, alike, measured
 from pqd.engine.kernel.ordered_rows import OrderedRows, pays
 from pqd.engine.kernel.persons import PersonTotals
 from pqd.engine.kernel.query_groups import query_groups
-from pqd.engine.kernel.tallies import Tally, occurrences, tally_of
+from pqd.engine.kernel.tallies import Tally, tally_of
+from pqd.engine.reading.columns import occurrences
 from pqd.engine.scan_plan import place_sql
 from pqd.sql.predicate import atoms
 
@@ -125,7 +126,7 @@ def _finished(statistic: Statistic, rows: Histogram) -> Histogram:
 
 def is_distinct(measure: Measure) -> bool:
     """Whether only equality matters."""
-    return measure.lattice is None and measure.cut_points is None
+    return not measure.number
 
 
 class Measures(NamedTuple):
@@ -141,7 +142,9 @@ class Measures(NamedTuple):
     def of(cls, evaluator: Evaluator, statistics: Statistics) -> Self:
         """All that ``statistics`` measure."""
         every = dict.fromkeys(one.measure.scanned for one in statistics.values() if one.measure)
-        values = {measure: measured(evaluator, place_sql(measure)) for measure in every}
+        values = {
+            each: measured(evaluator, place_sql(each), each.number, each.lattice) for each in every
+        }
         lattices = [measure for measure in values if measure.lattice]
 
         def same(measure: Measure) -> Iterator[Measure]:

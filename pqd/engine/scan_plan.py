@@ -65,6 +65,11 @@ class Measure:
     stated: bool = field(default=False, compare=False)
 
     @property
+    def number(self) -> str:
+        """SQL of the number that is measured, empty where only equality matters."""
+        return "" if self.lattice is None and self.cut_points is None else self.sql
+
+    @property
     def scanned(self) -> Measure:
         """Output of the scan for it: between cut points values as they are, the same for all."""
         return self if self.cut_points is None else Measure(self.sql, None, cut_points=CutPoints())

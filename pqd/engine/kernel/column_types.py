@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pqd.engine.reading.buffers import numpy_of
+from pqd.engine.reading.buffers import numpy_of, octets, true_in, whole
 from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ TESTS = {
     Kind.TIME: "TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
 }
 _FIRST = 2048
+# First and last of the signs of whole numbers, in the order of bytes.
+_SIGNS = ord("-"), ord("9")
+_FLOATS = {"float", "double"}
 
 
 def kind_of(stored: str) -> Kind:
@@ -47,16 +52,21 @@ def text_kinds(sql: ArrowSQL, columns: Mapping[str, pa.Array]) -> dict[str, Kind
 
     The first values, of all columns at once, rule out most; only what they leave is tried on all.
     """
-    held = {name: values.drop_null() for name, values in columns.items()}
+    every = {name: values.drop_null() for name, values in columns.items()}
+    # These fit no earlier kind.
+    numbers = {
+        name for name, each in every.items() if len(each) and _whole_numbers(each) is not None
+    }
+    kinds = {name: Kind.NUMBER if name in numbers else Kind.TEXT for name in every}
+    held = {name: values for name, values in every.items() if name not in numbers}
     firsts = [values[:_FIRST] for values in held.values()]
     if not sum(map(len, firsts)):
-        return dict.fromkeys(held, Kind.TEXT)
+        return kinds
     fits = _fits(sql, pa.concat_arrays(firsts), list(TESTS))
     ends = np.cumsum([len(values) for values in firsts])
-    return {
-        name: _kind(sql, values, fit)
-        for (name, values), fit in zip(held.items(), np.split(fits, ends[:-1]), strict=True)
-    }
+    for (name, values), fit in zip(held.items(), np.split(fits, ends[:-1]), strict=True):
+        kinds[name] = _kind(sql, values, fit)
+    return kinds
 
 
 def _kind(sql: ArrowSQL, values: pa.Array, first: NDArray[np.bool_]) -> Kind:
@@ -75,3 +85,35 @@ def _fits(sql: ArrowSQL, values: pa.Array, kinds: Sequence[Kind]) -> NDArray[np.
     tests = [TESTS[kind].format("value") for kind in kinds]
     parts = sql.evaluated(pa.table({"value": values}), tests)
     return np.concatenate([np.column_stack([numpy_of(fit) for fit in part]) for part in parts])
+
+
+def plain_numbers(values: pa.Array) -> pa.DoubleArray | None:
+    """Doubles that DuckDB casts ``values`` to, null for null; None where it must be asked.
+
+    A statement of DuckDB takes longer than all else that is done with them.
+    """
+    if pa.types.is_large_string(values.type):
+        return _whole_numbers(values)
+    if not pa.types.is_integer(values.type) and str(values.type) not in _FLOATS:
+        return None
+    # Of a number that no double is; the error quotes it.
+    with suppress(pa.ArrowInvalid):
+        numbers = values.cast(pa.float64())
+        if not true_in(pc.is_nan(numbers)).any():
+            return numbers
+    return None
+
+
+def _whole_numbers(texts: pa.LargeStringArray) -> pa.DoubleArray | None:
+    """Whole numbers that texts say; None where one says something else, or what no double is."""
+    for some in (texts[:_FIRST], texts):
+        signs = octets(some.drop_null())
+        if signs.size and (signs.min() < _SIGNS[0] or signs.max() > _SIGNS[1]):
+            return None
+    with suppress(pa.ArrowInvalid):
+        numbers = texts.cast(pa.int64())
+        zeros = texts.filter(pc.equal(numbers, whole(0)))
+        # DuckDB tells -0 from 0.
+        if not true_in(pc.starts_with(zeros, "-")).any():
+            return numbers.cast(pa.float64())
+    return None

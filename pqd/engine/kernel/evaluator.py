@@ -14,15 +14,18 @@ import numpy as np
 import pyarrow as pa
 
 from pqd.engine.kernel.arrow_sql import SOURCE, ArrowSQL
+from pqd.engine.kernel.column_types import plain_numbers
 from pqd.engine.kernel.combinations import Combinations, combined
 from pqd.engine.kernel.typed_sql import cast_sql, floating_text_sql
-from pqd.engine.reading.buffers import arrow_of
+from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.reading.columns import Column, Columns
 from pqd.interrupts import heed
 from pqd.sql.schema import Kind, Schema, quote_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 # Arrow's types of texts.
 TEXTS = {"string", "large_string"}
@@ -87,9 +90,23 @@ class Evaluator:
         kind = self._schema[name]
         if kind is Kind.TEXT and str(values.type) in TEXTS:
             return values
+        numbers = plain_numbers(values) if kind is Kind.NUMBER else None
+        if numbers is not None:
+            return numbers
         floating = kind is Kind.TEXT and pa.types.is_floating(values.type)
         text = floating_text_sql("value") if floating else cast_sql("value", kind)
         return self.sql.of_values(values, text).combine_chunks()
+
+    def doubles(self, expression: str) -> NDArray[np.float64] | None:
+        """Values of an expression, NaN for NULL, if it is a column of doubles; None of any other.
+
+        They are those of the combinations of its columns, in their order.
+        """
+        for name in self.names(expression)[:1]:
+            values = self.typed(name).values
+            if quote_identifier(name) == expression and pa.types.is_float64(values.type):
+                return numpy_of(values)
+        return None
 
     def batches(self) -> Iterator[Evaluator]:
         """Evaluators of the rows in batches, in their order; what they share is evaluated once.

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
     from pqd.engine.kernel.evaluator import Evaluator
 
+    Floats = NDArray[np.float64]
+
 _DECIMALS = 6
 _FINEST = 2.0**50
+_HALF = 0.5
+# Places of a table of ranks at most, of all and for each number.
+_PLACES, _WIDE = 1 << 22, 16
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,17 +51,42 @@ class Measured:
         return self.values.size
 
 
-def measured(evaluator: Evaluator, sql: str) -> Measured:
-    """Values of an expression, evaluated once for each combination of its columns."""
+def measured(
+    evaluator: Evaluator, sql: str, number: str = "", lattice: Lattice | None = None
+) -> Measured:
+    """Values of an expression, evaluated once for each combination of its columns.
+
+    Where it is that of a ``number`` (SQL), or of its place on a ``lattice``, and the number is a
+    column of doubles, it is computed here: the same values, without a statement of DuckDB.
+    """
     names = evaluator.names(sql)
     combinations = evaluator.combinations(names)
 
     def values() -> tuple[NDArray[Any], NDArray[Any]]:
-        values, codes = numbered(joined(evaluator.values(names, combinations, [sql])))
+        doubles = evaluator.doubles(number)
+        if doubles is None or (lattice and lattice.points > _FINEST):
+            values, codes = numbered(joined(evaluator.values(names, combinations, [sql])))
+        else:
+            held = ~np.isnan(doubles)
+            values, codes = _numbered(_places(doubles[held], lattice), held)
         return values, as_codes(codes, values.size + 1)
 
     values_of, codes = evaluator.looked_up(names, ("measured", sql), values)
     return Measured(at_codes(codes, combinations.codes), values_of)
+
+
+def _places(numbers: Floats, lattice: Lattice | None) -> NDArray[Any]:
+    """Places of ``numbers`` on a lattice, or without one themselves."""
+    if lattice is None:
+        return numbers
+    # Of numbers that no double is in steps, and infinite ones, the place is at an end.
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = (numbers - float(lattice.lower)) / float(lattice.step)
+        below = np.floor(steps)
+        # Halves go up: below 0, where they go down, all are clamped.
+        nearest = below + (steps - below >= _HALF)
+    places: NDArray[np.int64] = np.clip(nearest, 0, lattice.points - 1).astype(np.int64)
+    return places
 
 
 def alike(one: Measured, other: Measured) -> bool:
@@ -66,17 +96,42 @@ def alike(one: Measured, other: Measured) -> bool:
 
 def numbered(array: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Ascending distinct values, and for each place its value's number; a NULL has the last."""
-    held = np.flatnonzero(numpy_of(array.is_valid()))
     valid = array.drop_null()
     if not pa.types.is_integer(array.type) and not pa.types.is_floating(array.type):
         # What is no number is told apart by equality alone.
         valid = valid.combine_chunks().dictionary_encode().indices
-    numbers = numpy_of(valid)
-    # 0 and -0 are one, and so are all that are no number.
-    values, own = np.unique(numbers, return_inverse=True)
-    codes = np.full(len(array), values.size, np.int64)
+    return _numbered(numpy_of(valid), numpy_of(array.is_valid()))
+
+
+def _numbered(numbers: NDArray[Any], held: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Ascending distinct ``numbers``, which stand where ``held``, and each place's rank among them.
+
+    The rank where none is held is their number.
+    """
+    values, own = _ranked(numbers)
+    codes = np.full(held.size, values.size, np.int64)
     codes[held] = own
     return values, codes
+
+
+def _ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Ascending distinct numbers, and the rank of each; 0 and -0 are one, and so are all NaN."""
+    if not numbers.size:
+        return numbers, np.empty(0, np.int64)
+    lowest = float(numbers.min())
+    span = float(numbers.max()) - lowest
+    # Neither where one is NaN or infinite; a double holds them all.
+    if not span < min(_PLACES, _WIDE * numbers.size) or np.any(numbers != np.rint(numbers)):
+        values, ranks = np.unique(numbers, return_inverse=True)
+        return values, ranks
+    # Whole numbers are looked up in a tenth of the time in which they are sorted.
+    places = (numbers.astype(np.float64) - lowest).astype(np.int64)
+    present = np.zeros(int(span) + 1, np.bool_)
+    present[places] = True
+    distinct = np.flatnonzero(present)
+    rank_of = np.empty(present.size, np.int32)
+    rank_of[distinct] = np.arange(distinct.size)
+    return (distinct + lowest).astype(numbers.dtype), rank_of.take(places)
 
 
 class Coded(Protocol):
@@ -98,13 +153,17 @@ def lattice_of(evaluator: Evaluator, value: str, persons: Coded | None) -> Latti
     """
     names = evaluator.names(value)
     combinations = evaluator.combinations(names) if persons else evaluator.occupied(names)
+    doubles = evaluator.doubles(value)
 
     def evaluated(outputs: Sequence[str]) -> list[NDArray[Any]]:
         parts = list(evaluator.values(names, combinations, outputs))
         each = zip(*parts, strict=True)
         return [np.concatenate([numpy_of(part) for part in output]) for output in each]
 
-    values, whole = evaluated([f"CAST({value} AS DOUBLE)", _whole_sql(value, 0)])
+    if doubles is None:
+        values, whole = evaluated([f"CAST({value} AS DOUBLE)", _whole_sql(value, 0)])
+    else:
+        values, whole = doubles, doubles == np.rint(doubles)
     finite = np.isfinite(values)
     if not finite.any():
         return None

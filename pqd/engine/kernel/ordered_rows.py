@@ -10,6 +10,7 @@ import numpy as np
 from deciders.blocked_histogram import running
 from deciders.histogram import Histogram
 from pqd.engine.kernel.tallies import occurring
+from pqd.engine.reading.columns import occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,7 @@ class OrderedRows:
         if kept is not None:
             codes = np.where(kept, codes, codes.dtype.type(none))
         self.row_codes = codes
-        self.counts = np.bincount(codes, minlength=none + 1)[:none]
+        self.counts = occurrences(codes, none + 1)[:none]
         below = running(self.counts)
         rows = below.item(-1)
         # A code that many rows hold is a block of its own.

@@ -146,15 +146,6 @@ def occurring(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], Integers]:
     return codes[first], np.diff(first, append=codes.size)
 
 
-def occurrences(codes: NDArray[Any], size: int) -> Integers:
-    """How often each of ``size`` codes occurs."""
-    counts = np.zeros(size, np.int64)
-    step = max(_AT_A_TIME, size)
-    for first in range(0, codes.size, step):
-        counts += np.bincount(codes[first : first + step], minlength=size)
-    return counts
-
-
 def _held(counts: Integers) -> tuple[Integers, Integers]:
     """Codes whose count is not 0, and the counts."""
     codes = np.flatnonzero(counts != 0)
