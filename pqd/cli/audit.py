@@ -80,6 +80,10 @@ def audit(
     targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     people = unit.read()
+    from pqd.engine.tables import opened_ahead
+
+    # While what follows is loaded.
+    secret = opened_ahead(private)
     from deciders import SecureNoise
     from pqd.cli.progress import progress
     from pqd.commands.audit import run_audit
@@ -102,7 +106,7 @@ def audit(
     noise = SecureNoise()
     with progress() as show:
         report = run_audit(
-            private,
+            secret,
             synthetic,
             workload,
             terms,

@@ -219,6 +219,10 @@ def compare(
     targets = outputs.targets(private, *tables.values(), queries.queries, ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     people = unit.read()
+    from pqd.engine.tables import opened_ahead
+
+    # While what follows is loaded.
+    secret = opened_ahead(private)
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.
@@ -232,7 +236,7 @@ def compare(
         accountant = ledger.accountant(private, replaying=display.explains)
         with progress() as show:
             ranked = run_ranking(
-                private, tables, wanted, noise, show, accountant=accountant, unit=people
+                secret, tables, wanted, noise, show, accountant=accountant, unit=people
             )
         targets.finish(ranked, display)
         return
@@ -248,6 +252,6 @@ def compare(
     accountant = ledger.accountant(private, replaying=display.explains)
     with progress() as show:
         report = run_compare(
-            private, tables, workload, rules, noise, show, accountant=accountant, unit=people
+            secret, tables, workload, rules, noise, show, accountant=accountant, unit=people
         )
     targets.finish(report, display)

@@ -154,13 +154,16 @@ def profile(
     parameters = stated.read(marginals, columns)
     accountant = ledger.accountant(private, replaying=display.explains)
     from pqd.cli.progress import progress
+    from pqd.engine.tables import opened_ahead
 
+    # While what follows is loaded.
+    secret = opened_ahead(private)
     if dry_run:
         from pqd.commands.profile import run_profile_plan
 
         with progress() as show:
             report = run_profile_plan(
-                private, synthetic, parameters, show, accountant=accountant, unit=people
+                secret, synthetic, parameters, show, accountant=accountant, unit=people
             )
     else:
         from deciders import SecureNoise
@@ -170,6 +173,6 @@ def profile(
         noise = SecureNoise()
         with progress() as show:
             report = run_profile(
-                private, synthetic, parameters, noise, show, accountant=accountant, unit=people
+                secret, synthetic, parameters, noise, show, accountant=accountant, unit=people
             )
     targets.finish(report, display)

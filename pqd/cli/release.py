@@ -24,6 +24,7 @@ from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
+    from pqd.engine.tables import Table
     from pqd.parameters import Parameters
     from pqd.sql.query import Query
     from reports.models.release import ReleaseReport
@@ -127,10 +128,14 @@ def release(
         targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
         _check(display, targets, ledger, new_file)
         terms = stated.read(columns)
+        from pqd.engine.tables import opened_ahead
+
+        # While what follows is loaded.
+        secret = opened_ahead(private)
         asked = queries.read(private, synthetic)
         display.selected(asked)
         accountant = ledger.accountant(private, replaying=display.explains)
-        report = _of_tables(private, synthetic, asked, terms, accountant, new_file)
+        report = _of_tables(secret, synthetic, asked, terms, accountant, new_file)
     targets.finish(report, display)
 
 
@@ -144,7 +149,7 @@ def _check(
 
 
 def _of_tables(
-    private: str,
+    private: Table | str,
     synthetic: str,
     queries: tuple[Query, ...],
     terms: Parameters,

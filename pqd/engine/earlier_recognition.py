@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pqd.engine.kernel.arrow_sql import SOURCE
 from pqd.engine.reading.csv_files import is_packed
-from pqd.engine.sources.files import DelimitedFile, ParquetFile
+from pqd.engine.sources.files import DelimitedFile, ParquetFile, file_digest
 from pqd.sql.schema import fold_case, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def earlier_digest(table: Table) -> bytes | None:
     if not isinstance(source, DelimitedFile | ParquetFile):
         return None
     try:
-        with source.path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
+        content = file_digest(source.path).hex()
         reading = _PARQUET
         if isinstance(source, DelimitedFile):
             reading = _delimited(source.path, source.columns, source.dialect.delimiter)

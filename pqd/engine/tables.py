@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, NoReturn
 
 from pqd.engine.reading.memory import TableMemory
-from pqd.engine.sources.files import open_file
+from pqd.engine.sources.files import file_kind, open_file
 from pqd.engine.sources.frame import open_frame
 from pqd.engine.sources.lazy_sources import open_lazy
 from pqd.engine.sources.locations import location_of
@@ -16,12 +18,13 @@ from pqd.engine.sources.postgres import open_postgres
 from pqd.engine.sources.postgres_address import is_postgres
 from pqd.engine.sources.source import Role, Source
 from pqd.engine.sources.spark_address import is_spark
-from pqd.errors import TableError
+from pqd.errors import PqdError, TableError
+from pqd.threads import thread_count
 
 if TYPE_CHECKING:
     from pqd.engine.sources.source import Version
 
-__all__ = ["Role", "Table", "missing", "open_table"]
+__all__ = ["Role", "Table", "missing", "open_table", "opened_ahead"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,21 @@ def open_table(given: object, role: Role) -> Table:
         return given
     source = _source(given, role)
     return Table(role, source.label, source.columns, source, given)
+
+
+def opened_ahead(given: str) -> Table | str:
+    """Private table, opened, and its digest under way, if ``given`` is a CSV; else as it is.
+
+    The digest takes the core that has nothing to do while the modules of a run are loaded.  What is
+    wrong with the table is told where it is opened again.
+    """
+    with suppress(PqdError, OSError):
+        path = Path(given)
+        if thread_count() > 1 and path.is_file() and file_kind(path) in {".csv", ".tsv"}:
+            table = open_table(given, "private")
+            Thread(target=table.digest, daemon=True).start()
+            return table
+    return given
 
 
 def _source(given: object, role: Role) -> Source:

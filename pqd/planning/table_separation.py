@@ -7,13 +7,13 @@ The refusal says that two tables are the same, and nothing else (docs/limitation
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
 from pqd.accounting.recognition import ROWS, fingerprint_by_file, fingerprint_of
+from pqd.engine.sources.files import file_digest
 from pqd.engine.sources.source import place_key
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -22,7 +22,6 @@ from pqd.exception_barrier import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-    from pathlib import Path
 
     from pqd.accounting.accountant import Accountant
     from pqd.accounting.ledger import Ledger
@@ -205,16 +204,11 @@ def _check_other_parts(private: Table, public: Table) -> None:
     with suppress(OSError):
         sizes = {file.stat().st_size for file in owns} & {file.stat().st_size for file in others}
         digests = [
-            {_digest(file) for file in files if file.stat().st_size in sizes}
+            {file_digest(file) for file in files if file.stat().st_size in sizes}
             for files in (owns, others)
         ]
         if digests[0] & digests[1]:
             raise _refusal(public, _A_PART)
-
-
-def _digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _refusal(public: Table, what: str) -> NotPublicError:

@@ -64,7 +64,7 @@ def measured(
 
     def values() -> tuple[NDArray[Any], NDArray[Any]]:
         doubles = evaluator.doubles(number)
-        if doubles is None or (lattice and lattice.points > _FINEST):
+        if doubles is None:
             values, codes = numbered(joined(evaluator.values(names, combinations, [sql])))
         else:
             held = ~np.isnan(doubles)

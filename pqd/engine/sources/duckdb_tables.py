@@ -13,7 +13,13 @@ import duckdb
 import pyarrow as pa
 
 from pqd.engine.reading.values import encoded_blocks
-from pqd.engine.sources.files import PART_KINDS, check_file, file_kind, file_version
+from pqd.engine.sources.files import (
+    PART_KINDS,
+    check_file,
+    file_digest,
+    file_kind,
+    file_version,
+)
 from pqd.engine.sources.locations import OF_TABLE, Location
 from pqd.engine.sources.optimizers import without_meddling
 from pqd.engine.sources.source import (
@@ -110,8 +116,7 @@ class DuckDBTable(TypedSource):
         try:
             for path in (self.path, _log(self.path)):
                 if path is self.path or path.exists():
-                    with path.open("rb") as file:
-                        digest.update(hashlib.file_digest(file, "sha256").digest())
+                    digest.update(file_digest(path))
         except OSError:
             return None
         return digest.digest()

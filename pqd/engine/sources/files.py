@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 # First version of Arrow in which a row with a NUL is one row, and all others are theirs.
 _ARROW = 26
-
+# Bytes of which a digest is taken at a time.
+_BLOCK = 1 << 23
 # What a part may be.
 PART_KINDS = (".csv", ".tsv", ".parquet")
 # What to do with other files, which a custodian may hand in as they are.
@@ -76,8 +77,7 @@ class _File(ABC):
     def digest(self) -> bytes | None:
         """Hash of the file and of how it is read; None if unreadable."""
         try:
-            with self.path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").hexdigest()
+            content = file_digest(self.path).hex()
         except OSError:
             return None
         return hashlib.sha256(f"{content}\n{self._reading}".encode()).digest()
@@ -146,6 +146,23 @@ class ParquetFile(_File, TypedSource):
     @property
     def _reading(self) -> str:
         return "parquet"
+
+
+def file_digest(path: Path) -> bytes:
+    """SHA-256 of the bytes of a file.
+
+    They are taken in large blocks: after each a thread waits for those that run Python.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    digest, block = hashlib.sha256(), memoryview(bytearray(_BLOCK))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(block):
+            digest.update(block[:size])
+    return digest.digest()
 
 
 def file_version(path: Path) -> Version:

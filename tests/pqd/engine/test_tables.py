@@ -4,6 +4,7 @@ import gzip
 import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import duckdb
@@ -13,9 +14,10 @@ import pyarrow as pa
 import pytest
 
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.sources.files import _File
 from pqd.engine.sources.frame import Frame
 from pqd.engine.table_reader import read_columns
-from pqd.engine.tables import open_table
+from pqd.engine.tables import Table, open_table, opened_ahead
 from pqd.errors import TableError
 from tests.pqd.engine.conformance.engines import Capsule
 
@@ -304,3 +306,39 @@ def test_what_is_no_table_is_refused_with_the_formats(source: object) -> None:
 def test_frames_with_unusable_names_are_refused(frame: object) -> None:
     with pytest.raises(TableError, match="column"):
         open_table(frame, "private")
+
+
+def test_the_digest_of_a_csv_is_taken_ahead_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "t.csv", "a\n1\n")
+    plain = open_table(path, "private").digest()
+    begun: list[Thread] = []
+
+    def start(thread: Thread) -> None:
+        begun.append(thread)
+
+    monkeypatch.setattr(Thread, "start", start)
+    table = opened_ahead(str(path))
+    assert isinstance(table, Table)
+    assert open_table(table, "private") is table
+    assert (table.role, table.given) == ("private", str(path))
+    (thread,) = begun
+    assert thread.daemon
+    thread.run()
+    with monkeypatch.context() as patch:
+        patch.delattr(_File, "digest")
+        assert table.digest() == plain
+    written(path, "a\n1\n2\n")
+    assert table.digest() == open_table(path, "private").digest() != plain
+
+
+def test_nothing_but_a_csv_that_can_be_opened_is_opened_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty, table = written(tmp_path / "e.csv", ""), written(tmp_path / "t.csv", "a\n1\n")
+    others = ("postgresql://host/d.csv", str(tmp_path / "none.csv"), str(tmp_path), "\0.csv")
+    for given in (*others, str(empty), str(tmp_path / "*.csv")):
+        assert opened_ahead(given) is given
+    monkeypatch.setenv("PQD_THREADS", "1")
+    assert opened_ahead(str(table)) == str(table)

@@ -264,6 +264,7 @@ QUERIES = (
     "SELECT SUM(mixed) FROM D WHERE number > 0",
     "SELECT SUM(whole) FROM D",
     "SELECT SUM(number * 2) FROM D WHERE text <> 'A'",
+    "SELECT SUM(number * 3) FROM D",
     "SELECT AVG(mixed) FROM D WHERE flag",
     "SELECT MEDIAN(number) FROM D",
     "SELECT MEDIAN(mixed) FROM D WHERE text LIKE 'a%'",

@@ -14,7 +14,10 @@ from pqd.engine.kernel.column_types import TESTS, text_kinds
 from pqd.sql.schema import Kind
 from tests.support.drawing import examples
 
-TEXTS = ("1", "-2.5", "1e3", "nan", "true", "FALSE", "2020-01-31", "2020-02-30", "12:30", "a", "")
+TEXTS = (
+    *("1", "-20", "-0", "007", "-2.5", "1e3", "nan", "9007199254740993", "true", "FALSE"),
+    *("2020-01-31", "2020-02-30", "12:30", "a", ""),
+)
 
 
 @cache

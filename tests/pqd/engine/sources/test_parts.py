@@ -13,6 +13,7 @@ import pytest
 import pqd
 from pqd.accounting.ledger_location import ledger_path
 from pqd.engine.duckdb import DuckDBEngine
+from pqd.engine.sources import files
 from pqd.engine.sources.locations import location_of
 from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import open_table
@@ -253,13 +254,13 @@ def test_a_part_of_the_private_table_is_not_public(both: tuple[Path, Path]) -> N
 def test_many_parts_are_compared_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not each with each: a lake has thousands."""
     digested = []
-    digest = table_separation._digest
+    digest = files.file_digest
 
     def watched(path: Path) -> bytes:
         digested.append(path)
         return digest(path)
 
-    monkeypatch.setattr(table_separation, "_digest", watched)
+    monkeypatch.setattr(table_separation, "file_digest", watched)
     for number in range(30):
         written(tmp_path / "private" / f"{number:02}.csv", f"a\n{number:03}\n")
         written(tmp_path / "copy" / f"{number:02}.csv", f"a\n{number + 500:03}\n")
