@@ -79,11 +79,11 @@ def audit(
     spent = budget.read()
     targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
-    people = unit.read()
     from pqd.engine.tables import opened_ahead
 
     # While what follows is loaded.
     secret = opened_ahead(private)
+    people = unit.read()
     from deciders import SecureNoise
     from pqd.cli.progress import progress
     from pqd.commands.audit import run_audit

@@ -218,11 +218,11 @@ def compare(
     tables = values_by_name(candidates, "candidate", "tree=copy.csv")
     targets = outputs.targets(private, *tables.values(), queries.queries, ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
-    people = unit.read()
     from pqd.engine.tables import opened_ahead
 
     # While what follows is loaded.
     secret = opened_ahead(private)
+    people = unit.read()
     from deciders import SecureNoise
 
     # OpenDP loads in the background from here on, while the tables are read.

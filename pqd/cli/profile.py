@@ -150,14 +150,15 @@ def profile(
     """
     targets = outputs.targets(private, synthetic, ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
-    people = unit.read()
-    parameters = stated.read(marginals, columns)
-    accountant = ledger.accountant(private, replaying=display.explains)
-    from pqd.cli.progress import progress
     from pqd.engine.tables import opened_ahead
 
     # While what follows is loaded.
     secret = opened_ahead(private)
+    people = unit.read()
+    parameters = stated.read(marginals, columns)
+    accountant = ledger.accountant(private, replaying=display.explains)
+    from pqd.cli.progress import progress
+
     if dry_run:
         from pqd.commands.profile import run_profile_plan
 

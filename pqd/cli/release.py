@@ -127,11 +127,11 @@ def release(
     else:
         targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
         _check(display, targets, ledger, new_file)
-        terms = stated.read(columns)
         from pqd.engine.tables import opened_ahead
 
         # While what follows is loaded.
         secret = opened_ahead(private)
+        terms = stated.read(columns)
         asked = queries.read(private, synthetic)
         display.selected(asked)
         accountant = ledger.accountant(private, replaying=display.explains)

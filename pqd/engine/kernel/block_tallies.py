@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from deciders.blocked_histogram import BlockedHistogram, rows_before, running
+from pqd.engine.kernel.combinations import at_codes
 from pqd.engine.kernel.ordered_rows import MatchingRows
 from pqd.engine.kernel.tallies import edges_of
 
@@ -93,8 +94,8 @@ class _Table:
         codes = ordered.row_codes.take(rows)
         held = codes < ordered.units.size
         codes, cells = codes[held], self._cells.codes[held]
-        places = ordered.block_of.take(codes) * np.int64(width) + cells + 1
-        within = None if weights is None else weights.take(codes)
+        places = at_codes(ordered.block_of, codes) * np.int64(width) + cells + 1
+        within = None if weights is None else at_codes(weights, codes)
         counts = np.bincount(places, within, minlength=ordered.blocks * width)
         table = counts.reshape(-1, width).astype(np.float64, copy=False)
         return np.cumsum(table, axis=1, out=table)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Scalar = TypeVar("Scalar", bound=np.generic)
 # Numbers below this are looked up in a table whatever the number of rows.
 _SMALL = 1 << 16
+# Codes that are looked up at a time.
+_CACHED = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -81,11 +83,19 @@ def is_numbered(bound: int) -> bool:
 
 
 def at_codes(lookup: NDArray[Scalar], codes: NDArray[Any]) -> NDArray[Scalar]:
-    """``lookup[codes]``, of bytes by bytes in a sixth of the time."""
+    """``lookup[codes]`` of codes below its size, of bytes by bytes in a sixth of the time."""
     if codes.dtype == np.uint8 and lookup.itemsize == 1:
         table = lookup[: 1 << 8].tobytes().ljust(1 << 8, b"\0")
         return np.frombuffer(bytearray(codes).translate(table), lookup.dtype)
-    return lookup.take(codes)
+    if codes.size <= _CACHED:
+        return lookup.take(codes)
+    found = np.empty(codes.size, lookup.dtype)
+    # Numpy makes whole numbers of 64 bits of all codes first: of these, within the cache.
+    for first in range(0, codes.size, _CACHED):
+        some = slice(first, first + _CACHED)
+        # No code is clipped; but it takes a third longer to look for one.
+        lookup.take(codes[some], out=found[some], mode="clip")
+    return found
 
 
 def as_codes(codes: NDArray[Any], size: int) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from deciders.blocked_histogram import running
 from deciders.histogram import Histogram
+from pqd.engine.kernel.combinations import at_codes
 from pqd.engine.kernel.tallies import occurring
 from pqd.engine.reading.columns import occurrences
 
@@ -69,7 +70,7 @@ class OrderedRows:
         np.cumsum(block_of, dtype=np.uint8, out=block_of)
         self.block_of = block_of
         # Stable, and of bytes: they are counted, not compared.
-        self.order = np.argsort(block_of.take(codes), kind="stable")[:rows]
+        self.order = np.argsort(at_codes(block_of, codes), kind="stable")[:rows]
         self.codes = codes.take(self.order)
         self.within = lru_cache(_KEPT_BLOCKS)(self._within)
         self.whole = lru_cache(_KEPT_WHOLE)(self._whole)
