@@ -142,16 +142,16 @@ def choose_decider(
     sharpest, name, reason = _named(criteria, aggregate, candidates, synthetic, interval)
     decider = next(decider for decider in applicable if decider.id == name)
     taken = next(c for c in candidates if c.decider.id == name)
-    if taken.rates is None and taken.needed is None:
+    if not _evaluates(criteria, decider):
         taken = _evaluated(decider, synthetic, interval, criteria)
-    low = taken.rates is not None and exceeds(taken.rates.worst, criteria.alpha)
-    wanted = low and criteria.detail > Detail.ERRORS
-    if wanted or (sharpest != name and criteria.detail >= Detail.BUDGETS):
+    always = sharpest != name and criteria.detail >= Detail.BUDGETS
+    if always or (isinstance(criteria, Parameters) and criteria.detail > Detail.ERRORS):
         # At that budget the sharpest one is taken, if none else will do.
         best = (
             taken if sharpest == name else next(c for c in candidates if c.decider.id == sharpest)
         )
-        taken = _needing(taken, partial(_needed, best, synthetic, interval, criteria.alpha))
+        needed = partial(_needed, best, synthetic, interval, criteria.alpha)
+        taken = _needing(taken, needed, None if always else criteria.alpha)
     return Choice(taken, reason, tuple(taken if c.decider is decider else c for c in candidates))
 
 
@@ -176,11 +176,19 @@ def _named(
     return sharpest, *_that_shows(sharpest, reasons.MOST_RIGHT, criteria, *terms)
 
 
-def _needing(taken: Candidate, needed: Callable[[], float]) -> Candidate:
-    """Candidate with another budget that is needed; late if the candidate is."""
+def _needing(taken: Candidate, needed: Callable[[], float], alpha: Fraction | None) -> Candidate:
+    """Candidate with another budget that is needed, if it errs too often for ``alpha``; or always.
+
+    It is late if the candidate is.
+    """
+
+    def budget() -> float | None:
+        errs = alpha is None or (taken.rates is not None and exceeds(taken.rates.worst, alpha))
+        return needed() if errs else taken.needed
+
     if isinstance(taken, LateCandidate):
-        return taken.later(needed=needed)
-    return replace(taken, needed=needed())
+        return taken.later(needed=budget)
+    return replace(taken, needed=budget())
 
 
 def _needed(
