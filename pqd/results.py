@@ -11,7 +11,6 @@ from pqd.accounting.clock import today
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.errors import LedgerError
 from reports.models.audit import Cost, LateGroup, LateVerdict, Verdict
-from reports.models.query import LateFacts
 from reports.text.numbers import plain
 from reports.text.remarks import reasons
 
@@ -60,7 +59,6 @@ def _verdict(
     margin_low, margin_high = planned.margin_ends(decision, estimate) or (None, None)
     if planned.settled:
         facts["reason"] = reasons.SETTLED
-    taken = next(each for each in facts["candidates"] if each.decider == facts["decider"])
     known = dict(
         facts,
         lower=plain(planned.interval.lower * scale),
@@ -82,9 +80,10 @@ def _verdict(
         replayed=replayed,
         simulated=noise.simulated,
     )
-    if isinstance(taken, LateFacts):
-        return LateVerdict.made(known, {"tau_min": lambda: taken.tau_min})
-    return Verdict(**known, tau_min=taken.tau_min)
+    if planned.late:
+        late = {"candidates": lambda: planned.candidates, "tau_min": lambda: planned.taken.tau_min}
+        return LateVerdict.made(known, late)
+    return Verdict(**known, candidates=planned.candidates, tau_min=planned.taken.tau_min)
 
 
 def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:

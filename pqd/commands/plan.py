@@ -58,7 +58,7 @@ def run_plan(
     bound.check()
     warn(bound.warnings, progress)
     return PlanReport(
-        tuple(PlannedQuery(**plan.facts()) for plan in plans),
+        tuple(PlannedQuery(**plan.facts(), candidates=plan.candidates) for plan in plans),
         tables.label,
         stated_for(queries, criteria.tolerance),
         criteria.epsilon if isinstance(criteria, Parameters) else None,

@@ -184,8 +184,18 @@ class PlannedDistance:
             epsilon_needed=_needed(rows, tau, alpha),
         )
 
+    @property
+    def candidates(self) -> tuple[CandidateFacts, ...]:
+        """The decider: there is no other."""
+        return (self.taken,)
+
+    @property
+    def late(self) -> bool:
+        """Nothing is computed later."""
+        return False
+
     def facts(self) -> dict[str, Any]:
-        """Fields of ``reports.models.audit.QueryFacts``."""
+        """Fields of ``reports.models.audit.QueryFacts`` but for the candidates."""
         bound = self.bound
         return {
             "id": bound.request.id,
@@ -199,7 +209,6 @@ class PlannedDistance:
             "alpha": self.criteria.alpha,
             "decider": _DECIDER.id,
             "reason": reasons.DISTANCE,
-            "candidates": (self.taken,),
             "counted": self.measurement.counted_noun,
             "tolerance": self.criteria.tolerance.text,
         }

@@ -79,8 +79,18 @@ class DeciderPlan:
         """Decider that is taken, as a report shows it."""
         return _facts_of(self.choice.taken, self.scale)
 
+    @property
+    def candidates(self) -> tuple[CandidateFacts, ...]:
+        """Every candidate, as a report shows it."""
+        return tuple(_facts_of(candidate, self.scale) for candidate in self.choice.candidates)
+
+    @property
+    def late(self) -> bool:
+        """Whether what a report shows of candidates is computed when it is first read."""
+        return isinstance(self.choice.taken, LateCandidate)
+
     def facts(self) -> dict[str, Any]:
-        """Fields of ``reports.models.audit.QueryFacts``."""
+        """Fields of ``reports.models.audit.QueryFacts`` but for the candidates."""
         query, choice = self.query, self.choice
         return {
             "id": query.id or "",
@@ -94,7 +104,6 @@ class DeciderPlan:
             "alpha": self.criteria.alpha,
             "decider": choice.decider.id,
             "reason": choice.reason,
-            "candidates": tuple(_facts_of(c, self.scale) for c in choice.candidates),
             "block": query.block,
             "group": query.group,
             "block_sql": query.block_sql,

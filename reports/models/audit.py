@@ -63,7 +63,7 @@ class Verdict(QueryFacts):
 
 
 class LateVerdict(Late, Verdict):
-    """Verdict whose ``tau_min`` is computed when it is first read."""
+    """Verdict whose candidates are computed when they are first read."""
 
     __slots__ = ("_late",)
 
