@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from deciders.batch.linear.universe import Universe
     from deciders.batch.range_sums.mechanisms import RangeSumMechanism
 
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 def digest(facts: Mapping[str, Any]) -> str:
     """SHA-256, in hexadecimal, of facts made of numbers, texts, lists and mappings of these."""
-    text = json.dumps(
-        canonical_value(facts), sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_JSON.encode(canonical_value(facts)).encode()).hexdigest()
 
 
 def canonical_value(value: object) -> Any:  # noqa: ANN401 - JSON
