@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from deciders.exact import exceeds
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.execution import measure
 from pqd.parameters import Detail
@@ -83,8 +82,6 @@ def _foresee(verdicts: Sequence[PlannedVerdict]) -> None:
 
     Of as many as any report shows in full; the lines of a longer one, which are few, compute more.
     """
-    taken = ((verdict.choice.taken, verdict.criteria.alpha) for verdict in verdicts)
-    low = (each for each, alpha in taken if each.rates and exceeds(each.rates.worst, alpha))
-    for each in islice(low, MOST_IN_FULL):
-        # Read for its own sake: that computes it.
-        _ = each.needed
+    low = (verdict for verdict in verdicts if verdict.choice.taken.needed is not None)
+    # Read for its own sake: that computes the budget of each that errs too often.
+    _ = list(islice(low, MOST_IN_FULL))
