@@ -101,7 +101,8 @@ def opened_ahead(given: str) -> Table | str:
     The digest takes the core that has nothing to do while the modules of a run are loaded.  What is
     wrong with the table is told where it is opened again.
     """
-    with suppress(PqdError, OSError):
+    # Where there can be no more threads, it is taken later.
+    with suppress(PqdError, OSError, RuntimeError):
         path = Path(given)
         if thread_count() > 1 and path.is_file() and file_kind(path) in {".csv", ".tsv"}:
             table = open_table(given, "private")

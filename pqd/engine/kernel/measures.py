@@ -116,22 +116,24 @@ def _numbered(numbers: NDArray[Any], held: NDArray[np.bool_]) -> tuple[NDArray[A
 
 def _ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Ascending distinct numbers, and the rank of each; 0 and -0 are one, and so are all NaN."""
-    if not numbers.size:
-        return numbers, np.empty(0, np.int64)
-    lowest = float(numbers.min())
-    span = float(numbers.max()) - lowest
-    # Neither where one is NaN or infinite; a double holds them all.
-    if not span < min(_PLACES, _WIDE * numbers.size) or np.any(numbers != np.rint(numbers)):
+    whole = {"i": np.int64, "u": np.uint64}.get(numbers.dtype.kind)
+    wide = numbers.astype(whole or np.float64, copy=False)
+    low, high = (wide.min().item(), wide.max().item()) if wide.size else (0, 0)
+    # Neither where one is NaN or infinite.
+    near = high - low < min(_PLACES, _WIDE * wide.size)
+    if not near or (not whole and np.any(wide != np.rint(wide))):
         values, ranks = np.unique(numbers, return_inverse=True)
         return values, ranks
     # Whole numbers are looked up in a tenth of the time in which they are sorted.
-    places = (numbers.astype(np.float64) - lowest).astype(np.int64)
-    present = np.zeros(int(span) + 1, np.bool_)
+    least = wide.dtype.type(low)
+    places = (wide - least).astype(np.int64)
+    present = np.zeros(int(high - low) + 1, np.bool_)
     present[places] = True
     distinct = np.flatnonzero(present)
     rank_of = np.empty(present.size, np.int32)
     rank_of[distinct] = np.arange(distinct.size)
-    return (distinct + lowest).astype(numbers.dtype), rank_of.take(places)
+    values = (distinct.astype(wide.dtype) + least).astype(numbers.dtype)
+    return values, rank_of.take(places)
 
 
 class Coded(Protocol):

@@ -160,6 +160,15 @@ def test_ranks_are_those_of_a_sort(monkeypatch: pytest.MonkeyPatch, step: int) -
             assert values.dtype == expected.dtype
             assert values.tolist() == expected.tolist()
             assert ranks.tolist() == others.tolist()
+    large = 2**53 + random.integers(0, 9, 400)
+    for dtype, more in ((np.int64, 0), (np.int64, 2**62), (np.uint64, 2**63)):
+        numbers = large.astype(dtype) + dtype(more)
+        values, ranks = measures._ranked(numbers)
+        assert values.dtype == dtype
+        assert values.tolist() == sorted(set(numbers.tolist()))
+        assert values[ranks].tolist() == numbers.tolist()
+    ends = np.array([-128, 127, 0, 5], np.int8)
+    assert measures._ranked(np.tile(ends, 99))[0].tolist() == [-128, 0, 5, 127]
     far = np.array([1, 2**25, 2**25 + 4, 3], np.float32)
     values, ranks = measures._ranked(np.tile(far, 1 << 20))
     assert (values.tolist(), ranks[:4].tolist()) == ([1, 3, 2**25, 2**25 + 4], [0, 2, 3, 1])
