@@ -90,14 +90,14 @@ def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], 
 
 
 def csv_blocks(
-    path: Path,
+    file: gzip.GzipFile | BufferedReader,
     names: Sequence[str],
     wanted: Sequence[str],
     dialect: Dialect,
     block_size: int = BLOCK_SIZES[0],
     odd: Odd = _pass_over,
 ) -> Iterator[Mapping[str, pa.LargeStringArray]]:
-    """Rows in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
+    """Rows of a ``file`` in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
 
     A row that is longer or shorter than the header is left out, and a cell that is not UTF-8 is
     NULL; ``odd`` is told, in words that quote no cell, and with the name of the cell's column.
@@ -114,35 +114,34 @@ def csv_blocks(
         odd(f"a row has {row.actual_columns} cells, and the header has {row.expected_columns}")
         return "skip"
 
-    with _opened(path) as file:
-        file.read(dialect.header_size)
-        # A line end first: without it a first row could begin with what is taken for a mark of
-        # the byte order, and a file without rows would be an error.
-        stream = Utf8Stream(file, b"\n")
-        with pcsv.open_csv(
-            pa.PythonFile(stream, "r"),
-            read_options=pcsv.ReadOptions(
-                use_threads=False, block_size=block_size, column_names=list(names)
-            ),
-            parse_options=pcsv.ParseOptions(
-                delimiter=dialect.delimiter,
-                newlines_in_values=True,
-                invalid_row_handler=left_out,
-            ),
-            convert_options=pcsv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.large_string()),
-                include_columns=list(wanted),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-                check_utf8=False,
-            ),
-        ) as reader:
-            for batch in reader:
-                cells = {name: batch.column(name) for name in wanted}
-                if stream.marked:
-                    cells = {name: _checked(each, name, odd) for name, each in cells.items()}
-                yield cells
+    file.read(dialect.header_size)
+    # A line end first: without it a first row could begin with what is taken for a mark of
+    # the byte order, and a file without rows would be an error.
+    stream = Utf8Stream(file, b"\n")
+    with pcsv.open_csv(
+        pa.PythonFile(stream, "r"),
+        read_options=pcsv.ReadOptions(
+            use_threads=False, block_size=block_size, column_names=list(names)
+        ),
+        parse_options=pcsv.ParseOptions(
+            delimiter=dialect.delimiter,
+            newlines_in_values=True,
+            invalid_row_handler=left_out,
+        ),
+        convert_options=pcsv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, pa.large_string()),
+            include_columns=list(wanted),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+            check_utf8=False,
+        ),
+    ) as reader:
+        for batch in reader:
+            cells = {name: batch.column(name) for name in wanted}
+            if stream.marked:
+                cells = {name: _checked(each, name, odd) for name, each in cells.items()}
+            yield cells
 
 
 def _checked(cells: pa.LargeStringArray, name: str, odd: Odd) -> pa.LargeStringArray:
@@ -156,7 +155,8 @@ def _checked(cells: pa.LargeStringArray, name: str, odd: Odd) -> pa.LargeStringA
     return cells
 
 
-def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
+def opened_text(path: Path) -> gzip.GzipFile | BufferedReader:
+    """Open a file at its beginning, unpacked where it is compressed."""
     return gzip.open(path, "rb") if is_packed(path) else path.open("rb")
 
 
@@ -164,7 +164,7 @@ def _header_line(path: Path, what: str) -> tuple[bytes, str]:
     """First line without its end, as bytes and as text."""
     line = b""
     try:
-        with _opened(path) as file:
+        with opened_text(path) as file:
             line = _LINE_END.split(file.read(_LONGEST_HEADER), 1)[0]
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:

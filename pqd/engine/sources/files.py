@@ -17,6 +17,7 @@ from pqd.engine.reading.csv_files import (
     csv_blocks,
     header_of,
     is_packed,
+    opened_text,
 )
 from pqd.engine.reading.frames import SUFFIXES
 from pqd.engine.reading.parquet_files import parquet_blocks, parquet_schema
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _ARROW = 26
 # Bytes of which a digest is taken at a time.
 _BLOCK = 1 << 23
+_CHANGED = "it was written since its header was read; run again when it is settled"
 # What a part may be.
 PART_KINDS = (".csv", ".tsv", ".parquet")
 # What to do with other files, which a custodian may hand in as they are.
@@ -90,9 +92,13 @@ class _File(ABC):
 
 @dataclass(frozen=True)
 class DelimitedFile(_File):
-    """Delimited text (CSV, TSV), read as text in its ``dialect``."""
+    """Delimited text (CSV, TSV), read as text in its ``dialect``.
+
+    ``opened`` are its marks from before its header was read: rows are of that file alone.
+    """
 
     dialect: Dialect
+    opened: Version = field(repr=False, compare=False)
 
     @property
     def textual(self) -> bool:
@@ -113,14 +119,19 @@ class DelimitedFile(_File):
         Raises
         ------
         UnreadableError
-            If Arrow is one that takes other rows for a part of one that holds a NUL.
+            If Arrow is one that takes other rows for a part of one that holds a NUL; or if the file
+            was written or replaced since it was opened.
         """
         if int(pa.__version__.partition(".")[0]) < _ARROW:
             raise UnreadableError(
                 f"pyarrow {pa.__version__} lets a row with a NUL swallow others; install version "
                 f"{_ARROW} or later: python -m pip install --upgrade pyarrow"
             )
-        return csv_blocks(self.path, self.columns, wanted, self.dialect, block_size, odd)
+        # Opened first: what takes its place from now on is not what is read.
+        with opened_text(self.path) as file:
+            if self.version() != self.opened:
+                raise UnreadableError(_CHANGED)
+            yield from csv_blocks(file, self.columns, wanted, self.dialect, block_size, odd)
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
         """All: there is nothing but text."""
@@ -189,9 +200,9 @@ def open_file(path: Path, role: Role) -> DelimitedFile | ParquetFile:
         return ParquetFile(path.resolve(), path.name, _stored_names(path, role))
     if kind in (".csv", ".tsv"):
         check_open(path, role)
-        what = f"the {role} table {path}"
+        what, opened = f"the {role} table {path}", file_version(path.resolve())
         names, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
-        return DelimitedFile(path.resolve(), path.name, checked_names(what, names), dialect)
+        return DelimitedFile(path.resolve(), path.name, checked_names(what, names), dialect, opened)
     raise TableError(
         f"the {role} table {path} ends in none of {SUFFIXES}{_ADVICE.get(path.suffix.lower(), '')}"
     )

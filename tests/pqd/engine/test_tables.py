@@ -17,8 +17,8 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.files import _File
 from pqd.engine.sources.frame import Frame
 from pqd.engine.table_reader import read_columns
-from pqd.engine.tables import Table, open_table, opened_ahead
-from pqd.errors import TableError
+from pqd.engine.tables import Role, Table, open_table, opened_ahead
+from pqd.errors import PqdError, TableError
 from tests.pqd.engine.conformance.engines import Capsule
 
 
@@ -342,3 +342,27 @@ def test_nothing_but_a_csv_that_can_be_opened_is_opened_ahead(
         assert opened_ahead(given) is given
     monkeypatch.setenv("PQD_THREADS", "1")
     assert opened_ahead(str(table)) == str(table)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+@pytest.mark.parametrize("role", ["private", "synthetic"])
+def test_rows_are_read_of_the_file_whose_header_was_read(
+    role: Role, suffix: str, tmp_path: Path
+) -> None:
+    """Else the columns of one file would have the names of another's."""
+
+    def texts(table: Table) -> list[str]:
+        column = read_columns(table, ["aa"]).by_name["aa"]
+        return [str(text) for text in column.values]  # noqa: PD011 - no pandas
+
+    def packed(text: str) -> bytes:
+        return gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode()
+
+    path = written(tmp_path / f"t{suffix}", packed("aa,bb\n1,2\n"))
+    table = open_table(path, role)
+    assert texts(table) == ["1"]
+    other = written(tmp_path / f"other{suffix}", packed("bb,aa\n3,4\n"))
+    other.replace(path)
+    with pytest.raises(PqdError, match="it was written since its header was read; run again"):
+        texts(table)
+    assert texts(open_table(path, role)) == ["4"]
