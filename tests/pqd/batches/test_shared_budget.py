@@ -557,7 +557,7 @@ def test_the_choice_is_the_same_every_time() -> None:
     def told() -> list[Any]:
         given = dict(CHOICES["few classes"])
         parts = made(*given.pop("queries"), **given)
-        facts = [(q.identity, q.taken, q.facts()["candidates"]) for q in verdicts_of(parts)]
+        facts = [(q.identity, q.taken, q.candidates) for q in verdicts_of(parts)]
         return [notes(parts), facts]
 
     assert told() == told()

@@ -314,6 +314,7 @@ def test_the_digest_of_a_csv_is_taken_ahead_and_once(
     path = written(tmp_path / "t.csv", "a\n1\n")
     plain = open_table(path, "private").digest()
     begun: list[Thread] = []
+    monkeypatch.setenv("PQD_THREADS", "2")
 
     def start(thread: Thread) -> None:
         begun.append(thread)
@@ -338,6 +339,7 @@ def test_nothing_but_a_csv_that_can_be_opened_is_opened_ahead(
 ) -> None:
     empty, table = written(tmp_path / "e.csv", ""), written(tmp_path / "t.csv", "a\n1\n")
     others = ("postgresql://host/d.csv", str(tmp_path / "none.csv"), str(tmp_path), "\0.csv")
+    monkeypatch.setenv("PQD_THREADS", "2")
     for given in (*others, str(empty), str(tmp_path / "*.csv")):
         assert opened_ahead(given) is given
     monkeypatch.setenv("PQD_THREADS", "1")
