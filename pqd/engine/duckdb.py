@@ -1,9 +1,8 @@
 """The default engine: a table becomes columns of codes, and DuckDB evaluates SQL on their values.
 
 DuckDB is embedded and locked: it reads no file and writes none, cannot load extensions, and its
-settings cannot be changed.  Every column is cast to its public kind by
-TRY_CAST, or to the same values without it, so a private cell that does not convert is NULL and no row
-can raise.
+settings cannot be changed.  Every column is cast to its public kind by TRY_CAST, or to the same
+values without it, so a private cell that does not convert is NULL and no row can raise.
 """
 
 from collections.abc import Collection, Iterable, Sequence
