@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pqd.engine.reading.buffers import numpy_of, octets, true_in, whole
+from pqd.engine.reading.buffers import numpy_of, true_in, whole
+from pqd.engine.reading.text_codes import whole_numbers
 from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ TESTS = {
     Kind.TIME: "TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
 }
 _FIRST = 2048
-# First and last of the signs of whole numbers, in the order of bytes.
-_SIGNS = ord("-"), ord("9")
 _FLOATS = {"float", "double"}
 
 
@@ -106,14 +105,13 @@ def plain_numbers(values: pa.Array) -> pa.DoubleArray | None:
 
 def _whole_numbers(texts: pa.LargeStringArray) -> pa.DoubleArray | None:
     """Whole numbers that texts say; None where one says something else, or what no double is."""
-    for some in (texts[:_FIRST], texts):
-        signs = octets(some.drop_null())
-        if signs.size and (signs.min() < _SIGNS[0] or signs.max() > _SIGNS[1]):
-            return None
+    numbers = whole_numbers(texts)
+    if numbers is None:
+        return None
+    zeros = texts.filter(pc.equal(numbers, whole(0)))
+    # DuckDB tells -0 from 0.
+    if true_in(pc.starts_with(zeros, "-")).any():
+        return None
     with suppress(pa.ArrowInvalid):
-        numbers = texts.cast(pa.int64())
-        zeros = texts.filter(pc.equal(numbers, whole(0)))
-        # DuckDB tells -0 from 0.
-        if not true_in(pc.starts_with(zeros, "-")).any():
-            return numbers.cast(pa.float64())
+        return numbers.cast(pa.float64())
     return None

@@ -141,15 +141,25 @@ class _WholeNumbers:
         return True
 
 
-def _whole(texts: pa.LargeStringArray) -> NDArray[np.int64] | None:
-    """Numbers of texts, None if one is not of digits and signs alone, or too large."""
-    signs = octets(texts)
-    if signs.size and (signs.min() < ord("-") or signs.max() > ord("9")):
-        return None
+def whole_numbers(texts: pa.LargeStringArray) -> pa.Int64Array | None:
+    """Whole numbers that texts say, null for null.
+
+    None if one is not of digits and signs alone, or too large; the first tell most.
+    """
+    for some in (texts[:_FEW], texts):
+        signs = octets(some.drop_null())
+        if signs.size and (signs.min() < ord("-") or signs.max() > ord("9")):
+            return None
     # The error quotes a cell.
     with suppress(pa.ArrowInvalid):
-        return numpy_of(texts.cast(pa.int64()))
+        return texts.cast(pa.int64())
     return None
+
+
+def _whole(texts: pa.LargeStringArray) -> NDArray[np.int64] | None:
+    """Whole numbers that texts say, of which none is null; None as above."""
+    numbers = whole_numbers(texts)
+    return None if numbers is None else numpy_of(numbers)
 
 
 def _written(numbers: NDArray[np.int64]) -> pa.LargeStringArray:
