@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pqd.engine.kernel.atom_classes import AtomClasses
     from pqd.engine.kernel.bitmaps import Rows
     from pqd.engine.kernel.evaluator import Evaluator, Names
     from pqd.engine.kernel.persons import Persons
     from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
+    from pqd.sql.predicate import Predicate
 
     Integers = NDArray[np.int64]
     Statistics = Mapping[int, Statistic]
@@ -100,7 +102,8 @@ def _of_batches(
     """Histograms of the rows of all batches."""
     sums = dict.fromkeys(statistics, EMPTY)
     for batch in batches:
-        for number, rows in _of_rows(batch, statistics, Measures.of(batch, statistics), {}, None):
+        scan = _Scan(batch, Measures.of(batch, statistics))
+        for number, rows in _of_rows(scan, statistics):
             sums[number] = Histogram.merged((sums[number], rows))
     return sums.items()
 
@@ -109,13 +112,10 @@ def _answered(
     evaluator: Evaluator, statistics: Statistics, persons: Persons | None
 ) -> Iterable[tuple[int, Histogram]]:
     """Histograms of all rows at once."""
-    measures = Measures.of(evaluator, statistics)
-    kept = persons.kept if persons else None
-    ordered = {
-        measure: OrderedRows(measures.values[measure].codes, units, kept)
-        for measure, units in _by_blocks(statistics, measures, evaluator.rows, persons).items()
-    }
-    return _of_rows(evaluator, statistics, measures, ordered, persons)
+    scan = _Scan(evaluator, Measures.of(evaluator, statistics), persons)
+    for measure, units in _by_blocks(statistics, scan.measures, evaluator.rows, persons).items():
+        scan.arrange(measure, units)
+    return _of_rows(scan, statistics)
 
 
 def _finished(statistic: Statistic, rows: Histogram) -> Histogram:
@@ -160,6 +160,50 @@ class Measures(NamedTuple):
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
         return "Measures(...)"
 
+    def reordered(self, order: Integers) -> Measures:
+        """The same of the rows in another ``order``."""
+        values = {measure: each.reordered(order) for measure, each in self.values.items()}
+        return Measures(values, self.counted)
+
+
+class _Scan:
+    """Rows of one table as they are scanned, by ``evaluator``.
+
+    ``ordered`` are the measures that are counted by blocks.  The rows lie in the order of the first
+    of these, where a block is a run of rows: no histogram hangs on their order.
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, measures: Measures, persons: Persons | None = None
+    ) -> None:
+        """Rows in the order of the table."""
+        self.evaluator, self.measures, self.persons = evaluator, measures, persons
+        self.ordered: dict[Measure, OrderedRows] = {}
+        self._order: Integers | None = None
+
+    def __repr__(self) -> str:
+        """Name of the type alone."""
+        return "_Scan(...)"
+
+    def arrange(self, measure: Measure, units: Integers) -> None:
+        """Order the rows of one more measure; its values are so many ``units``."""
+        kept = self.persons.kept if self.persons else None
+        ordered = OrderedRows(self.measures.values[measure].codes, units, kept)
+        self.ordered[measure] = ordered
+        if self._order is None and ordered.order is not None:
+            self._order = ordered.order
+            ordered.arrange(self._order)
+            self.measures = self.measures.reordered(self._order)
+            self.persons = self.persons and self.persons.reordered(self._order)
+
+    def classes(self, predicates: Iterable[Predicate]) -> Mapping[Names, AtomClasses]:
+        """Classes of the atoms of ``predicates``, by their columns."""
+        every = dict.fromkeys(atom for predicate in predicates for atom in atoms(predicate))
+        classes = atom_classes(self.evaluator, every)
+        if self._order is None:
+            return classes
+        return {names: each.reordered(self._order) for names, each in classes.items()}
+
 
 def _by_blocks(
     statistics: Statistics,
@@ -167,7 +211,10 @@ def _by_blocks(
     rows: int,
     persons: Persons | None,
 ) -> Mapping[Measure, Integers]:
-    """Units of each measure, as counted, of which there are many queries and values."""
+    """Units of each measure, as counted, of which there are many queries and values.
+
+    That of the most queries comes first.
+    """
     given = statistics.values()
     queries = Counter(
         measures.counted[one.measure.scanned]
@@ -175,25 +222,19 @@ def _by_blocks(
         if one.measure and not (persons and one.collapsed)
     )
     found = {}
-    for measure, number in queries.items():
+    for measure, number in queries.most_common():
         units = _units(measure, measures.values[measure].values)
         if units is not None and pays(units, rows, number):
             found[measure] = units
     return found
 
 
-def _of_rows(
-    evaluator: Evaluator,
-    statistics: Statistics,
-    measures: Measures,
-    ordered: Mapping[Measure, OrderedRows],
-    persons: Persons | None,
-) -> Iterable[tuple[int, Histogram]]:
-    """Histograms of the rows of ``evaluator``: of COUNT DISTINCT by the values' numbers."""
+def _of_rows(scan: _Scan, statistics: Statistics) -> Iterable[tuple[int, Histogram]]:
+    """Histograms of all rows of a scan: of COUNT DISTINCT by the values' numbers."""
     numbers = list(statistics)
     for first in range(0, len(numbers), _BLOCK):
         block = {number: statistics[number] for number in numbers[first : first + _BLOCK]}
-        yield from _of_block(evaluator, block, measures, ordered, persons)
+        yield from _of_block(scan, block)
 
 
 def _units(measure: Measure, values: NDArray[Any]) -> Integers | None:
@@ -203,16 +244,9 @@ def _units(measure: Measure, values: NDArray[Any]) -> Integers | None:
     return measure.lattice.units_at(values) if measure.lattice else None
 
 
-def _of_block(
-    evaluator: Evaluator,
-    statistics: Statistics,
-    measures: Measures,
-    ordered: Mapping[Measure, OrderedRows],
-    persons: Persons | None,
-) -> Iterable[tuple[int, Histogram]]:
-    predicates = [one.predicate for one in statistics.values() if one.predicate]
-    every = dict.fromkeys(atom for predicate in predicates for atom in atoms(predicate))
-    classes = atom_classes(evaluator, every)
+def _of_block(scan: _Scan, statistics: Statistics) -> Iterable[tuple[int, Histogram]]:
+    evaluator, measures, persons = scan.evaluator, scan.measures, scan.persons
+    classes = scan.classes([one.predicate for one in statistics.values() if one.predicate])
     names_of = {
         number: frozenset(evaluator.names(atom.sql) for atom in atoms(one.predicate))
         if one.predicate
@@ -226,8 +260,7 @@ def _of_block(
 
     @cache
     def in_order(measure: Measure, names: Names) -> NDArray[Any]:
-        codes: NDArray[Any] = classes[names].codes.take(ordered[measure].order)
-        return codes
+        return scan.ordered[measure].ordered(classes[names].codes)
 
     # One after the other: threads would wait for each other between short steps.
     for names, numbers in groups.items():
@@ -243,7 +276,7 @@ def _of_block(
             measure: BlockedGroup(
                 cells, rows, [in_order(measure, each) for each in parts], queries[measure]
             )
-            for measure, rows in ordered.items()
+            for measure, rows in scan.ordered.items()
             if queries[measure]
         }
         group = QueryGroup(cells, measures, queries, persons, blocked)

@@ -55,6 +55,10 @@ class AtomClasses:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
         return "AtomClasses(...)"
 
+    def reordered(self, order: NDArray[np.int64]) -> AtomClasses:
+        """The same of the rows in another ``order``."""
+        return AtomClasses(self.atoms, self.codes.take(order), self.words)
+
 
 def atom_classes(evaluator: Evaluator, atoms: Iterable[Atom]) -> Mapping[Names, AtomClasses]:
     """Classes of ``atoms`` for each set of columns that some of them name."""

@@ -78,7 +78,7 @@ class _Table:
 
     def _block_by_block(self, weights: Floats | None) -> Floats:
         ordered, size = self._ordered, self._cells.size
-        cells = self._cells.codes.take(ordered.order)
+        cells = ordered.ordered(self._cells.codes)
         table = np.empty((ordered.blocks, size + 1))
         table[:, 0] = 0
         for block, (start, stop) in zip(table, pairwise(ordered.starts), strict=True):
@@ -91,10 +91,8 @@ class _Table:
     def _row_by_row(self, weights: Floats | None, rows: Integers) -> Floats:
         """Table of a few ``rows``, whose numbers ascend."""
         ordered, width = self._ordered, self._cells.size + 1
-        codes = ordered.row_codes.take(rows)
-        held = codes < ordered.units.size
-        codes, cells = codes[held], self._cells.codes[held]
-        places = at_codes(ordered.block_of, codes) * np.int64(width) + cells + 1
+        codes, blocks, held = ordered.valued(rows)
+        places = blocks * np.int64(width) + self._cells.codes[held] + 1
         within = None if weights is None else at_codes(weights, codes)
         counts = np.bincount(places, within, minlength=ordered.blocks * width)
         table = counts.reshape(-1, width).astype(np.float64, copy=False)

@@ -51,9 +51,9 @@ def combined(
     digits = [np.arange(size)]
     for part, number in parts[1:]:
         bound = size * number
-        joint = codes.astype(np.min_scalar_type(bound))
-        joint *= joint.dtype.type(number)
-        joint += part.astype(joint.dtype, copy=False)
+        kind = np.min_scalar_type(bound)
+        joint = np.multiply(codes, kind.type(number), dtype=kind, casting="unsafe")
+        np.add(joint, part, out=joint, dtype=kind, casting="unsafe")
         if occupied or not is_numbered(bound):
             codes, distinct = renumbered(joint, bound)
         else:

@@ -42,17 +42,17 @@ def pays(units: Integers, rows: int, queries: int) -> bool:
 
 
 class OrderedRows:
-    """Rows that have a value, block by block of its ascending codes; each block has whole codes.
+    """Rows in the order of a measure's values, cut into blocks of whole codes.
 
     ``units`` (codes,) are the values, ascending and in units of their lattice; ``counts`` the rows
     with each, and ``block_of`` their blocks.  A double holds each and every sum of them (``pays``).
-    ``row_codes`` (rows,) are the codes of all rows, ``units.size`` for no value.  ``order`` are the
-    rows, ``codes`` their codes; block ``i`` has the codes from ``edges[i]`` on, of the rows from
-    ``starts[i]`` on, in the order of the table.
+    ``row_codes`` (rows,) are the codes of all rows, ``units.size`` for no value.  ``order`` are all
+    rows, those without a value last, and None once all columns lie in it (``arrange``).  Block
+    ``i`` has the codes from ``edges[i]`` on, of the rows in order from ``starts[i]`` on.
     """
 
     def __init__(self, codes: NDArray[Any], units: Integers, kept: Rows | None = None) -> None:
-        """Order the rows, all or those ``kept``; the code ``units.size`` is no value."""
+        """Order the rows; all but those ``kept`` count as without a value."""
         self.units, none = units, units.size
         if kept is not None:
             codes = np.where(kept, codes, codes.dtype.type(none))
@@ -70,10 +70,28 @@ class OrderedRows:
         np.cumsum(block_of, dtype=np.uint8, out=block_of)
         self.block_of = block_of
         # Stable, and of bytes: they are counted, not compared.
-        self.order = np.argsort(at_codes(block_of, codes), kind="stable")[:rows]
-        self.codes = codes.take(self.order)
+        self.order: Integers | None = np.argsort(at_codes(block_of, codes), kind="stable")
         self.within = lru_cache(_KEPT_BLOCKS)(self._within)
         self.whole = lru_cache(_KEPT_WHOLE)(self._whole)
+
+    def arrange(self, order: Integers) -> None:
+        """Take the rows of the table to lie in this ``order``, which is its own."""
+        self.row_codes, self.order = self.row_codes.take(order), None
+
+    def ordered(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Part of a ``column`` (rows,) on the rows that have a value, in order."""
+        rows = self.starts[-1]
+        return column[:rows] if self.order is None else column.take(self.order[:rows])
+
+    def valued(self, rows: Integers) -> tuple[NDArray[Any], NDArray[Any], slice | Rows]:
+        """Codes and blocks of those of ascending ``rows`` that have a value; which these are."""
+        codes = self.row_codes.take(rows)
+        if self.order is None:
+            edges = np.searchsorted(rows, self.starts)
+            some = slice(edges[-1])
+            return codes[some], np.repeat(np.arange(self.blocks), np.diff(edges)), some
+        held = codes < self.units.size
+        return codes[held], at_codes(self.block_of, codes[held]), held
 
     def __repr__(self) -> str:
         """Name of the type alone: what it holds may be private, and a traceback may show this."""
@@ -83,6 +101,11 @@ class OrderedRows:
     def blocks(self) -> int:
         """Number of blocks."""
         return len(self.edges) - 1
+
+    @cached_property
+    def codes(self) -> NDArray[Any]:
+        """Codes of the rows that have a value, in order."""
+        return self.ordered(self.row_codes)
 
     @cached_property
     def packing(self) -> Packing | None:

@@ -50,6 +50,10 @@ class Persons(PersonCodes):
         """Name of the type alone."""
         return "Persons(...)"
 
+    def reordered(self, order: Integers) -> Persons:
+        """The same of the rows in another ``order``."""
+        return Persons(self.codes.take(order), self.size, self.kept.take(order))
+
 
 def person_codes(evaluator: Evaluator, column: str) -> PersonCodes:
     """Persons by the stored ``column``: rows of one value are one, those without are one more."""
