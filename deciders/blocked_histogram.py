@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,24 @@ from deciders.running_sums import Key, first_at
 
 # Blocks whose values are counted before all are.
 _LOOKED_AT = 8
+
+
+class Block:
+    """Rows of one block, by how many hold each of its values."""
+
+    def __init__(self, counts: Integers, values: Integers) -> None:
+        """Add up the rows; the sums when they are asked for."""
+        self._counts, self._values = counts, values
+        self.rows = running(counts)
+
+    def __repr__(self) -> str:
+        """Name of the type alone: what it holds may be private, and a traceback may show this."""
+        return "Block(...)"
+
+    @cached_property
+    def sums(self) -> Integers:
+        """Sum of the rows with one of the first ``k`` values, as ``rows`` is their number."""
+        return running(self._counts * self._values)
 
 
 class Blocks(Protocol):
@@ -30,8 +49,8 @@ class Blocks(Protocol):
         """First place of each block, and the number of places."""
         ...
 
-    def within(self, number: int) -> tuple[Integers, Integers]:
-        """Rows with one of the first ``k`` values of block ``number``, and the sum of them."""
+    def within(self, number: int) -> Block:
+        """Rows of block ``number``."""
         ...
 
     def whole(self) -> Histogram:
@@ -95,7 +114,7 @@ class BlockedHistogram(Histogram):
         before, within = self._sums.item(number), place - self._edges[number]
         if not within or self._rows.item(number) == self._rows.item(number + 1):
             return before
-        return before + self._blocks.within(number)[1].item(within)
+        return before + self._blocks.within(number).sums.item(within)
 
     def first_beyond(self, key: Key, bound: int, places: range) -> int:
         """First of ``places`` at which an ascending ``key`` exceeds ``bound``, else their stop.
@@ -113,7 +132,8 @@ class BlockedHistogram(Histogram):
         start, before, total = edges[number], rows(number), sums(number)
         if before == rows(number + 1):
             return bisect_right(range(high), bound, low, key=lambda at: key(at, before, total))
-        more_rows, more_sums = (each.item for each in self._blocks.within(number))
+        block = self._blocks.within(number)
+        more_rows, more_sums = block.rows.item, block.sums.item
 
         def at(place: int) -> int:
             return key(place, before + more_rows(place - start), total + more_sums(place - start))
@@ -138,7 +158,7 @@ class BlockedHistogram(Histogram):
         most = np.minimum(np.diff(self._rows), np.diff(self._edges))
         found = 0
         for number in np.argsort(-most, kind="stable")[:_LOOKED_AT].tolist():
-            found += int(np.count_nonzero(np.diff(self._blocks.within(number)[0])))
+            found += int(np.count_nonzero(np.diff(self._blocks.within(number).rows)))
             if found > values:
                 return True
         return False
@@ -156,7 +176,7 @@ class BlockedHistogram(Histogram):
         first, last = self._edges[number], self._edges[number + 1]
         if last - first == 1 or k < 1:
             return first
-        rows = self._blocks.within(number)[0]
+        rows = self._blocks.within(number).rows
         return first + int(rows[1:].searchsorted(k - self._rows.item(number)))
 
 
@@ -167,11 +187,11 @@ def rows_before(blocks: Blocks, rows: Integers, place: int) -> int:
     before, within = rows.item(number), place - edges[number]
     if not within or before == rows.item(number + 1):
         return before
-    return before + blocks.within(number)[0].item(within)
+    return before + blocks.within(number).rows.item(within)
 
 
 def running(gains: Integers) -> Integers:
     """Sums of the first ``k`` gains, for ``k = 0 .. len(gains)``."""
     sums = np.zeros(gains.size + 1, np.int64)
-    np.cumsum(gains, out=sums[1:])
+    gains.cumsum(out=sums[1:])
     return sums

@@ -7,11 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deciders.exact import exceeds
 from pqd.accounting.clock import today
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
 from pqd.errors import LedgerError
 from reports.models.audit import Cost, LateGroup, LateVerdict, Verdict
-from reports.text.numbers import plain
+from reports.text.numbers import plain_ratio
 from reports.text.remarks import reasons
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     # A verdict on a query, or on a distance.
     Planned = PlannedVerdict | PlannedDistance
+    Exact = int | Fraction
+
+_ZERO = Fraction(0)
 
 
 def verdicts_of(
@@ -52,24 +56,23 @@ def _verdict(
 ) -> Verdict:
     facts, scale, decision = planned.facts(), planned.scale, planned.decision(outputs)
     p_value, estimate = decision.p_value, planned.estimate(decision)
-    answers = [None if x is None else x * scale for x in estimate]
-    value, low, high = (None if x is None else plain(x) for x in answers)
-    gaps = (None if x is None else plain(x - planned.synthetic_answer) for x in answers)
-    gap, gap_low, gap_high = gaps
+    value, low, high = (None if x is None else _plain(x, scale) for x in estimate)
+    centre = planned.synthetic_answer
+    gap, gap_low, gap_high = (None if x is None else _plain(x, scale, centre) for x in estimate)
     margin_low, margin_high = planned.margin_ends(decision, estimate) or (None, None)
     if planned.settled:
         facts["reason"] = reasons.SETTLED
     known = dict(
         facts,
-        lower=plain(planned.interval.lower * scale),
-        upper=plain(planned.interval.upper * scale),
+        lower=_plain(planned.interval.lower, scale),
+        upper=_plain(planned.interval.upper, scale),
         epsilon=planned.measurement.cost,
         outcome="yes" if decision.outcome else "no",
         p_value=p_value,
         margin=decision.margin,
         margin_low=margin_low,
         margin_high=margin_high,
-        conclusive=p_value is not None and p_value <= planned.criteria.alpha,
+        conclusive=p_value is not None and not exceeds(p_value, planned.criteria.alpha),
         estimate=value,
         low=low,
         high=high,
@@ -84,6 +87,13 @@ def _verdict(
         late = {"candidates": lambda: planned.candidates, "tau_min": lambda: planned.taken.tau_min}
         return LateVerdict.made(known, late)
     return Verdict(**known, candidates=planned.candidates, tau_min=planned.taken.tau_min)
+
+
+def _plain(units: Exact, scale: Fraction, centre: Fraction = _ZERO) -> int | float:
+    """Units of a ``scale`` less a ``centre``, exact up to the last step."""
+    (number, share), (step, whole) = units.as_integer_ratio(), scale.as_integer_ratio()
+    taken, of = centre.as_integer_ratio()
+    return plain_ratio(number * step * of - taken * share * whole, share * whole * of)
 
 
 def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | None) -> Cost:

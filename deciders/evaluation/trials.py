@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol, cast
 
 from deciders.evaluation.stand_ins import Shape, StandIn, stand_ins_at
@@ -42,7 +42,8 @@ class ProvingLaw(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Without slots, so that the tolerance is computed once.
+@dataclass(frozen=True, eq=False)
 class Trial:
     """Table, the interval around its answer, and stand-ins for it at gaps from that answer."""
 
@@ -52,11 +53,15 @@ class Trial:
     _stand_ins: dict[Fraction, tuple[StandIn, ...]] = field(default_factory=dict)
     _laws: dict[tuple[object, int], Law] = field(default_factory=dict)
 
+    @cached_property
+    def _tolerance(self) -> Fraction:
+        return self.interval.tau
+
     def at(self, gap: Fraction) -> tuple[StandIn, ...]:
         """Stand-ins at least ``gap`` times the tolerance from the answer."""
         found = self._stand_ins.get(gap)
         if found is None:
-            found = tuple(stand_ins_at(self.table, gap * self.interval.tau, self.shape))
+            found = tuple(stand_ins_at(self.table, gap * self._tolerance, self.shape))
             self._stand_ins[gap] = found
         return found
 

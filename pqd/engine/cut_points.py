@@ -120,8 +120,9 @@ def reaching(lattice: Lattice, intervals: Sequence[Interval]) -> Lattice:
     Bounds that are the synthetic table's must not decide what a private answer can be.
     """
     unit, step = lattice.unit, lattice.step
-    low = min(interval.lower - _BEYOND * interval.tau for interval in intervals) * unit
-    high = max(interval.upper + _BEYOND * interval.tau for interval in intervals) * unit
+    rooms = [(interval, _BEYOND * interval.tau) for interval in intervals]
+    low = min(interval.lower - room for interval, room in rooms) * unit
+    high = max(interval.upper + room for interval, room in rooms) * unit
     if lattice.lower <= low and high <= lattice.upper:
         return lattice
     below = max(0, math.ceil((lattice.lower - low) / step))

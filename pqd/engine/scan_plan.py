@@ -64,6 +64,10 @@ class Measure:
     # What is the same but for this is counted once: spelled otherwise, it is no other number.
     stated: bool = field(default=False, compare=False)
 
+    def __hash__(self) -> int:
+        """Hash of the text alone: few measures differ in anything else."""
+        return hash(self.sql)
+
     @property
     def number(self) -> str:
         """SQL of the number that is measured, empty where only equality matters."""

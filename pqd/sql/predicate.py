@@ -6,7 +6,6 @@ AND and OR above them: a row matches exactly if the tree is true of "this atom i
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 from sqlglot import exp
@@ -24,15 +23,14 @@ _COMPARISON = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+# Both are tuples, whose hash costs a tenth of that of a dataclass.
+class Atom(NamedTuple):
     """One condition on a row, as DuckDB SQL; unknown counts as false."""
 
     sql: str
 
 
-@dataclass(frozen=True, slots=True)
-class Combined:
+class Combined(NamedTuple):
     """All (``and``) or any (``or``) of the parts; there are at least two."""
 
     how: Literal["and", "or"]

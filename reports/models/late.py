@@ -11,9 +11,16 @@ Figures = Mapping[str, Callable[[], Any]]
 
 
 @cache
-def _defaults(kind: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a class of this kind
-    """Defaults of the fields of a dataclass."""
-    return {field.name: field.default for field in fields(kind) if field.default is not MISSING}
+def _names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class of this kind
+    """Names of the fields of a dataclass."""
+    return tuple(field.name for field in fields(kind))
+
+
+@cache
+def _defaults(kind: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401 - as above
+    """Defaults of its fields, by name."""
+    every = ((field.name, field.default) for field in fields(kind))
+    return tuple((name, default) for name, default in every if default is not MISSING)
 
 
 class Late:
@@ -32,10 +39,14 @@ class Late:
 
         All others have their defaults.
         """
-        found, kind = cls.__new__(cls), cast("Any", cls)
-        for name, value in {**_defaults(kind), **known, "_late": dict(late)}.items():
+        found, put = cls.__new__(cls), object.__setattr__
+        for name, value in known.items():
             if name not in late:
-                object.__setattr__(found, name, value)
+                put(found, name, value)
+        for name, value in _defaults(cast("Any", cls)):
+            if name not in known and name not in late:
+                put(found, name, value)
+        put(found, "_late", dict(late))
         return found
 
     @property
@@ -50,7 +61,7 @@ class Late:
     @property
     def _known(self) -> dict[str, Any]:
         """Fields that need not be computed."""
-        names = (each.name for each in fields(cast("Any", self)))
+        names = _names(cast("Any", type(self)))
         return {name: getattr(self, name) for name in names if name not in self._late}
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of the field's type

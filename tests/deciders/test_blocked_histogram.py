@@ -9,7 +9,7 @@ import pytest
 from numpy.random import Generator
 
 from deciders import DECIDERS, Decider, Histogram, Interval, answer, error_rates, needed_epsilon
-from deciders.blocked_histogram import BlockedHistogram, running
+from deciders.blocked_histogram import Block, BlockedHistogram
 from deciders.errors import ParameterError
 from deciders.histogram import Integers
 
@@ -25,9 +25,9 @@ class Counted:
     counts: Integers
     edges: list[int]
 
-    def within(self, number: int) -> tuple[Integers, Integers]:
+    def within(self, number: int) -> Block:
         own = slice(*self.edges[number : number + 2])
-        return running(self.counts[own]), running((self.values * self.counts)[own])
+        return Block(self.counts[own], self.values[own])
 
     @cached_property
     def blocked(self) -> BlockedHistogram:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deciders.blocked_histogram import running
+from deciders.blocked_histogram import Block, running
 from deciders.histogram import Histogram
 from pqd.engine.kernel.combinations import at_codes
 from pqd.engine.kernel.tallies import occurring
@@ -112,12 +112,12 @@ class OrderedRows:
         """Packing of rows and their sum; None where a double does not hold a block's."""
         return Packing.of(self)
 
-    def _within(self, rows: MatchingRows, number: int) -> tuple[Integers, Integers]:
+    def _within(self, rows: MatchingRows, number: int) -> Block:
         first, last = self.edges[number : number + 2]
         start, stop = self.starts[number : number + 2]
         codes = self.codes[start:stop].take(np.flatnonzero(rows.mask(start, stop)))
         counts = np.bincount(codes - codes.dtype.type(first), minlength=last - first)
-        return running(counts), running(counts * self.units[first:last])
+        return Block(counts, self.units[first:last])
 
     def _whole(self, rows: MatchingRows) -> Histogram:
         codes, counts = occurring(self.codes.take(rows.places), self.units.size)
@@ -199,8 +199,8 @@ class MatchingRows:
         """Place in order of each row that matches."""
         return np.flatnonzero(self.mask(0, self._ordered.codes.size))
 
-    def within(self, number: int) -> tuple[Integers, Integers]:
-        """Rows with one of the first ``k`` values of block ``number``, and the sum of them."""
+    def within(self, number: int) -> Block:
+        """Rows of block ``number`` that match."""
         return self._ordered.within(self, number)
 
     def whole(self) -> Histogram:

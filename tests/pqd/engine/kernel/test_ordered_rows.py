@@ -216,7 +216,8 @@ def test_one_byte_numbers_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     codes = np.arange(3000).repeat(np.arange(3000) % 7 // 6 * 20 + 1)
     ordered = OrderedRows(codes, np.arange(3000))
-    places = [codes[ordered.order[start:stop]] for start, stop in pairwise(ordered.starts)]
+    in_order = ordered.ordered(codes)
+    places = [in_order[start:stop] for start, stop in pairwise(ordered.starts)]
     assert ordered.blocks == len(places) > ordered_rows._BLOCKS
     for own, (first, last) in zip(places, pairwise(ordered.edges), strict=True):
         assert set(own.tolist()) <= set(range(first, last))
