@@ -68,7 +68,9 @@ class Histogram(RunningSums):
         """Histogram of a count: ``mass`` rows, all at value 0."""
         if mass == 0:
             return EMPTY
-        return cls.ascending(np.zeros(1, np.int64), np.array([mass], np.int64))
+        made = cls.ascending(np.zeros(1, np.int64), np.array([mass], np.int64))
+        made.__dict__["mass"] = mass
+        return made
 
     @classmethod
     def merged(cls, parts: Iterable["Histogram"]) -> "Histogram":

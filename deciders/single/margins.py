@@ -37,10 +37,12 @@ def sum_margin(histogram: Histogram, interval: Interval, lower: int, upper: int)
         return 1 - changes_to_lower(histogram, (total - right + 1, 1), ORIGIN, lower)
     if total <= left:
         return 1 - changes_to_raise(histogram, (left - total + 1, 1), ORIGIN, upper)
-    return min(
-        changes_to_raise(histogram, (right - total, 1), ORIGIN, upper),
-        changes_to_lower(histogram, (total - left, 1), ORIGIN, lower),
-    )
+    raised = changes_to_raise(histogram, (right - total, 1), ORIGIN, upper)
+    # No change lowers a sum by more, so that fewer changes are not enough; to count takes longer.
+    most = max(upper, -lower)
+    if (raised - 1) * most < total - left:
+        return raised
+    return min(raised, changes_to_lower(histogram, (total - left, 1), ORIGIN, lower))
 
 
 def mean_margin(histogram: Histogram, interval: Interval, lower: int, upper: int) -> float:

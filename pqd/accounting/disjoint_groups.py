@@ -231,12 +231,13 @@ def _ordered(costs: Iterable[Cost]) -> list[Cost]:
         for block in cost.blocks:
             blocks.setdefault(block, []).append(key)
     rank = {block: number for number, block in enumerate(sorted(blocks, key=blocks.__getitem__))}
-    # Their order alone: to compare two fractions takes as long as to add a dozen numbers.
-    sizes = sorted({cost.epsilon for _, cost in keyed}, reverse=True)
-    size = {epsilon: number for number, epsilon in enumerate(sizes)}
+    # Their order alone: to compare or to hash a fraction takes as long as to add a dozen numbers.
+    sizes = {cost.epsilon.as_integer_ratio(): cost.epsilon for _, cost in keyed}
+    size = {ratio: n for n, ratio in enumerate(sorted(sizes, key=sizes.__getitem__, reverse=True))}
 
     def place(cost: Cost) -> tuple[int, int]:
-        return size[cost.epsilon], min((rank[block] for block in cost.blocks), default=len(rank))
+        first = min((rank[block] for block in cost.blocks), default=len(rank))
+        return size[cost.epsilon.as_integer_ratio()], first
 
     return sorted((cost for _, cost in keyed), key=place)
 

@@ -298,9 +298,27 @@ def _least_worst(
     """Bound on the larger error probability from below: a no to the copy itself; 0 if not late."""
     if candidate.decider.proves != BOTH:
         return 1.0
-    if not isinstance(candidate, LateCandidate) or "rates" not in candidate.late:
-        return 0.0
-    return _false_no(candidate, synthetic, interval, epsilon)
+    return _false_no(candidate, synthetic, interval, epsilon) if _is_late(candidate) else 0.0
+
+
+def _is_late(candidate: Candidate) -> bool:
+    """Whether error rates are not computed yet."""
+    return isinstance(candidate, LateCandidate) and "rates" in candidate.late
+
+
+def _errs(
+    candidate: Candidate, synthetic: Histogram, interval: Interval, parameters: Parameters
+) -> bool:
+    """Whether an error exceeds alpha; of what is late stand-ins tell where the copy does not.
+
+    A noisy answer errs no more on them (docs/theory.md, Theorem 7).
+    """
+    if _is_late(candidate):
+        if exceeds(_false_no(candidate, synthetic, interval, parameters.epsilon), parameters.alpha):
+            return True
+        if isinstance(candidate.decider, NoisyAnswer):
+            return False
+    return exceeds(candidate.worst, parameters.alpha)
 
 
 def _false_no(
@@ -329,12 +347,13 @@ def _that_shows(
     if not isinstance(best.decider, InverseSensitivity):
         return name, reason
     alpha = criteria.alpha
+    errs = partial(_errs, synthetic=synthetic, interval=interval, parameters=criteria)
     for shown in candidates:
         decider = shown.decider
         if not isinstance(decider, NoisyAnswer):
             continue
         # What a margin costs to find is most often not asked: of the noise all is known at once.
-        if exceeds(shown.worst, alpha) and not exceeds(best.worst, alpha):
+        if errs(shown) and not errs(best):
             continue
         pair = cast("Decider", decider), cast("Decider", best.decider)
         if nearly_as_sharp(*pair, synthetic, interval, criteria.epsilon, alpha):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from deciders import DECIDERS, Histogram, Interval, Lattice, SimulatedNoise, answer, for_lattice
 from deciders.single.margins import (
+    changes_to_lower,
     changes_to_raise,
     count_margin,
     distinct_margin,
@@ -208,6 +209,24 @@ def test_p_value_is_the_worst_tail_of_the_other_verdict(margin: int, epsilon: fl
         expected = math.exp(-epsilon * steps) / (1 + math.exp(-epsilon))
         assert decision.p_value == pytest.approx(expected, rel=1e-12)
         assert decision.p_value <= 0.5
+
+
+BOUNDS = st.sampled_from([(-9, 9), (0, 9), (-9, 0), (-12, 3), (0, 0)])
+
+
+@given(st.lists(st.integers(-9, 9), max_size=30), st.integers(1, 90), st.integers(1, 90), BOUNDS)
+def test_margin_of_a_sum_inside_is_that_of_the_nearer_end(
+    values: list[int], above: int, below: int, bounds: tuple[int, int]
+) -> None:
+    """Also where the changes to the other end are not counted, since a bound tells."""
+    low, high = bounds
+    held = Histogram.from_values([v for v in values if low <= v <= high])
+    interval = Interval(held.total - below, held.total + above)
+    ends = (
+        changes_to_raise(held, (above, 1), (0, 1), high),
+        changes_to_lower(held, (below, 1), (0, 1), low),
+    )
+    assert sum_margin(held, interval, low, high) == min(ends)
 
 
 @given(

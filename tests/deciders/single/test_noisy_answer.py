@@ -11,9 +11,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
-from deciders import DECIDERS, Decision, Histogram, Interval, Lattice, SimulatedNoise, for_lattice
+from deciders import (
+    DECIDERS,
+    Decision,
+    Histogram,
+    Interval,
+    Lattice,
+    SimulatedNoise,
+    answer,
+    for_lattice,
+)
 from deciders.estimators import EstimatorOutput
 from deciders.evaluation.effectiveness import shape_of
 from deciders.evaluation.trials import Trial, trial_of
@@ -58,6 +68,34 @@ NOISY = {
     "signed": Lattice(-2, 3),
     "negative": Lattice(-3, 0),
 }
+
+
+NAMES = {"COUNT": "noisy_count", "COUNT DISTINCT": "noisy_distinct", "SUM": "noisy_sum"}
+
+
+def false_yes_prevails(gap: Fraction) -> int:
+    """Times that a yes at a stand-in so many tau away is likelier than a no to the copy."""
+    random, found = np.random.default_rng(3), 0
+    for _ in range(300):
+        low, high = random.choice([(0, 9), (-9, 9), (-9, 0), (0, 1), (-40, 3)]).tolist()
+        values = Histogram.from_values(random.integers(low, high + 1, random.integers(0, 40)))
+        tau = Fraction(int(random.integers(1, 120)), int(random.choice([1, 2, 3, 7])))
+        for aggregate, name in NAMES.items():
+            table = values.multiplicities() if aggregate == "COUNT DISTINCT" else values
+            interval = Interval.around(answer(aggregate, table) or 0, tau)
+            decider = for_lattice(name, aggregate, Lattice(low, high))
+            trial = trial_of(table, interval, shape_of(decider))
+            for epsilon in EPSILONS:
+                false_no = 1 - trial.law(decider, table)(epsilon)
+                yes = [trial.law(decider, each)(epsilon) for each in trial.at(gap)]
+                found += max(yes, default=0) > false_no + ROUNDING
+    return found
+
+
+def test_noise_errs_most_on_the_copy() -> None:
+    """Theorem 7 of docs/theory.md; nearer stand-ins are another matter."""
+    assert false_yes_prevails(Fraction(2)) == 0
+    assert false_yes_prevails(Fraction(7, 4)) > 0
 
 
 def decider_of(name: str) -> Any:
