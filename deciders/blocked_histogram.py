@@ -106,7 +106,11 @@ class BlockedHistogram(Histogram):
 
     def rows_before(self, place: int) -> int:
         """Rows with a value of one of the first ``place`` places."""
-        return rows_before(self._blocks, self._rows, place)
+        number = bisect_right(self._edges, place) - 1
+        before, within = self._rows.item(number), place - self._edges[number]
+        if not within or before == self._rows.item(number + 1):
+            return before
+        return before + self._blocks.within(number).rows.item(within)
 
     def sum_before(self, place: int) -> int:
         """Sum of the rows with a value of one of the first ``place`` places."""
@@ -178,16 +182,6 @@ class BlockedHistogram(Histogram):
             return first
         rows = self._blocks.within(number).rows
         return first + int(rows[1:].searchsorted(k - self._rows.item(number)))
-
-
-def rows_before(blocks: Blocks, rows: Integers, place: int) -> int:
-    """Rows with a value of one of the first ``place`` places, by the running ``rows`` of blocks."""
-    edges = blocks.edges
-    number = bisect_right(edges, place) - 1
-    before, within = rows.item(number), place - edges[number]
-    if not within or before == rows.item(number + 1):
-        return before
-    return before + blocks.within(number).rows.item(within)
 
 
 def running(gains: Integers) -> Integers:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deciders.blocked_histogram import BlockedHistogram, rows_before, running
+from deciders.blocked_histogram import BlockedHistogram, running
 from pqd.engine.kernel.combinations import at_codes
 from pqd.engine.kernel.ordered_rows import MatchingRows
 from pqd.engine.kernel.tallies import edges_of
@@ -164,7 +164,7 @@ class BlockedGroup:
         """Number of those rows whose code is below each of ``bounds``."""
         matching = self._matching(predicate)
         rows = running(self._tally.rows(cells, matching))
-        return np.array([rows_before(matching, rows, bound) for bound in bounds.tolist()])
+        return np.array([matching.rows_before(bound, rows) for bound in bounds.tolist()])
 
     def _matching(self, predicate: Predicate | None) -> MatchingRows:
         return MatchingRows(self._ordered, self._words, self._codes, predicate)

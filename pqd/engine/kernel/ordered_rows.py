@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -198,6 +199,16 @@ class MatchingRows:
     def places(self) -> Integers:
         """Place in order of each row that matches."""
         return np.flatnonzero(self.mask(0, self._ordered.codes.size))
+
+    def rows_before(self, bound: int, rows: Integers) -> int:
+        """Rows that match with a code below ``bound``; ``rows`` are those of the first blocks."""
+        number = bisect_right(self.edges, bound) - 1
+        before = rows.item(number)
+        if bound == self.edges[number] or before == rows.item(number + 1):
+            return before
+        start, stop = self._ordered.starts[number : number + 2]
+        below = self._ordered.codes[start:stop] < bound
+        return before + int(np.count_nonzero(self.mask(start, stop) & below))
 
     def within(self, number: int) -> Block:
         """Rows of block ``number`` that match."""
