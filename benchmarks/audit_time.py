@@ -10,8 +10,9 @@ import os
 import platform
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -38,6 +39,20 @@ import sys, duckdb
 source, times, target = sys.argv[1:]
 kind = "FORMAT parquet, COMPRESSION zstd" if target.endswith("parquet") else "HEADER"
 duckdb.sql(f"COPY (SELECT t.* FROM '{source}' t, range({times})) TO '{target}' ({kind})")
+"""
+# `pqd` with the arguments after the first, which is a file for the time when both tables are read.
+STAMPED = """
+import sys, time
+from pqd.commands import audit
+separate, stamp = audit.separate_tables, sys.argv.pop(1)
+def stamped(*given, **stated):
+    tables = separate(*given, **stated)
+    with open(stamp, "w") as file:
+        file.write(str(time.monotonic()))
+    return tables
+audit.separate_tables = stamped
+from pqd.__main__ import main
+main()
 """
 
 
@@ -125,6 +140,19 @@ def by_number(setting: Setting, extension: str, numbers: Sequence[int]) -> list[
         audits_of(setting, f"{number:,} queries", files, setting.mixed(number))
         for number in numbers
     ]
+
+
+def after_reading(setting: Setting, extension: str, number: int, repeat: int) -> float:
+    """Least seconds from when both tables are read to the end of the process, of so many runs."""
+    name, stamp = f"{number:,} queries, after reading", setting.folder / "read"
+    audit = audits_of(setting, name, setting.tables(extension), setting.mixed(number))
+    options = audit.command[len(PQD) :]
+    program = replace(audit, command=(sys.executable, "-c", STAMPED, str(stamp), *options))
+    found = []
+    for _ in range(repeat):
+        in_turn([program], 1)
+        found.append(time.monotonic() - float(stamp.read_text("utf-8")))
+    return min(found)
 
 
 def by_rows(setting: Setting, extension: str, scales: Sequence[int]) -> list[Program]:
@@ -228,6 +256,9 @@ def run(setting: Setting, options: argparse.Namespace) -> None:
         best = in_turn(by_number(setting, options.format, options.queries), options.repeat)
         base = [next(iter(best))]
         print(f"\n{table_text(options.format, best, base, base)}", flush=True)
+        most = max((n for n in options.queries if n <= PLANNED), default=min(options.queries))
+        seconds = after_reading(setting, options.format, most, options.repeat)
+        print(f"\n{most:,} queries: {seconds:.2f} s once both tables are read", flush=True)
     commands = [
         *with_one_budget(setting, options.format),
         *without_a_secret(setting, options.format),

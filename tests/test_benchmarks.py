@@ -1,7 +1,10 @@
 """What benchmarks are made of: queries, runs in turn, tables of ratios; nothing is timed here."""
 
 import json
+import re
+import shutil
 import sys
+import time
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,17 @@ import pandas as pd
 import pytest
 
 from benchmarks import audit_time, processes, source_time, sourced_audit
-from benchmarks.audit_time import AGAIN, BOUND, CATEGORIES, FIRST, FORMATS, PLAIN, QUALITY, Setting
+from benchmarks.audit_time import (
+    AGAIN,
+    BOUND,
+    CATEGORIES,
+    FIRST,
+    FORMATS,
+    PLAIN,
+    QUALITY,
+    STAMPED,
+    Setting,
+)
 from benchmarks.mixed_queries import prefixes, queries, ranges, values_of, workload
 from benchmarks.processes import Program, Usage, imports, in_turn, measured, table_text
 from pqd.sql.schema import Kind
@@ -92,6 +105,8 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         if "--json" in command:
             report = {"verdicts": [{"id": "q1", "q_synthetic": 7}]}
             Path(command[command.index("--json") + 1]).write_text(json.dumps(report), "utf-8")
+        if STAMPED in command:
+            Path(command[command.index(STAMPED) + 1]).write_text(str(time.monotonic()), "utf-8")
         return Usage(1, 1, 1)
 
     for module in (processes, audit_time):
@@ -116,7 +131,19 @@ def test_one_run_gives_every_table(
     assert "agree on the 1 synthetic answers" in shown
     # The repeated run has the ledger of the first, and each first run one of its own.
     ledgers = [c[c.index("--ledger") + 1] for c in commands if "--ledger" in c]
-    assert [ledgers.count(each) for each in dict.fromkeys(ledgers)] == [2, 2, 1, 1, 1, 1, 1, 1]
+    assert [ledgers.count(each) for each in dict.fromkeys(ledgers)] == [2, 2, 1, 1, 1, 1, 1, 1, 1]
+    assert re.search(r"\n30 queries: [0-9.]+ s once both tables are read\n", shown)
+
+
+def test_time_after_reading_is_a_part_of_the_whole(tmp_path: Path) -> None:
+    for kind in ("private", "synthetic"):
+        name = f"census_{kind}.parquet"
+        shutil.copy(COPY.with_name(name), tmp_path / name)
+    begin = time.monotonic()
+    part = audit_time.after_reading(Setting(tmp_path, sys.executable), "parquet", 30, 1)
+    assert 0 < part < time.monotonic() - begin
+    ledger = tmp_path / "ledger of 30 queries, after reading" / "ledger.sqlite"
+    assert ledger.exists()
 
 
 def test_programs_that_are_missing_are_left_out_with_a_line(
