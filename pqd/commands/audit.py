@@ -78,10 +78,12 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
 
 
 def _foresee(verdicts: Sequence[PlannedVerdict]) -> None:
-    """Compute what the lines of undecided verdicts tell, before anything is spent.
+    """Compute what the lines of verdicts tell, before anything is spent.
 
     Of as many as any report shows in full; the lines of a longer one, which are few, compute more.
     """
+    # Read for their own sake: that computes the error rates of each.
+    _ = [verdict.choice.taken.worst for verdict in verdicts[:MOST_IN_FULL]]
     low = (verdict for verdict in verdicts if verdict.choice.taken.needed is not None)
-    # Read for its own sake: that computes the budget of each that errs too often.
+    # And the budget of each that errs too often.
     _ = list(islice(low, MOST_IN_FULL))

@@ -52,6 +52,8 @@ _FIXED = {"COUNT": "lm_count", "MEDIAN": "hist_median"}
 _SHARPEST = {"COUNT": "inv_count"}
 # The alpha up to which no threshold of a MEDIAN is less than that of the margin (Theorem 6 there).
 _LEAST_MEDIAN = Fraction(1, 16)
+# What doubles may round of a probability, and more.
+_ROUNDING = 1e-12
 # True gaps, in multiples of tau, at which operating characteristics are given.
 GAPS = tuple(Fraction(step, 8) for step in range(21))
 
@@ -311,12 +313,14 @@ def _errs(
 ) -> bool:
     """Whether an error exceeds alpha; of what is late stand-ins tell where the copy does not.
 
-    A noisy answer errs no more on them (docs/theory.md, Theorem 7).
+    A noisy answer errs no more on them (docs/theory.md, Theorem 7), but for what doubles round.
     """
     if _is_late(candidate):
-        if exceeds(_false_no(candidate, synthetic, interval, parameters.epsilon), parameters.alpha):
+        least = _false_no(candidate, synthetic, interval, parameters.epsilon)
+        if exceeds(least, parameters.alpha):
             return True
-        if isinstance(candidate.decider, NoisyAnswer):
+        clear = not exceeds(least + _ROUNDING, parameters.alpha)
+        if clear and isinstance(candidate.decider, NoisyAnswer):
             return False
     return exceeds(candidate.worst, parameters.alpha)
 

@@ -4,6 +4,7 @@ import itertools
 import math
 from copy import deepcopy
 from dataclasses import fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from deciders import (
     SimulatedNoise,
     answer,
     applicable,
+    error_rates,
     needed_epsilon,
 )
 from deciders.single.inverse_sensitivity import least_margin
@@ -346,6 +348,24 @@ def test_what_is_not_evaluated_would_not_have_been_taken(
         if aggregate == "COUNT":
             assert_sharpest("inv_count", at_once.candidates, budgeted=epsilon is not None)
     assert all(DECIDERS[each].aggregate == aggregate for each in seen)
+
+
+def test_an_alpha_between_two_doubles_is_decided_late_as_at_once() -> None:
+    """Exactly, noise errs most on the copy; in doubles, a stand-in may be ahead by the last bit."""
+    copy, tau, epsilon = (
+        Histogram.from_values([1] * 32 + [4] * 5),
+        Fraction(157, 3),
+        Fraction(1, 10),
+    )
+    interval, able = Interval.around(copy.total, tau), applicable("SUM", Lattice(0, 5))
+    noisy = next(decider for decider in able if decider.id == "noisy_sum")
+    rates = error_rates(noisy, copy, interval, epsilon)
+    assert rates.false_no < rates.false_yes
+    alpha = (Fraction(rates.false_no) + Fraction(rates.false_yes)) / 2
+    criteria = Criteria.of(tau=tau, alpha=alpha).at(epsilon)
+    for late in (False, True):
+        choice = choose_decider(replace(criteria, late=late), "SUM", able, copy, interval)
+        assert choice.decider.id == "inv_sum"
 
 
 def assert_sharpest(name: str, candidates: Any, *, budgeted: bool) -> None:
