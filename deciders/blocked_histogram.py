@@ -1,7 +1,7 @@
 """Histogram that is held by blocks of values: what is asked of it is looked up in one block."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -106,11 +106,11 @@ class BlockedHistogram(Histogram):
 
     def rows_before(self, place: int) -> int:
         """Rows with a value of one of the first ``place`` places."""
-        number = bisect_right(self._edges, place) - 1
-        before, within = self._rows.item(number), place - self._edges[number]
-        if not within or before == self._rows.item(number + 1):
-            return before
-        return before + self._blocks.within(number).rows.item(within)
+
+        def inside(number: int) -> int:
+            return self._blocks.within(number).rows.item(place - self._edges[number])
+
+        return rows_before(self._edges, self._rows, place, inside)
 
     def sum_before(self, place: int) -> int:
         """Sum of the rows with a value of one of the first ``place`` places."""
@@ -182,6 +182,20 @@ class BlockedHistogram(Histogram):
             return first
         rows = self._blocks.within(number).rows
         return first + int(rows[1:].searchsorted(k - self._rows.item(number)))
+
+
+def rows_before(
+    edges: Sequence[int], rows: Integers, place: int, inside: Callable[[int], int]
+) -> int:
+    """Rows with a value of one of the first ``place`` places, by the running ``rows`` of blocks.
+
+    ``inside`` counts those in the block of a number, if it has any and the place is within it.
+    """
+    number = bisect_right(edges, place) - 1
+    before = rows.item(number)
+    if place == edges[number] or before == rows.item(number + 1):
+        return before
+    return before + inside(number)
 
 
 def running(gains: Integers) -> Integers:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deciders import Noise
+    from deciders.running_sums import Exact
     from pqd.accounting.accountant import Accountant, Quote
     from pqd.distances.decisions import PlannedDistance
     from pqd.engine.scan_plan import PrivacyUnit
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     # A verdict on a query, or on a distance.
     Planned = PlannedVerdict | PlannedDistance
-    Exact = int | Fraction
 
 _ZERO = Fraction(0)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deciders.blocked_histogram import Block, running
+from deciders.blocked_histogram import Block, rows_before, running
 from deciders.histogram import Histogram
 from pqd.engine.kernel.combinations import at_codes
 from pqd.engine.kernel.tallies import occurring
@@ -202,13 +201,13 @@ class MatchingRows:
 
     def rows_before(self, bound: int, rows: Integers) -> int:
         """Rows that match with a code below ``bound``; ``rows`` are those of the first blocks."""
-        number = bisect_right(self.edges, bound) - 1
-        before = rows.item(number)
-        if bound == self.edges[number] or before == rows.item(number + 1):
-            return before
-        start, stop = self._ordered.starts[number : number + 2]
-        below = self._ordered.codes[start:stop] < bound
-        return before + int(np.count_nonzero(self.mask(start, stop) & below))
+
+        def inside(number: int) -> int:
+            start, stop = self._ordered.starts[number : number + 2]
+            below = self._ordered.codes[start:stop] < bound
+            return int(np.count_nonzero(self.mask(start, stop) & below))
+
+        return rows_before(self.edges, rows, bound, inside)
 
     def within(self, number: int) -> Block:
         """Rows of block ``number`` that match."""
