@@ -4,6 +4,10 @@ Entries are JSON texts.  Entry ``n`` carries ``hash_n = SHA-256(hash_{n-1} || bo
 ``hash_0`` commits to the secret key, so an entry that was edited, left out or reordered
 breaks every hash after it; whoever rewrites them all changes the last one, the *head*, which
 ``pqd ledger verify`` compares with one kept elsewhere.
+
+The file can be replaced, or older bytes put in its place, while it is open.  So a writer looks for
+the last entry that it knows before it appends, and ``check_standing`` reads the file once more: a
+caller asks for it before it relies on what was written, and before it shows what that paid for.
 """
 
 from __future__ import annotations
@@ -12,8 +16,8 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,19 +30,24 @@ Body = dict[str, Any]
 _MARK = 0x7071644C
 _FORMAT = 1
 _DAMAGED = "is damaged; restore it from a copy"
-# In one transaction: each waits for the disk.
-_TABLES = f"""
-BEGIN;
+_WITHOUT_KEY = "was changed by hand: it has no key; restore it from a copy"
+# What SQLite says of bytes that were put over a log, and may be of two versions of it.
+_OTHER_CONTENT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+# All that a log holds: with anything else, such as a trigger, an entry could be swallowed.
+SCHEMA = {
+    "secret": "CREATE TABLE secret (key BLOB NOT NULL)",
+    "entries": "CREATE TABLE entries "
+    "(number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
+    "entries_stay": "CREATE TRIGGER entries_stay BEFORE UPDATE ON entries\n"
+    "BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END",
+    "entries_remain": "CREATE TRIGGER entries_remain BEFORE DELETE ON entries\n"
+    "BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END",
+}
+_LAID_OUT = f"""
 PRAGMA application_id = {_MARK};
 PRAGMA user_version = {_FORMAT};
-CREATE TABLE secret (key BLOB NOT NULL);
-CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
-CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
-BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
-CREATE TRIGGER entries_remain BEFORE DELETE ON entries
-BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;
+{"; ".join(SCHEMA.values())};
 INSERT INTO secret VALUES (x'{{key}}');
-COMMIT;
 """
 
 
@@ -73,13 +82,13 @@ class HashChain:
         self.path, self._wait = path, wait
         self._entries: list[Entry] = []
         self._connection: sqlite3.Connection | None = None
-        # Of the file that was opened; and whether what is written was charged before.
         self._file: tuple[int, int] | None = None
-        self.charged = False
+        # Whether this run has charged; and whether a write that failed may be in the file.
+        self.charged = self.doubtful = False
         with self._translated("read"):
             present = path.exists()
             if present and not path.is_file():
-                raise LedgerError(self._message("is no file; name another place with --ledger"))
+                raise LedgerError(self._message("is no file; name a file with --ledger"))
         if not present:
             self._create(secret or new_secret())
         with self._translated("read"):
@@ -91,19 +100,21 @@ class HashChain:
             mark = self._one("PRAGMA application_id"), self._one("PRAGMA user_version")
             if mark != (_MARK, _FORMAT):
                 raise LedgerError(
-                    self._message("is no ledger of this version of pqd; name another file")
+                    self._message(
+                        "is a database of another program, or of another version of pqd; give the "
+                        "path of the ledger, or restore it from a copy"
+                    )
                 )
             if self._one("PRAGMA quick_check(1)") != "ok":
                 raise LedgerError(self._message(_DAMAGED))
-            # Durable means on the disk, the removal of the journal included.
+            # Durable means on the disk, in this file, the removal of the journal included.
             self._execute("PRAGMA synchronous = EXTRA")
+            self._check_layout(self._connection)
             self.secret = self._one("SELECT key FROM secret")
             if self._file is None or self._file != _identity(path):
                 raise LedgerError(self._message("was replaced while it was opened; try again"))
-        if not isinstance(self.secret, bytes):
-            raise LedgerError(
-                self._message("was changed by hand: it has no key; restore it from a copy")
-            )
+        if not (isinstance(self.secret, bytes) and self.secret):
+            raise LedgerError(self._message(_WITHOUT_KEY))
         self.start = hashlib.sha256(self.secret).hexdigest()
 
     def _connect(self) -> sqlite3.Connection:
@@ -128,12 +139,17 @@ class HashChain:
             self._connection = None
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every entry, after a check of the chain of those that were not read before."""
+        """Every entry, after a check of the chain of those that were not read before.
+
+        Raises
+        ------
+        LostLedgerError
+            If the last entry that was read before is no longer there.
+        LedgerError
+            If the chain is broken or cannot be read.
+        """
         with self._translated("read"):
-            rows = self._execute(
-                "SELECT number, body, hash FROM entries WHERE rowid > ? ORDER BY rowid",
-                len(self._entries),
-            ).fetchall()
+            rows = self._rows(self._connection, len(self._entries))
         for number, text, stored in rows:
             before = self._entries[-1].hash if self._entries else self.start
             if number != len(self._entries) + 1 or stored != entry_hash(before, text):
@@ -151,37 +167,65 @@ class HashChain:
         """Every entry that was read; in ``writing`` that is the whole chain."""
         return tuple(self._entries)
 
-    def check_in_place(self) -> None:
-        """Raise LostLedgerError unless the open file is still the one at its place.
+    def check_standing(self) -> None:
+        """Raise LostLedgerError unless the file at the log's place holds the last known entry.
 
-        A file that was removed or replaced can be written to until it is closed; then what was
-        written is gone.
+        A file that was removed or replaced can be written to until it is closed, and older bytes
+        can be put into it; then what was written is gone.  So a connection of its own reads the
+        file as it is now, not as this one remembers it.
         """
         if self._file != _identity(self.path):
-            raise LostLedgerError(
-                f"the ledger {self.path} was removed or replaced during this run, so what the run "
-                "may have charged is on no record. Nothing that it drew is shown. Put the ledger "
-                "back, see who else uses it, and run again"
-            )
+            raise self._lost()
+        with self._translated("read"), closing(self._connect()) as other:
+            self._rows(other, len(self._entries))
 
     @contextmanager
     def writing(self) -> Iterator[HashChain]:
-        """Context that locks out other writers; when it ends, what was appended is on the disk."""
+        """Context that locks out other writers; when it ends, what was appended is on the disk.
+
+        Raises
+        ------
+        LostLedgerError
+            If the last known entry is not in the file.
+        LedgerError
+            If the file cannot be written: nothing was appended, unless the log is ``doubtful``.
+        """
         with self._translated("written"):
             self._execute("BEGIN IMMEDIATE")
+        known, self.doubtful = len(self._entries), False
         try:
             # Nobody else writes from here on, so that this is the whole chain.
             self.entries()
+            self.check_standing()
             yield self
             with self._translated("written"):
-                self._execute("COMMIT")
-            self.check_in_place()
+                self._commit()
         except BaseException:
             with suppress(sqlite3.Error):
                 self._execute("ROLLBACK")
             # What was appended and rolled back must not be taken for stored.
-            self._entries.clear()
+            del self._entries[known:]
             raise
+
+    def _commit(self) -> None:
+        try:
+            self._execute("COMMIT")
+        except sqlite3.Error:
+            with suppress(sqlite3.Error):
+                self._execute("ROLLBACK")
+            # A disk can fail when all is written, before the end of the commit is.
+            self.doubtful = self._may_hold_last()
+            raise
+
+    def _may_hold_last(self) -> bool:
+        """Whether the file holds the last known entry; True if it cannot be read."""
+        try:
+            self.check_standing()
+        except LostLedgerError:
+            return False
+        except LedgerError:
+            return True
+        return True
 
     def append(self, body: Body) -> Entry:
         """Add one entry; only inside ``writing``."""
@@ -196,26 +240,76 @@ class HashChain:
         return entry
 
     def _create(self, secret: bytes) -> None:
-        """Make a whole log under another name and link it to its own, so that none is half made."""
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+        """Make a whole log and link it to its name, so that none is half made.
+
+        Another process may be faster: then its log is the one.
+        """
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            connection.executescript(_LAID_OUT.format(key=secret.hex()))
+            content = connection.serialize()
         try:
-            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            with self._translated("made"):
-                connection = sqlite3.connect(draft, isolation_level=None)
-                try:
-                    connection.executescript(_TABLES.format(key=secret.hex()))
-                finally:
-                    connection.close()
-            # Another process may have been faster: then its log is the one.
-            with suppress(FileExistsError):
-                os.link(draft, self.path)
+            with self._translated("made"), suppress(FileExistsError):
+                _make(self.path, content)
         except OSError as error:
             raise LedgerError(
                 self._message(f"cannot be made: {error.strerror}; name another place with --ledger")
             ) from None
-        finally:
-            with suppress(OSError):
-                draft.unlink()
+
+    def _rows(
+        self, connection: sqlite3.Connection | None, known: int
+    ) -> Sequence[tuple[int, str, str]]:
+        """Rows of the entries after the first ``known``, of a log that still holds those.
+
+        Raises
+        ------
+        LostLedgerError
+            If its key or the last of the ``known`` entries is another one.
+        """
+        if connection is None:
+            raise sqlite3.ProgrammingError("the ledger is closed")
+        last = self._entries[known - 1 : known]
+        try:
+            self._check_layout(connection)
+            key = connection.execute("SELECT key FROM secret").fetchone()
+            rows = connection.execute(
+                "SELECT number, body, hash FROM entries WHERE rowid >= ? ORDER BY rowid",
+                (max(known, 1),),
+            ).fetchall()
+        except (sqlite3.DatabaseError, LedgerError) as error:
+            # A lock or a disk that fails says nothing of what the file holds.
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if not last or code not in _OTHER_CONTENT:
+                raise
+            raise self._lost() from None
+        same = [Entry(*row) for row in rows[: len(last)]] == last
+        if key != (self.secret,) or not same:
+            raise self._lost()
+        return rows[len(last) :]
+
+    def _check_layout(self, connection: sqlite3.Connection) -> None:
+        """Refuse a log that holds more or less than a log does, or keeps entries in another file.
+
+        Raises
+        ------
+        LedgerError
+            If so.
+        """
+        held = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
+        (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+        if held != SCHEMA or journal != "delete":
+            raise LedgerError(
+                self._message(
+                    "was changed by hand: it holds what no ledger holds, or lacks what every one "
+                    "has; restore it from a copy"
+                )
+            )
+
+    def _lost(self) -> LostLedgerError:
+        return LostLedgerError(
+            f"the ledger {self.path} was removed or replaced during this run, so what the run may "
+            "have charged is on no record. Nothing that it drew is shown. Put the ledger back, see "
+            "who else uses it, and run again"
+        )
 
     def _one(self, sql: str) -> Any:  # noqa: ANN401 - whatever the statement gives
         row = self._execute(sql).fetchone()
@@ -227,41 +321,78 @@ class HashChain:
         return self._connection.execute(sql, values)
 
     def _message(self, what: str) -> str:
-        end = "What this run charged stays so" if self.charged else "Nothing was spent"
-        return f"the ledger {self.path} {what}. {end}."
+        end = "" if self.charged or self.doubtful else " Nothing was spent."
+        return f"the ledger {self.path} {what}.{end}"
 
     @contextmanager
     def _translated(self, verb: str) -> Iterator[None]:
         """Context in which SQLite's errors become LedgerError."""
         try:
             yield
+        except LedgerError:
+            raise
         except UnicodeDecodeError:
             reason = f"it {_DAMAGED}"
         except (RuntimeError, ValueError):
-            reason = "its path cannot be used; name another place with --ledger"
+            reason = "its path cannot be used; name a file with --ledger"
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            # No advice to name another file: its account would be a fresh one.
             reason = {
                 sqlite3.SQLITE_BUSY: f"another process held it for {self._wait:g} seconds; try "
                 "again later",
                 sqlite3.SQLITE_FULL: "the disk is full; make room",
-                sqlite3.SQLITE_READONLY: "it or its folder is read-only; name another place with "
-                "--ledger",
-                sqlite3.SQLITE_CANTOPEN: "it or its folder cannot be opened; name another place "
-                "with --ledger",
+                sqlite3.SQLITE_READONLY: "it or its folder is read-only; give yourself the right "
+                "to write both",
+                sqlite3.SQLITE_CANTOPEN: "it or its folder cannot be opened; give yourself the "
+                "right to read and write both",
                 sqlite3.SQLITE_CORRUPT: f"it {_DAMAGED}",
                 sqlite3.SQLITE_ERROR: f"it {_DAMAGED}",
-                sqlite3.SQLITE_NOTADB: "it is not a ledger, or damaged; restore it from a copy, or "
-                "name another file",
+                sqlite3.SQLITE_NOTADB: "it is not a ledger, or damaged; give the path of the "
+                "ledger, or restore it from a copy",
             }.get(code, f"{str(error)[:100]}; see to the disk")
         except OSError as error:
             reason = f"{error.strerror}"
         else:
             return
         # A file that is gone is read-only to SQLite.
-        if self._file is not None:
-            self.check_in_place()
+        if self._file is not None and self._file != _identity(self.path):
+            raise self._lost()
         raise LedgerError(self._message(f"cannot be {verb}: {reason}"))
+
+
+def _make(path: Path, content: bytes) -> None:
+    """Make a file of ``content`` that only its owner may read, whole or not at all.
+
+    On Linux it has no name until it is whole: if the process dies, nothing is left of it.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file at ``path``.
+    OSError
+        If the file cannot be made.
+    """
+    folder = path.absolute().parent
+    draft = None
+    try:
+        file = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+        whole = Path(f"/proc/self/fd/{file}")
+    except (AttributeError, OSError):
+        # Elsewhere, and on a disk that has no files without a name.
+        whole = draft = folder / f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}"
+        file = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(file, "wb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(file)
+            # With a folder given, the link is followed to the file.
+            os.link(whole, path.absolute(), src_dir_fd=file, follow_symlinks=True)
+    finally:
+        if draft is not None:
+            with suppress(OSError):
+                draft.unlink()
 
 
 def new_secret() -> bytes:

@@ -10,15 +10,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pqd.accounting.hash_chain import Entry, HashChain, entry_hash, is_ledger
-from pqd.errors import LedgerError, PqdError
+from pqd.accounting.hash_chain import SCHEMA, Entry, HashChain, entry_hash, is_ledger
+from pqd.errors import LedgerError, LostLedgerError, PqdError
 
 ENTRIES = 30
-FREE = "DROP TRIGGER entries_stay; DROP TRIGGER entries_remain;"
-NEXT_STEPS = ("restore it from a copy", "name another", "try again later", "make room", "see to")
+TRIGGERS = ("entries_stay", "entries_remain")
+FREE = "".join(f"DROP TRIGGER {name};" for name in TRIGGERS)
+GUARDED = "".join(f"; {SCHEMA[name]};" for name in TRIGGERS)
+NEXT_STEPS = ("restore it from a copy", "name a file", "try again later", "make room", "see to")
 ROOT = not hasattr(os, "geteuid") or os.geteuid() == 0
 unless_root = pytest.mark.skipif(ROOT, reason="root may write anywhere")
 
@@ -77,6 +80,8 @@ def refused(path: Path) -> str:
     (message,) = messages
     assert str(path) in message
     assert message.endswith("Nothing was spent.")
+    # Another file would be a fresh account.
+    assert "--ledger" not in message.replace("name a file with --ledger", "")
     assert any(step in message for step in NEXT_STEPS), message
     return message
 
@@ -208,7 +213,7 @@ TAMPERING = {
 
 @pytest.mark.parametrize("what", TAMPERING)
 def test_tampering_is_refused(log: Path, other: sqlite3.Connection, what: str) -> None:
-    other.executescript(FREE + TAMPERING[what])
+    other.executescript(FREE + TAMPERING[what] + (GUARDED if what != "no table" else ""))
     message = refused(log)
     assert {"another version", "another mark"} & {what} or "changed" in message or "read" in message
 
@@ -220,6 +225,7 @@ def test_a_body_with_its_own_new_hash_does_not_fit_what_follows(
     change = "UPDATE entries SET body = ?, hash = ? WHERE number = 7"
     other.executescript(FREE)
     other.execute(change, (text, entry_hash(before, text)))
+    other.executescript(GUARDED)
     assert "entry 8 does not fit" in refused(log)
 
 
@@ -335,8 +341,127 @@ def test_the_mark_tells_a_ledger(log: Path, tmp_path: Path) -> None:
 def test_removed_last_entries_are_a_whole_log(log: Path, other: sqlite3.Connection) -> None:
     # The chain alone cannot tell: see test_ledger for what does.
     before = read(log)[0]
-    other.executescript(f"{FREE} DELETE FROM entries WHERE number > 20")
+    other.executescript(f"{FREE} DELETE FROM entries WHERE number > 20 {GUARDED}")
     assert read(log)[0] == before[:20]
+
+
+# Older bytes in its place -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def older(log: Path) -> bytes:
+    """Bytes of the log as it was, before an entry was appended."""
+    before = log.read_bytes()
+    with closing(HashChain(log)) as chain, chain.writing():
+        chain.append({"n": "newer"})
+    return before
+
+
+def put(path: Path, content: bytes) -> None:
+    """Put bytes into a file that stays the same file."""
+    with path.open("r+b") as file:
+        file.write(content)
+        file.truncate()
+
+
+def test_older_bytes_before_an_append_are_found_out(log: Path, older: bytes) -> None:
+    with closing(HashChain(log)) as chain:
+        assert len(chain.entries()) == ENTRIES + 1
+        put(log, older)
+        with pytest.raises(LostLedgerError, match="removed or replaced"), chain.writing():
+            chain.append({"n": 0})
+        with pytest.raises(LostLedgerError):
+            chain.check_standing()
+    # Nothing was appended to what was put there.
+    assert len(read(log)[0]) == ENTRIES
+
+
+def test_older_bytes_after_an_append_are_found_out(log: Path) -> None:
+    before = log.read_bytes()
+    with closing(HashChain(log)) as chain:
+        with chain.writing():
+            chain.append({"n": 0})
+        chain.check_standing()
+        put(log, before)
+        with pytest.raises(LostLedgerError):
+            chain.check_standing()
+
+
+def test_the_older_of_two_logs_without_entries_is_found_out(tmp_path: Path) -> None:
+    path, other = tmp_path / "log.sqlite", tmp_path / "other.sqlite"
+    HashChain(other).close()
+    with closing(HashChain(path)) as chain:
+        put(path, other.read_bytes())
+        with pytest.raises(LostLedgerError), chain.writing():
+            chain.append({"n": 0})
+
+
+def test_bytes_of_two_versions_are_found_out(log: Path, older: bytes) -> None:
+    newer, size = log.read_bytes(), page_size(older)
+    with closing(HashChain(log)) as chain:
+        chain.entries()
+        for pages in range(1, len(older) // size):
+            put(log, older[: pages * size] + newer[pages * size :])
+            try:
+                chain.check_standing()
+            except LostLedgerError:
+                continue
+            assert chain.entries()[-1] in read(log)[0]
+        put(log, newer)
+        chain.check_standing()
+
+
+def test_a_log_that_only_remembers_would_not_find_out(
+    log: Path, older: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wrong program: it never looks for the entries that it knows."""
+    monkeypatch.setattr(HashChain, "check_standing", lambda _: None)
+    rows = HashChain._rows
+    monkeypatch.setattr(HashChain, "_rows", lambda self, other, known: rows(self, other, 0)[known:])
+    with closing(HashChain(log)) as chain:
+        assert len(chain.entries()) == ENTRIES + 1
+        put(log, older)
+        with chain.writing():
+            chain.append({"n": 0})
+
+
+# More than a log holds ----------------------------------------------------------------------------
+
+ODDITIES = {
+    "a trigger that swallows": "CREATE TRIGGER x BEFORE INSERT ON entries "
+    "BEGIN SELECT RAISE(IGNORE); END",
+    "a trigger that waits": "CREATE TRIGGER x AFTER INSERT ON entries BEGIN SELECT 1; END",
+    "a view": "CREATE VIEW x AS SELECT * FROM entries",
+    "a view in place of the entries": FREE + "ALTER TABLE entries RENAME TO y;"
+    "CREATE VIEW entries AS SELECT * FROM y WHERE number < 9",
+    "a table": "CREATE TABLE x (y)",
+    "an index": "CREATE INDEX x ON entries (hash)",
+    "statistics": "ANALYZE",
+    "without a guard": "DROP TRIGGER entries_stay",
+    "another guard": "DROP TRIGGER entries_stay; CREATE TRIGGER entries_stay "
+    "BEFORE UPDATE ON entries BEGIN SELECT 1; END",
+    "entries in another file": "PRAGMA journal_mode = WAL",
+}
+
+
+@pytest.mark.parametrize("what", ODDITIES)
+def test_a_log_with_anything_else_is_refused(
+    log: Path, other: sqlite3.Connection, what: str
+) -> None:
+    other.executescript(ODDITIES[what])
+    other.close()
+    assert "was changed by hand" in refused(log)
+
+
+@pytest.mark.parametrize("what", ["a trigger that swallows", "a view", "without a guard"])
+def test_what_is_added_while_it_is_open_is_found_out(
+    log: Path, other: sqlite3.Connection, what: str
+) -> None:
+    with closing(HashChain(log)) as chain:
+        chain.entries()
+        other.executescript(ODDITIES[what])
+        with pytest.raises(LostLedgerError), chain.writing():
+            chain.append({"n": 0})
 
 
 # Making ------------------------------------------------------------------------------------------
@@ -359,13 +484,41 @@ def test_a_faster_process_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path, rival, link = tmp_path / "log.sqlite", tmp_path / "rival.sqlite", os.link
     filled(rival, 3).close()
 
-    def late(source: Path, target: Path) -> None:
+    def late(source: Path, target: Path, **how: Any) -> None:
         shutil.move(rival, path)
-        link(source, target)
+        link(source, target, **how)
 
     monkeypatch.setattr(os, "link", late)
     assert len(read(path)[0]) == 3
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_log_that_is_being_made_has_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that dies before the link leaves nothing that holds a key."""
+    seen = list[Path]()
+
+    def killed(*_: object, **__: object) -> None:
+        seen.extend(tmp_path.iterdir())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "link", killed)
+    with pytest.raises(KeyboardInterrupt):
+        HashChain(tmp_path / "log.sqlite")
+    assert not seen
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_log_is_made_where_files_have_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE")
+    path = tmp_path / "log.sqlite"
+    filled(path, 2).close()
+    assert [*tmp_path.iterdir()] == [path]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert len(read(path)[0]) == 2
 
 
 @pytest.mark.parametrize(
@@ -394,7 +547,7 @@ def test_a_folder_that_is_read_only(tmp_path: Path, log: Path) -> None:
         tmp_path.chmod(0o500)
         try:
             with (
-                pytest.raises(LedgerError, match="name another place with --ledger"),
+                pytest.raises(LedgerError, match="give yourself the right to write both"),
                 chain.writing(),
             ):
                 chain.append({"n": 0})
