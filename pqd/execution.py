@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from pqd.engine.sources.source import Version
     from pqd.measurement import Measurement, MeasurementSet, Output
 
+    _Counts = Histogram | ContingencyTable | MarginalCounts
+
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Outputs by measurement; not ``recorded`` if the ledger could not store them."""
+    """Outputs by measurement."""
 
     by_key: Mapping[str, Answer]
     quote: Quote
-    recorded: bool = True
 
     def __getitem__(self, measurement: Measurement[Output]) -> Output:
         """Output of a measurement of the run."""
@@ -56,14 +57,17 @@ def measure(
     Without an ``accountant`` no account is kept: for simulated noise and for tests only.
 
     Guarantee: what is drawn is ``charge.epsilon``-DP (with ``charge.delta``) together, and the
-    charge is durable before the first draw; what is replayed is post-processing.
+    charge is durable before the first draw; what is replayed is post-processing.  A charge of
+    which nothing was drawn is recorded as unused, and pays for the same sets in a later run.
 
     Raises
     ------
-    BudgetError, LedgerError
+    BudgetError
         Nothing was spent.
     RunError
-        Reading the private table broke; what was reserved is spent.
+        Reading the private table broke after the charge.
+    LedgerError
+        The ledger cannot be read or written.  Outputs that it could not store are not shown.
     LostLedgerError
         The ledger was removed or replaced meanwhile: nothing is shown.
     """
@@ -71,13 +75,19 @@ def measure(
     run = _Run(sets, accountant, progress)
     quote, reservation = run.reserve()
 
-    def draw() -> tuple[dict[str, Answer], bool]:
+    def draw() -> dict[str, Answer]:
         outputs = run.draw(quote, noise)
-        recorded = not (accountant and reservation) or accountant.record(outputs, reservation)
-        return outputs, recorded
+        if accountant and reservation:
+            accountant.record(outputs, reservation)
+        return outputs
 
-    drawn, recorded = sealed(draw)
-    return Outputs({**quote.known, **run.settled_outputs(noise), **drawn}, quote, recorded)
+    try:
+        drawn = sealed(draw)
+    except BaseException:
+        if accountant and reservation and not run.has_drawn:
+            accountant.record_unused(reservation)
+        raise
+    return Outputs({**quote.known, **run.settled_outputs(noise), **drawn}, quote)
 
 
 def quote_sets(
@@ -114,6 +124,8 @@ class _Run:
         self._sets, self._accountant, self._progress = sets, accountant, progress
         self._measurements = [each.measurements for each in sets]
         self._versions = self._now()
+        # From the first draw on, outputs may depend on the private table.
+        self.has_drawn = False
 
     def _now(self) -> list[Version]:
         return [each.private.version() for each in self._sets]
@@ -143,18 +155,27 @@ class _Run:
         """Outputs that are new, drawn from the private table."""
         self._progress(stages.READING_PRIVATE)
         key = self._accountant.sample_key if self._accountant else b""
-        counts = {
-            name: histogram
-            for each in self._sets
-            for name, histogram in _scan(each, quote, key).items()
-        }
-        self._check_unchanged()
+        counts = self._counts(quote, key)
         new = {m.cache_key: m for each in self._measurements for m in each if _is_new(m, quote)}
         outputs: dict[str, Answer] = {}
         for number, name in enumerate(quote.new):
             self._progress(stages.MEASURING, number, len(quote.new))
+            self.has_drawn = True
             outputs[name] = new[name].run(counts[name], noise)
         return outputs
+
+    def _counts(self, quote: Quote, key: bytes) -> dict[str, _Counts]:
+        """What each new measurement is made of, of a table that did not change meanwhile."""
+        counts: dict[str, _Counts] = {}
+        try:
+            for each in self._sets:
+                counts.update(_scan(each, quote, key))
+        except Exception:
+            # Two passes over a table that changes do not fit together: that is the reason to tell.
+            self._check_unchanged()
+            raise
+        self._check_unchanged()
+        return counts
 
     def settled_outputs(self, noise: Noise) -> dict[str, Answer]:
         """Outputs that are the same for every table: no data, no noise, no cost."""
@@ -166,15 +187,13 @@ def _is_new(measurement: Measurement[Any], quote: Quote) -> bool:
     return quote.new.get(measurement.cache_key) is measurement
 
 
-def _scan(
-    each: MeasurementSet, quote: Quote, key: bytes
-) -> dict[str, Histogram | ContingencyTable | MarginalCounts]:
+def _scan(each: MeasurementSet, quote: Quote, key: bytes) -> dict[str, _Counts]:
     """Histogram, contingency table or marginals of each new measurement, by cache key.
 
     All histograms take one scan of the private table, all marginals another, each contingency
     table one more.
     """
-    counts: dict[str, Histogram | ContingencyTable | MarginalCounts] = {}
+    counts: dict[str, _Counts] = {}
     new = {m.cache_key: m for m in each.measurements if _is_new(m, quote)}
     for name, measurement in new.items():
         if measurement.joint_statistics:

@@ -49,19 +49,9 @@ def told() -> str:
 
 def charged_so_far() -> str:
     """What the run has charged, and that it stays so; empty if it has charged nothing."""
-    # Without the ledger's module there is no charge.
-    module = sys.modules.get("pqd.accounting.ledger")
-    charged = getattr(module, "CHARGED", [])
-    if not charged:
-        return ""
-    from reports.text.numbers import epsilon_text  # noqa: PLC0415 - loaded already with the ledger
-
-    delta = float(sum(charge.delta for charge in charged))
-    epsilon = f"epsilon {epsilon_text(sum(charge.epsilon for charge in charged))}"
-    return (
-        f"{epsilon}{f' and delta {delta:.3g}' if delta else ''} was charged and stays so (pqd "
-        "ledger show); what was answered before costs nothing in a repeated run"
-    )
+    # Without that module there is no charge.
+    module = sys.modules.get("pqd.accounting.run_charges")
+    return str(module.run_charges().text) if module else ""
 
 
 def heed() -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from deciders.exact import exceeds
 from pqd.accounting.clock import today
 from pqd.accounting.composition import CONCENTRATED, NOTHING, OPTIMAL, PARALLEL, SEQUENTIAL
-from pqd.errors import LedgerError
 from reports.models.audit import Cost, LateGroup, LateVerdict, Verdict
 from reports.text.numbers import plain_ratio
 from reports.text.remarks import reasons
@@ -113,12 +112,8 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
     )
     if accountant is None or quote.table is None:
         return cost
-    try:
-        account = accountant.ledger.account(quote.table.fingerprint)
-        limit = accountant.ledger.allowed(quote.table.fingerprint, accountant.budget).epsilon
-    except LedgerError:
-        # It broke after the charge: the verdicts are paid for and shown all the same.
-        return cost
+    account = accountant.ledger.account(quote.table.fingerprint)
+    limit = accountant.ledger.allowed(quote.table.fingerprint, accountant.budget).epsilon
     return replace(
         cost,
         ledger=accountant.ledger.path.name,
@@ -126,7 +121,7 @@ def cost_of(quote: Quote, accountant: Accountant | None, unit: PrivacyUnit | Non
         total=account.epsilon if account else Fraction(0),
         total_delta=account.delta if account else Fraction(0),
         limit=limit,
-        earlier=account.earlier_runs(quote.known.keys()) if account else (),
+        earlier=account.earlier_runs(quote.paid_before) if account else (),
     )
 
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pqd.accounting.accounts import NO_LIMIT, Budget, Reservation, charge_within
-from pqd.accounting.composition import Charge, price
+from pqd.accounting.composition import NOTHING, Charge, price
 from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import Ledger, key_of
 from pqd.accounting.recognition import ROWS, fingerprint_of
+from pqd.accounting.run_charges import begin_charges
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
@@ -71,6 +74,11 @@ class Quote:
     known: Mapping[str, Answer]
     table: RecognisedTable | None = None
 
+    @property
+    def paid_before(self) -> AbstractSet[str]:
+        """Cache keys of what earlier runs have paid for: answers, and what they did not draw."""
+        return self.known.keys() | (self.new.keys() if self.charge.rule == NOTHING else set())
+
 
 class RecognisedTable(NamedTuple):
     """The private table as the ledger knows it: its fingerprint, and the digest of its file.
@@ -92,7 +100,7 @@ def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     BudgetError
         If ``budget`` does not reach for the whole.
     """
-    return _quote(sets, {}, lambda groups: charge_within(partial(price, groups), budget))
+    return _quote(sets, {}, lambda groups, _: charge_within(partial(price, groups), budget))
 
 
 class Accountant:
@@ -113,6 +121,7 @@ class Accountant:
         self.path, self.budget, self.fresh, self.replaying = path, budget, fresh, replaying
         self._recognised: dict[object, RecognisedTable] = {}
         self._secret: tuple[int, Path, bytes] | None = None
+        begin_charges()
 
     def exists(self) -> bool:
         """Whether there is a ledger already; LedgerError for a place where none can be."""
@@ -196,7 +205,9 @@ class Accountant:
             If the budget does not reach for the whole.
         """
 
-        def charge(groups: Sequence[Group]) -> Charge:
+        def charge(groups: Sequence[Group], keys: AbstractSet[str]) -> Charge:
+            if self.ledger.unused(table.fingerprint, keys):
+                return Charge()
             return self.ledger.check_budget(
                 table.fingerprint, partial(price, groups), self.budget, after
             )
@@ -245,7 +256,7 @@ class Accountant:
     def _replay(self, table: RecognisedTable, sets: Sets) -> Quote:
         """Quote of what is known to the ledger; nothing else may be drawn."""
         known = self.ledger.answers(table.fingerprint)
-        quote = _quote(sets, known, price)
+        quote = _quote(sets, known, lambda groups, _: price(groups))
         if quote.new:
             raise UnknownAnswerError(
                 f"the ledger {self.path.name} has no such verdict on this table; run the same "
@@ -264,26 +275,26 @@ class Accountant:
             file=table.file,
         )
 
-    def record(self, outputs: Mapping[str, Answer], reservation: Reservation) -> bool:
-        """Store the outputs that a charge has paid for; False if they could not be stored.
+    def record(self, outputs: Mapping[str, Answer], reservation: Reservation) -> None:
+        """Store the outputs that a charge has paid for; what is not stored is never shown.
 
         Raises
         ------
-        LostLedgerError
-            If the charge is gone with the file: an output without its cost is never shown.
+        LedgerError
+            As ``Ledger.record``.
         """
-        recorded = True
-        try:
-            self.ledger.record(reservation, outputs)
-        except LedgerError:
-            # Paid for, so shown all the same; measured again, it costs again.
-            recorded = False
-        self.ledger.check_in_place()
-        return recorded
+        self.ledger.record(reservation, outputs)
+
+    def record_unused(self, reservation: Reservation) -> None:
+        """Store that nothing was drawn of a charge, if that can be stored; else it stays spent."""
+        with suppress(LedgerError):
+            self.ledger.record_unused(reservation)
 
 
 def _quote(
-    sets: Sets, known: Mapping[str, Answer], charge: Callable[[Sequence[Group]], Charge]
+    sets: Sets,
+    known: Mapping[str, Answer],
+    charge: Callable[[Sequence[Group], AbstractSet[str]], Charge],
 ) -> Quote:
     """Quote of what is not known; measurements of different sets are never grouped."""
     new: dict[str, Chargeable] = {}
@@ -300,4 +311,4 @@ def _quote(
         groups.extend(composition_groups(list(costs.values())))
     keys = {measurement.cache_key for measurements in sets for measurement in measurements}
     replayed = {key: known[key] for key in keys & known.keys()}
-    return Quote(new, tuple(groups), charge(groups), replayed)
+    return Quote(new, tuple(groups), charge(groups, new.keys()), replayed)

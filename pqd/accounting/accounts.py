@@ -43,20 +43,26 @@ NO_LIMIT = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Charge that is on the disk: its number in the chain, and its table's in the ledger."""
+    """Charge that is on the disk: its number in the chain, its table's number, its amount."""
 
     charge: int
     table: int
+    amount: Charge
+
+    def place(self) -> Body:
+        """Table and charge, as entries name them."""
+        return {"table": self.table, "charge": self.charge}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """Run of an account: its time, its charge, and the ids of the queries that it paid for.
 
-    ``unit`` is the column whose values were people, None where rows were; ``keys`` are the cache
-    keys of what was drawn.
+    ``number`` is its charge's in the chain.  ``unit`` is the column whose values were people, None
+    where rows were; ``keys`` are the cache keys of what was drawn.
     """
 
+    number: int
     time: str
     charge: Charge
     queries: tuple[str, ...]
@@ -102,6 +108,7 @@ class Account:
 
     ``files`` are keyed digests of files that hold it.  ``answers`` are by cache key; ``pending``
     are cache keys that were paid for and have no answer yet, with the process that paid.
+    ``unused`` are the runs that drew nothing, whose charges may be used.
     """
 
     number: int
@@ -115,6 +122,7 @@ class Account:
     runs: list[Run] = field(default_factory=list)
     answers: dict[str, Answer] = field(default_factory=dict)
     pending: dict[str, Owner] = field(default_factory=dict)
+    unused: list[Run] = field(default_factory=list)
 
     def earlier_runs(self, keys: AbstractSet[str]) -> tuple[EarlierRun, ...]:
         """Runs that drew the answers of ``keys``, the last one of each, in their order."""
@@ -155,19 +163,30 @@ class Accounts:
         """Account of the table with this fingerprint, None if it was never charged."""
         return next((a for a in self.accounts if a.fingerprint == fingerprint), None)
 
-    def apply(self, body: Body) -> None:
-        """Add one entry; KeyError, ValueError and their like if it makes no sense."""
+    def apply(self, body: Body, number: int) -> None:
+        """Add entry ``number``; KeyError, ValueError and their like if it makes no sense."""
         match body["kind"]:
             case "table":
                 opened = body["table"], body["fingerprint"], body["label"], body["time"]
                 self.accounts.append(Account(*opened))
             case "charge":
-                self._charge(self._numbered(body), body)
+                self._charge(self._numbered(body), body, number)
             case "answers":
                 account = self._numbered(body)
                 for key, answer in body["answers"].items():
                     account.answers[key] = decode(answer)
                     account.pending.pop(key, None)
+            case "unused":
+                account = self._numbered(body)
+                (run,) = (run for run in account.runs if run.number == body["charge"])
+                account.unused.append(run)
+                for key in run.keys:
+                    account.pending.pop(key, None)
+            case "used":
+                account = self._numbered(body)
+                (run,) = (run for run in account.unused if run.number == body["charge"])
+                account.unused.remove(run)
+                account.pending |= dict.fromkeys(run.keys, Owner(*body["by"]))
             case "limit":
                 limit = Budget(_read(body["epsilon"]), _read(body["delta"]))
                 if body["table"] is None:
@@ -183,15 +202,15 @@ class Accounts:
             raise ValueError(number)
         return self.accounts[number - 1]
 
-    def _charge(self, account: Account, body: Body) -> None:
+    def _charge(self, account: Account, body: Body, number: int) -> None:
         charge = Charge(Fraction(body["epsilon"]), Fraction(body["delta"]), body["rule"])
         account.epsilon += charge.epsilon
         account.delta += charge.delta
         account.files |= {str(body["file"])} if body.get("file") else set()
         names = tuple(str(facts["id"]) for facts in body["questions"])
-        keys = [str(facts["key"]) for facts in body["questions"]]
+        keys = frozenset(str(facts["key"]) for facts in body["questions"])
         unit = unit_of(body["questions"])
-        account.runs.append(Run(body["time"], charge, names, unit, frozenset(keys)))
+        account.runs.append(Run(number, body["time"], charge, names, unit, keys))
         account.pending |= dict.fromkeys(keys, Owner(*body["by"]))
 
 
@@ -215,8 +234,7 @@ def check_unit(account: Account | None, measurements: Iterable[Body]) -> None:
         earlier, current = (f'per "{unit}"' if unit else "per row" for unit in (before, now))
         raise BudgetError(
             f"what was spent on this table protects {earlier}, and this run would protect "
-            f"{current}: the two do not add up. Nothing was spent. Ask {earlier}, or keep another "
-            "ledger"
+            f"{current}: the two do not add up. Nothing was spent. Ask {earlier}"
         )
 
 

@@ -5,6 +5,12 @@ a keyed fingerprint of its content, so a renamed copy is the same table.  A *cha
 before any output that it pays for is drawn; the *answers* follow it.  A measurement that was
 answered before is replayed from here and costs nothing.  Nothing is ever taken back: a crash may
 waste budget, never hide it.
+
+A run can break after its charge and before its first draw, as when the table changes meanwhile.
+It then records that the charge is *unused*, and the next run of the same measurements on the same
+table uses it.  That costs no privacy: no output of the first run depended on the table, so the
+charge still pays for one release of these measurements, and no more than one is made.  Without
+that record (the run was killed, or had begun to draw) the charge stays spent.
 """
 
 from __future__ import annotations
@@ -25,24 +31,24 @@ from pqd.accounting.accounts import (
     Budget,
     Owner,
     Reservation,
+    Run,
     charge_within,
     check_unit,
 )
+from pqd.accounting.composition import Charge
 from pqd.accounting.hash_chain import Body, Entry, HashChain
 from pqd.accounting.ledger_export import export_hashes, export_text
+from pqd.accounting.run_charges import run_charges
 from pqd.accounting.stored_answers import encode
-from pqd.errors import LedgerError
+from pqd.errors import LedgerError, PqdError
 from pqd.interrupts import heed
 from reports.models.ledger import LedgerReport
 
 if TYPE_CHECKING:
-    from pqd.accounting.composition import Charge
     from pqd.accounting.stored_answers import Answer
 
 # How content is hashed (pqd/engine/reading/row_hashes.py); earlier fingerprints begin otherwise.
 _SCHEME = "rows:"
-# Charges of this process, for the message of a run that is interrupted.
-CHARGED: list[Charge] = []
 
 
 class Ledger:
@@ -88,9 +94,9 @@ class Ledger:
         """Accounts of all tables, in the order in which they were first charged."""
         return tuple(self._current.accounts)
 
-    def check_in_place(self) -> None:
-        """Raise LostLedgerError if the file was removed or replaced since it was opened."""
-        self._chain.check_in_place()
+    def check_standing(self) -> None:
+        """Raise LostLedgerError unless the file still holds all that was read and written."""
+        self._chain.check_standing()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -141,6 +147,11 @@ class Ledger:
         if account := self.account(fingerprint):
             account.pending.clear()
 
+    def unused(self, fingerprint: str, keys: AbstractSet[str]) -> Run | None:
+        """Run that paid for just the measurements ``keys`` and drew nothing; None without one."""
+        account = self.account(fingerprint)
+        return next((run for run in account.unused if run.keys == keys), None) if account else None
+
     def allowed(self, fingerprint: str, budget: Budget = NO_LIMIT) -> Budget:
         """Tightest limit on a table: of the caller, the table, the ledger."""
         account = self.account(fingerprint)
@@ -184,46 +195,100 @@ class Ledger:
 
         None, and nothing charged, if another process has answered one of them meanwhile, or is
         about to: then see ``pending_elsewhere`` and ``answers`` again.  ``fresh`` pays all the
-        same.  ``file`` is what ``fingerprint_of_file`` will know the table by.
+        same.  ``file`` is what ``fingerprint_of_file`` will know the table by.  An unused charge
+        for the same measurements is taken in place of a new one; then the charge is nothing.
 
         Raises
         ------
         BudgetError
             If what is left does not reach for all of them; nothing is charged.
+        LedgerError
+            If the charge could not be written; nothing is charged, or the message says so.
+        LostLedgerError
+            If the file does not hold the charge once it is written.
         """
         heed()
-        with self._writing():
-            known = self.answers(fingerprint).keys() & measurements.keys()
-            if not fresh and (known or self.pending_elsewhere(fingerprint, measurements.keys())):
-                return None
-            account = self.account(fingerprint)
-            check_unit(account, measurements.values())
-            charge = self.check_budget(fingerprint, price, budget)
-            number = account.number if account else len(self._current.accounts) + 1
-            if account is None:
-                opened = {"table": number, "fingerprint": fingerprint, "label": label}
-                self._append("table", opened)
-            body = {
-                "table": number,
-                "epsilon": str(charge.epsilon),
-                "delta": str(charge.delta),
-                "rule": charge.rule,
-                "by": Owner.here(),
-                "file": file,
-                "questions": [{"key": key, **facts} for key, facts in measurements.items()],
-            }
-            entry = self._append("charge", body)
-            # Before it is on the disk: a run that is interrupted in between must not report less.
-            CHARGED.append(charge)
-        return Reservation(entry.number, number), charge
+        charges = run_charges()
+        keys, counted = measurements.keys(), False
+        try:
+            with self._writing():
+                known = self.answers(fingerprint).keys() & keys
+                if not fresh and (known or self.pending_elsewhere(fingerprint, keys)):
+                    return None
+                account = self.account(fingerprint)
+                check_unit(account, measurements.values())
+                unused = self.unused(fingerprint, keys)
+                charge = unused.charge if unused else self.check_budget(fingerprint, price, budget)
+                # Before it is on the disk: a run that is interrupted meanwhile must not tell less.
+                charges.spent.append(charge)
+                counted = True
+                if account and unused:
+                    taken = {"table": account.number, "charge": unused.number, "by": Owner.here()}
+                    self._append("used", taken)
+                    reservation = Reservation(unused.number, account.number, charge)
+                else:
+                    reservation = self._charge(fingerprint, label, measurements, charge, file)
+        except PqdError:
+            if counted and not self._chain.doubtful:
+                # It was rolled back.
+                charges.spent.pop()
+            raise
+        self._chain.charged = True
+        charges.check_standing = self.check_standing
+        self.check_standing()
+        return reservation, Charge() if unused else charge
+
+    def _charge(
+        self,
+        fingerprint: str,
+        label: str,
+        measurements: Mapping[str, Body],
+        charge: Charge,
+        file: str | None,
+    ) -> Reservation:
+        """Append a charge, after the table that it is for if that is new."""
+        account = self.account(fingerprint)
+        number = account.number if account else len(self._current.accounts) + 1
+        if account is None:
+            opened = {"table": number, "fingerprint": fingerprint, "label": label}
+            self._append("table", opened)
+        body = {
+            "table": number,
+            "epsilon": str(charge.epsilon),
+            "delta": str(charge.delta),
+            "rule": charge.rule,
+            "by": Owner.here(),
+            "file": file,
+            "questions": [{"key": key, **facts} for key, facts in measurements.items()],
+        }
+        return Reservation(self._append("charge", body).number, number, charge)
 
     def record(self, reservation: Reservation, answers: Mapping[str, Answer]) -> None:
-        """Store the answers that a charge has paid for."""
-        self._chain.charged = True
+        """Store the answers that a charge has paid for.
+
+        Raises
+        ------
+        LostLedgerError
+            If the file does not hold the charge, or the answers once they are written.
+        LedgerError
+            If they could not be written.
+        """
         encoded = {key: encode(answer) for key, answer in answers.items()}
-        body = {"table": reservation.table, "charge": reservation.charge, "answers": encoded}
         with self._writing():
-            self._append("answers", body)
+            self._append("answers", {**reservation.place(), "answers": encoded})
+        self.check_standing()
+
+    def record_unused(self, reservation: Reservation) -> None:
+        """Store that nothing was drawn of a charge; the run that made it must not draw any more.
+
+        Raises
+        ------
+        LedgerError
+            If that could not be written.
+        """
+        with self._writing():
+            self._append("unused", reservation.place())
+        run_charges().leave_unused(reservation.amount)
 
     def set_limit(self, budget: Budget, table: int | None = None) -> None:
         """Set the most that may be spent on ``table``; without one, on every table.
@@ -313,8 +378,11 @@ class Ledger:
 
     def _apply(self, entry: Entry) -> None:
         try:
-            self._accounts.apply(entry.body)
-        except (KeyError, ValueError, TypeError, IndexError, ArithmeticError):
+            self._accounts.apply(entry.body, entry.number)
+        except (
+            *(KeyError, ValueError, TypeError, IndexError, ArithmeticError, AttributeError),
+            RecursionError,
+        ):
             raise LedgerError(
                 f"the ledger {self.path} has an entry ({entry.number}) that this version of "
                 "pqd does not understand. Nothing was spent."

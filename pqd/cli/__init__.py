@@ -23,8 +23,8 @@ from deciders.errors import ParameterError, PqdError
 from pqd.cli.streams import inert_streams
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
-from pqd.exception_barrier import INTERNAL, withheld
-from pqd.interrupts import PRESSED, charged_so_far, heed, told
+from pqd.exception_barrier import withheld
+from pqd.interrupts import PRESSED, heed, told
 from pqd.paths import numbered_alike
 from reports.text.escape import visible
 
@@ -183,8 +183,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if ledger_module := sys.modules.get("pqd.accounting.ledger"):
-        ledger_module.CHARGED.clear()
+    if charges := sys.modules.get("pqd.accounting.run_charges"):
+        charges.begin_charges()
     try:
         with inert_streams():
             _run()
@@ -217,9 +217,9 @@ def _run() -> None:
 
 
 def _with_charge(message: str) -> str:
-    """Message; that of an internal error with what was charged before, which nobody foresaw."""
-    charged = charged_so_far() if message.startswith(INTERNAL) else ""
-    return f"{message} {charged.capitalize()}." if charged else message
+    """Message that ends with what was charged before."""
+    charges = sys.modules.get("pqd.accounting.run_charges")
+    return str(charges.with_charges(message)) if charges else message
 
 
 def _interrupted() -> NoReturn:

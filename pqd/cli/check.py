@@ -107,7 +107,7 @@ def check(
     # Not rendered if refused: an output may name what it must not overwrite.
     tables = (read.private, *read.synthetic.values())
     targets.check(*(table.path for table in tables), ledger_of(read, ledger.ledger))
-    with targets.stopping():
+    with targets.stopping(read.unit):
         report = _run(
             read,
             # Checks that share a budget are replayed together.

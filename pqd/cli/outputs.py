@@ -122,14 +122,17 @@ class Targets:
             write(report.to_markdown(), summary, append=True)
 
     @contextmanager
-    def stopping(self) -> Iterator[None]:
-        """Render a run of a spec that is stopped: each problem is an error at its line."""
+    def stopping(self, unit: str | None = None) -> Iterator[None]:
+        """Render a run of a spec that is stopped: each problem is an error at its line.
+
+        ``unit`` is the column whose values are people in that run.
+        """
         try:
             yield
         except PqdError as error:
             if self.spec is not None:
                 with suppress(PqdError):
-                    self.write(_stopped(error, self.spec))
+                    self.write(_stopped(error, self.spec, unit))
             raise
 
 
@@ -279,11 +282,17 @@ def _checked(report: Report) -> CheckReport:
     return report
 
 
-def _stopped(error: PqdError, spec: Path) -> CheckReport:
+def _stopped(error: PqdError, spec: Path, unit: str | None) -> CheckReport:
+    from pqd.accounting.composition import SEQUENTIAL
+    from pqd.accounting.run_charges import run_charges
     from reports.models.audit import Cost
     from reports.models.check import CheckReport, stopped
 
     problems: Sequence[Problem] = getattr(error, "problems", ())
     lines = [(problem.place.line, problem.message) for problem in problems] or [(None, str(error))]
     results = tuple(stopped(spec.name, line, text, error.exit_code) for line, text in lines)
-    return CheckReport(spec=spec.name, private="", checks=results, cost=Cost())
+    charges = run_charges()
+    cost = Cost()
+    if charges.epsilon:
+        cost = Cost(charges.epsilon, charges.delta, SEQUENTIAL, unit=unit)
+    return CheckReport(spec=spec.name, private="", checks=results, cost=cost)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from pqd.accounting.run_charges import telling_charges
 from pqd.batches.shared_budget import SharedBudget, select_sharing
 from pqd.execution import measure
 from pqd.parameters import Detail
@@ -16,7 +17,6 @@ from pqd.planning.table_separation import mentioned, separate_tables
 from pqd.progress import Progress, silent
 from pqd.results import cost_of, verdicts_of
 from reports.models.audit import AuditReport
-from reports.text.notes import UNRECORDED_VERDICTS
 from reports.text.remarks import stages
 from reports.text.words import MOST_IN_FULL
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pqd.sql.query import Query
 
 
+@telling_charges()
 def run_audit(  # noqa: PLR0913 - those of an audit, read
     private: object,
     synthetic: object,
@@ -72,7 +73,7 @@ def run_audit(  # noqa: PLR0913 - those of an audit, read
         tables.label,
         stated_for(queries, criteria.tolerance),
         cost_of(outputs.quote, accountant, unit),
-        plan.bound.notes if outputs.recorded else (*plan.bound.notes, UNRECORDED_VERDICTS),
+        plan.bound.notes,
         plan.bound.left_out,
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
+from pqd.accounting.run_charges import telling_charges
 from pqd.batches.shared_budget import SharedBudget
 from pqd.commands.baseline import against, read_baseline
 from pqd.commands.check_plan import plan_checks
@@ -21,7 +22,6 @@ from pqd.results import cost_of, verdicts_of
 from pqd.spec.sources import label_of, ledger_of, paths_as_written
 from reports.models.audit import Cost
 from reports.models.check import CheckReport, CheckResult
-from reports.text.notes import UNRECORDED_VERDICTS
 
 if TYPE_CHECKING:
     from deciders import Noise
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reports.models.audit import Verdict
 
 
+@telling_charges()
 def run_check(  # noqa: PLR0913 - those of ``check``, read
     spec: Spec,
     noise: Noise,
@@ -92,9 +93,7 @@ def _decided(
         lambda each: judged(each.check, each.id, tuple(verdicts[each.id])), broken
     )
     cost = cost_of(outputs.quote, accountant, bound.unit)
-    return _report(
-        spec, bound, plan, results, cost, () if outputs.recorded else (UNRECORDED_VERDICTS,)
-    )
+    return _report(spec, bound, plan, results, cost)
 
 
 def _planned(
@@ -119,12 +118,11 @@ def _report(
     plan: CheckPlan,
     results: tuple[CheckResult, ...],
     cost: Cost,
-    notes: tuple[str, ...] = (),
 ) -> CheckReport:
     return CheckReport(
         spec=spec.path.name,
         private=bound.private.label,
         checks=results,
         cost=cost,
-        notes=(*plan.notes, *notes),
+        notes=tuple(plan.notes),
     )

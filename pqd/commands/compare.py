@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pqd.accounting.run_charges import run_charges, telling_charges
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.comparison_results import outcome_of
 from pqd.comparison.leaderboard import leaderboard
@@ -17,7 +18,6 @@ from pqd.planning.table_separation import mentioned
 from pqd.progress import Progress, silent
 from pqd.results import added_costs, cost_of
 from reports.models.compare import CompareReport
-from reports.text.notes import UNRECORDED_VERDICTS
 
 if TYPE_CHECKING:
     from deciders import Noise
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reports.models.compare import ComparedQuery
 
 
+@telling_charges()
 def run_compare(  # noqa: PLR0913 - those of a comparison, read
     private: object,
     synthetics: Mapping[str, object],
@@ -67,14 +68,13 @@ def run_compare(  # noqa: PLR0913 - those of a comparison, read
     try:
         outputs = measure([plan.measurements], accountant, noise, progress)
     except BudgetError as error:
-        if not any(cost.epsilon for cost in costs):
+        if not run_charges().spent:
             raise
         # Not a refusal at no cost: another run has spent meanwhile what this one had counted on.
         raise overtaken("the references", error) from None
     compared, evidence = _outcomes(plan, outputs, candidates.names, parameters, noise)
     alpha = parameters.parameters.alpha
     board, pairs = leaderboard(compared, evidence, candidates.kinds, alpha)
-    notes += [] if outputs.recorded else [UNRECORDED_VERDICTS]
     return CompareReport(
         queries=compared,
         leaderboard=board,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deciders.estimators import EstimatorOutput
 from pqd.accounting.accountant import quote_of
+from pqd.accounting.run_charges import run_charges, telling_charges
 from pqd.distances.bound_profile import bind_profile
 from pqd.distances.figures import ProfileFigures, budget_parts
 from pqd.distances.profile_plan import plan_profile
@@ -17,7 +18,6 @@ from pqd.planning.table_separation import public_tables, separate_tables
 from pqd.progress import Progress, silent, warn
 from pqd.results import added_costs, cost_of
 from reports.models.profile import ProfileReport
-from reports.text.notes import UNRECORDED_FIGURES
 from reports.text.numbers import epsilon_option
 from reports.text.remarks import stages
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reports.models.profile import ZoomedMarginal
 
 
+@telling_charges()
 def run_profile(
     private: object,
     synthetic: object,
@@ -57,7 +58,7 @@ def run_profile(
     released = outputs[plan.distances].numbers
     chosen, cells = plan.worst(released), plan.cells(released)
     if cells:
-        runs.append(_zoomed_outputs(plan, cells, outputs, accountant, noise, progress))
+        runs.append(_zoomed_outputs(plan, cells, accountant, noise, progress))
     figures = ProfileFigures(plan, plan.estimates(released))
     zoomed = [
         figures.zoomed(marginal, runs[-1][measurement].numbers)
@@ -69,11 +70,9 @@ def run_profile(
         counts = outputs[plan.confusion].numbers
         facts = plan.target.facts(counts, plan.confusion.epsilon, parameters.alpha)
         target = replace(facts, epsilon=plan.confusion.cost)
-    recorded = all(each.recorded for each in runs)
     return replace(
         report,
         target=target,
-        notes=report.notes if recorded else (*report.notes, UNRECORDED_FIGURES),
         replayed=not any(each.quote.new for each in runs),
         simulated=noise.simulated,
     )
@@ -153,7 +152,6 @@ def _quotes(
 def _zoomed_outputs(
     plan: ProfilePlan,
     cells: Sequence[CellsMeasurement],
-    before: Outputs,
     accountant: Accountant | None,
     noise: Noise,
     progress: Progress,
@@ -168,7 +166,7 @@ def _zoomed_outputs(
     try:
         return measure([plan.bound.measurement_set(cells)], accountant, noise, progress)
     except BudgetError as error:
-        if not before.quote.charge.epsilon:
+        if not run_charges().spent:
             raise
         advice = (
             ". Without --zoom and --target, and with --total-epsilon "

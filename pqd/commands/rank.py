@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pqd.accounting.run_charges import telling_charges
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, plan_ranking
 from pqd.distances.bound_profile import bind_profile
@@ -13,7 +14,6 @@ from pqd.execution import measure
 from pqd.progress import Progress, silent, warn
 from pqd.results import cost_of
 from reports.models.ranking import RankingReport
-from reports.text.notes import UNRECORDED_FIGURES
 from reports.text.remarks import stages
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def bind_ranking(
     return plan_ranking(bound, candidates.names, parameters)
 
 
+@telling_charges()
 def run_ranking(
     private: object,
     synthetics: Mapping[str, object],
@@ -62,7 +63,7 @@ def run_ranking(
         ways=max(each.ways for each in bound.marginals),
         marginals=ranking.marginals(),
         left_out=bound.left_out,
-        notes=notes if outputs.recorded else (*notes, UNRECORDED_FIGURES),
+        notes=notes,
         replayed=not outputs.quote.new,
         simulated=noise.simulated,
     )

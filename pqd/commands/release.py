@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from deciders.batch.decision_rule import reach
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
+from pqd.accounting.run_charges import telling_charges
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
@@ -50,6 +51,7 @@ def check_unit(unit: str | None) -> None:
         )
 
 
+@telling_charges()
 def run_release(  # noqa: PLR0913 - those of a release, read
     private: object,
     synthetic: object,
@@ -78,7 +80,6 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     reaches = {each.batch.name: _reaches(each, parameters.alpha) for each in plan.batches}
     outputs = measure([plan.measurements], accountant, noise, progress)
     remarks = [*bound.notes, *_remarks(plan)]
-    remarks += [] if outputs.recorded else [notes.UNRECORDED_ANSWERS]
     if table is not None:
         progress(stages.REWEIGHTING)
         remarks.append(_drawn(plan, outputs, table))
@@ -96,6 +97,7 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     )
 
 
+@telling_charges()
 def run_release_spec(
     spec: Spec,
     noise: Noise,

@@ -20,7 +20,7 @@ from pqd.execution import measure, quote_sets
 from pqd.planning.bound_workload import QueryRequest
 from pqd.progress import Progress, silent, warn
 from pqd.results import cost_of
-from reports.text.notes import UNRECORDED_VERDICTS, references_note
+from reports.text.notes import references_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,9 +86,8 @@ def add_references(  # noqa: PLR0913 - those of a comparison
 
     outputs = measure([plan.measurements], accountant, noise, progress)
     candidates.add(MARGINALS, marginals(columns, plan, outputs, len(rows)), "marginals")
-    notes = [] if outputs.recorded else [UNRECORDED_VERDICTS]
-    notes.append(references_note(MARGINALS, epsilon, first))
-    return ReferenceRun(cost_of(outputs.quote, accountant, unit), tuple(notes), later)
+    notes = (references_note(MARGINALS, epsilon, first),)
+    return ReferenceRun(cost_of(outputs.quote, accountant, unit), notes, later)
 
 
 def _columns(

@@ -13,7 +13,6 @@ from rich.text import Text
 from reports.terminal.grid import GAP, fits, grid_lines
 from reports.terminal.layout import Extent
 from reports.text.escape import visible
-from reports.text.notes import UNRECORDED
 from reports.text.words import LISTED, MOST_IN_FULL
 
 if TYPE_CHECKING:
@@ -186,9 +185,7 @@ def first_names(names: Iterable[str], between: str = ", ") -> str:
 
 def notes_lines(notes: Iterable[str], screen: Screen, extent: Extent) -> Iterator[Text]:
     """Notes of a report: the first, and the last, which may be a warning."""
-    every = list(notes)
-    if extent is Extent.QUIET:
-        every = [note for note in every if note in UNRECORDED]
+    every = [] if extent is Extent.QUIET else list(notes)
     if extent is Extent.BRIEF and len(every) > _NOTES + 1:
         left = len(every) - _NOTES
         every = [*every[: _NOTES - 1], f"... {left:,} more notes (--all lists them) ...", every[-1]]

@@ -35,7 +35,6 @@ from reports.text.distances import (
     ways_text,
 )
 from reports.text.escape import visible
-from reports.text.notes import UNRECORDED
 from reports.text.numbers import epsilon_text, interval_text, p_value_text, percent_text
 from reports.text.profile import (
     BADGES,
@@ -87,10 +86,9 @@ def render(report: ProfileReport, screen: Screen, extent: Extent) -> RenderResul
         yield from _marginals(report, ways, screen, extent)
     if not quiet:
         yield from _details(report, screen, extent)
-    # Notes come first, since few are shown; what no report leaves out may stand last.
+    # Notes come first, since few are shown.
     left_out = (f"Left out: {line}" for line in left_out_lines(report.left_out))
-    notes = sorted((*report.notes, *left_out), key=UNRECORDED.__contains__)
-    yield from notes_lines(notes, screen, extent)
+    yield from notes_lines((*report.notes, *left_out), screen, extent)
     if full:
         yield from _costs(report, screen)
     beyond = [names_text(each.columns) for each in _failed(report)]

@@ -12,22 +12,6 @@ from reports.text.words import counted, listed
 if TYPE_CHECKING:
     from reports.models.refusals import QueryRefusal
 
-UNRECORDED_VERDICTS = (
-    "These verdicts were paid for but could not be written to the ledger; see that it is whole "
-    "(pqd ledger verify) and keep this report: a repeated run draws and pays for them again."
-)
-UNRECORDED_ANSWERS = (
-    "These answers were paid for but could not be written to the ledger; see that it is whole "
-    "(pqd ledger verify) and keep this report: a repeated run draws and pays for them again."
-)
-
-UNRECORDED_FIGURES = (
-    "These figures were paid for but could not be written to the ledger; see that it is whole "
-    "(pqd ledger verify) and keep this report: a repeated run draws and pays for them again."
-)
-# What was paid for and is told nowhere else: no report leaves these out.
-UNRECORDED = {UNRECORDED_VERDICTS, UNRECORDED_ANSWERS, UNRECORDED_FIGURES}
-
 
 def kind_note(column: str, kind: str, table: str, as_kind: str, first: str) -> str:
     """Note that a column is of another kind in one synthetic table than in the first."""

@@ -1,6 +1,6 @@
 """Noises that stand in for the secure one: recorded, absent, of a wrong scale."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
 
@@ -89,3 +89,25 @@ class Scaled(SimulatedNoise):
 
     def choose(self, logit: float) -> bool:
         return super().choose(logit / float(self._factor))
+
+
+class Watched(LaplaceAlone):
+    """Noise of nothing that calls ``act`` when it is first asked for."""
+
+    simulated = False
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._acts = [act]
+
+    def _first(self) -> None:
+        while self._acts:
+            self._acts.pop()()
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        del scale
+        self._first()
+        return statistic
+
+    def choose(self, logit: float) -> bool:
+        self._first()
+        return logit > 0

@@ -279,7 +279,11 @@ def test_what_shares_costs_no_more_than_that_whatever_is_replayed() -> None:
             q.measurement.cache_key: Decision(True) for q in verdicts if rng.random() < number / 8
         }
         spent.append(
-            _quote([part.measurements.measurements for part in parts], known, price).charge.epsilon
+            _quote(
+                [part.measurements.measurements for part in parts],
+                known,
+                lambda groups, _: price(groups),
+            ).charge.epsilon
         )
     assert max(spent) == spent[0] == EPSILON
 

@@ -1,0 +1,94 @@
+"""Charges of the run that goes on, so that a run that breaks can say what it has charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pqd.errors import PqdError
+from reports.text.numbers import epsilon_text
+
+if TYPE_CHECKING:
+    from pqd.accounting.composition import Charge
+
+
+@dataclass(slots=True)
+class RunCharges:
+    """Charges of one run: ``spent`` ones, and ``unused`` ones, of which nothing was drawn.
+
+    ``check_standing`` raises LostLedgerError if the ledger has lost what it held of them.
+    """
+
+    spent: list[Charge] = field(default_factory=list)
+    unused: list[Charge] = field(default_factory=list)
+    check_standing: Callable[[], object] = bool
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon of all charges."""
+        return sum((charge.epsilon for charge in (*self.spent, *self.unused)), Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta of all charges."""
+        return sum((charge.delta for charge in (*self.spent, *self.unused)), Fraction(0))
+
+    def leave_unused(self, charge: Charge) -> None:
+        """Count a charge as unused."""
+        self.spent.remove(charge)
+        self.unused.append(charge)
+
+    @property
+    def text(self) -> str:
+        """Sentence on what was charged, without its full stop; empty if nothing was."""
+        if not (self.spent or self.unused):
+            return ""
+        delta = f" and delta {float(self.delta):.3g}" if self.delta else ""
+        amount = f"epsilon {epsilon_text(self.epsilon)}{delta}"
+        told = f"{amount} was charged and stays so (pqd ledger show)"
+        if self.spent:
+            return f"{told}; what was answered before costs nothing in a repeated run"
+        return (
+            f"{told}, and nothing was drawn for it: the same run on the same table uses that "
+            "charge and costs nothing more"
+        )
+
+
+_CURRENT: ContextVar[RunCharges] = ContextVar("pqd_run_charges")
+
+
+def run_charges() -> RunCharges:
+    """Charges of the run that goes on."""
+    try:
+        return _CURRENT.get()
+    except LookupError:
+        return begin_charges()
+
+
+def begin_charges() -> RunCharges:
+    """Charges of a run that begins: none."""
+    charges = RunCharges()
+    _CURRENT.set(charges)
+    return charges
+
+
+@contextmanager
+def telling_charges() -> Iterator[None]:
+    """Context in which every error of pqd says what the run has charged."""
+    try:
+        yield
+    except PqdError as error:
+        error.args = (with_charges(str(error)),)
+        raise
+
+
+def with_charges(message: str) -> str:
+    """Message that ends with what the run has charged, if it does not say so already."""
+    told = run_charges().text
+    if not told or told[1:] in message:
+        return message
+    return f"{message.rstrip('.')}. {told[0].upper()}{told[1:]}."
