@@ -69,12 +69,11 @@ class Run:
     unit: str | None = None
     keys: frozenset[str] = frozenset()
 
-    def facts(self) -> RunFacts:
+    def facts(self, *, unused: bool) -> RunFacts:
         """Run as a report shows it."""
         charge = self.charge
-        return RunFacts(
-            self.time, charge.epsilon, charge.delta, charge.rule, self.queries, self.unit
-        )
+        amounts = charge.epsilon, charge.delta, charge.rule
+        return RunFacts(self.time, *amounts, self.queries, self.unit, unused)
 
 
 class Owner(NamedTuple):
@@ -147,7 +146,7 @@ class Account:
             limit=tightest.epsilon,
             limit_delta=tightest.delta,
             answers=len(self.answers),
-            runs=tuple(run.facts() for run in self.runs),
+            runs=tuple(run.facts(unused=run in self.unused) for run in self.runs),
         )
 
 

@@ -103,7 +103,7 @@ class Cost:
     ``total_delta`` are all that it ever held on this table, ``limit`` the most it
     may, where there is one.  ``unit`` is the column whose values are people, None where one row is
     one person, ``max_rows`` how many rows of a person are kept where rows count.  ``day`` (UTC) is
-    that of the run, ``earlier`` are the runs that paid for what it replays.
+    that of the run, ``earlier`` are the runs that paid for what cost nothing now.
     """
 
     epsilon: Fraction = Fraction(0)

@@ -13,7 +13,8 @@ from reports.models.report import Report
 class RunFacts:
     """One charge: its time (UTC), what it cost, by which rule, and the ids of its queries.
 
-    ``unit`` is the column whose values were people, None where each row was one.
+    ``unit`` is the column whose values were people, None where each row was one.  Nothing was drawn
+    of an ``unused`` charge, so that the same questions may use it.
     """
 
     time: str
@@ -22,6 +23,7 @@ class RunFacts:
     rule: str
     queries: tuple[str, ...]
     unit: str | None = None
+    unused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

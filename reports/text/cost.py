@@ -43,11 +43,11 @@ def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
 
 
 def earlier_sentence(cost: Cost) -> str:
-    """Sentence on what is replayed: the days on which it was drawn, and what those runs cost."""
+    """Sentence on what earlier runs paid for: the days on which they ran, and what they cost."""
     days = list(dict.fromkeys(run.day for run in cost.earlier))
     when = f"on {days[0]}" if len(days) == 1 else f"between {days[0]} and {days[-1]}"
     run = "an earlier run" if len(cost.earlier) == 1 else f"{len(cost.earlier):,} earlier runs"
-    return f"What is replayed was drawn {when} by {run}, for {_amount_text(*_earlier(cost))}."
+    return f"What cost nothing now was paid for {when} by {run}: {_amount_text(*_earlier(cost))}."
 
 
 def _earlier(cost: Cost) -> tuple[Fraction, Fraction]:
@@ -57,12 +57,12 @@ def _earlier(cost: Cost) -> tuple[Fraction, Fraction]:
 
 
 def spent_cell(cost: Cost) -> str:
-    """Epsilon of a run beside its other facts, with that of the runs that it replays."""
+    """Epsilon of a run beside its other facts, with that of the earlier runs that paid for it."""
     now = epsilon_text(cost.epsilon)
     if not cost.earlier:
         return now
     then = epsilon_text(_earlier(cost)[0])
-    return f"{now} (and {then} before)" if cost.epsilon else f"{now} ({then} when drawn)"
+    return f"{now} (and {then} before)" if cost.epsilon else f"{now} ({then} before)"
 
 
 def meaning_sentence(cost: Cost) -> str:

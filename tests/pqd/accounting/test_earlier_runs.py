@@ -63,14 +63,14 @@ SECOND = EarlierRun(2, "2026-11-22", Fraction(1, 2), Fraction(1, 10**6))
 
 def test_a_replay_says_what_it_cost_and_when() -> None:
     replay = Cost(earlier=(FIRST,))
-    assert spent_cell(replay) == "0 (1 when drawn)"
+    assert spent_cell(replay) == "0 (1 before)"
     assert list(cost_sentences(replay, "a"))[1] == (
-        "What is replayed was drawn on 2026-11-20 by an earlier run, for epsilon 1."
+        "What cost nothing now was paid for on 2026-11-20 by an earlier run: epsilon 1."
     )
     both = Cost(Fraction(1, 4), earlier=(FIRST, SECOND))
     assert spent_cell(both) == "0.25 (and 1.5 before)"
     assert list(cost_sentences(both, "a"))[1] == (
-        "What is replayed was drawn between 2026-11-20 and 2026-11-22 by 2 earlier runs, for "
+        "What cost nothing now was paid for between 2026-11-20 and 2026-11-22 by 2 earlier runs: "
         "epsilon 1.5 and delta 1e-06."
     )
     assert spent_cell(Cost(Fraction(1, 4))) == "0.25"

@@ -44,7 +44,8 @@ class Files:
     ) -> AuditReport:
         """Audit; ``reading`` is called once the charge is there, ``drawing`` at the first draw."""
 
-        def progress(stage: str, _done: int = 0, _total: int = 0) -> None:
+        def progress(stage: str, done: int = 0, total: int = 0) -> None:
+            del done, total
             if stage == stages.READING_PRIVATE:
                 reading()
 
