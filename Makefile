@@ -1,14 +1,19 @@
 # Two commands: `make demo` profiles a sample pair, `make test` passes the tests.
-# Both set up what they need in .venv; only Python >= 3.11 and make must be there.
+# Each sets up what it needs in .venv; only Python >= 3.11 and make must be there.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Marks of what .venv holds: what the program needs; also its extras, and what its tests need.
+PROGRAM := $(VENV)/.program
 READY := $(VENV)/.ready
 
-.PHONY: demo test check pytest test-fast golden fuzz format lock samples tables notebook architecture pictures docs benchmark clean
+.PHONY: demo install test check pytest test-fast golden fuzz format lock samples tables notebook architecture pictures browser docs benchmark clean
 
-demo: $(READY)
+demo: $(PROGRAM)
 	$(BIN)/pqd profile samples/census_private.parquet samples/census_synthetic.parquet
+
+# The program with its extras, and what its tests need.
+install: $(READY)
 
 # Two jobs at a time, since mypy alone would leave all processors but one idle.
 test: $(READY)
@@ -43,14 +48,15 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Writes both locks again from pyproject.toml, with hashes and for every platform: what tests need,
-# and the part of it that the program needs with all of its extras.
+# Writes the locks again from pyproject.toml, with hashes and for every platform: what tests need,
+# the part of it that the program needs with all of its extras, and without.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-  --no-emit-index-url --no-header --no-annotate --all-extras pyproject.toml
+  --no-emit-index-url --no-header --no-annotate pyproject.toml
 lock: $(READY)
 	$(BIN)/pip install --quiet uv
-	$(COMPILE) --group dev -o requirements.lock
-	$(COMPILE) --group build --constraint requirements.lock -o requirements-run.lock
+	$(COMPILE) --all-extras --group dev -o requirements.lock
+	$(COMPILE) --all-extras --group build --constraint requirements.lock -o requirements-run.lock
+	$(COMPILE) --group build --constraint requirements.lock -o requirements-base.lock
 
 samples: $(READY)
 	$(BIN)/python samples/make.py all
@@ -67,6 +73,11 @@ architecture: $(READY)
 pictures: $(READY)
 	$(BIN)/python docs/make_pictures.py
 
+# What drives the pages in a browser, for tests/browser; Chromium and Node must be there.
+BROWSER := $(VENV)/browser
+browser: $(READY)
+	npm install --no-save --no-audit --no-fund --loglevel error --prefix $(BROWSER) playwright-core@1.65.1 axe-core@4.14.1
+
 # The site of the documents, in build/site; whatever is to be warned of is an error.
 docs: $(READY)
 	$(BIN)/python docs/make_site.py
@@ -81,9 +92,14 @@ clean:
 	rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # --no-build-isolation: the build backend is in the lock too, so nothing unpinned is fetched.
-$(READY): requirements.lock pyproject.toml
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+$(PROGRAM): requirements-base.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pqd needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(INSTALL) --require-hashes -r requirements-base.lock
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(READY): $(PROGRAM) requirements.lock
+	$(INSTALL) --require-hashes -r requirements.lock
 	touch $@

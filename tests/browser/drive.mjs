@@ -1,6 +1,6 @@
 // Opens one page of pqd in a headless browser and looks for what a reader would stumble over.
 //
-//     PQD_BROWSER=/path/to/node_modules node drive.mjs KIND PAGE.html [FOLDER FOR SCREENSHOTS]
+//     PQD_BROWSER=.venv/browser/node_modules node drive.mjs KIND PAGE.html [FOLDER FOR SCREENSHOTS]
 //
 // Prints one line per problem; none is success. test_pages.py calls it, and says how to set it up.
 import { createRequire } from "node:module";

@@ -1,9 +1,7 @@
 """Pages in a real browser: filters and sorting work, nothing is cut off, axe-core is content.
 
-It needs Chromium, Node and two npm packages outside of the repository, and is skipped without:
-
-    mkdir /tmp/browser && cd /tmp/browser && npm install playwright-core axe-core
-    PQD_BROWSER=/tmp/browser/node_modules pytest tests/browser -n 0
+It needs Chromium, Node and two npm packages, which ``make browser`` installs, and is skipped
+without, but not in CI.  PQD_BROWSER names another folder of those packages.
 
 With PQD_SHOTS=FOLDER each page is photographed, on a wide screen, a phone and paper.
 """
@@ -42,6 +40,9 @@ if TYPE_CHECKING:
 
     from reports.models.report import Report
 
+ROOT = Path(__file__).resolve().parents[2]
+# Read before the surroundings are taken away.
+IN_CI = bool(os.environ.get("CI"))
 DRIVER = Path(__file__).with_name("drive.mjs")
 COMMAND = "pqd audit private.csv copy.csv --queries many.sql --tau 5% --epsilon 0.25"
 LONG = replace(AUDIT.verdicts[2], id="a-very-long-name-" * 6, where="x = 'y' OR " * 90 + "z = 1")
@@ -91,11 +92,12 @@ def page_of(kind: str) -> str:
 
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
-    folder, node = os.environ.get("PQD_BROWSER"), shutil.which("node")
-    chromium = shutil.which("chromium")
-    if not folder or not node or not chromium:
-        pytest.skip("PQD_BROWSER=.../node_modules is not set, or node or chromium is not there")
-    return {**os.environ, "PQD_CHROMIUM": chromium, "PQD_NODE": node}
+    folder = os.environ.get("PQD_BROWSER") or str(ROOT / ".venv" / "browser" / "node_modules")
+    chromium, node = shutil.which("chromium"), shutil.which("node")
+    if not chromium or not node or not Path(folder, "axe-core").is_dir():
+        reason = "needs Chromium, Node and `make browser`"
+        (pytest.fail if IN_CI else pytest.skip)(reason)
+    return {**os.environ, "PQD_BROWSER": folder, "PQD_CHROMIUM": chromium, "PQD_NODE": node}
 
 
 def problems(text: str, kind: str, folder: Path, environment: dict[str, str]) -> list[str]:
