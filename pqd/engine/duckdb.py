@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-_CSV = "; give it rows as long as the header, and cells in UTF-8"
+_CSV = "; give it rows as long as the header, and cells in UTF-8 without NULs"
 # What is gathered from a scan: histograms, or cells.
 Gathered = TypeVar("Gathered")
 Plan = TypeVar("Plan", bound=TablePlan)

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from pqd.engine.reading.blocks_ahead import blocks_ahead
 from pqd.engine.reading.columns import Columns
-from pqd.engine.reading.csv_files import BLOCK_SIZES
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_codes import CodeStore
 from pqd.engine.reading.row_hashes import RowHasher
@@ -185,8 +184,7 @@ def in_one_pass(
 ) -> Result:
     """Result of ``work`` on the blocks of a table: cells of the ``wanted`` columns by name.
 
-    Work begins anew, with larger blocks, where a row is longer than one.  Those of a CSV may be
-    read ``ahead``, in a thread more.
+    Those of a CSV may be read ``ahead``, in a thread more.
 
     Raises
     ------
@@ -195,11 +193,8 @@ def in_one_pass(
     """
     advice = "check the file"
     try:
-        with suppress(*_BREAKS):
-            for size in table.source.block_sizes():
-                blocks = _blocks(table, wanted, size, ahead=ahead)
-                with suppress(*_BREAKS), closing(blocks):
-                    return work(blocks)
+        with suppress(*_BREAKS), closing(_blocks(table, wanted, ahead=ahead)) as blocks:
+            return work(blocks)
     except UnreadableError as error:
         advice = error.advice
     # Raised outside the handler, since the reader's own error may hold a value.
@@ -213,11 +208,11 @@ def unreadable(table: Table, advice: str = "check the file") -> PqdError:
 
 
 def _blocks(
-    table: Table, wanted: Sequence[str], size: int, *, ahead: bool
+    table: Table, wanted: Sequence[str], *, ahead: bool
 ) -> Generator[Mapping[str, pa.Array]]:
-    blocks = table.source.blocks(wanted, size, table.memory.note)
+    blocks = table.source.blocks(wanted, table.memory.note)
     # Blocks of other sources may be large, or belong to the thread that opened them.
-    if ahead and isinstance(table.source, DelimitedFile) and size == BLOCK_SIZES[0]:
+    if ahead and isinstance(table.source, DelimitedFile):
         blocks = blocks_ahead(blocks)
     for block in blocks:
         heed()

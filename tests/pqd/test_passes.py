@@ -64,9 +64,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
     blocks = table_reader._blocks
 
-    def watched(table: Table, wanted: Sequence[str], size: int, *, ahead: bool) -> Blocks:
+    def watched(table: Table, wanted: Sequence[str], *, ahead: bool) -> Blocks:
         counted[Path(table.label).stem] += 1
-        return blocks(table, wanted, size, ahead=ahead)
+        return blocks(table, wanted, ahead=ahead)
 
     monkeypatch.setattr(table_reader, "_blocks", watched)
     return counted

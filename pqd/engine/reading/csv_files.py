@@ -1,9 +1,4 @@
-"""Delimited text (CSV, TSV): its header, and its rows in blocks.
-
-Rows are read one after the other by one lexer, which knows where a block's last row ends since it
-has read it: nothing is cut, and nothing is guessed from rows.  LF, CRLF and CR end rows, in any
-mixture; an empty line is no row, even of one column; an empty cell, quoted or not, is NULL.
-"""
+"""Delimited text (CSV, TSV): its header, and its dialect, which nothing else decides."""
 
 from __future__ import annotations
 
@@ -16,23 +11,13 @@ from dataclasses import dataclass
 from io import BufferedReader, StringIO
 from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pcsv
-
-from pqd.engine.reading.buffers import no_value, octets
-from pqd.engine.reading.utf8 import NO_TEXT, Utf8Stream
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 DELIMITERS = ",;\t|"
-# Bytes of a block.  A row that is longer takes the next size; the last is the most of the parser.
-BLOCK_SIZES = (1 << 20, 1 << 23, 1 << 26, 1 << 29, (1 << 31) - 1)
 _LONGEST_HEADER = 1 << 20
-_NO_TEXT = NO_TEXT.encode()
 _LINE_END = re.compile(rb"[\r\n]")
 # Marks of the byte order at the beginning of a file, the longer first.
 _MARKS = {
@@ -49,10 +34,6 @@ class Odd(Protocol):
     def __call__(self, what: str, column: str | None = None, /) -> object:
         """Hear of it."""
         ...
-
-
-def _pass_over(what: str, column: str | None = None, /) -> None:
-    """Hear of nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,72 +68,6 @@ def header_of(path: Path, what: str, delimiter: str | None) -> tuple[list[str], 
         raise TableError(
             f"the first line of {what} is not a CSV header; check its quotes"
         ) from None
-
-
-def csv_blocks(
-    file: gzip.GzipFile | BufferedReader,
-    names: Sequence[str],
-    wanted: Sequence[str],
-    dialect: Dialect,
-    block_size: int = BLOCK_SIZES[0],
-    odd: Odd = _pass_over,
-) -> Iterator[Mapping[str, pa.LargeStringArray]]:
-    """Rows of a ``file`` in blocks: the text of each cell of the ``wanted`` columns, of ``names``.
-
-    A row that is longer or shorter than the header is left out, and a cell that is not UTF-8 is
-    NULL; ``odd`` is told, in words that quote no cell, and with the name of the cell's column.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        If a row is longer than ``block_size``.
-    OSError, EOFError, zlib.error
-        If the file breaks.
-    """
-
-    def left_out(row: pcsv.InvalidRow) -> str:
-        odd(f"a row has {row.actual_columns} cells, and the header has {row.expected_columns}")
-        return "skip"
-
-    file.read(dialect.header_size)
-    # A line end first: without it a first row could begin with what is taken for a mark of
-    # the byte order, and a file without rows would be an error.
-    stream = Utf8Stream(file, b"\n")
-    with pcsv.open_csv(
-        pa.PythonFile(stream, "r"),
-        read_options=pcsv.ReadOptions(
-            use_threads=False, block_size=block_size, column_names=list(names)
-        ),
-        parse_options=pcsv.ParseOptions(
-            delimiter=dialect.delimiter,
-            newlines_in_values=True,
-            invalid_row_handler=left_out,
-        ),
-        convert_options=pcsv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, pa.large_string()),
-            include_columns=list(wanted),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=True,
-            check_utf8=False,
-        ),
-    ) as reader:
-        for batch in reader:
-            cells = {name: batch.column(name) for name in wanted}
-            if stream.marked:
-                cells = {name: _checked(each, name, odd) for name, each in cells.items()}
-            yield cells
-
-
-def _checked(cells: pa.LargeStringArray, name: str, odd: Odd) -> pa.LargeStringArray:
-    """Cells of column ``name``, those that are not UTF-8 without a value."""
-    # Asked of all of a block's bytes first, since hardly any has it.
-    if _NO_TEXT in octets(cells).data.tobytes():
-        no_text = pc.match_substring(cells, NO_TEXT)
-        if pc.any(no_text).as_py():
-            odd("a cell is not UTF-8", name)
-            return pc.if_else(no_text, no_value(cells.type), cells)
-    return cells
 
 
 def opened_text(path: Path) -> gzip.GzipFile | BufferedReader:

@@ -94,7 +94,7 @@ class DuckDBTable(TypedSource):
         """Folder of the file."""
         return self.path.parent
 
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         with suppress(duckdb.Error, pa.ArrowException):
             with _connected(self.path) as connection:

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pqd.engine.reading.csv_files import (
-    BLOCK_SIZES,
-    Dialect,
-    Odd,
-    csv_blocks,
-    header_of,
-    is_packed,
-    opened_text,
-)
+from pqd.engine.reading.csv_blocks import LONGEST_ROW, LongRowError, csv_blocks
+from pqd.engine.reading.csv_files import Dialect, Odd, header_of, opened_text
 from pqd.engine.reading.frames import SUFFIXES
 from pqd.engine.reading.parquet_files import parquet_blocks, parquet_schema
 from pqd.engine.reading.values import value_types
@@ -37,8 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-# First version of Arrow in which a row with a NUL is one row, and all others are theirs.
-_ARROW = 26
+# Most bytes of a row of a public table, since a small packed file may hold one of any length.
+_LONGEST_PUBLIC_ROW = 1 << 26
+_LONG_ROW = (
+    f"a row of it has more than {_LONGEST_PUBLIC_ROW >> 20} MB; look for a quote that is never "
+    "closed, or leave out the column that is so long"
+)
 # Bytes of which a digest is taken at a time.
 _BLOCK = 1 << 23
 _CHANGED = "it was written since its header was read; run again when it is settled"
@@ -97,6 +94,7 @@ class DelimitedFile(_File):
     ``opened`` are its marks from before its header was read: rows are of that file alone.
     """
 
+    role: Role = field(repr=False, compare=False)
     dialect: Dialect
     opened: Version = field(repr=False, compare=False)
 
@@ -105,33 +103,25 @@ class DelimitedFile(_File):
         """Cells are stored as text."""
         return True
 
-    def block_sizes(self) -> Sequence[int]:
-        """Sizes of blocks: the last holds the whole text, or is the most there is."""
-        if is_packed(self.path):
-            return BLOCK_SIZES
-        length = self.path.stat().st_size
-        enough = next((i for i, size in enumerate(BLOCK_SIZES) if size > length), len(BLOCK_SIZES))
-        return BLOCK_SIZES[: enough + 1]
-
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:
         """Texts of the ``wanted`` columns.
 
         Raises
         ------
         UnreadableError
-            If Arrow is one that takes other rows for a part of one that holds a NUL; or if the file
-            was written or replaced since it was opened.
+            If the file was written or replaced since it was opened, or a row is too long.
         """
-        if int(pa.__version__.partition(".")[0]) < _ARROW:
-            raise UnreadableError(
-                f"pyarrow {pa.__version__} lets a row with a NUL swallow others; install version "
-                f"{_ARROW} or later: python -m pip install --upgrade pyarrow"
-            )
+        public, mark = self.role == "synthetic", self.dialect.delimiter
+        longest = _LONGEST_PUBLIC_ROW if public else LONGEST_ROW
         # Opened first: what takes its place from now on is not what is read.
         with opened_text(self.path) as file:
             if self.version() != self.opened:
                 raise UnreadableError(_CHANGED)
-            yield from csv_blocks(file, self.columns, wanted, self.dialect, block_size, odd)
+            file.read(self.dialect.header_size)
+            try:
+                yield from csv_blocks(file, self.columns, wanted, mark, longest, odd)
+            except LongRowError:
+                raise (UnreadableError(_LONG_ROW) if public else UnreadableError()) from None
 
     def loose(self, names: Sequence[str]) -> Collection[str]:
         """All: there is nothing but text."""
@@ -146,7 +136,7 @@ class DelimitedFile(_File):
 class ParquetFile(_File, TypedSource):
     """Parquet file, of which only the wanted columns are read."""
 
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         return parquet_blocks(self.path, wanted)
 
@@ -201,8 +191,9 @@ def open_file(path: Path, role: Role) -> DelimitedFile | ParquetFile:
     if kind in (".csv", ".tsv"):
         check_open(path, role)
         what, opened = f"the {role} table {path}", file_version(path.resolve())
-        names, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
-        return DelimitedFile(path.resolve(), path.name, checked_names(what, names), dialect, opened)
+        found, dialect = header_of(path, what, "\t" if kind == ".tsv" else None)
+        names = checked_names(what, found)
+        return DelimitedFile(path.resolve(), path.name, names, role, dialect, opened)
     raise TableError(
         f"the {role} table {path} ends in none of {SUFFIXES}{_ADVICE.get(path.suffix.lower(), '')}"
     )

@@ -32,7 +32,7 @@ class Frame(TypedSource):
         """None: it is in memory."""
         return ()
 
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         return frame_blocks(self.frame, wanted)
 

@@ -64,7 +64,7 @@ class LazySource(TypedSource):
         """Files that are known."""
         return tuple(map(Place, self.files))
 
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         try:
             yield from encoded_blocks(self.scan(wanted), self.schema, wanted)

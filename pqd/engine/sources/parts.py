@@ -65,13 +65,9 @@ class Parts:
         """Folder of the parts."""
         return self.location.folder
 
-    def block_sizes(self) -> Sequence[int]:
-        """Sizes of blocks that are enough for the longest part."""
-        return max((part.block_sizes() for part in self.files), key=len)
-
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:
         """Blocks of one part after the other, each column of one type."""
-        every = chain.from_iterable(part.blocks(wanted, block_size, odd) for part in self.files)
+        every = chain.from_iterable(part.blocks(wanted, odd) for part in self.files)
         if self.textual:
             return every
         return self._of_one_type(every, wanted)

@@ -103,7 +103,7 @@ class PostgresTable(TypedSource):
     types: Mapping[str, ColumnType] = field(repr=False)
     session: PostgresSession = field(repr=False, compare=False)
 
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         kinds = [self.types[name] for name in wanted]
         columns = ", ".join(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from pqd.engine.reading.csv_files import BLOCK_SIZES
 from pqd.errors import TableError
 from pqd.sql.schema import fold_case
 
@@ -88,11 +87,7 @@ class Source(Protocol):
     @property
     def folder(self) -> Path | None: ...  # noqa: D102
 
-    def block_sizes(self) -> Sequence[int]:
-        """Sizes of blocks to try one after the other, in bytes."""
-        ...
-
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:
         """Rows in blocks: the cells of the ``wanted`` columns by name, one block at least.
 
         ``odd`` is told, in words that quote no cell, what is not as it should be.
@@ -100,7 +95,7 @@ class Source(Protocol):
         Raises
         ------
         pyarrow.ArrowException, OSError, EOFError, zlib.error, UnreadableError
-            If it breaks, or, but for the last size, if a row is longer than ``block_size``.
+            If it breaks.
         """
         ...
 
@@ -137,10 +132,6 @@ class TypedSource:
     def folder(self) -> Path | None:
         """None: it lies in no folder."""
         return None
-
-    def block_sizes(self) -> Sequence[int]:
-        """Size of any block: rows decide, not bytes."""
-        return BLOCK_SIZES[:1]
 
     def loose(self, names: Sequence[str]) -> Collection[str]:  # noqa: ARG002 - none of them
         """None: it states the types."""

@@ -47,7 +47,7 @@ class SparkTable(TypedSource):
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
-    def blocks(self, wanted: Sequence[str], block_size: int, odd: Odd) -> Blocks:  # noqa: ARG002
+    def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns of a public table."""
         if self.role == "private":
             raise UnreadableError("its rows are not read outside of Spark")

@@ -15,8 +15,7 @@ from pqd.accounting.composition import Charge
 from pqd.accounting.ledger import Ledger
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.earlier_recognition import earlier_digest
-from pqd.engine.reading import parquet_files, row_hashes
-from pqd.engine.sources import files
+from pqd.engine.reading import csv_blocks, parquet_files, row_hashes
 from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.tables import Table, open_table
 from pqd.errors import LedgerError, NotPublicError
@@ -232,7 +231,7 @@ def test_the_content_is_the_same_whatever_is_read_with_it(
     """Of CSV and Parquet, in blocks and parts of any size."""
     monkeypatch.setattr(row_hashes, "_GATHERED", size)
     monkeypatch.setattr(row_hashes, "_KEPT", size)
-    monkeypatch.setattr(files, "BLOCK_SIZES", (64, 1 << 20))
+    monkeypatch.setattr(csv_blocks, "BLOCK_SIZE", 64)
     monkeypatch.setattr(parquet_files, "_ROWS", 5)
     rows = {"a": [n % 7 for n in range(40)], "b": [f"{n * n % 5}" for n in range(40)]}
     sources = [tmp_path / "private.csv", tmp_path / "private.parquet"]

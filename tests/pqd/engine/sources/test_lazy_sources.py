@@ -108,7 +108,7 @@ def test_a_lazy_source_that_fails_quotes_no_cell(kind: str, role: Any) -> None:
 def test_a_panic_is_an_error_and_ctrl_c_is_none() -> None:
     lazy = LazySource("t", ("a",), pa.schema([("a", pa.int64())]), panicking)  # type: ignore[arg-type]
     with pytest.raises(UnreadableError) as caught:
-        list(lazy.blocks(["a"], 1, lambda *_: None))
+        list(lazy.blocks(["a"], lambda *_: None))
     assert CANARY not in str(caught.value)
 
     def pressed(_: object) -> object:
@@ -116,7 +116,7 @@ def test_a_panic_is_an_error_and_ctrl_c_is_none() -> None:
 
     lazy = LazySource("t", ("a",), pa.schema([("a", pa.int64())]), pressed)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
-        list(lazy.blocks(["a"], 1, lambda *_: None))
+        list(lazy.blocks(["a"], lambda *_: None))
 
 
 UNUSABLE: dict[str, tuple[Callable[[], object], str]] = {

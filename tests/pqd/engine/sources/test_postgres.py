@@ -201,7 +201,7 @@ def test_a_server_may_give_rows_in_another_order_in_another_pass(server: Postgre
         "GRANT SELECT ON shuffled TO indexed",
     )
     table = opened(server, "shuffled", user="indexed", password=ANALYST["password"])
-    first = next(table.source.blocks(["a"], 0, table.memory.note))["a"].to_pylist()
+    first = next(table.source.blocks(["a"], table.memory.note))["a"].to_pylist()
     TableReader(table).columns(["a"])
 
     columns = TableReader(table).columns(["a", "b"]).by_name
@@ -242,7 +242,7 @@ def test_a_table_cannot_be_dropped_while_it_is_used(server: PostgresServer) -> N
 
 def test_a_scan_that_was_left_early_leaves_the_moment_as_it_was(server: PostgresServer) -> None:
     table = opened(server, "people")
-    for _ in table.source.blocks(["id"], 0, table.memory.note):
+    for _ in table.source.blocks(["id"], table.memory.note):
         break
 
     assert TableReader(table).columns(["id"]).rows == 20
