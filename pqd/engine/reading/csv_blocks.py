@@ -24,8 +24,9 @@ that are not UTF-8: ``Utf8Reader`` has put other signs in their place.
 
 from __future__ import annotations
 
+import codecs
+import os
 import re
-import secrets
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,6 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from pqd.engine.reading.buffers import no_value, octets
-from pqd.engine.reading.utf8 import NO_TEXT, Utf8Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,17 @@ LONGEST_ROW = (1 << 31) - (1 << 24)
 # Bytes at the end of a block in which a cut is looked for first.
 _TAIL = 1 << 15
 _LF, _CR, _QUOTE = b'\n\r"'
+# Two signs that Unicode keeps from any text: what is not UTF-8 becomes them, and a NUL does.
+NO_TEXT = "\ufffe\uffff"
 _NO_TEXT = NO_TEXT.encode()
+
+
+def _marked(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)  # noqa: S101 - it decodes and does nothing else
+    return NO_TEXT, error.end
+
+
+codecs.register_error("pqd.no_text", _marked)
 
 
 class LongRowError(Exception):
@@ -149,6 +159,35 @@ def _row(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(f"(?:{cell}{re.escape(delimiter)})*+{cell}[\r\n]".encode())
 
 
+class Utf8Reader:
+    """Reader of a file's bytes, in which ``NO_TEXT`` stands for a NUL and for what is not UTF-8.
+
+    Other signs below 128 stay where they are, so what separates rows and cells does too: an odd
+    byte is of its own cell alone.
+    """
+
+    def __init__(self, file: BufferedIOBase) -> None:
+        """Go on where ``file`` stands."""
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8")("pqd.no_text")
+        self._ended = False
+
+    def read(self, size: int) -> bytes:
+        """Text of the next ``size`` bytes, of more where they are part of a sign; none at the end.
+
+        It may be six times as long.
+        """
+        text = b""
+        while not text and not self._ended:
+            held = self._file.read(size)
+            self._ended = not held
+            if held.isascii() and b"\0" not in held and not self._decoder.getstate()[0]:
+                return held
+            decoded = self._decoder.decode(held, final=self._ended)
+            text = decoded.replace("\0", NO_TEXT).encode()
+        return text
+
+
 class _Parser:
     """Parser of blocks, which tells whether a block ends where a row does."""
 
@@ -159,7 +198,7 @@ class _Parser:
         self._wanted, self._odd = wanted, odd
         self._odd_rows: dict[str, None] = {}
         read = list(wanted or names[:1])
-        self._column, self._secret = read[0], secrets.token_hex(16).encode()
+        self._column, self._secret = read[0], os.urandom(16).hex().encode()
         cells = [self._secret if name == self._column else b"" for name in names]
         self.sentinel = b"\n" + delimiter.encode().join(cells) + b"\n"
         self._names = list(names)

@@ -14,8 +14,13 @@ import pytest
 
 from pqd.engine.reading import csv_blocks as module
 from pqd.engine.reading.columns import Columns
-from pqd.engine.reading.csv_blocks import LONGEST_ROW, LongRowError, csv_blocks
-from pqd.engine.reading.utf8 import NO_TEXT, Utf8Reader
+from pqd.engine.reading.csv_blocks import (
+    LONGEST_ROW,
+    NO_TEXT,
+    LongRowError,
+    Utf8Reader,
+    csv_blocks,
+)
 from pqd.engine.sources import files
 from pqd.engine.table_reader import read_columns
 from pqd.engine.tables import Role, open_table
