@@ -120,9 +120,16 @@ def csv_blocks(
 def _cuts(block: bytearray, size: int, delimiter: str) -> Iterator[int]:
     """Places behind line ends in ``block[:size]`` at which its last row may end, likely ones first.
 
-    The first two are guessed from quotes in the block's tail: the last line end behind as many as
-    are even, and the last behind as many as are odd.  The third is found by reading row by row.
+    Without quotes it is the last.  With them, the first two are guessed from the block's tail: the
+    last line end behind an even number of quotes, and the last behind an odd number.  The third is
+    found by reading row by row.  The line end at the beginning is of the block before.
     """
+    last = max(block.rfind(b"\n", 1, size), block.rfind(b"\r", 1, size)) + 1
+    if not last:
+        return
+    if block.find(b'"', 0, size) < 0:
+        yield last
+        return
     start = max(1, size - _TAIL)
     tail = np.frombuffer(block, np.uint8, size)[start:]
     ends = np.flatnonzero((tail == _LF) | (tail == _CR))
@@ -133,7 +140,6 @@ def _cuts(block: bytearray, size: int, delimiter: str) -> Iterator[int]:
         if likely.size:
             yield start + int(likely[-1]) + 1
     end = _end_of_rows(block, size, delimiter)
-    # The line end at the beginning is of the block before.
     if end > 1:
         yield end
 
