@@ -50,7 +50,7 @@ def test_few_are_made_that_nobody_asks_for() -> None:
 
 @pytest.mark.parametrize("longest", [3, 2 << 20])
 def test_a_table_is_read_alike(longest: int, tmp_path: Path) -> None:
-    """Also where a row is longer than a block, so that all begins anew with larger ones."""
+    """Also where a row is longer than a block, so that one grows."""
     path = tmp_path / "t.csv"
     cells = [[str(n % 91) for n in range(300_000)], [f"v{n % 7}" for n in range(300_000)]]
     cells[1][200_000] = "x" * longest
