@@ -21,14 +21,13 @@ _NOTHING_SPENT = "pqd: interrupted; nothing was spent"
 
 def main() -> "NoReturn":
     """Run the command line; Ctrl-C is one line even while it loads, or ends."""
-    code = _INTERRUPTED
     try:
         code = _run()
     except BaseException as error:
         # What is interrupted while it loads may raise another error.
         if not isinstance(error, KeyboardInterrupt) and not _of_interrupts("PRESSED"):
             raise
-        _tell()
+        code = _tell()
     _leave(code)
 
 
@@ -58,15 +57,17 @@ def _of_interrupts(name: str) -> object:
     return getattr(sys.modules.get("pqd.interrupts"), name, None)
 
 
-def _tell() -> None:
-    """Say what was spent, and let no further Ctrl-C in."""
+def _tell() -> int:
+    """Say what was spent, let no further Ctrl-C in, and give the exit code."""
     _ignore()
-    told = _of_interrupts("told")
+    told, exit_code = _of_interrupts("told"), _of_interrupts("exit_code")
+    code = exit_code() if callable(exit_code) else _INTERRUPTED
     try:
         sys.stderr.write(f"{told() if callable(told) else _NOTHING_SPENT}\n")
     except (OSError, AttributeError):
         # There is nobody to tell.
-        return
+        return code
+    return code
 
 
 def _ignore() -> None:
@@ -83,13 +84,15 @@ def _ignore() -> None:
 def _fill_streams() -> None:
     """Stand in for a standard stream that was closed before the start.
 
-    Else nothing could be written to it, and the next file to be opened would have its number.
+    Else the next file to be opened would have its number.  What is written to standard output is
+    lost then, as on a full disk: the stand-in cannot be written to.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             # It takes the least number that is free: theirs, in their order.
+            number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
             mode = "r" if name == "stdin" else "w"
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
 
 
 def _leave(code: int) -> "NoReturn":

@@ -1,6 +1,13 @@
 """Errors of pqd; each message says what was found, what is allowed, and what to do next."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from deciders.errors import DeciderError, ParameterError, PqdError, UnanswerableError
+
+if TYPE_CHECKING:
+    from reports.models.release import ReleaseReport
 
 __all__ = [
     "NO_PERMISSION",
@@ -18,6 +25,7 @@ __all__ = [
     "TableError",
     "UnanswerableError",
     "UnknownAnswerError",
+    "UnwrittenTableError",
     "overtaken",
 ]
 
@@ -64,6 +72,15 @@ class RunError(PqdError, RuntimeError):
     """The run broke on the way; the message never holds a value of the private table."""
 
     exit_code = 3
+
+
+class UnwrittenTableError(RunError):
+    """The table of a release could not be written; ``report`` has the answers, which are paid."""
+
+    def __init__(self, message: str, report: ReleaseReport) -> None:
+        """Keep the report."""
+        self.report = report
+        super().__init__(message)
 
 
 class BaselineError(PqdError, ValueError):

@@ -1,7 +1,7 @@
-"""Ctrl-C is an interrupt whatever a library on the way makes of it.
+"""Ctrl-C, SIGTERM and SIGHUP are interrupts whatever a library on the way makes of them.
 
-DuckDB turns it into an error of its own, or loses it while it imports a module; then the run would
-end as broken, or go on and spend.
+DuckDB turns an interrupt into an error of its own, or loses it while it imports a module; then the
+run would end as broken, or go on and spend.
 """
 
 from __future__ import annotations
@@ -13,20 +13,33 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-# Ctrl-C since the run began, as noted by ``listen``.
+# Numbers of the signals since the run began, as noted by ``listen``.
 PRESSED: list[int] = []
+# What a run that a signal ended is called.  Windows has no SIGHUP.
+_ENDED = {
+    "SIGINT": "interrupted",
+    "SIGTERM": "terminated",
+    "SIGHUP": "terminated, since its terminal is gone",
+}
+_SIGNALS = {getattr(signal, name): word for name, word in _ENDED.items() if hasattr(signal, name)}
+# Shells add the number of the signal to it.
+_BEYOND = 128
 _ENGINES_OWN = "Query interrupted"
 
 
 def listen() -> None:
-    """Note every Ctrl-C before it is raised; one that is ignored stays so."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, noted)
-        sys.unraisablehook = partial(_unraisable, sys.unraisablehook)
+    """Note every signal that ends a run before it is raised; one that is ignored stays so.
+
+    The command line alone listens: a library leaves signals to the program that uses it.
+    """
+    for number in _SIGNALS:
+        if signal.getsignal(number) in {signal.default_int_handler, signal.SIG_DFL}:
+            signal.signal(number, noted)
+    sys.unraisablehook = partial(_unraisable, sys.unraisablehook)
 
 
 def _unraisable(before: Callable[[Any], object], lost: Any) -> None:  # noqa: ANN401 - as Python calls it
-    """Say nothing of Ctrl-C where Python cannot raise it, as in ``__del__``; it was noted."""
+    """Say nothing of a signal where Python cannot raise it, as in ``__del__``; it was noted."""
     if not (PRESSED and issubclass(lost.exc_type, KeyboardInterrupt)):
         before(lost)
 
@@ -38,13 +51,20 @@ def noted(number: int, _frame: Any) -> None:  # noqa: ANN401 - as signal calls i
 
 
 def ignore() -> None:
-    """Let no further Ctrl-C in: what is told of the first must be told to its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Let no further signal in: what is told of the first must be told to its end."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def exit_code() -> int:
+    """Exit code of a run that was interrupted, as a shell gives it of the first signal."""
+    return _BEYOND + (PRESSED[0] if PRESSED else signal.SIGINT)
 
 
 def told() -> str:
     """Message of a run that was interrupted: what it had charged."""
-    return f"pqd: interrupted; {charged_so_far() or 'nothing was spent'}"
+    word = _SIGNALS[signal.Signals(PRESSED[0] if PRESSED else signal.SIGINT)]
+    return f"pqd: {word}; {charged_so_far() or 'nothing was spent'}"
 
 
 def charged_so_far() -> str:

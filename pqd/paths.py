@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pqd.errors import ParameterError, RunError
@@ -12,6 +14,9 @@ from pqd.errors import ParameterError, RunError
 _NUMBER = re.compile(r"[0-9]+")
 # No such flag on Windows, whose links take rights of their own to make.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+# Mode of a new file, of which the mask takes its part, and of one that its owner alone may read.
+_MODE, _PRIVATE = 0o666, 0o600
 
 
 def usable(path: str | Path, name: str | None = None) -> Path:
@@ -49,23 +54,36 @@ def numbered_alike(one: str, other: str) -> bool:
     return one != other and first == second
 
 
-def unlinked(path: Path) -> Path:
-    """``path``, which must be no symbolic link: what is written must be where it is named."""
+def writable(path: Path, *, append: bool = False) -> Path:
+    """``path``, which must be writable: after the charge it would be too late to find out.
+
+    It must be a file, or no file yet, or a device such as /dev/null: a link would hide what is
+    written to, and a pipe may never have a reader.
+
+    Raises
+    ------
+    ParameterError
+        If nothing can be written there.
+    """
     if path.is_symlink():
         raise ParameterError(
             f"{path} is a symbolic link, and nothing is written through one; name the file itself "
             "(- is standard output)"
         )
-    return path
-
-
-def writable(path: Path) -> Path:
-    """``path``, which must be writable: after the charge it would be too late to find out.
-
-    Its folder must be there.
-    """
-    place = path if path.exists() else path.absolute().parent
-    if not os.access(place, os.W_OK):
+    if path.is_dir():
+        raise ParameterError(f"{path} cannot be written: it is a folder; name a file in it")
+    if path.exists() and not (path.is_file() or path.is_char_device()):
+        raise ParameterError(
+            f"{path} cannot be written: it is a pipe, a socket or a disk; name a file (- is "
+            "standard output)"
+        )
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise ParameterError(f"{path} cannot be written: there is no such folder")
+    # What is written whole takes the place of the old file, for which the folder must be writable.
+    whole = not (append or path.is_char_device())
+    needed = [*([path] if path.exists() else []), *([folder] if whole else [])]
+    if not all(os.access(place, os.W_OK) for place in needed):
         raise ParameterError(
             f"{path} cannot be written: permission denied; name a file in a folder of yours"
         )
@@ -73,18 +91,75 @@ def writable(path: Path) -> Path:
 
 
 def write_text(path: Path, text: str, *, append: bool = False) -> None:
-    """Write a file, which is no link even if it was made one meanwhile.
+    """Write a whole file, or no file at all; or add ``text`` at the end of one.
 
     Raises
     ------
     RunError
-        If it cannot be written.
+        If it cannot be written; the old file is still there then.
     """
-    flags = os.O_WRONLY | os.O_CREAT | _NO_LINK | (os.O_APPEND if append else os.O_TRUNC)
+    content = text.encode("utf-8", errors="backslashreplace")
+    with told_as_unwritten(path):
+        if append or path.is_char_device():
+            # Nothing waits for the reader of a pipe that was made here meanwhile.
+            _write(path, content, os.O_APPEND | _NO_LINK | _NO_WAIT, _MODE)
+        else:
+            with draft_of(path) as draft:
+                # What replaces a private file is private from the start.
+                _write(draft, content, os.O_EXCL, _PRIVATE if path.exists() else _MODE)
+
+
+@contextmanager
+def told_as_unwritten(path: Path) -> Iterator[None]:
+    """Context in which errors of the system, and places that are refused, become RunError."""
     try:
-        opened = os.open(path, flags, 0o666)
-        with os.fdopen(opened, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        yield
+    except ParameterError as error:
+        raise RunError(f"{path} was not written: {error}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "its path cannot be used"
         raise RunError(f"{path} was not written: {reason}") from None
+
+
+@contextmanager
+def draft_of(path: Path) -> Iterator[Path]:
+    """Name of a draft beside ``path``, which takes that place when it is whole and on the disk.
+
+    Whoever reads the place finds the old file or the new one.  Nothing is left of a draft that is
+    not finished.
+    """
+    # Short, since a report may have the longest name that a file may have.
+    draft = path.with_name(f".pqd-{os.urandom(8).hex()}")
+    try:
+        yield draft
+        with draft.open("rb+") as file:
+            os.fsync(file.fileno())
+        _take_over(path, draft)
+        draft.replace(path)
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+    # The file is whole by now; some systems cannot be asked to keep its name.
+    with suppress(OSError):
+        folder = os.open(path.absolute().parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _take_over(path: Path, draft: Path) -> None:
+    """Give a draft the mode of the file that it replaces, and its owner where that is allowed."""
+    if not path.exists():
+        return
+    old = path.stat()
+    # Windows has no owners of this kind.
+    with suppress(OSError, AttributeError):
+        os.chown(draft, old.st_uid, old.st_gid)
+    draft.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _write(path: Path, content: bytes, flags: int, mode: int) -> None:
+    opened = os.open(path, os.O_WRONLY | os.O_CREAT | flags, mode)
+    with os.fdopen(opened, "wb") as file:
+        file.write(content)

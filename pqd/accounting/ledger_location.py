@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accounts import NO_LIMIT
+from pqd.accounting.free_places import LEDGER_VARIABLE
 from pqd.accounting.ledger import Ledger
 from pqd.engine.sources.locations import LEDGER_NAME, is_address, location_of
 from pqd.engine.sources.spark_address import is_spark
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
     from pqd.engine.tables import Table
 
-FILE_NAME, LEDGER_VARIABLE = LEDGER_NAME, "PQD_LEDGER"
+FILE_NAME = LEDGER_NAME
 _UNNAMED = (
     f"a table on a server has no folder for its ledger, and there is no {FILE_NAME} here; name a "
     "file that lasts, always the same one: --ledger FILE, ledger=... in Python, [ledger] path in a "

@@ -6,7 +6,6 @@ A command is loaded where it is run, or where all are shown.
 from __future__ import annotations
 
 import io
-import os
 import shlex
 import sys
 from contextlib import contextmanager, suppress
@@ -20,17 +19,18 @@ from typer.core import TyperCommand, TyperGroup
 
 import pqd
 from deciders.errors import ParameterError, PqdError
-from pqd.cli.streams import inert_streams
+from pqd.cli.streams import LostOutputError, inert_streams, mend_width
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
 from pqd.exception_barrier import withheld
-from pqd.interrupts import PRESSED, heed, told
+from pqd.interrupts import PRESSED, charged_so_far, exit_code, heed, told
 from pqd.paths import numbered_alike
 from reports.text.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Exit code that Typer makes of KeyboardInterrupt, whatever the signal was.
 _INTERRUPTED = 130
 
 
@@ -155,7 +155,7 @@ def _root(
     """Tell, under differential privacy, which queries can be trusted on synthetic data.
 
     Exit codes: 0 done, 1 a check failed, 2 usage or spec error, 3 the run broke, 4 budget refused
-    (nothing spent), 5 nothing selected; 130 interrupted.
+    (nothing spent), 5 nothing selected; 130 interrupted, 143 terminated.
     """
 
 
@@ -185,11 +185,14 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     if charges := sys.modules.get("pqd.accounting.run_charges"):
         charges.begin_charges()
+    mend_width()
     try:
         with inert_streams():
             _run()
-    finally:
+    except SystemExit:
+        # It is told of by now.
         PRESSED.clear()
+        raise
 
 
 def _run() -> None:
@@ -201,13 +204,16 @@ def _run() -> None:
         if ended.code == _INTERRUPTED:
             _interrupted()
         raise
+    except LostOutputError as error:
+        charged = charged_so_far()
+        # A reader that has enough, such as head, is no fault where nothing was paid for.
+        if charged or not error.unread:
+            _fail(f"pqd: {error}; {charged or 'nothing was spent'}", error.exit_code)
+        sys.exit(error.exit_code)
     except PqdError as error:
         if PRESSED:
             _interrupted()
         _fail(f"pqd: {_with_charge(str(error))}", error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(3)
     except KeyboardInterrupt:
         _interrupted()
     except Exception as error:  # noqa: BLE001 - the last guard: a message may hold a private value
@@ -223,8 +229,8 @@ def _with_charge(message: str) -> str:
 
 
 def _interrupted() -> NoReturn:
-    """End as the shell expects it of Ctrl-C, and say what it cost."""
-    _fail(told(), _INTERRUPTED)
+    """End as the shell expects it of the signal, and say what it cost."""
+    _fail(told(), exit_code())
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -77,7 +77,7 @@ def audit(
     """  # noqa: E501 - the example is one line in the help
     queries.check(private, synthetic, explain=display.explain)
     spent = budget.read()
-    targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
+    targets = outputs.targets(private, synthetic, queries.queries, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +13,8 @@ from deciders.errors import ParameterError
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import LedgerOptions, path, with_threads
-from pqd.cli.outputs import CheckOutputOptions
-from pqd.paths import unlinked, usable, writable
+from pqd.cli.outputs import CheckOutputOptions, check_place, failures_of
+from pqd.paths import told_as_unwritten, usable
 
 if TYPE_CHECKING:
     from pqd.spec import Spec
@@ -34,15 +36,18 @@ class BaselineOptions:
     ] = False
 
     def check(self, *, dry_run: bool) -> None:
-        """Refuse what cannot be read or written, before anything is spent."""
+        """Refuse what cannot be read or is contradictory, before anything is spent."""
         if self.update_baseline and self.baseline is None:
             raise ParameterError("--update-baseline needs --baseline FILE to write to")
         if self.update_baseline and dry_run:
             raise ParameterError("--update-baseline needs results, and --dry-run has none")
         if self.baseline is not None:
             usable(self.baseline)
-            if self.update_baseline:
-                writable(unlinked(self.baseline))
+
+    def check_place(self, *inputs: str | Path, ledger: Path | None = None) -> None:
+        """Refuse a baseline that is to be written and cannot be, or must not."""
+        if self.update_baseline:
+            check_place(str(self.baseline), *inputs, ledger=ledger)
 
     @property
     def known(self) -> Path | None:
@@ -50,12 +55,14 @@ class BaselineOptions:
         fresh = self.update_baseline and self.baseline and not self.baseline.exists()
         return None if fresh else self.baseline
 
-    def update(self, report: CheckReport) -> None:
-        """Write the results of a run, if that is asked for."""
+    def update(self, report: CheckReport, check_place: Callable[[], None]) -> None:
+        """Write the results of a run, if that is asked for and the place is still free."""
         if not self.update_baseline or self.baseline is None:
             return
         from pqd.commands.baseline import read_baseline, write_baseline
 
+        with told_as_unwritten(self.baseline):
+            check_place()
         known = read_baseline(self.baseline) if self.baseline.exists() else None
         write_baseline(self.baseline, report, known)
 
@@ -105,8 +112,11 @@ def check(
     with targets.stopping():
         read = read_spec(spec)
     # Not rendered if refused: an output may name what it must not overwrite.
-    tables = (read.private, *read.synthetic.values())
-    targets.check(*(table.path for table in tables), ledger_of(read, ledger.ledger))
+    tables = [table.path for table in (read.private, *read.synthetic.values())]
+    account = ledger_of(read, ledger.ledger)
+    targets = targets.beside(*tables, ledger=account)
+    check_baseline = partial(baseline.check_place, spec, *tables, ledger=account)
+    check_baseline()
     with targets.stopping(read.unit):
         report = _run(
             read,
@@ -119,11 +129,8 @@ def check(
             explained=display.explain,
         )
 
-    if not targets.takes_stdout:
-        display.show(report)
-    baseline.update(report)
-    # Last, so that a verdict is seen even where this fails.
-    targets.write(report)
+    failed = failures_of(partial(baseline.update, report, check_baseline))
+    targets.finish(report, display, *failed)
     # What is only shown again is judged by no one.
     raise typer.Exit(0 if display.explains else report.exit_code)
 

@@ -216,7 +216,7 @@ def compare(
     elif display.explains:
         raise ParameterError("--explain ID is for queries; without queries give --marginals")
     tables = values_by_name(candidates, "candidate", "tree=copy.csv")
-    targets = outputs.targets(private, *tables.values(), queries.queries, ledger.ledger)
+    targets = outputs.targets(private, *tables.values(), queries.queries, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 

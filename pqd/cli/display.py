@@ -104,15 +104,11 @@ class DisplayOptions:
         return found
 
     def show(self, report: Report) -> None:
-        """Print a report; a reader that closes the pipe ends the run without a word."""
+        """Print a report."""
         from rich.console import Console
 
         from reports.terminal import TerminalReport
         from reports.terminal.layout import Extent
-
-        class Terminal(Console):
-            def on_broken_pipe(self) -> None:
-                raise BrokenPipeError
 
         extent = Extent.BRIEF
         for chosen, is_chosen in (
@@ -121,4 +117,4 @@ class DisplayOptions:
             (Extent.QUIET, self.quiet),
         ):
             extent = chosen if is_chosen else extent
-        Terminal(highlight=False).print(TerminalReport(report, extent, self.explain))
+        Console(highlight=False).print(TerminalReport(report, extent, self.explain))

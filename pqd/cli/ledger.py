@@ -41,13 +41,9 @@ def show(
 
     Example: pqd ledger show private.csv
     """
-    outputs.check_place(json, _input(place))
-    ledger = _opened(place)
-    report = ledger.statement()
-    if json != "-":
-        DisplayOptions().show(report)
-    if json:
-        outputs.write(report.to_json(), json)
+    renderings = (outputs.Target("json", json),) if json else ()
+    targets = outputs.Targets(renderings).beside(_input(place), ledger=_place(place))
+    targets.finish(_opened(place).statement(), DisplayOptions())
 
 
 @app.command()
@@ -114,7 +110,7 @@ def export(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="Where the entries go.")] = "-",
 ) -> None:
     """Write every entry with its hash as JSON lines, for pqd ledger verify --export."""
-    outputs.check_place(file, _input(place))
+    outputs.check_place(file, _input(place), ledger=_place(place))
     outputs.write(_opened(place).exported(), file)
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+from typer._click.globals import get_current_context
 
 from deciders.errors import ParameterError, PqdError
 from pqd.cli.option_groups import option_group
-from pqd.cli.streams import command_to_runner
-from pqd.engine.sources.locations import like_table, location_of
+from pqd.cli.streams import LostOutputError, command_to_runner
+from pqd.engine.sources.locations import OF_TABLE, is_address, like_table
 from pqd.engine.sources.postgres_address import without_address
-from pqd.paths import unlinked, usable, writable, write_text
+from pqd.errors import RunError
+from pqd.paths import told_as_unwritten, usable, writable, write_text
 
 if TYPE_CHECKING:
     from pqd.cli.display import DisplayOptions
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 _STANDARD = "-"
+# Word of the help for what is a file.
+_FILE = "FILE"
 
 Json = Annotated[
     str | None,
@@ -47,11 +53,14 @@ class Target(NamedTuple):
 class Targets:
     """Renderings of one run, at most one of them on standard output.
 
-    ``spec`` is the file that GitHub's annotations point into, None where a run has none.
+    ``spec`` is the file that GitHub's annotations point into, None where a run has none.  No
+    rendering goes to a file of ``inputs``, to the ``ledger`` where it is stated, or to any other.
     """
 
     renderings: tuple[Target, ...] = ()
     spec: Path | None = None
+    inputs: tuple[str | Path | None, ...] = ()
+    ledger: Path | None = None
 
     @property
     def takes_stdout(self) -> bool:
@@ -70,10 +79,22 @@ class Targets:
         """Whether a rendering holds every value."""
         return any(target.kind == "json" for target in self.renderings)
 
-    def check(self, *inputs: str | Path | None) -> None:
-        """Refuse a place that cannot be written or is one of ``inputs``, before any charge."""
-        for target in self.renderings:
-            check_place(target.place, *inputs)
+    def beside(self, *inputs: str | Path | None, ledger: Path | None = None) -> Targets:
+        """Targets of a run that reads ``inputs`` too, checked before any charge.
+
+        Raises
+        ------
+        ParameterError
+            If a place cannot be written, or must not be.
+        """
+        targets = replace(self, inputs=(*self.inputs, *inputs), ledger=ledger or self.ledger)
+        for target in targets.renderings:
+            targets.check_place(_file_of(target), append=target.kind == GITHUB)
+        return targets
+
+    def check_place(self, place: str | None, *, append: bool = False) -> None:
+        """Refuse a file that cannot or must not be written."""
+        check_place(place, *self.inputs, ledger=self.ledger, append=append)
 
     def tell_missing_summary(self) -> None:
         """Say before the run that ``github`` has no summary to write to."""
@@ -87,39 +108,51 @@ class Targets:
                 err=True,
             )
 
-    def finish(self, report: Report, display: DisplayOptions) -> None:
-        """Show a report, then write its renderings: a verdict is seen even where that fails."""
-        if not self.takes_stdout:
-            display.show(report)
-        self.write(report)
+    def finish(self, report: Report, display: DisplayOptions, *failed: Exception) -> None:
+        """Write what is asked for, then show the report: files are there if nobody reads it.
+
+        Each is tried, also where another fails; all failures are told, ``failed`` ones first.
+        """
+        shown = [] if self.takes_stdout else [partial(display.show, report)]
+        raise_together(*failed, *failures_of(*self._files(report), *shown, *self._streams(report)))
 
     def write(self, report: Report) -> None:
-        """Write every rendering; the first that fails is raised after all others are written."""
-        failures = []
+        """Write every rendering; all failures are told."""
+        raise_together(*failures_of(*self._files(report), *self._streams(report)))
+
+    def _files(self, report: Report) -> Iterator[Callable[[], None]]:
+        """Yield what writes each rendering to its file."""
         for target in self.renderings:
-            try:
-                self._write(target, report)
-            except PqdError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
+            place = _file_of(target)
+            if place is not None:
+                yield partial(self._write, target.kind, report, place)
 
-    def _write(self, target: Target, report: Report) -> None:
-        if target.kind == GITHUB:
-            self._tell_github(report)
-        else:
-            write(rendering(target.kind, report), str(target.place))
+    def _write(self, kind: str, report: Report, place: str) -> None:
+        text = rendering("markdown" if kind == GITHUB else kind, report)
+        path, append = Path(place), kind == GITHUB
+        # Meanwhile a ledger may have been made there, that of this run too.
+        with told_as_unwritten(path):
+            self.check_place(place, append=append)
+        write_text(path, text, append=append)
 
-    def _tell_github(self, report: Report) -> None:
-        """Annotations on the lines of a spec, and the summary of the job's step."""
-        if self.spec is not None:
-            from reports.github import github_text
+    def _streams(self, report: Report) -> Iterator[Callable[[], None]]:
+        """Yield what writes annotations, and the rendering on standard output."""
+        for target in self.renderings:
+            if target.kind == GITHUB and self.spec is not None:
+                yield partial(self._annotate, report, self.spec)
+            elif target.place == _STANDARD:
+                yield partial(self._print, target.kind, report)
 
-            # Beside a rendering on standard output; the runner reads both streams.
-            text = github_text(_checked(report), path_in_repository(self.spec))
-            command_to_runner(text, aside=self.takes_stdout)
-        if summary := os.environ.get(_SUMMARY_VARIABLE):
-            write(report.to_markdown(), summary, append=True)
+    def _annotate(self, report: Report, spec: Path) -> None:
+        """Annotate the lines of a spec."""
+        from reports.github import github_text
+
+        # Beside a rendering on standard output; the runner reads both streams.
+        text = github_text(_checked(report), path_in_repository(spec))
+        command_to_runner(text, aside=self.takes_stdout)
+
+    def _print(self, kind: str, report: Report) -> None:
+        typer.echo(rendering(kind, report), nl=False)
 
     @contextmanager
     def stopping(self, unit: str | None = None) -> Iterator[None]:
@@ -158,26 +191,30 @@ class OutputOptions:
         ),
     ] = None
 
-    def targets(self, *inputs: str | Path | None, spec: Path | None = None) -> Targets:
+    def targets(
+        self,
+        *inputs: str | Path | None,
+        spec: Path | None = None,
+        ledger: Path | None = None,
+    ) -> Targets:
         """Targets of all that is asked for; ``spec`` is the file of a check.
 
         Raises
         ------
         ParameterError
             Before anything is read or spent: a rendering that a command does not have, two at one
-            place, a place that cannot be written or is one of ``inputs``.
+            place, a place that cannot be written, is one of ``inputs``, or is a ledger's.
         """
         stated = ((kind, getattr(self, kind)) for kind in FILES)
         renderings = (
             *(Target(kind, place) for kind, place in stated if place is not None),
             *(_target(text, checks=spec is not None) for text in self.output or []),
         )
-        places = [t.place for t in renderings if t.place is not None]
-        files = [p if p == _STANDARD else str(usable(Path(p)).resolve()) for p in places]
-        if len(set(files)) < len(files):
+        standard = sum(target.place == _STANDARD for target in renderings)
+        files = [Path(place) for place in map(_file_of, renderings) if place is not None]
+        if standard > 1 or any(_is_same(a, b) for a, b in combinations(files, 2)):
             raise ParameterError("two outputs go to the same place; name different files")
-        targets = Targets(renderings, spec)
-        targets.check(spec, *inputs)
+        targets = Targets(renderings, spec).beside(spec, *inputs, ledger=ledger)
         targets.tell_missing_summary()
         return targets
 
@@ -215,25 +252,37 @@ def _target(text: str, *, checks: bool) -> Target:
     return Target(kind, place)
 
 
-def check_place(place: str | None, *inputs: str | Path | None) -> None:
+def _file_of(target: Target) -> str | None:
+    """File that a rendering goes to; None for standard output, and where there is no summary."""
+    if target.kind == GITHUB:
+        return os.environ.get(_SUMMARY_VARIABLE) or None
+    return None if target.place == _STANDARD else target.place
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths are those of one file, which need not be there yet."""
+    if usable(one).exists() and usable(other).exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
+
+
+def check_place(
+    place: str | None,
+    *inputs: str | Path | None,
+    ledger: Path | None = None,
+    append: bool = False,
+) -> None:
     """Refuse a file that cannot or must not be written, before anything is spent."""
     if place in {None, _STANDARD}:
         return
-    path = unlinked(usable(str(place)))
-    if path.is_dir():
-        raise ParameterError(f"{place} cannot be written: it is a folder; name a file in it")
+    path = usable(str(place))
     # Whether or not it is a table of this run.
     if like_table(str(place)):
         raise ParameterError(f"{place} is named like a table; name a report, such as report.json")
-    if not path.absolute().parent.is_dir():
-        raise ParameterError(f"{place} cannot be written: there is no such folder")
-    writable(path)
-    from pqd.accounting.hash_chain import is_ledger
+    writable(path, append=append)
+    from pqd.accounting.free_places import check_free
 
-    located = [location_of(each) for each in inputs if each]
-    read = [usable(file).resolve() for location in located for file in location.files]
-    if path.resolve() in read or is_ledger(path):
-        raise ParameterError(f"{place} is an input of this run, or a ledger; write elsewhere")
+    check_free(str(place), inputs, ledger)
 
 
 def new_table(path: str | None) -> Path | None:
@@ -255,15 +304,81 @@ def rendering(kind: str, report: Report) -> str:
         from reports.junit import junit_text
 
         return junit_text(_checked(report))
-    return report.to_html(shlex.join(["pqd", *map(without_address, sys.argv[1:])]))
+    return report.to_html(_shown_command())
 
 
-def write(text: str, place: str, *, append: bool = False) -> None:
-    """Write a rendering to a file, or to standard output for ``-``."""
+def _shown_command() -> str | None:
+    """Command of the run, as a page shows it: whoever gets the page sees no folder, no address."""
+    context = get_current_context(silent=True)
+    if context is None:
+        return None
+    metavars = {
+        name: str(option.metavar)
+        for option in context.command.params
+        for name in option.opts
+        if name.startswith("-") and not getattr(option, "is_flag", False)
+    }
+    tables = [
+        str(argument.metavar or _FILE)
+        for argument in context.command.params
+        if argument.param_type_name == "argument"
+    ]
+    shown, metavar = [], ""
+    for word in sys.argv[2:]:
+        name, sign, value = word.partition("=")
+        if metavar:
+            shown.append(_shown_value(metavar, word))
+            metavar = ""
+        elif sign and name in metavars:
+            shown.append(f"{name}={_shown_value(metavars[name], value)}")
+        elif word.startswith("-"):
+            shown.append(word)
+            metavar = metavars.get(word, "")
+        else:
+            shown.append(_shown_value(tables[0], word))
+            # The last one takes all that follow.
+            tables = tables[1:] or tables
+    return shlex.join(["pqd", *sys.argv[1:2], *shown])
+
+
+def _shown_value(metavar: str, value: str) -> str:
+    """Value of an option or argument, of a file its name alone; a fraction keeps its stroke."""
+    if _FILE not in metavar or is_address(value):
+        return without_address(value)
+    name, sign, path = value.partition("=") if "=" in metavar else ("", "", value)
+    file, within, table = path.rpartition(OF_TABLE)
+    if not (file and within):
+        file, within, table = path, "", ""
+    return f"{name}{sign}{Path(file).name or file}{within}{table}"
+
+
+def write(text: str, place: str) -> None:
+    """Write a text to a file, or to standard output for ``-``."""
     if place == _STANDARD:
         typer.echo(text, nl=False)
         return
-    write_text(Path(place), text, append=append)
+    write_text(Path(place), text)
+
+
+def failures_of(*writers: Callable[[], None]) -> list[Exception]:
+    """Failures of writers, each of which is tried."""
+    failures: list[Exception] = []
+    for write_one in writers:
+        try:
+            write_one()
+        except Exception as error:  # noqa: BLE001 - it is told when all others are written
+            failures.append(error)
+    return failures
+
+
+def raise_together(*failures: Exception) -> None:
+    """Raise one error that tells all failures; that of a mistake of pqd's own before all others."""
+    broken = [error for error in failures if not isinstance(error, PqdError)]
+    if len(failures) == 1 or broken:
+        raise [*broken, *failures][0]
+    if failures:
+        lost = any(isinstance(error, LostOutputError) for error in failures)
+        raise (LostOutputError if lost else RunError)("\n".join(map(str, failures)))
 
 
 def path_in_repository(spec: Path) -> str:

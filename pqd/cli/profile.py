@@ -148,7 +148,7 @@ def profile(
 
     Example: pqd profile private.csv copy.csv --html profile.html
     """
-    targets = outputs.targets(private, synthetic, ledger.ledger)
+    targets = outputs.targets(private, synthetic, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 

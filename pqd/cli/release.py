@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,12 +21,14 @@ from pqd.cli.options import (
     with_threads,
 )
 from pqd.cli.outputs import OutputOptions, Targets, new_table
+from pqd.errors import UnwrittenTableError
 from pqd.stated_budgets import AUTO
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
     from pqd.engine.tables import Table
     from pqd.parameters import Parameters
+    from pqd.spec import Spec
     from pqd.sql.query import Query
     from reports.models.release import ReleaseReport
 
@@ -123,9 +126,11 @@ def release(
                 f"{private} is a spec, and its [release] says queries, columns, total_epsilon, "
                 "mechanism and alpha; leave these options out, or change the spec"
             )
-        report = _of_spec(Path(private), targets, ledger, new_file, replaying=display.explains)
+        spec = _read(Path(private))
+        targets = _beside_spec(targets, spec, ledger)
+        run = partial(_of_spec, spec, ledger, new_file, replaying=display.explains)
     else:
-        targets = outputs.targets(private, synthetic, queries.queries, ledger.ledger)
+        targets = outputs.targets(private, synthetic, queries.queries, ledger=ledger.ledger)
         _check(display, targets, ledger, new_file)
         from pqd.engine.tables import opened_ahead
 
@@ -135,8 +140,14 @@ def release(
         asked = queries.read(private, synthetic)
         display.selected(asked)
         accountant = ledger.accountant(private, replaying=display.explains)
-        report = _of_tables(secret, synthetic, asked, terms, accountant, new_file)
-    targets.finish(report, display)
+        run = partial(_of_tables, secret, synthetic, asked, terms, accountant, new_file)
+    failed = []
+    try:
+        report = run()
+    except UnwrittenTableError as error:
+        # The answers are there, and paid for.
+        report, failed = error.report, [error]
+    targets.finish(report, display, *failed)
 
 
 def _check(
@@ -168,21 +179,25 @@ def _of_tables(
         )
 
 
-def _of_spec(
-    path: Path,
-    targets: Targets,
-    ledger: LedgerOptions,
-    table: Path | None,
-    *,
-    replaying: bool,
-) -> ReleaseReport:
+def _read(path: Path) -> Spec:
     from pqd.spec import read_spec
+
+    return read_spec(path)
+
+
+def _beside_spec(targets: Targets, spec: Spec, ledger: LedgerOptions) -> Targets:
+    """Targets that are none of the files that a spec names."""
     from pqd.spec.sources import ledger_of
 
-    spec = read_spec(path)
     queries = [spec.release.queries] if spec.release else []
     sources = (spec.private, *spec.synthetic.values(), *queries)
-    targets.check(path, *(source.path for source in sources), ledger_of(spec, ledger.ledger))
+    read = (source.path for source in sources)
+    return targets.beside(spec.path, *read, ledger=ledger_of(spec, ledger.ledger))
+
+
+def _of_spec(
+    spec: Spec, ledger: LedgerOptions, table: Path | None, *, replaying: bool
+) -> ReleaseReport:
     from deciders import SecureNoise
     from pqd.cli.progress import progress
     from pqd.commands.release import run_release_spec

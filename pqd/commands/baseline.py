@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqd.accounting.free_places import check_free
 from pqd.commands.gates import status_of
 from pqd.errors import BaselineError
-from pqd.paths import unlinked, usable, write_text
+from pqd.paths import told_as_unwritten, usable, writable, write_text
 from reports.text.numbers import share_text
 
 if TYPE_CHECKING:
@@ -98,7 +99,10 @@ def write_baseline(path: str | Path, report: CheckReport, before: Baseline | Non
     results = sorted({**(before or {}), **decided}.items())
     checks = {name: result.written() for name, result in results}
     text = json.dumps({"kind": _KIND, "schema_version": _VERSION, "checks": checks}, indent=2)
-    write_text(unlinked(usable(path)), text + "\n")
+    place = usable(path)
+    with told_as_unwritten(place):
+        check_free(writable(place))
+    write_text(place, text + "\n")
 
 
 def against(report: CheckReport, before: Baseline, name: str) -> CheckReport:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deciders.batch.decision_rule import reach
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
+from pqd.accounting.free_places import check_free
 from pqd.accounting.run_charges import telling_charges
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
-from pqd.engine.sources.export import check_no_part, write_frame
-from pqd.errors import NothingSelectedError, ParameterError, QueryError, RunError
+from pqd.engine.sources.export import write_frame
+from pqd.errors import (
+    NothingSelectedError,
+    ParameterError,
+    QueryError,
+    RunError,
+    UnwrittenTableError,
+)
 from pqd.execution import Outputs, measure
 from pqd.parameters import Parameters
+from pqd.paths import told_as_unwritten
 from pqd.planning.binding import bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.table_separation import mentioned, separate_tables
@@ -67,7 +76,10 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     _check(queries, parameters)
     tables = separate_tables(private, synthetic, accountant=accountant, names=mentioned(queries))
     if table is not None:
-        check_no_part(table, [each.given for each in (*tables.tables, tables.private) if each])
+        given = [each.given for each in (*tables.tables, tables.private) if each]
+        # Again once it is drawn: meanwhile another run may have made a ledger of it.
+        check_place = partial(check_free, table, given, accountant.path if accountant else None)
+        check_place()
     progress(stages.READING_COPY)
     requests = [QueryRequest(query, parameters) for query in queries]
     bound = bind(tables, requests, parameters.columns)
@@ -80,10 +92,15 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     reaches = {each.batch.name: _reaches(each, parameters.alpha) for each in plan.batches}
     outputs = measure([plan.measurements], accountant, noise, progress)
     remarks = [*bound.notes, *_remarks(plan)]
+    unwritten = None
     if table is not None:
         progress(stages.REWEIGHTING)
-        remarks.append(_drawn(plan, outputs, table))
-    return ReleaseReport(
+        try:
+            remarks.append(_drawn(plan, outputs, table, check_place))
+        except RunError as error:
+            unwritten = str(error)
+            remarks.append(notes.not_written_note(unwritten))
+    report = ReleaseReport(
         queries=tuple(_released(query, plan, outputs, reaches) for query in bound.queries),
         batches=tuple(each.facts(replayed=outputs.replayed(each.batch)) for each in plan.batches),
         private=tables.private_label,
@@ -95,6 +112,9 @@ def run_release(  # noqa: PLR0913 - those of a release, read
         notes=tuple(remarks),
         refused=bound.left_out,
     )
+    if unwritten is not None:
+        raise UnwrittenTableError(unwritten, report)
+    return report
 
 
 @telling_charges()
@@ -145,13 +165,14 @@ def run_release_spec(
         )
 
 
-def _drawn(plan: ReleasePlan, outputs: Outputs, table: Path) -> str:
-    """Note on the corrected copy, which is written; or on a failure, since all is paid for."""
+def _drawn(
+    plan: ReleasePlan, outputs: Outputs, table: Path, check_place: Callable[[], None]
+) -> str:
+    """Note on the corrected copy, which is written."""
     copy = reweighted(plan, outputs)
-    try:
-        write_frame(copy.frame, table)
-    except RunError as error:
-        return notes.not_written_note(str(error))
+    with told_as_unwritten(table):
+        check_place()
+    write_frame(copy.frame, table)
     return notes.written_note(table.name, copy.note)
 
 

@@ -99,12 +99,15 @@ def test_the_command_line_ends_at_once_with_its_code_and_all_that_it_wrote(
 
 
 @pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])
-def test_a_stream_that_was_closed_before_the_start_is_nobodys(
+def test_no_file_takes_the_number_of_a_stream_that_was_closed_before_the_start(
     closed: str, process: Process
 ) -> None:
     code, out, err = process("-c", CLOSED.format(closed=closed))
-    assert (code, err) == (0, "")
-    assert out == ("" if closed == "stdout" else f"pqd {pqd.__version__}\n")
+    if closed == "stdout":
+        lost = "pqd: standard output was lost: Bad file descriptor; nothing was spent\n"
+        assert (code, out, err) == (3, "", lost)
+    else:
+        assert (code, out, err) == (0, f"pqd {pqd.__version__}\n", "")
 
 
 def loaded(process: Process, *arguments: str) -> tuple[int, set[str], str]:

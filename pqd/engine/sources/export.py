@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deciders.extras import needed
-from pqd.engine.sources.locations import location_of
-from pqd.errors import ParameterError, RunError
-from pqd.paths import writable
+from pqd.errors import ParameterError
+from pqd.paths import draft_of, told_as_unwritten, writable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
 
 _SUFFIXES = (".parquet", ".csv")
+_REASONS = tuple(map(os.strerror, errno.errorcode))
 
 
 def check_new(path: str | Path) -> Path:
@@ -44,39 +44,26 @@ def check_new(path: str | Path) -> Path:
     return writable(place)
 
 
-def check_no_part(path: Path, tables: Iterable[object]) -> None:
-    """Refuse a table that is to be written where it would be a part of another.
-
-    Raises
-    ------
-    ParameterError
-        Before anything is spent.
-    """
-    for given in tables:
-        if isinstance(given, (str, Path)) and location_of(given).takes(path):
-            raise ParameterError(
-                f"the table {path} would be a part of {location_of(given).text}, a table of this "
-                "run; name a file in another folder. Nothing was spent"
-            )
-
-
 def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """Write ``frame`` as the file's name says.
+    """Write ``frame`` as the file's name says, whole or not at all.
 
     Raises
     ------
     RunError
-        If it cannot be written.
+        If it cannot be written, or the file is there by now.
     """
     import duckdb  # noqa: PLC0415 - a heavy import that only this needs
 
-    try:
-        if path.suffix.lower() == ".csv":
-            frame.to_csv(path, index=False)
-        else:
-            with duckdb.connect(":memory:") as connection:
-                connection.from_df(frame).write_parquet(str(path))
-    except (OSError, duckdb.Error):
-        raise RunError(
-            f"the table {path} was not written; see to the disk and the folder"
-        ) from None
+    with told_as_unwritten(path):
+        check_new(path)
+        with draft_of(path) as draft:
+            if path.suffix.lower() == ".csv":
+                frame.to_csv(draft, index=False)
+                return
+            try:
+                with duckdb.connect(":memory:") as connection:
+                    connection.from_df(frame).write_parquet(str(draft))
+            except duckdb.Error as error:
+                # Its message is long; the reason that the system gave is a part of it.
+                found = (reason for reason in _REASONS if reason in str(error))
+                raise OSError(0, next(found, "see to the disk and the folder")) from None

@@ -12,7 +12,7 @@ from pqd.commands.release import run_release
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.export import check_new, write_frame
 from pqd.engine.tables import open_table
-from pqd.errors import ParameterError, RunError
+from pqd.errors import ParameterError, RunError, UnwrittenTableError
 from pqd.parameters import Parameters
 from pqd.sql.query import Query
 
@@ -158,6 +158,9 @@ def test_a_table_that_cannot_be_written_is_told_after_the_answers(tmp_path: Path
     gone = tmp_path / "gone" / "t.parquet"
     with pytest.raises(RunError, match="was not written"):
         write_frame(copy, gone)
-    note = released(private, copy, gone)
-    assert "was not written" in note
-    assert "In a repeated run the answers cost nothing" in note
+    with pytest.raises(UnwrittenTableError, match="was not written") as unwritten:
+        released(private, copy, gone)
+    assert unwritten.value.exit_code == 3
+    report = unwritten.value.report
+    assert len(report.queries) == len(QUERIES)
+    assert "In a repeated run the answers cost nothing" in report.notes[-1]
