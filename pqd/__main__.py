@@ -16,7 +16,10 @@ _NEW_OBJECTS = 1_000_000
 # they sleep, and what is multiplied here is small.
 _ALGEBRA = "OPENBLAS_NUM_THREADS"
 _BROKEN, _INTERRUPTED = 3, 130
+# Shells add the number of the signal to it.
+_SIGNALLED = 128
 _NOTHING_SPENT = "pqd: interrupted; nothing was spent"
+_TERMINATED = "pqd: terminated; nothing was spent"
 
 
 def main() -> "NoReturn":
@@ -33,11 +36,17 @@ def main() -> "NoReturn":
 
 def _run() -> int:
     """Exit code of the command line."""
+    import signal  # noqa: PLC0415 - as above
+
+    # Windows has no SIGHUP.
+    for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end_early)
     import gc  # noqa: PLC0415 - as above
 
     from pqd.interrupts import ignore, listen  # noqa: PLC0415 - as above
 
-    listen()
+    listen(_end_early)
     gc.set_threshold(_NEW_OBJECTS)
     os.environ.setdefault(_ALGEBRA, "1")
     _fill_streams()
@@ -52,6 +61,12 @@ def _run() -> int:
     return code
 
 
+def _end_early(number: int, _frame: object) -> "NoReturn":
+    """End by a signal that comes before the command line listens; what is PID 1 would ignore it."""
+    _say(_TERMINATED)
+    os._exit(_SIGNALLED + number)
+
+
 def _of_interrupts(name: str) -> object:
     """Name of ``pqd.interrupts``, None where that was not loaded to its end."""
     return getattr(sys.modules.get("pqd.interrupts"), name, None)
@@ -61,13 +76,17 @@ def _tell() -> int:
     """Say what was spent, let no further Ctrl-C in, and give the exit code."""
     _ignore()
     told, exit_code = _of_interrupts("told"), _of_interrupts("exit_code")
-    code = exit_code() if callable(exit_code) else _INTERRUPTED
+    _say(str(told()) if callable(told) else _NOTHING_SPENT)
+    return exit_code() if callable(exit_code) else _INTERRUPTED
+
+
+def _say(text: str) -> None:
     try:
-        sys.stderr.write(f"{told() if callable(told) else _NOTHING_SPENT}\n")
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
     except (OSError, AttributeError):
         # There is nobody to tell.
-        return code
-    return code
+        return
 
 
 def _ignore() -> None:

@@ -15,25 +15,22 @@ from typing import Any
 
 # Numbers of the signals since the run began, as noted by ``listen``.
 PRESSED: list[int] = []
-# What a run that a signal ended is called.  Windows has no SIGHUP.
-_ENDED = {
-    "SIGINT": "interrupted",
-    "SIGTERM": "terminated",
-    "SIGHUP": "terminated, since its terminal is gone",
-}
+# What a run that a signal ended is called.  Windows has no SIGHUP, the end of a terminal.
+_ENDED = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "terminated"}
 _SIGNALS = {getattr(signal, name): word for name, word in _ENDED.items() if hasattr(signal, name)}
 # Shells add the number of the signal to it.
 _BEYOND = 128
 _ENGINES_OWN = "Query interrupted"
 
 
-def listen() -> None:
+def listen(*replaced: object) -> None:
     """Note every signal that ends a run before it is raised; one that is ignored stays so.
 
+    Handlers that are replaced are Python's own, and those of ``replaced``.
     The command line alone listens: a library leaves signals to the program that uses it.
     """
     for number in _SIGNALS:
-        if signal.getsignal(number) in {signal.default_int_handler, signal.SIG_DFL}:
+        if signal.getsignal(number) in {signal.default_int_handler, signal.SIG_DFL, *replaced}:
             signal.signal(number, noted)
     sys.unraisablehook = partial(_unraisable, sys.unraisablehook)
 

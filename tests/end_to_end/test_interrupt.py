@@ -1,4 +1,4 @@
-"""Ctrl-C, at whatever moment: one line that says what was spent, exit code 130, no traceback."""
+"""Ctrl-C, SIGTERM and SIGHUP, at whatever moment: one line that says what was spent."""
 
 import signal
 from collections.abc import Callable
@@ -195,18 +195,18 @@ def test_a_lost_interrupt_is_heeded_before_the_charge(
         assert not ledger.accounts
 
 
-# Runs the command line, and presses Ctrl-C at the n-th function that is called after it began.
+# Runs the command line, and sends a signal at the n-th function that is called after it began.
 AT = """
 import signal, sys
 import pqd.__main__
-at, sys.argv = int(sys.argv[1]), ["pqd", *sys.argv[2:]]
+sent, at, sys.argv = signal.Signals[sys.argv[1]], int(sys.argv[2]), ["pqd", *sys.argv[3:]]
 calls = 0
 def count(frame, event, _):
     global calls
     calls += event in ("call", "c_call")
     if calls == at:
         sys.setprofile(None)
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(sent)
 sys.setprofile(count)
 pqd.__main__.main()
 """
@@ -217,10 +217,88 @@ pqd.__main__.main()
 def test_an_interrupt_at_any_call_is_one_line(call: int, process: Callable[..., Ran]) -> None:
     options = ["--tau", "5", "--epsilon", "1/2", "--ledger", "here.sqlite"]
     arguments = ["audit", "private.csv", "copy.csv", "-q", SQL, *options]
-    code, _, err = process("-c", AT, str(call), *arguments)
+    code, _, err = process("-c", AT, "SIGINT", str(call), *arguments)
     assert code == 130
     assert err.startswith("pqd: interrupted; ")
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("call", [30, 3_000, 120_000])
+@pytest.mark.parametrize(
+    ("sent", "expected", "word"),
+    [
+        ("SIGTERM", 143, "pqd: terminated; "),
+        ("SIGHUP", 129, "pqd: terminated; "),
+    ],
+)
+def test_a_signal_that_ends_a_run_is_told_as_ctrl_c_is(
+    sent: str, expected: int, word: str, call: int, process: Callable[..., Ran]
+) -> None:
+    options = ["--tau", "5", "--epsilon", "1/2", "--ledger", "here.sqlite"]
+    arguments = ["audit", "private.csv", "copy.csv", "-q", SQL, *options]
+    code, _, err = process("-c", AT, sent, str(call), *arguments)
+    assert code == expected
+    assert err.startswith(word)
+    assert len(err.splitlines()) == 1
+
+
+# Sends the signal to itself where the first noise is drawn, and again while the first is told of.
+TWICE = """
+import os, signal, sys
+import pqd.__main__, pqd.cli
+from deciders import SecureNoise
+sent, sys.argv = signal.Signals[sys.argv[1]], ["pqd", *sys.argv[2:]]
+def send(*_):
+    os.kill(os.getpid(), sent)
+SecureNoise.laplace = send
+pqd.cli._fail = send
+pqd.__main__.main()
+"""
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_after_the_charge_tells_of_it(
+    sent: str, code: int, tmp_path: Path, process: Callable[..., Ran]
+) -> None:
+    """Also where a second one comes while the first is told of, it is the first that is told."""
+    options = ["--tau", "5", "--epsilon", "1/2", "--ledger", "here.sqlite", "--json", "r.json"]
+    arguments = ["audit", "private.csv", "copy.csv", "-q", SQL, *options]
+    ended, out, err = process("-c", TWICE, sent, *arguments)
+    assert (ended, out) == (code, "")
+    word = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[sent]
+    assert err.startswith(f"pqd: {word}; epsilon 0.5 was charged and stays so")
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "r.json").exists()
+    assert not list(tmp_path.glob(".pqd-*"))
+    with closing(Ledger(tmp_path / "here.sqlite")) as ledger:
+        assert [each.epsilon for each in ledger.accounts] == [Fraction(1, 2)]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_signal_that_is_ignored_stays_so(process: Callable[..., Ran]) -> None:
+    """As by nohup."""
+    ignoring = AT.replace(
+        "import pqd.__main__\n",
+        "import pqd.__main__\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n",
+    )
+    arguments = ["plan", "copy.csv", "-q", SQL, "--tau", "5"]
+    code, out, err = process("-c", ignoring, "SIGHUP", "3000", *arguments)
+    assert (code, err, bool(out)) == (0, "", True)
+
+
+def test_a_library_leaves_signals_alone(process: Callable[..., Ran]) -> None:
+    code, out, _ = process(
+        "-c",
+        "import signal\n"
+        "names = 'SIGINT', 'SIGTERM', 'SIGHUP'\n"
+        "before = [signal.getsignal(getattr(signal, name)) for name in names]\n"
+        "import pqd, pqd.interrupts, pqd.cli\n"
+        "pqd.audit, pqd.check, pqd.release\n"
+        "print(before == [signal.getsignal(getattr(signal, name)) for name in names])\n",
+    )
+    assert (code, out) == (0, "True\n")
 
 
 def test_before_it_listens_nothing_is_loaded_but_what_python_has(
