@@ -56,8 +56,9 @@ def open_page(report: Report, path: str | Path | None = None, command: str | Non
 
 def _is_free(place: Path) -> bool:
     """Whether nothing is at a place, or a page that may be replaced."""
-    if not place.exists():
-        return True
+    if not place.is_file():
+        # Nothing waits for a pipe to be written to.
+        return not place.exists()
     with place.open("rb") as file:
         return file.read(len(_BEGINNING)).lower() == _BEGINNING
 
@@ -69,6 +70,8 @@ def _write(place: Path, text: bytes) -> None:
     try:
         with os.fdopen(number, "wb") as file:
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         written.chmod(_OWNER)
         written.replace(place)
     except (OSError, ValueError):

@@ -75,6 +75,9 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     ------
     PqdError
         As ``pqd.audit``.
+    UnwrittenTableError
+        ``table`` could not be written.  Its ``report`` has the answers, which are paid for; asked
+        again they cost nothing.
     """
     check_unit(unit)
     # A release has no tolerance; that parameter is not used.

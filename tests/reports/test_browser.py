@@ -1,7 +1,9 @@
+
 """A page in a file of its own, which a browser shows where there is one."""
 
 from __future__ import annotations
 
+import os
 import stat
 import webbrowser
 from pathlib import Path
@@ -58,6 +60,10 @@ def test_nothing_but_a_page_is_replaced(shown: list[str], tmp_path: Path) -> Non
     table.write_text("age\n1\n", encoding="utf-8")
     with pytest.raises(ParameterError, match="something is there that is no page; name"):
         AUDIT.open(table)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(ParameterError, match="something is there that is no page; name"):
+            AUDIT.open(tmp_path / "pipe")
     assert table.read_text(encoding="utf-8") == "age\n1\n"
     assert shown == []
 

@@ -214,7 +214,8 @@ def test_the_other_files_of_a_run_are_no_ledgers_either(
 
 def during(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
     """Let something happen when noise is first drawn, thus after the charge."""
-    laplace, times = SecureNoise.laplace, []
+    laplace = SecureNoise.laplace
+    times: list[int] = []
 
     def draw(noise: SecureNoise, *given: object) -> int:
         if not times:
@@ -292,7 +293,12 @@ def test_all_outputs_that_fail_are_told(
 ) -> None:
     for name in ("a", "b"):
         (folder / name).mkdir()
-    during(monkeypatch, lambda: [(folder / name).rmdir() for name in ("a", "b")])
+
+    def removed() -> None:
+        (folder / "a").rmdir()
+        (folder / "b").rmdir()
+
+    during(monkeypatch, removed)
     outputs = ["--json", "a/r.json", "--markdown", "b/r.md", "--html", "r.html"]
     code, out, err = command(*REPORTS["audit"], *outputs)
     assert code == 3
