@@ -112,9 +112,11 @@ class Targets:
         """Write what is asked for, then show the report: files are there if nobody reads it.
 
         Each is tried, also where another fails; all failures are told, ``failed`` ones first.
+        Nothing is written or shown that a ledger has meanwhile lost the charge of.
         """
         shown = [] if self.takes_stdout else [partial(display.show, report)]
-        raise_together(*failed, *failures_of(*self._files(report), *shown, *self._streams(report)))
+        acts = [*self._files(report), *shown, *self._streams(report)]
+        raise_together(*failed, *failures_of(*(partial(_standing, act) for act in acts)))
 
     def write(self, report: Report) -> None:
         """Write every rendering; all failures are told."""
@@ -371,6 +373,14 @@ def failures_of(*writers: Callable[[], None]) -> list[Exception]:
     return failures
 
 
+def _standing(act: Callable[[], object]) -> None:
+    """Write or show a report while the ledger holds what the run has charged."""
+    from pqd.accounting.run_charges import run_charges
+
+    run_charges().check_standing()
+    act()
+
+
 def raise_together(*failures: Exception) -> None:
     """Raise one error that tells all failures; that of a mistake of pqd's own before all others."""
     broken = [error for error in failures if not isinstance(error, PqdError)]
@@ -378,7 +388,7 @@ def raise_together(*failures: Exception) -> None:
         raise [*broken, *failures][0]
     if failures:
         lost = any(isinstance(error, LostOutputError) for error in failures)
-        raise (LostOutputError if lost else RunError)("\n".join(map(str, failures)))
+        raise (LostOutputError if lost else RunError)("\n".join(dict.fromkeys(map(str, failures))))
 
 
 def path_in_repository(spec: Path) -> str:
