@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pqd.engine.duckdb import DuckDBEngine
-from pqd.engine.spark import sessions
+from pqd.engine.spark import sessions, table
 from pqd.engine.tables import open_table
-from pqd.errors import RunError
+from pqd.errors import RunError, TableError
 
 # One core, and a compiler that does not look twice: all that is run is short.
 ARGUMENTS = (
@@ -51,6 +51,9 @@ def running(folder: Path) -> Iterator[Any]:
         spark.stop()
         with pytest.raises(RunError, match="the session of Spark was lost"):
             DuckDBEngine().content(frame, b"key")
+        patch.setattr(table, "session", lambda: spark)
+        with pytest.raises(TableError, match="cannot be opened; the session of Spark was lost"):
+            open_table("spark://anything", "private")
         gateway.shutdown()
         # Java ends once nothing more can be written to it.
         gateway.proc.stdin.close()

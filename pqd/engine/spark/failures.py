@@ -23,7 +23,6 @@ _OPENING = {
     ),
     ("UNABLE_TO_INFER_SCHEMA",): "has no columns that Spark can tell; check its path and format",
 }
-LOST = "the session of Spark was lost; begin another and run it again"
 _RUNNING = {
     ("No module named",): (
         "the Python of Spark's workers lacks pqd or what it needs; on one machine set "

@@ -9,18 +9,20 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
 import warnings
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from deciders.extras import needed
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 # Loggers of Python that quote what Spark says of an error: plain ones, and of Spark's own class.
 _PLAIN = ("py4j", "py4j.clientserver", "py4j.java_gateway")
 _OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+# Modules of py4j, which log to the root as well.
+_OF_PY4J = ("java_gateway", "clientserver")
+LOST = "the session of Spark was lost; begin another and run it again"
 # Of a session that is started here; what is stated elsewhere (spark-defaults.conf) comes first.
 _SETTINGS = {
     "spark.app.name": "pqd",
@@ -52,16 +57,18 @@ def session() -> SparkSession:
     ParameterError
         If pyspark is not installed.
     TableError
-        If Spark does not start.
+        If Spark does not start, or its session was lost.
     """
     with needed("spark", "a table of Spark"), no_warnings():
         import pandas as _  # noqa: F401, ICN001, PLC0415 - Spark's workers need it
         from pyspark import SparkContext  # noqa: PLC0415 - an extra, and a heavy import
         from pyspark.sql import SparkSession  # noqa: PLC0415
-    with no_warnings():
-        if SparkContext._active_spark_context is not None:  # noqa: SLF001 - nothing else tells
+    with no_warnings(), Quiet():
+        if SparkContext._active_spark_context is None:  # noqa: SLF001 - nothing else tells
+            return _started()
+        with suppress(Exception):
             return SparkSession.builder.getOrCreate()
-        return _started()
+    raise TableError(LOST)
 
 
 def _started() -> SparkSession:
@@ -95,7 +102,7 @@ def _started() -> SparkSession:
 
 def is_lost(spark: SparkSession) -> bool:
     """Whether a session was stopped, or its Java is gone."""
-    with suppress(Exception):
+    with suppress(Exception), Quiet():
         java: Any = spark.sparkContext._jsc  # noqa: SLF001 - there is no other way to ask
         return bool(java.sc().isStopped())
     return True
@@ -119,42 +126,47 @@ def no_warnings() -> Iterator[None]:
 
 
 class Quiet:
-    """Context in which nothing is logged by Spark, in Java or in Python; several may overlap."""
+    """Context in which nothing is logged by Spark, in Java or in Python; several may overlap.
+
+    Without a session, nothing in Python.
+    """
 
     _users: ClassVar[dict[int, tuple[int, str]]] = {}
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession | None = None) -> None:
         """Nothing is changed yet; sessions of one context have one log."""
         self._spark = spark
-        self._log = id(spark.sparkContext)
+        self._log = id(spark.sparkContext) if spark else 0
 
     def __enter__(self) -> None:
         """Turn off what is logged."""
         with _LOCK:
             users, level = self._users.get(self._log, (0, ""))
-            if not users:
-                level = self._level()
-                self._set("OFF")
-                self._disable(disabled=True)
             self._users[self._log] = users + 1, level
+            if users:
+                return
+            # First, since Python also logs that Java is gone.
+            _disable(disabled=True)
+            self._users[self._log] = 1, self._level()
+            self._set("OFF")
+            self._hush()
 
     def __exit__(self, *_: object) -> None:
         """Turn it on again, as it was."""
         with _LOCK:
-            users, level = self._users.pop(self._log)
+            users, level = self._users[self._log]
             if users > 1:
                 self._users[self._log] = users - 1, level
                 return
             self._set(level)
-            self._disable(disabled=False)
+            del self._users[self._log]
+            _disable(disabled=bool(self._users))
 
-    @staticmethod
-    def _disable(*, disabled: bool) -> None:
-        from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra
-
-        # Spark's own are made by Spark's class: of a plain one of the name it could not make use.
-        for each in (*map(logging.getLogger, _PLAIN), *map(PySparkLogger.getLogger, _OWN)):
-            each.disabled = disabled
+    def _hush(self) -> None:
+        """Let the server of accumulators, a thread of Spark's, print nothing when Java is gone."""
+        context = self._spark and self._spark.sparkContext
+        if server := getattr(context, "_accumulatorServer", None):
+            server.handle_error = partial(_told_elsewhere, type(server).handle_error, server)
 
     def _level(self) -> str:
         level = ""
@@ -172,5 +184,27 @@ class Quiet:
 
     @property
     def _java(self) -> Any:  # noqa: ANN401 - a package of Java
-        java: Any = self._spark._jvm  # noqa: SLF001 - there is no other way to the log
+        spark: Any = self._spark
+        java: Any = spark._jvm  # noqa: SLF001 - there is no other way to the log
         return java.org.apache.logging.log4j
+
+
+def _disable(*, disabled: bool) -> None:
+    """Turn loggers of Python off, or on."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra
+
+    # Spark's own are made by Spark's class: of a plain one of the name it could not make use.
+    for each in (*map(logging.getLogger, _PLAIN), *map(PySparkLogger.getLogger, _OWN)):
+        each.disabled = disabled
+    root = logging.getLogger()
+    (root.addFilter if disabled else root.removeFilter)(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return record.module not in _OF_PY4J
+
+
+def _told_elsewhere(told: Callable[..., None], *of: object) -> None:
+    """Tell of an error of a server, unless Java is gone: who asks it for something learns that."""
+    if not isinstance(sys.exception(), (EOFError, OSError, struct.error)):
+        told(*of)

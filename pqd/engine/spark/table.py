@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 
 from pqd.engine.sources.source import Place, TypedSource, UnreadableError, checked_names
 from pqd.engine.sources.spark_address import Address, parsed_address
-from pqd.engine.spark.failures import LOST, advice_on, refusal_of
+from pqd.engine.spark.failures import advice_on, refusal_of
 from pqd.engine.spark.jobs import counted, rows_of
-from pqd.engine.spark.sessions import Quiet, is_lost, session
+from pqd.engine.spark.sessions import LOST, Quiet, is_lost, session
 from pqd.errors import TableError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _at_address(given: str, role: Role) -> SparkTable:
             frame = _opened(spark, address)
             names = frame.columns
         except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
-            refusal = refusal_of(error)
+            refusal = _refusal(spark, error)
     if refusal:
         raise TableError(f"{what} {refusal}")
     place = Place(table=f"spark://{address.path or address.name}")
@@ -131,10 +131,14 @@ def _of_frame(given: Any, role: Role) -> SparkTable:  # noqa: ANN401 - a DataFra
             else:
                 names = [str(name) for name in given.columns]
         except Exception as error:  # noqa: BLE001 - errors of Spark are of many types
-            refusal = refusal_of(error)
+            refusal = _refusal(given.sparkSession, error)
     if names is None:
         raise TableError(f"{what} {refusal}")
     return SparkTable(role, f"{role} frame", checked_names(what, names), given, _files(given))
+
+
+def _refusal(spark: SparkSession, error: Exception) -> str:
+    return f"cannot be opened; {LOST}" if is_lost(spark) else refusal_of(error)
 
 
 def _files(frame: DataFrame) -> tuple[Place, ...]:
