@@ -27,6 +27,9 @@ from pqd.engine.sources.postgres_session import PostgresSession
 IN_CI = bool(os.environ.get("CI"))
 OWNER, PASSWORD = "owner", "hunter-2"
 ADVICE = "there is no PostgreSQL server here (Debian: apt-get install postgresql)"
+# Its backend stands still, and is not woken by anything that is asked of it.
+STOP = "COPY (SELECT 1) TO PROGRAM 'cat >/dev/null; kill -STOP {backend}'"
+WAKE = STOP.replace("STOP", "CONT")
 # Stops the server when its standard input is closed, at the latest when the tests are killed.
 SCRIPT = """
 "$1/initdb" -D data --username "$2" --pwfile password --auth scram-sha-256 \\
@@ -99,8 +102,12 @@ def break_scan(
     table: str,
     statement: str = "SELECT pg_terminate_backend({backend})",
     number: int = 1,
+    patience: float = 0,
 ) -> None:
-    """Run a statement about its backend in the middle of a scan of ``table``, the one so many."""
+    """Run a statement about its backend in the middle of a scan of ``table``, the one so many.
+
+    From then on the server may be silent for so long.
+    """
     batches = PostgresSession.batches
     scans = itertools.count(1)
     patch.setattr(postgres_session, "_BATCH", {"adbc.postgresql.batch_size_hint_bytes": "65536"})
@@ -114,7 +121,12 @@ def break_scan(
         yield next(scan)
         for backend in backends:
             server.run(statement.format(backend=backend))
-        yield from scan
+            session.patience = patience
+        try:
+            yield from scan
+        finally:
+            for backend in backends if statement == STOP else ():
+                server.run(WAKE.format(backend=backend))
 
     patch.setattr(PostgresSession, "batches", broken)
 

@@ -8,6 +8,7 @@ as the table is used: each pass sees the same rows, whatever others write meanwh
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from pqd.engine.reading.values import encoded
@@ -38,8 +39,8 @@ _SET_ENCODING = """
 SELECT pg_catalog.set_config('client_encoding', CASE pg_catalog.current_setting('server_encoding')
   WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END, false) AS encoding
 """
-# How texts are written does not hang on what is set for a user or a database; a scan waits for a
-# lock no longer than a minute; rows that are hidden from the user are an error.
+# How texts are written does not hang on what is set for a user or a database; a lock is waited for
+# half as long as a server that is silent; rows that are hidden from the user are an error.
 _SETTINGS = {
     "search_path": "",
     "DateStyle": "ISO, YMD",
@@ -49,7 +50,6 @@ _SETTINGS = {
     "bytea_output": "hex",
     "xmloption": "content",
     "row_security": "off",
-    "lock_timeout": "60s",
     "idle_in_transaction_session_timeout": "0",
 }
 _SET = "pg_catalog.set_config({name}, {value}, false) AS s{place}"
@@ -141,14 +141,15 @@ def open_postgres(url: str, role: Role) -> PostgresTable:
 def _opened(address: PostgresAddress, what: str) -> PostgresTable:
     from pqd.engine.sources.postgres_session import PostgresSession  # noqa: PLC0415 - the driver
 
-    session = PostgresSession(address.database)
+    session = PostgresSession(address.database, address.patience)
     session.run(_SET_ENCODING)
     relation = _relation(session, address, what)
     found = PostgresAddress("", relation["schema"], relation["name"])
     name = quote_literal(found.identifier)
+    settings = _SETTINGS | {"lock_timeout": f"{ceil(address.patience * 500)}ms"}
     calls = (
         _SET.format(name=quote_literal(setting), value=quote_literal(value), place=place)
-        for place, (setting, value) in enumerate(_SETTINGS.items())
+        for place, (setting, value) in enumerate(settings.items())
     )
     session.rows(f"SELECT {', '.join(calls)}")
     session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

@@ -1,15 +1,17 @@
 """Address of a table in PostgreSQL: a URL of a database, and the table's name in it.
 
-``postgresql://user@host:port/database?table=schema.name``; all but the table is libpq's, which also
-looks at the variables PG..., at the password file and at the service file.  It may hold a password,
-so nothing of it but the table's name is ever shown.
+``postgresql://user@host:port/database?table=schema.name``; all but the table and ``read_timeout``
+is libpq's, which also looks at the variables PG..., at the password file and at the service file.
+It may hold a password, so nothing of it but the table's name is ever shown.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, TypeGuard
 from urllib.parse import unquote
 
@@ -31,8 +33,12 @@ _SECRET = re.compile(
 # Part of a name: in quotes, which are doubled within, or without.
 _PART = r'"(?:[^"\0]|"")+"|[^".\0]+'
 _NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
-# What libpq is told, where neither the URL nor a variable does: a server that does not answer, at
-# once or in the middle of a scan, is not waited for without end.
+# For how many seconds a server may be silent, where the URL does not say: libpq would wait without
+# end for one that stands still, since its system still answers.
+_PATIENCE = 60.0
+_OWN = ("table", "read_timeout")
+# What libpq is told, where neither the URL nor a variable does: a server that cannot be reached is
+# not waited for without end.
 _TIMEOUT = "PGCONNECT_TIMEOUT"
 _DEFAULTS = {
     "connect_timeout": "10",
@@ -47,12 +53,14 @@ _DEFAULTS = {
 class PostgresAddress:
     """Address of a table; ``schema`` is None where the server shall look for it.
 
-    ``database`` is a URL that may hold a password, so no repr has it.
+    ``database`` is a URL that may hold a password, so no repr has it; ``patience`` is for how many
+    seconds the server may be silent, 0 for any.
     """
 
     database: str = field(repr=False)
     schema: str | None
     table: str
+    patience: float = _PATIENCE
 
     @property
     def identifier(self) -> str:
@@ -90,11 +98,23 @@ def address_of(url: str, role: Role) -> PostgresAddress:
             "with a name that has a dot or a quote in double quotes"
         )
     schema, table = (part and _unquoted(part) for part in named.groups())
-    settings = _DEFAULTS | {name: value for name, value in stated if name != "table"}
+    settings = _DEFAULTS | {name: value for name, value in stated if name not in _OWN}
     if _TIMEOUT in os.environ and "connect_timeout" not in dict(stated):
         del settings["connect_timeout"]
     query = "&".join(f"{name}={value}" for name, value in settings.items())
-    return PostgresAddress(f"{database}?{query}", schema, table)
+    patience = _seconds(dict(stated).get("read_timeout", str(_PATIENCE)))
+    return PostgresAddress(f"{database}?{query}", schema, table, patience)
+
+
+def _seconds(text: str) -> float:
+    """Number of seconds that a URL states."""
+    with suppress(ValueError):
+        if 0 <= (seconds := float(text)) < inf:
+            return seconds
+    raise TableError(
+        "the read_timeout in the URL of a table is no number of seconds; write &read_timeout=600, "
+        "or 0 for a server that may be silent for any time"
+    )
 
 
 def table_name(url: str) -> str:

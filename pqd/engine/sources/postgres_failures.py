@@ -63,3 +63,11 @@ def advice_on(error: Exception) -> str:
         return _STATES.get(state, _UNKNOWN)
     said = str(error)
     return next((advice for parts, advice in _SAID if any(map(said.__contains__, parts))), _UNKNOWN)
+
+
+def silent(patience: float) -> str:
+    """Advice on a server that sends nothing for ``patience`` seconds."""
+    return (
+        f"the server has been silent for {patience:g} seconds; see whether it runs and is reached, "
+        "and run again; if a view takes it so long, add a longer &read_timeout= to the URL"
+    )
