@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pqd.engine.sources.postgres_session import PostgresSession
 
 # Kinds of relations that hold rows: tables, partitioned ones, views; of both kinds, and elsewhere.
-_LOCKED, _UNLOCKED = "rpv", "mf"
+_LOCKED, _UNLOCKED, _VIEW = "rpv", "mf", "v"
 # What is sent as UTF-8 whatever a cell holds: of SQL_ASCII the bytes are sent as they are.
 _ENCODINGS = ("UTF8", "LATIN1", "SQL_ASCII")
 _SET_ENCODING = """
@@ -158,6 +158,9 @@ def _opened(address: PostgresAddress, what: str) -> PostgresTable:
         session.run(f"LOCK TABLE {found.identifier} IN ACCESS SHARE MODE")
     columns = session.rows(_COLUMNS.format(name=name))
     places = session.rows(_PLACES.format(name=name))
+    if relation["kind"] == _VIEW:
+        # Functions of a view look for names as they do where the user reads it by hand.
+        session.run("RESET search_path")
     return PostgresTable(
         found.label,
         checked_names(what, [column["name"] for column in columns]),

@@ -17,12 +17,17 @@ _URL = (
 )
 _UNKNOWN = "the server broke it off; its own log says why"
 _RIGHT = "permission denied; ask its owner for the right to read it (GRANT SELECT ON ... TO ...)"
+_MISSING = (
+    "a name in it is not found; a function that a view calls looks for names without a schema in "
+    "the search_path of the user: set that (&options=-csearch_path%3Dhr in the URL for the schema "
+    "hr, or ALTER ROLE ... SET search_path), or the function's own (ALTER FUNCTION ... SET "
+    "search_path); if it was changed or dropped just now, run again"
+)
 _CONNECT = "the user may not connect to the database; ask its owner (GRANT CONNECT ON DATABASE ...)"
 
 _STATES = {
     "42501": _RIGHT,
-    "42P01": "it is no longer there",
-    "42703": "its columns are no longer those it had; run again",
+    **dict.fromkeys(("42P01", "42703", "42883", "42704", "3F000"), _MISSING),
     "57014": "the server cancelled it, as it does after statement_timeout; give the user a longer "
     "one (ALTER ROLE ... SET statement_timeout), or run when the server is less busy",
     "55P03": "another session keeps it locked; run again when that has ended",

@@ -13,7 +13,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.sources.postgres_session import PostgresSession
 from pqd.engine.table_reader import TableReader
 from pqd.engine.tables import open_table
-from pqd.errors import TableError
+from pqd.errors import RunError, TableError
 from tests.support.postgres_server import PASSWORD, PostgresServer
 from tests.support.postgres_tables import ANALYST, opened
 
@@ -148,6 +148,15 @@ def test_a_name_without_a_schema_is_looked_for_and_told_whole(server: PostgresSe
     assert (
         opened(server, "people").label == opened(server, "public.people").label == "public.people"
     )
+
+
+def test_a_view_finds_names_as_the_user_does(server: PostgresServer) -> None:
+    """A function without schemas in it, which looks in the search_path."""
+    url = server.url("hr.of_staff")
+    table = open_table(f"{url}&options=-csearch_path%3Dhr", "private")
+    assert TableReader(table).columns(["id"]).rows == 4
+    with pytest.raises(RunError, match="looks for names without a schema in the search_path of"):
+        TableReader(open_table(url, "private")).columns(["id"])
 
 
 ENCODINGS = {
