@@ -115,7 +115,7 @@ class Targets:
         Nothing is written or shown that a ledger has meanwhile lost the charge of.
         """
         shown = [] if self.takes_stdout else [partial(display.show, report)]
-        acts = [*self._files(report), *shown, *self._streams(report)]
+        acts: list[Callable[[], None]] = [*self._files(report), *shown, *self._streams(report)]
         raise_together(*failed, *failures_of(*(partial(_standing, act) for act in acts)))
 
     def write(self, report: Report) -> None:
@@ -373,7 +373,7 @@ def failures_of(*writers: Callable[[], None]) -> list[Exception]:
     return failures
 
 
-def _standing(act: Callable[[], object]) -> None:
+def _standing(act: Callable[[], None]) -> None:
     """Write or show a report while the ledger holds what the run has charged."""
     from pqd.accounting.run_charges import run_charges
 
