@@ -2,18 +2,17 @@
 
 A report shows exact answers of the synthetic table.  If that is the private table by mistake (a
 link to it, a copy of it, arguments swapped), they are exact answers of the private one, for free.
-The refusal says that two tables are the same, and nothing else (docs/limitations.md).
+The refusal says that two tables are the same, and nothing else (docs/limitations.md).  So whole
+tables are compared by what they hold, parts by their places alone: a part may be a single row.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pqd.accounting.ledger_location import check_governing_ledger, ledgers_of
 from pqd.accounting.recognition import ROWS, fingerprint_by_file, fingerprint_of
-from pqd.engine.sources.files import file_digest
 from pqd.engine.sources.source import place_key
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -106,7 +105,6 @@ def check_separation(
             raise _refusal(public, _ITSELF)
         if private:
             check_other_places(private.source.places, public)
-            _check_other_parts(private, public)
     if private and accountant:
         check_governing_ledger(private, accountant)
     ledgers = [
@@ -188,27 +186,6 @@ def check_other_places(private: Sequence[Place], public: Table) -> None:
     shared = [place_key(other) in own for other in others]
     if any(shared):
         raise _refusal(public, _ITSELF if all(shared) and len(private) == len(others) else _A_PART)
-
-
-def _check_other_parts(private: Table, public: Table) -> None:
-    """Refuse a public table of which a part is a copy of one of the private table's, to the byte.
-
-    Where both are of one file their rows are compared, which sees more.
-    """
-    owns, others = (
-        [place.file for place in table.source.places if place.file and not place.table]
-        for table in (private, public)
-    )
-    if len(owns) == len(others) == 1:
-        return
-    with suppress(OSError):
-        sizes = {file.stat().st_size for file in owns} & {file.stat().st_size for file in others}
-        digests = [
-            {file_digest(file) for file in files if file.stat().st_size in sizes}
-            for files in (owns, others)
-        ]
-        if digests[0] & digests[1]:
-            raise _refusal(public, _A_PART)
 
 
 def _refusal(public: Table, what: str) -> NotPublicError:
