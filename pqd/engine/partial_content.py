@@ -21,6 +21,7 @@ from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.reading.buffers import arrow_of
 from pqd.engine.reading.dictionaries import ColumnBuilder
 from pqd.engine.reading.row_hashes import LANES, RowHasher, reduced_sum
+from pqd.engine.reading.values import plain_values
 from pqd.engine.spark.partial_counts import PartialCounts, counts_of, joined_counts
 from pqd.engine.table_likeness import TableLikeness
 from pqd.engine.table_reader import rank_texts
@@ -154,7 +155,8 @@ class PersonCells:
         builder = ColumnBuilder()
         builder.add(block[self.column])
         column = builder.column()
-        hashes = [hashed(text, self.key, _PERSON) for text in sql.texts(canonical(column.values))]
+        texts = sql.texts(plain_values(column.values))
+        hashes = [hashed(text, self.key, _PERSON) for text in texts]
         persons = np.frombuffer(b"".join(hashes), np.int64)[column.codes]
         return persons, ranker.ranks().view(np.int64)
 

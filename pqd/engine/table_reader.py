@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from contextlib import closing, suppress
 from functools import partial
@@ -13,8 +14,10 @@ import pyarrow as pa
 from pqd.engine.reading.blocks_ahead import blocks_ahead
 from pqd.engine.reading.columns import Columns
 from pqd.engine.reading.dictionaries import ColumnBuilder
+from pqd.engine.reading.object_texts import number_text
 from pqd.engine.reading.row_codes import CodeStore
 from pqd.engine.reading.row_hashes import RowHasher
+from pqd.engine.reading.values import plain_values
 from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.sources.source import UnreadableError
 from pqd.errors import PqdError, RunError, TableError
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     Texts = Callable[[pa.Array], Sequence[str | None]]
 
 _BREAKS = (pa.ArrowException, OSError, EOFError, zlib.error)
+# Numbers as programs write them.
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-][0-9]+)?")
 # Truths as pandas writes them, and as the engine does.
 _TRUTHS = {"True": "true", "False": "false"}
 Result = TypeVar("Result")
@@ -129,12 +134,15 @@ class TableReader:
             new = list(dict.fromkeys([*memory.columns, *new]))
             ranked = list(dict.fromkeys([*memory.ranks, *ranked]))
 
+        written = self._table.source.textual
+
         def work(blocks: Blocks) -> None:
             store = CodeStore()
             builders = {name: ColumnBuilder(store) for name in new}
             hasher = partial(RowHasher, every, texts=self._texts, shared=builders)
             rankers = {
-                key: hasher(key, texts=rank_texts(self._texts), ranked=True) for key in ranked
+                key: hasher(key, texts=rank_texts(self._texts, written=written), ranked=True)
+                for key in ranked
             }
             hashers = {key: hasher(key, apart=apart) for key in hashed}
             for block in blocks:
@@ -154,20 +162,23 @@ class TableReader:
             in_one_pass(self._table, every if ranked or hashed else new, work, ahead=ahead)
 
 
-def rank_texts(texts: Texts) -> Texts:
-    """Texts of distinct values as ``texts`` gives them, but that 3.0 is 3 and True is true.
+def rank_texts(texts: Texts, *, written: bool = False) -> Texts:
+    """Texts of distinct values for ranks: of a value alone, whatever type its column has.
 
-    Pandas makes 3.0 of every 3 in a column where one is missing: another person's rows would
-    decide which of a person's rows come first.
+    Another person's cell may change that type, and would decide which of a person's rows come
+    first.  Where a table is ``written`` as text it was perhaps a program that wrote all numbers of
+    a column by their type, so those that say the same are one.
     """
-    return lambda values: [text and _alike(text) for text in texts(values)]
+
+    def plain(values: pa.Array) -> Sequence[str | None]:
+        found = texts(plain_values(values))
+        return [text and _alike(text) for text in found] if written else found
+
+    return plain
 
 
 def _alike(text: str) -> str:
-    whole = text.removesuffix(".0")
-    if whole != text and whole.removeprefix("-").isdigit():
-        return whole
-    return _TRUTHS.get(text, text)
+    return number_text(float(text)) if _NUMBER.fullmatch(text) else _TRUTHS.get(text, text)
 
 
 def read_columns(table: Table, names: Sequence[str]) -> Columns:

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from pqd.engine.kernel.arrow_sql import chunks_of
 from pqd.engine.kernel.bitmaps import WORD
+from pqd.engine.kernel.column_types import TEXTS
 from pqd.engine.kernel.combinations import as_codes, at_codes, combined
-from pqd.engine.kernel.evaluator import TEXTS
 from pqd.engine.reading.buffers import numpy_of, text_value, true_in
 from pqd.sql.predicate import Comparison
 

@@ -1,4 +1,4 @@
-"""The kind of a column: from the type that the engine stores it as, or from its texts."""
+"""The kind of a column, from its type or its texts; and its values, cast to their public kind."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
+from pqd.engine.kernel.typed_sql import cast_sql
 from pqd.engine.reading.buffers import numpy_of, true_in, whole
 from pqd.engine.reading.text_codes import whole_numbers
+from pqd.engine.reading.values import doubles_of, is_number, plain_values
 from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +37,15 @@ TESTS = {
 }
 _FIRST = 2048
 _FLOATS = {"float", "double"}
+# Arrow's types of texts.
+TEXTS = {"string", "large_string"}
+# Arrow's types whose values are of a kind as they are.
+_OF_KIND: Mapping[Kind, Callable[[pa.DataType], bool]] = {
+    Kind.NUMBER: lambda held: is_number(held) or bool(pt.is_boolean(held)),
+    Kind.TEXT: lambda _: False,
+    Kind.BOOLEAN: lambda held: bool(pt.is_boolean(held)),
+    Kind.TIME: lambda held: bool(pt.is_timestamp(held) or pt.is_date(held)),
+}
 
 
 def kind_of(stored: str) -> Kind:
@@ -86,6 +98,29 @@ def _fits(sql: ArrowSQL, values: pa.Array, kinds: Sequence[Kind]) -> NDArray[np.
     return np.concatenate([np.column_stack([numpy_of(fit) for fit in part]) for part in parts])
 
 
+def typed_values(sql: ArrowSQL, values: pa.Array, kind: Kind) -> pa.Array:
+    """Values cast to a public ``kind``; what does not convert is NULL.
+
+    Values of another type are read by their texts, as they would be in a column of mixed types:
+    which type a column has may hang on the cells of other rows.
+    """
+    numbers = plain_numbers(values) if kind is Kind.NUMBER else None
+    if numbers is not None:
+        return numbers
+    if pt.is_timestamp(values.type) or not _fits_as_it_is(values.type, kind):
+        values = plain_values(values)
+    if not _fits_as_it_is(values.type, kind):
+        values = sql.of_values(values, "CAST(value AS VARCHAR)").combine_chunks()
+    if kind is Kind.TEXT:
+        return values
+    return sql.of_values(values, cast_sql("value", kind)).combine_chunks()
+
+
+def _fits_as_it_is(held: pa.DataType, kind: Kind) -> bool:
+    """Whether values of a type are texts, or of a ``kind`` without one."""
+    return str(held) in TEXTS or _OF_KIND[kind](held)
+
+
 def plain_numbers(values: pa.Array) -> pa.DoubleArray | None:
     """Doubles that DuckDB casts ``values`` to, null for null; None where it must be asked.
 
@@ -93,6 +128,8 @@ def plain_numbers(values: pa.Array) -> pa.DoubleArray | None:
     """
     if pa.types.is_large_string(values.type):
         return _whole_numbers(values)
+    if pt.is_decimal(values.type):
+        return doubles_of(values)
     if not pa.types.is_integer(values.type) and str(values.type) not in _FLOATS:
         return None
     # Of a number that no double is; the error quotes it.

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from pqd.engine.kernel.arrow_sql import SOURCE, ArrowSQL
-from pqd.engine.kernel.column_types import plain_numbers
+from pqd.engine.kernel.column_types import typed_values
 from pqd.engine.kernel.combinations import Combinations, combined
-from pqd.engine.kernel.typed_sql import cast_sql, floating_text_sql
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 from pqd.engine.reading.columns import Column, Columns
 from pqd.interrupts import heed
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Arrow's types of texts.
-TEXTS = {"string", "large_string"}
 # Texts are passed over: a quoted name inside one is none.
 _NAMES = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
 
@@ -82,20 +79,9 @@ class Evaluator:
         stored, key = self.columns.by_name[self._stored[name]], (name, self._schema[name])
         source, cast = self._casts.get(key, (None, None))
         if source is not stored.values:
-            cast = self._cast(name, stored.values)
+            cast = typed_values(self.sql, stored.values, self._schema[name])
             self._casts[key] = stored.values, cast
         return Column(stored.kept, cast)
-
-    def _cast(self, name: str, values: pa.Array) -> pa.Array:
-        kind = self._schema[name]
-        if kind is Kind.TEXT and str(values.type) in TEXTS:
-            return values
-        numbers = plain_numbers(values) if kind is Kind.NUMBER else None
-        if numbers is not None:
-            return numbers
-        floating = kind is Kind.TEXT and pa.types.is_floating(values.type)
-        text = floating_text_sql("value") if floating else cast_sql("value", kind)
-        return self.sql.of_values(values, text).combine_chunks()
 
     def doubles(self, expression: str) -> NDArray[np.float64] | None:
         """Values of an expression, NaN for NULL, if it is a column of doubles; None of any other.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pqd.engine.kernel.typed_sql import cast_sql
+from pqd.engine.kernel.column_types import typed_values
 from pqd.engine.reading.buffers import arrow_of, numpy_of
 from reports.text.notes import COMMA, DAY_FIRST
 
@@ -36,7 +36,7 @@ class Misfits(NamedTuple):
 def misfits(sql: ArrowSQL, column: Column, kind: Kind) -> Misfits:
     """Cells of ``column`` that are NULL once it has ``kind``."""
     values = column.values
-    typed = sql.of_values(values, cast_sql("value", kind)).combine_chunks()
+    typed = typed_values(sql, values, kind)
     held = numpy_of(values.is_valid())
     lost = held & ~numpy_of(typed.is_valid())
     rows = column.counts()

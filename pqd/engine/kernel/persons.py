@@ -13,6 +13,7 @@ from pqd.engine.kernel.combinations import as_codes, at_codes
 from pqd.engine.kernel.measures import Measured, numbered
 from pqd.engine.kernel.tallies import RowsByCell
 from pqd.engine.reading.columns import batches_of
+from pqd.engine.reading.values import doubles_of, is_number, plain_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,12 +57,17 @@ class Persons(PersonCodes):
 
 
 def person_codes(evaluator: Evaluator, column: str) -> PersonCodes:
-    """Persons by the stored ``column``: rows of one value are one, those without are one more."""
+    """Persons by the stored ``column``: rows of one value are one, those without are one more.
+
+    Numbers of one double are one value: pandas makes doubles of all where one is missing.
+    """
     stored = evaluator.columns.by_name[column]
-    if not pa.types.is_floating(stored.values.type):
-        return PersonCodes(stored.codes, len(stored.values))
+    held = stored.values
+    plain = doubles_of(held) if is_number(held.type) else plain_values(held)
+    if plain.type == held.type and not pa.types.is_floating(plain.type):
+        return PersonCodes(stored.codes, len(held))
     # All that are no number are one.
-    values, codes = numbered(pa.chunked_array([stored.values]))
+    values, codes = numbered(pa.chunked_array([plain]))
     size = values.size + 1
     return PersonCodes(at_codes(as_codes(codes, size), stored.codes), size)
 

@@ -10,29 +10,20 @@ _TYPES = {
     Kind.BOOLEAN: "BOOLEAN",
     Kind.TIME: "TIMESTAMP",
 }
-# Floating numbers below it hold every whole one.
-_EXACT = 1 << 53
 
 
 def cast_sql(column: str, kind: Kind) -> str:
     """SQL of a column cast to its public ``kind``; no cast can raise.
 
-    A cell that does not convert is NULL, and so is what is not a number (NaN).
-    """
-    cast = f"TRY_CAST({quote_identifier(column)} AS {_TYPES[kind]})"
-    return finite_sql(cast) if kind is Kind.NUMBER else cast
-
-
-def floating_text_sql(column: str) -> str:
-    """SQL of the text of a floating column, in which whole numbers are written as integers are.
-
-    Pandas makes 3.0 of every 3 in a column where one is missing: another person's row would decide
-    whether a row matches '3'.
+    A cell that does not convert is NULL, and so is what is not a number (NaN).  Truths are 0 and 1,
+    also as texts: pandas makes such a column of objects where one is missing.
     """
     name = quote_identifier(column)
-    whole = f"{name} = trunc({name}) AND abs({name}) < {_EXACT}"
-    integer = f"CAST(TRY_CAST({name} AS BIGINT) AS VARCHAR)"
-    return f"CASE WHEN {whole} THEN {integer} ELSE CAST({name} AS VARCHAR) END"
+    cast = f"TRY_CAST({name} AS {_TYPES[kind]})"
+    if kind is not Kind.NUMBER:
+        return cast
+    truth = f"CASE CAST({name} AS VARCHAR) WHEN 'true' THEN 1e0 WHEN 'false' THEN 0e0 END"
+    return finite_sql(f"COALESCE({cast}, {truth})")
 
 
 def finite_sql(value: str) -> str:

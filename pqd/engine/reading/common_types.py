@@ -1,33 +1,28 @@
 """Common type of the cells of parts of a table, whose files give them several.
 
 A program guesses types from the rows of one part, so no cell may say something else because of the
-type of another part: doubles do not hold whole numbers of 64 bits, nor nanoseconds all years.
+type of another part: truths are no numbers, and nanoseconds do not hold all years.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from pqd.engine.reading.buffers import numpy_of
-from pqd.engine.reading.values import texts_of, valid_texts
+from pqd.engine.reading.values import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# Doubles hold every whole number below, and as many bits.
-_EXACT, _EXACT_BITS = 1 << 53, 53
+# Doubles hold every whole number of so many bits.
+_EXACT_BITS = 53
 
 
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType:
     """Type that holds all values of ``types`` as they are, text where no other does."""
     known = {each for each in types if not pt.is_null(each)}
-    if pa.bool_() in known and any(map(_is_number, known)):
-        # Truths are 0 and 1 where others are numbers.
-        known = known - {pa.bool_()} | {pa.uint8()}
     if len(known) == 1:
         return known.pop()
     return _number(known) or _moment(known) or _unified(known) or pa.large_string()
@@ -69,7 +64,7 @@ def as_type(cells: pa.DictionaryArray, kind: pa.DataType) -> pa.DictionaryArray:
     if held.null_count == len(held):
         held = pa.nulls(len(held), kind)
     elif pt.is_large_string(kind):
-        held = _texts(held)
+        held = texts_of(held)
     else:
         held = held.cast(kind, safe=False)
     return pa.DictionaryArray.from_arrays(cells.indices, held)
@@ -79,43 +74,5 @@ def _all(types: set[pa.DataType], one: Callable[[pa.DataType], Any]) -> bool:
     return bool(types) and all(map(one, types))
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pt.is_integer(kind) or pt.is_floating(kind))
-
-
 def _is_binary(kind: pa.DataType) -> bool:
     return kind in (pa.binary(), pa.large_binary())
-
-
-def _texts(values: pa.Array) -> pa.Array:
-    """Texts of values, in which a number is written in one way whatever its type is."""
-    kind = values.type
-    if pt.is_floating(kind):
-        return _floating_texts(values.cast(pa.float64()))
-    if pt.is_decimal(kind):
-        texts = [None if cell is None else _plain(f"{cell:f}") for cell in values.to_pylist()]
-        return pa.array(texts, pa.large_string())
-    if _is_binary(kind):
-        return valid_texts(values.cast(pa.large_binary()).view(pa.large_string()))
-    if pt.is_integer(kind) or pt.is_boolean(kind):
-        return values.cast(pa.large_string())
-    return texts_of(values)
-
-
-def _floating_texts(values: pa.Array) -> pa.Array:
-    """Texts of doubles as the engine has them: 3 and not 3.0."""
-    numbers = numpy_of(values)
-    whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < _EXACT)
-    texts = [
-        None if null else str(int(number)) if exact else repr(number)
-        for number, exact, null in zip(
-            numbers.tolist(), whole.tolist(), numpy_of(values.is_null()).tolist(), strict=True
-        )
-    ]
-    return pa.array(texts, pa.large_string())
-
-
-def _plain(decimal: str) -> str:
-    """Decimal without the zeros at its end."""
-    text = decimal.rstrip("0").rstrip(".") if "." in decimal else decimal
-    return "0" if text == "-0" else text

@@ -6,6 +6,7 @@ told from its rows, and one that differs would be an error that speaks of privat
 columns become text, cell by cell, and are cast to their public kind like those of a CSV.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -26,15 +27,11 @@ FORMATS = (
     "pandas, polars or Spark DataFrame, a LazyFrame, a DuckDB relation, a pyarrow Table or "
     "Dataset, or any frame with __arrow_c_stream__"
 )
-# Kinds of pandas columns of no one type, or of which the engine cannot hold all values.
-_LOOSE = (
-    "object",
-    "datetime64[s",
-    "datetime64[ms",
-    "timedelta64[",
-    "period[",
-    "interval[",
-    "complex",
+# Types of pandas columns that Arrow holds, whatever a cell is.  All others are read cell by cell:
+# those of no one type, and those of which the engine cannot hold all values.
+_TYPED = re.compile(
+    r"bool(ean)?|u?int(8|16|32|64)|float(16|32|64)|str(ing)?|datetime64\[[un]s(, .*)?\]",
+    re.IGNORECASE,
 )
 # Rows of a block.
 _ROWS = 1 << 17
@@ -85,12 +82,22 @@ def _has_objects(source: object) -> bool:
 
 
 def loosely_typed(frame: object, names: Sequence[str]) -> list[str]:
-    """Names, of ``names``, of the pandas columns that are read as text."""
+    """Names, of ``names``, of the pandas columns whose kinds are told from their texts."""
     dtypes = getattr(frame, "dtypes", None)
     if dtypes is None:
         return []
-    types = {str(name): str(dtype) for name, dtype in dtypes.items()}
-    return [name for name in names if types.get(name, "").startswith(_LOOSE)]
+    types = {str(name): dtype for name, dtype in dtypes.items()}
+    return [name for name in names if name in types and _is_loose(types[name])]
+
+
+def _is_loose(dtype: Any) -> bool:  # noqa: ANN401 - a type of pandas
+    """Whether a column of this type has no type that Arrow has, by that type alone."""
+    if hasattr(dtype, "categories"):
+        # Texts that are categories stay texts.
+        return _is_loose(dtype.categories.dtype) and not all(
+            isinstance(category, str) for category in dtype.categories
+        )
+    return not hasattr(dtype, "pyarrow_dtype") and not _TYPED.fullmatch(str(dtype))
 
 
 def numbered(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -112,13 +119,11 @@ def frame_blocks(
 ) -> Iterator[Mapping[str, pa.DictionaryArray]]:
     """Rows of a frame in blocks: the cells of the ``wanted`` columns.
 
-    A pandas column of loose type is read as text, cell by cell; so is one with a cell that Arrow
-    cannot hold, where text says the same.
+    A column of pandas is read by its type alone: nothing that a cell is changes how others are.
     """
     if hasattr(frame, "dtypes"):
         places = {str(name): place for place, name in enumerate(frame.columns)}
-        loose = set(loosely_typed(frame, wanted))
-        columns = [_arrow_cells(frame.iloc[:, places[n]], loose=n in loose) for n in wanted]
+        columns = [_arrow_cells(frame.iloc[:, places[name]].array) for name in wanted]
         table = pa.Table.from_arrays(columns, names=list(wanted))
     else:
         table = frame.select(list(wanted))
@@ -126,12 +131,19 @@ def frame_blocks(
 
 
 def _arrow_cells(
-    cells: Any,  # noqa: ANN401 - a pandas Series
-    *,
-    loose: bool,
+    cells: Any,  # noqa: ANN401 - an array of pandas
 ) -> pa.Array | pa.ChunkedArray:
-    """Cells of a pandas column."""
-    if not loose:
-        with suppress(pa.ArrowException, ValueError, TypeError, OverflowError):
+    """Cells of a pandas column, or of its categories."""
+    dtype = cells.dtype
+    if hasattr(dtype, "categories"):
+        codes = pa.array(cells.codes, pa.int32(), mask=cells.codes < 0)
+        held = _arrow_cells(dtype.categories.array)
+        values = held.combine_chunks() if isinstance(held, pa.ChunkedArray) else held
+        return pa.DictionaryArray.from_arrays(codes, values)
+    if hasattr(dtype, "pyarrow_dtype"):
+        return pa.array(cells)
+    if _TYPED.fullmatch(str(dtype)):
+        # Texts alone may be none of Arrow's, if they are no UTF-8; the others stay the same.
+        with suppress(ValueError):
             return pa.array(cells, from_pandas=True)
     return pa.array(map(text_of, cells), pa.large_string())

@@ -1,20 +1,124 @@
-"""Text of a Python object that is a cell, whatever it is: no cell may end a run."""
+"""Text of a Python object that is a cell, whatever it is: no cell may end a run.
+
+A number, a truth, a time or bytes have the text that they have in a column of their own type, since
+which type pandas gives to a column hangs on the cells of other rows.
+"""
+
+import math
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
 
 # Where types come from whose values read the same in every process.
 _LASTING = {"datetime", "decimal", "fractions", "numpy", "pandas", "uuid"}
 _PLAIN = (str, int, float, complex, bytes)
 _MISSING = ("None", "NaN", "nan", "NaT", "<NA>")
+_NUMBERS = (int, float, Decimal, np.integer, np.floating)
+# Doubles hold every whole number below it.
+_EXACT = 1 << 53
+# Microseconds of the engine's first moment, of infinity, and of pandas' units.
+_FIRST_TICK, _INFINITE = -9_223_372_022_400_000_000, (1 << 63) - 1
+_IN_A_TICK = {"s": 10**6, "ms": 1000, "us": 1}
 
 
 def text_of(cell: object) -> str | None:
     """Cell as text, None for a missing one or one whose text is not its value's alone."""
     try:
-        text = str(cell) if _lasting(cell) else "None"
+        text = _written(cell) if _lasting(cell) else "None"
     except Exception:  # noqa: BLE001 - no cell may end the run, whatever object it is
         return None
-    if text in _MISSING and not isinstance(cell, str):
+    if text is None or (text in _MISSING and not isinstance(cell, str | bytes)):
         return None
     return text.encode("utf-8", "replace").decode()
+
+
+def number_text(number: float) -> str:
+    """Text of a double: 3 and not 3.0, since pandas makes 3.0 of every 3 where one is missing."""
+    exact = abs(number) < _EXACT and number.is_integer()
+    return str(int(number)) if exact else repr(number)
+
+
+def _written(cell: object) -> str | None:
+    """Text of a cell, which may be that of a missing one."""
+    if isinstance(cell, str | np.timedelta64):
+        return str(cell)
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, _NUMBERS):
+        return number_text(_double(cell))
+    if isinstance(cell, datetime | timedelta) and str(cell) != "NaT":
+        return _time_text(cell)
+    return _other_text(cell)
+
+
+def _other_text(cell: Any) -> str:  # noqa: ANN401 - any object
+    """Text of a time of day, bytes, an interval, or whatever else a cell is."""
+    if isinstance(cell, time) and cell.tzinfo is None:
+        return _without_zeros(cell.isoformat("microseconds"))
+    if isinstance(cell, bytes):
+        return cell.decode()
+    if not hasattr(cell, "closed_left"):
+        return str(cell)
+    first, last = "[" if cell.closed_left else "(", "]" if cell.closed_right else ")"
+    return f"{first}{text_of(cell.left)}, {text_of(cell.right)}{last}"
+
+
+def _time_text(cell: Any) -> str | None:  # noqa: ANN401 - of Python, or pandas' own
+    """Text of a moment or span."""
+    if isinstance(cell, timedelta):
+        return span_text(_microseconds(cell, "to_timedelta64"))
+    return moment_text(_microseconds(cell, "to_datetime64"), zoned=cell.tzinfo is not None)
+
+
+def _microseconds(time: Any, of_pandas: str) -> int:  # noqa: ANN401 - as above
+    """Microseconds of a span, or since 1970; what is less is cut off towards 0."""
+    if not hasattr(time, of_pandas):
+        span = time
+        if isinstance(time, datetime):
+            span = time - datetime(1970, 1, 1, tzinfo=time.tzinfo and UTC)
+        return int(span // timedelta(microseconds=1))
+    held = getattr(time, of_pandas)()
+    ticks, (unit, _) = int(held.astype(np.int64)), np.datetime_data(held.dtype)
+    if unit == "ns":
+        return ticks // 1000 if ticks > 0 else -(-ticks // 1000)
+    return ticks * _IN_A_TICK[unit]
+
+
+def _double(cell: Any) -> float:  # noqa: ANN401 - a number of any type
+    """Nearest double of a number."""
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
+
+
+def moment_text(ticks: int, *, zoned: bool) -> str | None:
+    """Text of a moment, in microseconds since 1970, as DuckDB writes it; None of one it lacks."""
+    if abs(ticks) == _INFINITE:
+        return "infinity" if ticks > 0 else "-infinity"
+    if not _FIRST_TICK <= ticks < _INFINITE:
+        return None
+    day, _, clock = str(np.datetime64(ticks, "us")).rpartition("T")
+    year, month, date = day.rsplit("-", 2)
+    era = "" if int(year) > 0 else " (BC)"
+    year = year if int(year) > 0 else f"{1 - int(year):04}"
+    return f"{year}-{month}-{date}{era} {_without_zeros(clock)}{'+00' if zoned else ''}"
+
+
+def span_text(ticks: int) -> str | None:
+    """Text of a span of time, in microseconds, as DuckDB writes it; None of one it lacks."""
+    if abs(ticks) > _INFINITE:
+        return None
+    seconds, part = divmod(abs(ticks), 10**6)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{part:06}"
+    return f"{'-' if ticks < 0 else ''}{_without_zeros(clock)}"
+
+
+def _without_zeros(clock: str) -> str:
+    """Time of day without the zeros at the end of its fraction."""
+    return clock.rstrip("0").removesuffix(".") if "." in clock else clock
 
 
 def _lasting(cell: object) -> bool:

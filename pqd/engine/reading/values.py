@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from pqd.engine.reading.buffers import no_value, whole
-from pqd.engine.reading.object_texts import text_of
+from pqd.engine.reading.buffers import no_value, numpy_of, whole
+from pqd.engine.reading.object_texts import moment_text, number_text, span_text, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 # Most whole units of a time that fit into microseconds of 64 bits; of these it is infinity.
@@ -134,9 +134,63 @@ def _within(ticks: pa.Array, least: int, most: int) -> pa.Array:
     return pc.and_(pc.greater_equal(ticks, whole(least)), pc.less_equal(ticks, whole(most)))
 
 
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type are numbers."""
+    return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind))
+
+
+def doubles_of(numbers: pa.Array) -> pa.DoubleArray:
+    """Nearest double of each number, whatever its type."""
+    if pt.is_decimal(numbers.type):
+        # Arrow's own cast of a decimal hangs on the scale of its column.
+        held = [None if cell is None else float(cell) for cell in numbers.to_pylist()]
+        return pa.array(held, pa.float64())
+    return numbers.cast(pa.float64(), safe=False)
+
+
+def plain_values(values: pa.Array) -> pa.Array:
+    """Values of which nothing hangs on the type of their column, which other rows can change.
+
+    A number is the text of its double, since pandas makes doubles of all whole numbers where one is
+    missing; a time is one of microseconds, since those of another unit make it so; bytes are text.
+    """
+    kind = values.type
+    if is_number(kind):
+        return _number_texts(values)
+    if pt.is_timestamp(kind):
+        return values.cast(pa.timestamp("us", kind.tz), safe=False)
+    if pt.is_duration(kind):
+        return values.cast(pa.duration("us"), safe=False)
+    if pt.is_binary(kind) or pt.is_large_binary(kind):
+        return valid_texts(values.cast(pa.large_binary()).view(pa.large_string()))
+    return values
+
+
+def _number_texts(numbers: pa.Array) -> pa.LargeStringArray:
+    doubles = doubles_of(numbers)
+    pairs = zip(numpy_of(doubles).tolist(), numpy_of(doubles.is_valid()).tolist(), strict=True)
+    return pa.array(
+        [number_text(number) if held else None for number, held in pairs], pa.large_string()
+    )
+
+
 def texts_of(cells: pa.Array) -> pa.Array:
     """Texts of cells, whatever they are."""
+    plain = plain_values(cells)
+    if pt.is_large_string(plain.type):
+        return plain
+    if pt.is_timestamp(plain.type):
+        zoned = plain.type.tz is not None
+        return _time_texts(plain, lambda ticks: moment_text(ticks, zoned=zoned))
+    if pt.is_duration(plain.type):
+        return _time_texts(plain, span_text)
     return pa.array(map(_text, cells), pa.large_string())
+
+
+def _time_texts(times: pa.Array, text: Callable[[int], str | None]) -> pa.LargeStringArray:
+    """Texts of times in microseconds; Python has none beyond the year 9999."""
+    ticks: list[int | None] = times.view(pa.int64()).to_pylist()
+    return pa.array([None if tick is None else text(tick) for tick in ticks], pa.large_string())
 
 
 def _text(cell: pa.Scalar) -> str | None:

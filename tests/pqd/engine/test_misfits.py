@@ -34,8 +34,8 @@ def german(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["number", "text", "boolean"])
 def test_days_that_python_lacks_are_of_another_kind(kind: str, tmp_path: Path) -> None:
-    """Infinity, and a day after the year 9999."""
-    days = pa.array([2**31 - 1, 5_000_000], pa.int32()).view(pa.date32())
+    """Days after the year 9999."""
+    days = pa.array([5_000_000, 6_000_000], pa.int32()).view(pa.date32())
     pq.write_table(pa.table({"born": days}), tmp_path / "copy.parquet")
     facts = {"born": {"type": kind}}
 
@@ -47,7 +47,7 @@ def test_days_that_python_lacks_are_of_another_kind(kind: str, tmp_path: Path) -
     if kind == "text":
         assert plan()
     else:
-        with pytest.raises(TableError, match=r"reads as .*'infinity'"):
+        with pytest.raises(TableError, match=r"reads as .*'15659-07-15'"):
             plan()
 
 

@@ -121,7 +121,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "false": {"flag": False},
     # Numbers in a column that is public as text.
     "no code": {"code": None},
-    "code beyond 2^53": {"code": (1 << 53) + 1},
+    "code of 53 bits": {"code": (1 << 53) - 1},
     "negative code": {"code": -7},
     # Texts in a column that is public as a number.
     "no mixed": {"mixed": None},
@@ -231,7 +231,7 @@ PREDICATES = (
     "day < '1970-01-01'",
     "day < DATE '1970-01-01'",
     "day > '2020-02-29 23:59:59' AND day < '2020-03-01'",
-    "code = '9007199254740993'",
+    "code = '9007199254740991'",
     "code LIKE '9%'",
     "code = '7'",
     "code <> '7'",

@@ -130,9 +130,6 @@ SOURCE_MUTANTS: dict[str, Change] = {
     ),
     "persons lose their case": column("person", of_texts(str.lower)),
     "rows without a person are left out": lambda table: table.filter(pc.is_valid(table["person"])),
-    "64 bits are a floating number": column(
-        "code", lambda cells: cells.cast(pa.float64(), safe=False)
-    ),
     "numbers are of 32 bits": column("number", lambda cells: cells.cast(pa.float32())),
     "not a number is a number": column(
         "number", lambda cells: pc.if_else(pc.is_nan(cells), 0.0, cells)
@@ -158,6 +155,15 @@ SOURCE_MUTANTS: dict[str, Change] = {
 
 def test_a_source_that_changes_nothing_conforms() -> None:
     assert list(differences(expected(), sections(source_of(grid())))) == []
+
+
+def test_whole_numbers_may_be_stored_as_doubles() -> None:
+    """Pandas does so where one is missing; the table is another one to the ledger."""
+    table = grid()
+    for name in ("id", "whole", "code"):
+        table = column(name, lambda cells: cells.cast(pa.float64(), safe=False))(table)
+    unlike = differences(expected(), sections(source_of(table)))
+    assert not [each for each in unlike if not each.startswith(HASHED)]
 
 
 def source_of(table: pa.Table) -> Table:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deciders import Lattice
 from pqd.engine.cut_points import CutPoints
-from pqd.engine.kernel import evaluator, measures
+from pqd.engine.kernel import column_types, measures
 from pqd.engine.kernel.arrow_sql import ArrowSQL
 from pqd.engine.kernel.column_types import plain_numbers
 from pqd.engine.kernel.evaluator import Evaluator
@@ -72,7 +72,7 @@ def slow(sql: ArrowSQL, values: pa.Array) -> Evaluator:
     fast = of(sql, values)
     made = Slow(sql, fast.columns, {"x": Kind.NUMBER}, {"x": "x"})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluator, "plain_numbers", lambda _: None)
+        patch.setattr(column_types, "plain_numbers", lambda _: None)
         made.typed("x")
     return made
 
