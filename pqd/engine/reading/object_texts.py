@@ -25,6 +25,8 @@ _IN_A_TICK = {"s": 10**6, "ms": 1000, "us": 1}
 
 def text_of(cell: object) -> str | None:
     """Cell as text, None for a missing one or one whose text is not its value's alone."""
+    if type(cell) is str:
+        return cell.encode("utf-8", "replace").decode()
     try:
         text = _written(cell) if _lasting(cell) else "None"
     except Exception:  # noqa: BLE001 - no cell may end the run, whatever object it is
