@@ -73,13 +73,13 @@ class DistanceEstimates:
 
     @cached_property
     def rows(self) -> RowsEstimate:
-        """Private number of rows, cut at 0."""
+        """Private number of rows, cut at 0 before its interval is taken, which only widens it."""
         return self.rows_at(self.alpha)
 
     def rows_at(self, alpha: float) -> RowsEstimate:
         """Private number of rows, with an interval that holds it with probability 1 - alpha."""
-        noisy, reach = self.released[0], self.law.rows.quantile(alpha / 2)
-        return RowsEstimate(max(noisy, 0), max(noisy - reach, 0), max(noisy + reach, 0))
+        noisy, reach = max(self.released[0], 0), max(self.law.rows.quantile(alpha / 2), 1)
+        return RowsEstimate(noisy, max(noisy - reach, 0), noisy + reach)
 
     @cached_property
     def _noisy(self) -> Floats:
@@ -93,11 +93,23 @@ class DistanceEstimates:
         return share_estimates(self._noisy, float(self.released[0]), critical, _ROUNDING)
 
     def verdicts(self, tau: Number) -> tuple[NDArray[np.bool_], Floats]:
-        """Whether each distance is below ``tau``, and the p-values, arrays (K,)."""
+        """Whether each distance is below ``tau``, and the p-values, arrays (K,).
+
+        A distance is a share of the rows, so the noisy T^ is cut to ``0 .. n^`` first, as for the
+        interval.  Of n^ rows, none or fewer, nothing is known: the p-value is 1.
+
+        Proof of validity: no cut makes a p-value less.  Let ``g = tau n^ - T^`` and ``g'`` be the
+        same with the cut T^.  For ``n^ > 0`` the cut at 0 concerns a yes alone and the cut at n^ a
+        no alone, since ``0 < tau < 1``; either moves g towards 0 and not beyond, so ``g'`` has the
+        sign of g and ``abs(g') <= abs(g)``.  The p-value is the chance of noise of ``abs(g')`` or
+        more, hence at least that of ``abs(g)``, which is valid (docs/theory.md, Theorem D8).
+        """
         share = probability(tau, "tau")
         n, *distances = self.released
+        if n <= 0:
+            return self.distances[:, 0] < float(share), np.ones(len(distances))
         # Exact: a verdict on the edge is a no, as the decider's.
-        gaps = [share * n - rows for rows in distances]
+        gaps = [share * n - min(max(rows, 0), n) for rows in distances]
         outcomes = np.array([gap > 0 for gap in gaps])
         away = np.array([abs(float(gap)) for gap in gaps]) - _ROUNDING
         return outcomes, _one(self.law).at_least(away, float(share), self.law.rows)
@@ -111,19 +123,34 @@ class DistanceEstimates:
         return ShareEstimate(*share_estimates([part], whole, critical, _ROUNDING)[0].tolist())
 
     def difference(self, first: Sequence[Fraction], second: Sequence[Fraction]) -> Difference:
-        """Difference of the weighted means ``first`` and ``second``, first minus second."""
+        """Difference of the weighted means ``first`` and ``second``, first minus second.
+
+        Both means are cut to ``0 .. n^`` first.  Where ``d`` is their difference and ``d'`` that of
+        the cut means, ``d'`` has the sign of d, if it is not 0, and ``abs(d') <= abs(d)``.
+
+        Proof of validity: the p-value is the chance of noise of ``min(-d, -d')`` or more, at least
+        that of ``-d``, which is valid.  The interval holds all that either d or d' accepts, at
+        least what d does; it holds 0 wherever d' accepts it.
+        """
         check_weights(self._checked(first))
         check_weights(self._checked(second))
         weights = [a - b for a, b in zip(first, second, strict=True)]
         if not any(weights):
             return Difference(0.0, 0.0, 0.0, 1.0)
+        whole = float(self.released[0])
+        if whole <= 0:
+            return Difference(0.0, -1.0, 1.0, 1.0)
         noise = self.law.weighted(map(float, weights))
         critical = critical_values(noise, self.law.rows, self.alpha)
-        part, slack = self._weighted(weights), _ROUNDING * float(sum(map(abs, weights)))
-        interval = signed_interval(part, float(self.released[0]), critical, slack)
+        slack = _ROUNDING * float(sum(map(abs, weights)))
+        part = self._weighted(weights)
+        one, other = (min(max(self._weighted(each), 0.0), whole) for each in (first, second))
+        _, low, high = signed_interval(part, whole, critical, slack)
+        value, least, most = signed_interval(one - other, whole, critical, slack)
         # At a difference of 0 the number of rows takes no part.
-        p_value = float(noise.at_least(-part - slack, 0.0, self.law.rows))
-        return Difference(*interval, p_value)
+        away = min(-part, other - one) - slack
+        p_value = float(noise.at_least(away, 0.0, self.law.rows))
+        return Difference(value, min(low, least), max(high, most), p_value)
 
     def _weighted(self, weights: Sequence[Fraction]) -> float:
         """Weighted sum of the noisy distances, in rows."""

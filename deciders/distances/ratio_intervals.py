@@ -60,9 +60,7 @@ def share_estimates(
 def signed_interval(
     part: float, whole: float, critical: CriticalValues, slack: float
 ) -> ShareEstimate:
-    """Value, low and high of a share between -1 and 1."""
-    if whole <= 0:
-        return ShareEstimate(0.0, -1.0, 1.0)
+    """Value, low and high of a share between -1 and 1, of a ``whole`` above 0."""
     numerator = min(max(part, -whole), whole)
     edges = np.concatenate((-critical.edges[:0:-1], critical.edges))
     allowed = np.concatenate((critical.values[::-1], critical.values)) + slack
