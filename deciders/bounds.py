@@ -3,12 +3,46 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import NamedTuple, Self, TypeVar
 
 from deciders.errors import ParameterError
 from deciders.exact import Number, budget_of
 from deciders.interval import Interval
 from deciders.lattice import Lattice
+
+_Exact = TypeVar("_Exact", int, Fraction)
+
+
+class AnswerRange(NamedTuple):
+    """Least and largest answer that any table has: 0, or infinite.
+
+    A released number is cut to it before anything is said of it.  An answer of the range is no
+    farther from the cut number than from the one that was released, so no interval of a fixed reach
+    holds it less often.
+    """
+
+    least: float
+    most: float
+
+    @classmethod
+    def of_sums(cls, lower: float | None, upper: float | None) -> Self:
+        """Range of the sums of values in ``lower .. upper``; of counts, None."""
+        return cls(
+            -math.inf if lower is not None and lower < 0 else 0,
+            0 if upper is not None and upper <= 0 else math.inf,
+        )
+
+    def cut(self, number: _Exact) -> _Exact:
+        """Number of the range that is nearest to a released one."""
+        return self.capped(self.floored(number))
+
+    def floored(self, number: _Exact) -> _Exact:
+        """Released number, not below the least answer."""
+        return number if number >= self.least else type(number)(0)
+
+    def capped(self, number: _Exact) -> _Exact:
+        """Released number, not above the largest answer."""
+        return number if number <= self.most else type(number)(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Protocol
 
+from deciders.bounds import AnswerRange
 from deciders.distribution_sums import NoiseSum
 from deciders.estimators.base import two_sided, whole_span
 from deciders.evaluation.effectiveness import ErrorRates, Threshold, least
@@ -20,6 +21,8 @@ from deciders.interval import Interval
 from deciders.single.base import BOTH, NEITHER, Decision, Estimate
 
 _FARTHEST = 2**60
+# The answers of a query of which no end is known.
+_ANY = AnswerRange(-math.inf, math.inf)
 
 
 class Errors(Protocol):
@@ -88,31 +91,41 @@ def threshold(errors: Errors, alpha: Number) -> Threshold:
     return Threshold(math.inf if tau is None else float(tau), isinstance(errors, NoiseSum))
 
 
-def decided(errors: Errors, released: int, interval: Interval) -> Decision:
-    """Verdict on ``interval`` from the released answer, in units.
+def decided(
+    errors: Errors, released: int, interval: Interval, possible: AnswerRange = _ANY
+) -> Decision:
+    """Verdict on ``interval`` from the released answer, in units: Algorithm 1.
 
     The p-value, where the noise is known: for *within* the larger of the chances that an answer
     just beyond either end is released so far inside; for *outside* the chance that an answer at an
     end is released so far beyond that end, or as far beyond the other (docs/theory.md, Theorem B1).
+    It is that of the answer cut to the ``possible`` ones, so it is never less (``AnswerRange``).
     """
     low, high = whole_span(interval)
     yes = low <= released < high
     if not isinstance(errors, NoiseSum):
         return Decision(yes, released=(released,))
     if yes:
-        p_value = max(errors.at_least(released - low + 1), errors.at_least(high - released))
+        above, below = possible.capped(released), possible.floored(released)
+        p_value = max(errors.at_least(above - low + 1), errors.at_least(high - below))
     else:
-        p_value = two_sided(errors.at_least, released, low, high - 1) if low < high else 0.0
+        cut = possible.cut(released)
+        p_value = two_sided(errors.at_least, cut, low, high - 1) if low < high else 0.0
     return Decision(yes, p_value, released=(released,))
 
 
-def estimate(errors: Errors, released: int, alpha: Number) -> Estimate:
-    """Answer as released, with an interval at level alpha where the noise is known."""
-    value = Fraction(released)
+def estimate(
+    errors: Errors, released: int, alpha: Number, possible: AnswerRange = _ANY
+) -> Estimate:
+    """Released answer, with an interval at level alpha where the noise is known.
+
+    The answer is cut to the ``possible`` ones first, and so are the ends.
+    """
+    value = possible.cut(Fraction(released))
     if not isinstance(errors, NoiseSum):
         return Estimate(value)
     distance = reach(errors, alpha)
-    return Estimate(value, value - distance, value + distance)
+    return Estimate(value, possible.cut(value - distance), possible.cut(value + distance))
 
 
 def proved_outcomes(errors: Iterable[Errors]) -> frozenset[bool]:
@@ -122,8 +135,11 @@ def proved_outcomes(errors: Iterable[Errors]) -> frozenset[bool]:
 
 @lru_cache(maxsize=4096)
 def reach(errors: NoiseSum, alpha: Number) -> int:
-    """Distance within which the exact answer lies with probability ``1 - alpha``."""
+    """Distance within which the exact answer lies with probability ``1 - alpha``.
+
+    At least 1, if there is noise.
+    """
     level = float(probability(alpha, "alpha"))
     # Looked for are the least whole numbers from 1 on.
     beyond = least(lambda far: 2 * errors.at_least(far) <= level, _FARTHEST)
-    return _FARTHEST if beyond is None else beyond - 1
+    return _FARTHEST if beyond is None else max(beyond - 1, min(errors.count, 1))

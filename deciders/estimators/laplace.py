@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
+from deciders.bounds import AnswerRange
 from deciders.distributions import as_probability, noise_tail
 from deciders.errors import ParameterError
 from deciders.estimators.base import Cut, EstimatorOutput, Span, two_sided, whole_span
@@ -28,6 +29,11 @@ class LaplaceEstimate:
 
     The p-values are exact tails of the noise.  The verdict on any one interval is right as often
     as that of an ``inv_count`` decider with the same budget, but for the farther end.
+
+    Estimate, interval and p-values are of the released number, cut to the answers that a table can
+    have (``AnswerRange``).  No cut makes a p-value less: "below" takes the number cut from below
+    alone, "at least" from above alone, and "apart" a number that is no farther from any interval
+    that holds a possible answer.  So each is as valid as that of the number itself.
     """
 
     aggregate: str
@@ -64,6 +70,11 @@ class LaplaceEstimate:
     def bounds(self) -> tuple[int | None, int | None, int]:
         """Lattice."""
         return self.lower, self.upper, self.step
+
+    @property
+    def range(self) -> AnswerRange:
+        """Answers that a table can have."""
+        return AnswerRange.of_sums(self.lower, self.upper)
 
     @property
     def sensitivity(self) -> int:
@@ -115,12 +126,12 @@ class LaplaceEstimate:
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """``Pr[Z <= noisy - cut]``: the least answer that is not below is the cut."""
         least = math.ceil(cut) * self.fineness
-        return noise_tail(least - released.numbers[0], self._steps(epsilon))
+        return noise_tail(least - self.range.floored(released.numbers[0]), self._steps(epsilon))
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """``Pr[Z >= noisy - (cut - 1)]``."""
         most = (math.ceil(cut) - 1) * self.fineness
-        return noise_tail(released.numbers[0] - most, self._steps(epsilon))
+        return noise_tail(self.range.capped(released.numbers[0]) - most, self._steps(epsilon))
 
     def apart(self, released: EstimatorOutput, span: Span, epsilon: Number) -> float:
         """Chance that an answer at an end is released as far outside (Theorem B1)."""
@@ -128,26 +139,28 @@ class LaplaceEstimate:
         steps, grid = self._steps(epsilon), self.fineness
         return two_sided(
             lambda x: noise_tail(x, steps),
-            released.numbers[0],
+            self.range.cut(released.numbers[0]),
             first * grid,
             last * grid,
         )
 
     def estimate(self, released: EstimatorOutput) -> Fraction:
-        """Noisy answer, which is unbiased."""
+        """Noisy answer, cut to the possible ones."""
+        return self.range.cut(self.noisy(released))
+
+    def noisy(self, released: EstimatorOutput) -> Fraction:
+        """Noisy answer as it was released, which is unbiased."""
         return Fraction(released.numbers[0], self.fineness)
 
     def confidence(
         self, released: EstimatorOutput, epsilon: Number, alpha: Number
     ) -> tuple[Fraction | None, Fraction | None]:
-        """Whole numbers within a quantile of the noise to either side of the answer."""
-        reach = _reach(self._steps(epsilon), probability(alpha, "alpha"))
-        near, far = released.numbers[0] - reach, released.numbers[0] + reach
-        # In order also where no whole number lies between.
-        low, high = sorted((-(-near // self.fineness), far // self.fineness))
-        # No count is below 0, and no sum of values that are not negative.
-        floor = 0 if self.lower is None or self.lower >= 0 else low
-        return Fraction(max(low, floor)), Fraction(max(high, floor))
+        """Possible answers within a quantile of the noise, and at least 1, of the cut number."""
+        noisy, grid = self.range.cut(released.numbers[0]), self.fineness
+        # Of a reach of 1 two whole numbers lie between, also where noise is finer.
+        reach = max(_reach(self._steps(epsilon), probability(alpha, "alpha")), grid)
+        low, high = -(-(noisy - reach) // grid), (noisy + reach) // grid
+        return Fraction(self.range.floored(low)), Fraction(self.range.capped(high))
 
 
 @lru_cache(maxsize=64)

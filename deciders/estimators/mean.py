@@ -32,6 +32,9 @@ class SumAndCount(BonferroniClaims):
     differs from it by ``Z_S - (e - centre) Z_n``, whose tails are summed exactly over Z_n.  An
     empty table has the value 0 and thus counts as outside.
 
+    The left side of n rows is ``(lower - e) n .. (upper - e) n``.  What speaks for a claim is cut
+    to that, at the noisy n, before its p-value: no p-value becomes less, so each stays valid.
+
     Guarantee: epsilon-DP by sequential composition (Dwork et al. 2006): 7/8 of epsilon for S, which
     one row changes by at most ``max(upper - centre, centre - lower)``, 1/8 for n.  ``centre`` is
     public; the nearer it lies to the mean, the less the noise of n counts.
@@ -97,12 +100,14 @@ class SumAndCount(BonferroniClaims):
         return total - (cut - self.centre) * Fraction(count)
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that lowers an excess of 0 to the observed one."""
-        return self._tail(-self._excess(released, cut), cut, epsilon)
+        """Chance of noise that lowers an excess of 0 to the observed one, if that is possible."""
+        least = (self.lower - cut) * max(released.numbers[1], 0)
+        return self._tail(-max(self._excess(released, cut), least), cut, epsilon)
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
-        """Chance of noise that raises an excess of 0 to the observed one."""
-        return self._tail(self._excess(released, cut), cut, epsilon)
+        """Chance of noise that raises an excess of 0 to the observed one, if that is possible."""
+        most = (self.upper - cut) * max(released.numbers[1], 0)
+        return self._tail(min(self._excess(released, cut), most), cut, epsilon)
 
     def _tail(self, excess: Fraction, cut: Cut, epsilon: Number) -> float:
         """``Pr[Z_S - (cut - centre) Z_n >= excess]``; the noise is symmetric."""

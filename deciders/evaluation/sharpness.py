@@ -3,10 +3,12 @@
 Of public data alone, and free: both are evaluated exactly on the stand-ins of stand_ins.py.
 """
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, cast
 
 from deciders.evaluation.effectiveness import WEIGHED, Mechanism, shape_of
-from deciders.evaluation.trials import ProvingLaw, trial_of
+from deciders.evaluation.trials import ProvingLaw, Trial, trial_of
 from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -15,9 +17,12 @@ from deciders.interval import Interval
 # around an answer passes either end of an interval where that around a margin passes the nearer
 # one: of a COUNT that is all there is to lose, on every table (docs/theory.md, Theorem 4).
 MOST_TIMES = 2
-# Chance of a proved yes, where the private answer is the copy's, that may be lost for the same
-# reason: half of all chance near the threshold, next to none farther off.
+# Chance of a proved verdict that may be lost for the same reason: half of all chance near the
+# threshold, next to none farther off.
 MOST_LOST = 0.1
+# Gaps, in multiples of tau, at which the chances of a proved no are compared.  Of a COUNT the first
+# will do: beyond it all that noise loses is that it must go ln 2 of its scales farther.
+_FAR = tuple(map(Fraction, (2, 4, 8, 16, 32)))
 _ROUNDING = 1 + 1e-9
 # From the ends of the interval outwards, the gaps inside and those beyond: where deciders differ,
 # they do so near the ends.
@@ -35,29 +40,52 @@ def nearly_as_sharp(
 ) -> bool:
     """Whether ``shown`` decides nearly as well as the ``margin``'s decider.
 
-    On the copy it proves a yes with a chance that is at most ``MOST_LOST`` less, and on the
-    stand-ins at the gaps ``WEIGHED``, on either side, it errs at most ``MOST_TIMES`` as often, or
-    next to never: with probability at most ``2 alpha^2``.  Where noise errs so seldom it leaves the
-    verdict undecided with probability at most alpha (docs/theory.md, section 3).
+    On the copy it proves a yes with a chance that is at most ``MOST_LOST`` less, and on every
+    stand-in at twice the tolerance and farther a no.  The yes alone is not enough: where neither
+    proves one, a margin may still prove a no of a sum that noise at its bounds hides.
+
+    On the stand-ins at the gaps ``WEIGHED``, on either side, it errs at most ``MOST_TIMES`` as
+    often, or next to never: with probability at most ``2 alpha^2``.  Where noise errs so seldom it
+    leaves the verdict undecided with probability at most alpha (docs/theory.md, section 3).
     """
     trial, budget = trial_of(histogram_public, interval, shape_of(shown)), budget_of(epsilon)
-
-    def law(decider: Mechanism, table: Any) -> ProvingLaw:  # noqa: ANN401 - or a stand-in
-        return cast("ProvingLaw", trial.law(decider, table))
-
-    def proved(decider: Mechanism) -> float:
-        return law(decider, histogram_public).proof_chance(budget, alpha)
-
-    chance = proved(shown)
-    # No chance is greater than 1.
-    if 1 - chance > MOST_LOST and proved(margin) - chance > MOST_LOST:
+    if _proves_less(shown, margin, trial, budget, alpha):
         return False
-    if shown.aggregate == "COUNT":
-        # Theorem 4: at most twice as often, on every table.
-        return True
+    # Of a COUNT at most twice as often, on every table (Theorem 4).
+    return shown.aggregate == "COUNT" or _errs_seldom(shown, margin, trial, budget, alpha)
 
-    def error(decider: Mechanism, table: Any) -> float:  # noqa: ANN401 - as above
-        found = law(decider, table)
+
+def _law(trial: Trial, decider: Mechanism, table: Any) -> ProvingLaw:  # noqa: ANN401 - or a stand-in
+    return cast("ProvingLaw", trial.law(decider, table))
+
+
+def _proves_less(
+    shown: Mechanism, margin: Mechanism, trial: Trial, budget: Fraction, alpha: Number
+) -> bool:
+    """Whether a proof, of a yes on the copy or of a no far from it, is lost too often."""
+
+    def loses(chance: Callable[[Mechanism], float]) -> bool:
+        of_shown = chance(shown)
+        # No chance is greater than 1.
+        return 1 - of_shown > MOST_LOST and chance(margin) - of_shown > MOST_LOST
+
+    def proves(decider: Mechanism) -> float:
+        return _law(trial, decider, trial.table).proof_chance(budget, alpha)
+
+    def refutes(table: Any) -> Callable[[Mechanism], float]:  # noqa: ANN401 - a stand-in
+        return lambda decider: _law(trial, decider, table).refutation_chance(budget, alpha)
+
+    beyond = _FAR[:1] if shown.aggregate == "COUNT" else _FAR
+    return loses(proves) or any(loses(refutes(each)) for gap in beyond for each in trial.at(gap))
+
+
+def _errs_seldom(
+    shown: Mechanism, margin: Mechanism, trial: Trial, budget: Fraction, alpha: Number
+) -> bool:
+    """Whether it errs next to never, or not much oftener than the margin's, at every gap."""
+
+    def error(decider: Mechanism, table: Any) -> float:  # noqa: ANN401 - a stand-in
+        found = _law(trial, decider, table)
         return 1 - found(budget) if found.distance >= 1 else found(budget)
 
     enough = 2 * float(probability(alpha, "alpha")) ** 2
@@ -68,7 +96,7 @@ def nearly_as_sharp(
             often = [pair for pair in zip(wrong, tables, strict=True) if pair[0] > enough]
             if any(each > MOST_TIMES * _ROUNDING * error(margin, table) for each, table in often):
                 return False
-            inside = [law(shown, table).distance >= 1 for table in tables]
+            inside = [_law(trial, shown, table).distance >= 1 for table in tables]
             if not often and (gap > 1 or inside == [True, True]):
                 # Noise errs less, the farther an answer is from the end that it must pass.
                 break

@@ -41,6 +41,10 @@ class ProvingLaw(Protocol):
         """Exact chance of a yes with a p-value of at most alpha: not private, for analysis only."""
         ...
 
+    def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Exact chance of a no with a p-value of at most alpha: not private, for analysis only."""
+        ...
+
 
 # Without slots, so that the tolerance is computed once.
 @dataclass(frozen=True, eq=False)

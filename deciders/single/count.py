@@ -17,11 +17,11 @@ from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.single.base import DeciderDefaults, ExponentialDecider
-from deciders.single.generic_decider import GenericDecider
+from deciders.single.generic_decider import LaplaceRule
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceCount(GenericDecider, NoBounds, DeciderDefaults):
+class LaplaceCount(LaplaceRule, NoBounds, DeciderDefaults):
     """Algorithm 1 with the Laplace mechanism: ``n + Lap(1/epsilon)`` inside the interval.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 4.1; Dwork et al. 2006): the count has

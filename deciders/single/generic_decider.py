@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from deciders.estimators.base import Estimator, EstimatorOutput, claimed
+from deciders.estimators.laplace import LaplaceEstimate
 from deciders.exact import Number
 from deciders.histogram import Histogram
 from deciders.interval import Interval
@@ -56,3 +57,15 @@ class GenericDecider(ABC):
         estimator, released = self.estimator(interval, epsilon), EstimatorOutput(decision.released)
         ends = estimator.confidence(released, epsilon, alpha)
         return Estimate(estimator.estimate(released), *ends)
+
+
+class LaplaceRule(GenericDecider):
+    """Mix-in of the deciders that compare a noisy answer, just as it was released."""
+
+    __slots__ = ()
+
+    def says(self, estimator: Estimator, released: EstimatorOutput, interval: Interval) -> bool:
+        """Verdict of Algorithm 1, on the answer that is not cut: so often as ``accept`` says."""
+        if not isinstance(estimator, LaplaceEstimate):
+            raise TypeError("the rule is that of a Laplace estimate")
+        return interval.contains(estimator.noisy(released))

@@ -72,6 +72,12 @@ class MarginLaw:
             return self(epsilon)
         return budget_tail(least_margin(epsilon, alpha) - int(self.distance), epsilon)
 
+    def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Exact chance of a no with a p-value of at most alpha."""
+        if abs(self.distance) == math.inf:
+            return 1 - self(epsilon)
+        return budget_tail(least_margin(epsilon, alpha) + int(self.distance) - 1, epsilon)
+
 
 class InverseSensitivity(ABC):
     """Mix-in of the deciders of this file; each defines ``margin`` and ``settled``."""
@@ -182,9 +188,10 @@ def margin_ends(margin: int, epsilon: Number, alpha: Number) -> tuple[int, int]:
     """Ends that hold the exact margin with probability at least 1 - alpha, given a noisy one.
 
     By inversion of the exact law: the exact margin is farther off than ``r`` with probability
-    ``2 a^(r + 1)/(1 + a)``, on every table, and ``r`` is the least at which that is at most alpha.
+    ``2 a^(r + 1)/(1 + a)``, on every table, and ``r`` is the least at which that is at most alpha,
+    but at least 1: noise was added.
     """
-    reach = least_margin(epsilon, probability(alpha, "alpha") / 2) - 1
+    reach = max(1, least_margin(epsilon, probability(alpha, "alpha") / 2) - 1)
     return margin - reach, margin + reach
 
 

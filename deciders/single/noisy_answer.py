@@ -20,13 +20,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from deciders.bounds import NoBounds, ValueBounds
+from deciders.bounds import AnswerRange, NoBounds, ValueBounds
 from deciders.distributions import as_probability, noise_tail, rate_tail
 from deciders.estimators.base import EstimatorOutput
 from deciders.estimators.laplace import LaplaceEstimate
 from deciders.evaluation.effectiveness import Threshold
 from deciders.evaluation.trials import Trial, least_beyond
-from deciders.exact import Number, budget_of, probability
+from deciders.exact import Number, as_float, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.noise import Noise
@@ -39,7 +39,7 @@ class NoiseLaw:
     """Chance of a yes by noise around an answer: not private, for analysis only.
 
     ``first`` and ``last`` are the ends of ``NoisyAnswer._inside``, ``settled`` the verdict where
-    every table has the same.
+    every table has the same, ``range`` the possible answers.
     """
 
     true: int
@@ -47,6 +47,7 @@ class NoiseLaw:
     last: float
     sensitivity: int
     settled: bool | None
+    range: AnswerRange
 
     @property
     def distance(self) -> float:
@@ -74,11 +75,34 @@ class NoiseLaw:
         """Exact chance of a yes with a p-value of at most alpha."""
         if self.settled is not None:
             return float(self.settled)
-        numerator, denominator = epsilon.as_integer_ratio()
-        level = probability(alpha, "alpha")
-        far = steps_at(numerator, denominator * self.sensitivity, *level.as_integer_ratio())
+        far = self._far(epsilon, probability(alpha, "alpha"))
         first, last = self.first + far - 1, self.last - far + 1
-        return 0.0 if first > last else self._chance(first, last, epsilon)
+        if first > last or first > self.range.most or last < self.range.least:
+            return 0.0
+        return self._chance(first, last, epsilon)
+
+    def refutation_chance(self, epsilon: Fraction, alpha: Number) -> float:
+        """Exact chance of a no with a p-value of at most alpha."""
+        if self.settled is not None:
+            return 1.0 - self.settled
+        level, width = probability(alpha, "alpha"), self.last - self.first
+        if not math.isinf(width):
+            # Noise that is as far beyond the other end counts too (``NoisyAnswer.verdict``).
+            rate = as_float(epsilon / self.sensitivity)
+            level = Fraction(float(level) / (1 + math.exp(-rate * width)))
+        far = self._far(epsilon, level)
+        below, above = self.first - far, self.last + far
+        chance = 0.0
+        if not math.isinf(below) and below >= self.range.least:
+            chance += self._chance(-math.inf, below, epsilon)
+        if not math.isinf(above) and above <= self.range.most:
+            chance += self._chance(above, math.inf, epsilon)
+        return as_probability(chance)
+
+    def _far(self, epsilon: Fraction, level: Fraction) -> int:
+        """Least number of steps that the noise goes with a chance of at most ``level``."""
+        numerator, denominator = epsilon.as_integer_ratio()
+        return steps_at(numerator, denominator * self.sensitivity, *level.as_integer_ratio())
 
 
 class NoisyAnswer(DeciderDefaults, ABC):
@@ -96,15 +120,9 @@ class NoisyAnswer(DeciderDefaults, ABC):
     def estimator(self) -> LaplaceEstimate:
         """Estimator that releases the answer, on whole units."""
 
-    @property
-    def _range(self) -> tuple[float, float]:
-        """Least and largest answer of any table."""
-        low, high, _ = self.estimator.bounds
-        return -math.inf if (low or 0) < 0 else 0, math.inf if high is None or high > 0 else 0
-
     def _inside(self, interval: Interval) -> tuple[float, float]:
         """First and last answer inside; infinite at a side beyond which no answer lies."""
-        least, most = self._range
+        least, most = self.estimator.range
         first, last = math.floor(interval.lower) + 1, math.ceil(interval.upper) - 1
         return -math.inf if first <= least else first, math.inf if last >= most else last
 
@@ -114,7 +132,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
 
     def _settled(self, first: float, last: float) -> bool | None:
         """``settled`` of an interval, by the answers inside."""
-        least, most = self._range
+        least, most = self.estimator.range
         if max(least, first) > min(most, last):
             return False
         return True if math.isinf(first) and math.isinf(last) else None
@@ -129,9 +147,10 @@ class NoisyAnswer(DeciderDefaults, ABC):
 
     def accepting(self, histogram: Histogram, interval: Interval) -> NoiseLaw:
         """``accept`` for every epsilon, by the answer."""
-        true, sensitivity = self.estimator.answer(histogram), self.estimator.sensitivity
-        first, last = self._inside(interval)
-        return NoiseLaw(true, first, last, sensitivity, self._settled(first, last))
+        estimator, (first, last) = self.estimator, self._inside(interval)
+        settled = self._settled(first, last)
+        true, sensitivity = estimator.answer(histogram), estimator.sensitivity
+        return NoiseLaw(true, first, last, sensitivity, settled, estimator.range)
 
     def decide(
         self, histogram: Histogram, interval: Interval, epsilon: Number, noise: Noise
@@ -149,9 +168,13 @@ class NoisyAnswer(DeciderDefaults, ABC):
         least as far on this side: ``tail(m)`` of a yes that is m steps within the nearer end; of a
         no that is m steps beyond an end, ``tail(m)`` and the same beyond the other end, if there is
         one (docs/theory.md, Theorem B1).
+
+        N is cut to the possible answers first.  That changes no verdict, since an interval that is
+        not settled holds a possible answer, and ends beyond all of them do not count.  It moves N
+        towards the end that matters, or not at all, so no p-value becomes less: it stays valid.
         """
-        (noisy,), (first, last) = released.numbers, self._inside(interval)
-        scale = self.estimator.scale(epsilon)
+        estimator, (first, last) = self.estimator, self._inside(interval)
+        noisy, scale = estimator.range.cut(released.numbers[0]), estimator.scale(epsilon)
         margin = int(min(noisy - first, last - noisy)) + 1
         if margin >= 1:
             p_value = noise_tail(margin, scale)
@@ -165,17 +188,13 @@ class NoisyAnswer(DeciderDefaults, ABC):
     def estimated(
         self, decision: Decision, interval: Interval, epsilon: Number, alpha: Number
     ) -> Estimate:
-        """Noisy answer and the whole numbers within a quantile of the noise (``confidence``).
-
-        Both are cut at the least possible answer.
-        """
+        """Noisy answer and the whole numbers within a quantile of the noise (``confidence``)."""
         del interval
         if not decision.released:
             return Estimate()
-        released, least = EstimatorOutput(decision.released), self._range[0]
+        released = EstimatorOutput(decision.released)
         ends = self.estimator.confidence(released, epsilon, alpha)
-        noisy = self.estimator.estimate(released)
-        return Estimate(noisy if math.isinf(least) else max(noisy, Fraction(0)), *ends)
+        return Estimate(self.estimator.estimate(released), *ends)
 
     def margins(self, low: Fraction, high: Fraction, interval: Interval) -> tuple[int, int]:
         """Least and largest margin of the answers ``low .. high``, of a count."""
@@ -194,7 +213,7 @@ class NoisyAnswer(DeciderDefaults, ABC):
         the least possible answer.
         """
         rate, level = 1 / self.estimator.scale(epsilon), probability(alpha, "alpha")
-        centre, least = self.estimator.answer(histogram_public), self._range[0]
+        centre, least = self.estimator.answer(histogram_public), self.estimator.range.least
         both, one = least_steps(rate, level / 2), least_steps(rate, level)
         if both <= centre - least:
             return Threshold(both, exact=True)

@@ -16,11 +16,11 @@ from deciders.exact import Number, budget_of, probability
 from deciders.histogram import Histogram
 from deciders.interval import Interval
 from deciders.single.base import NO_ALONE, DeciderDefaults
-from deciders.single.generic_decider import GenericDecider
+from deciders.single.generic_decider import GenericDecider, LaplaceRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceSum(GenericDecider, ValueBounds, DeciderDefaults):
+class LaplaceSum(LaplaceRule, ValueBounds, DeciderDefaults):
     """Algorithm 1 with ``Lap(GS/epsilon)``, ``GS = max(|lower|, |upper|)``.
 
     Guarantee: epsilon-DP (Patwa 2023, Observation 5.1): one row changes the sum by at most GS.

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deciders.batch.base import BatchOutput
+from deciders.bounds import AnswerRange
 from pqd.batches.batch_plan import BatchPlan, LinearPlan
 from pqd.batches.linear_workload import LinearWorkload
 from pqd.batches.mechanisms import LINEAR, RANGES, TOGETHER, WORKLOAD
@@ -25,7 +26,7 @@ from pqd.stated_budgets import AUTO
 if TYPE_CHECKING:
     from deciders import Noise
     from pqd.engine.contingency import ContingencyTable
-    from pqd.engine.scan_plan import Statistic
+    from pqd.engine.scan_plan import Measure, Statistic
     from pqd.planning.bound_workload import BoundQuery, BoundWorkload
     from pqd.sql.query import Query
 
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
 def selection(statistic: Statistic) -> str:
     """Rows that a statistic selects, as text that is the same for the same predicate."""
     return canonical(statistic.predicate) if statistic.predicate else ""
+
+
+def possible_answers(measure: Measure | None) -> AnswerRange:
+    """Counts, or sums of ``measure``, that a table can have."""
+    lattice = measure.lattice if measure else None
+    if lattice is None:
+        return AnswerRange.of_sums(None, None)
+    return AnswerRange.of_sums(float(lattice.lower), float(lattice.upper))
 
 
 def name_of(query: Query) -> str:

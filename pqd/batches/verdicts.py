@@ -20,7 +20,7 @@ from deciders.batch.decision_rule import (
 )
 from deciders.errors import ParameterError
 from deciders.evaluation.effectiveness import WEIGHED, expected_wrong
-from pqd.batches.batch import BatchMeasurement, BatchPlanner, selection
+from pqd.batches.batch import BatchMeasurement, BatchPlanner, possible_answers, selection
 from pqd.batches.mechanisms import NOISE_KNOWN
 from pqd.batches.simulation import ErrorSimulation
 from pqd.parameters import Detail
@@ -32,6 +32,7 @@ from pqd.sql.regions import exactly
 if TYPE_CHECKING:
     from deciders import Decision, Interval
     from deciders.batch.base import BatchOutput
+    from deciders.bounds import AnswerRange
     from deciders.evaluation.effectiveness import ErrorRates, Threshold
     from deciders.single.base import Estimate
     from pqd.batches.batch_plan import BatchPlan
@@ -46,13 +47,15 @@ DIGITS = 9
 class BatchRule:
     """Rule of one query of a batch: whether its answer lies inside the interval.
 
-    ``place`` is that of the query among the answers, ``errors`` the law of its answer's error.
+    ``place`` is that of the query among the answers, ``errors`` the law of its answer's error,
+    ``possible`` the answers that a table can have.
     """
 
     place: int
     errors: Errors
     interval: Interval
     alpha: Fraction
+    possible: AnswerRange
 
     @property
     def identity(self) -> object:
@@ -61,12 +64,12 @@ class BatchRule:
 
     def decision(self, output: BatchOutput) -> Decision:
         """Verdict: post-processing of the batch's output."""
-        return decided(self.errors, round(output.answers[self.place]), self.interval)
+        return decided(self.errors, round(output.answers[self.place]), self.interval, self.possible)
 
     def estimate(self, decision: Decision) -> Estimate:
         """Released answer, and its interval where the noise is known."""
         (released,) = decision.released
-        return estimate(self.errors, released, self.alpha)
+        return estimate(self.errors, released, self.alpha, self.possible)
 
     def margin_ends(self, decision: Decision, estimate: Estimate) -> None:
         """Nothing: a batch gives no margins."""
@@ -94,7 +97,10 @@ class BatchCandidate(NamedTuple):
         taken = self.candidate(place, single)
         choice = replace(single.choice, taken=taken, reason=reason, candidates=(taken, *others))
         where = self.batch.places[selection(single.statistic)]
-        rule = BatchRule(where, self.errors[place], single.interval, single.criteria.alpha)
+        possible = possible_answers(self.batch.statistic.measure)
+        rule = BatchRule(
+            where, self.errors[place], single.interval, single.criteria.alpha, possible
+        )
         fields = {**plan_fields(single), "choice": choice}
         return PlannedVerdict(**fields, measurement=self.batch, rule=rule)
 

@@ -13,6 +13,7 @@ from pqd.accounting.accounts import Budget
 from pqd.accounting.free_places import check_free
 from pqd.accounting.run_charges import telling_charges
 from pqd.batches.answers import ReleasePlan, scale_of, select_batches, synthetic_sum
+from pqd.batches.batch import possible_answers
 from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
 from pqd.engine.sources.export import write_frame
@@ -44,6 +45,7 @@ from reports.text.words import listed
 if TYPE_CHECKING:
     from deciders import Noise
     from deciders.batch.base import BatchOutput
+    from deciders.bounds import AnswerRange
     from deciders.exact import Number
     from pqd.batches.answers import PlannedBatch
     from pqd.planning.bound_workload import BoundQuery
@@ -223,9 +225,10 @@ def _released(
     low = high = None
     if planned.measure:
         low, high = _thresholds(output, place, len(planned.places))
-    # To whole units: every exact answer is a number of them.
-    released = round(output.answers[place])
-    ends = _ends(planned, released, reaches[planned.batch.name][place])
+    # To whole units: every exact answer is a number of them, and one that a table can have.
+    possible = possible_answers(planned.measure)
+    released = possible.cut(round(output.answers[place]))
+    ends = _ends(possible, released, reaches[planned.batch.name][place])
     return ReleasedQuery(
         id=query.id or "",
         sql=query.sql,
@@ -263,15 +266,14 @@ def _reaches(planned: PlannedBatch, alpha: Number) -> Reaches:
     )
 
 
-def _ends(planned: PlannedBatch, released: int, reach: int | None) -> tuple[int, int] | None:
-    """Ends between which the exact answer lies, in units; None where the reach is unknown."""
+def _ends(possible: AnswerRange, released: int, reach: int | None) -> tuple[int, int] | None:
+    """Possible answers within reach of the released one, which is cut to them, in units.
+
+    None where the reach is unknown.
+    """
     if reach is None:
         return None
-    lattice = planned.measure.lattice if planned.measure else None
-    low, high = released - reach, released + reach
-    # No count is below 0, and no sum of values that are not negative.
-    floor = 0 if lattice is None or lattice.lower >= 0 else low
-    return max(low, floor), max(high, floor)
+    return possible.cut(released - reach), possible.cut(released + reach)
 
 
 def _thresholds(output: BatchOutput, place: int, queries: int) -> tuple[int | None, int | None]:

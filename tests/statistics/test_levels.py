@@ -67,13 +67,17 @@ def proof(found: Decision, alpha: float, *, outcome: bool) -> bool:
 
 
 def first(holds: Callable[[int], bool], start: int, side: int) -> int:
-    """The number nearest to ``start``, on the way to ``side``, from which on it holds."""
+    """The number nearest to ``start``, on the way to ``side``, from which on it holds.
+
+    The farthest where it never does, as a no below of a count that is cut at 0.
+    """
     if holds(start):
         return start
     near, far = 0, 1
     while not holds(start + side * far):
         near, far = far, 2 * far
-        assert far <= FARTHEST
+        if far > FARTHEST:
+            return start + side * FARTHEST
     while far - near > 1:
         middle = (near + far) // 2
         near, far = (near, middle) if holds(start + side * middle) else (middle, far)

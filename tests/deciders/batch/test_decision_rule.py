@@ -138,7 +138,7 @@ def test_the_reach_covers_as_often_as_it_says(noise: NoiseSum, alpha: float | st
     assert missed <= level + 1e-15
     # One less, or half a per cent of it, would not do.
     nearer = far - 1 - far // 100
-    assert far == 0 or math.fsum(p for z, p in exact.items() if abs(z) > nearer) > level
+    assert far <= 1 or math.fsum(p for z, p in exact.items() if abs(z) > nearer) > level
 
 
 def test_the_reach_of_a_wide_sum_covers() -> None:
