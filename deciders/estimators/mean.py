@@ -101,12 +101,12 @@ class SumAndCount(BonferroniClaims):
 
     def below(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Chance of noise that lowers an excess of 0 to the observed one, if that is possible."""
-        least = (self.lower - cut) * max(released.numbers[1], 0)
+        least = Fraction(self.lower - cut) * max(released.numbers[1], 0)
         return self._tail(-max(self._excess(released, cut), least), cut, epsilon)
 
     def at_least(self, released: EstimatorOutput, cut: Cut, epsilon: Number) -> float:
         """Chance of noise that raises an excess of 0 to the observed one, if that is possible."""
-        most = (self.upper - cut) * max(released.numbers[1], 0)
+        most = Fraction(self.upper - cut) * max(released.numbers[1], 0)
         return self._tail(min(self._excess(released, cut), most), cut, epsilon)
 
     def _tail(self, excess: Fraction, cut: Cut, epsilon: Number) -> float:

@@ -10,13 +10,20 @@ from deciders.aggregates import HALF
 from pqd.column_facts import bounded_lattice, facts_of_attribute, row_lattice, span
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure
-from reports.text.notes import beyond_bounds_note, copy_bounds_note, stated_bounds_note
+from pqd.planning.statistics import tolerances, with_wider_lattice
+from reports.text.notes import (
+    beyond_bounds_note,
+    copy_bounds_note,
+    stated_bounds_note,
+    widened_bounds_note,
+)
 
 if TYPE_CHECKING:
     from deciders import Histogram
     from pqd.column_facts import Facts
     from pqd.engine.scan_plan import PrivacyUnit, Statistic
     from pqd.engine.synthetic_tables import SyntheticTables
+    from pqd.planning.bound_workload import QueryRequest
     from pqd.sql.query import BoundExpression, Query
     from pqd.sql.schema import Schema
     from pqd.sql.tolerance import Tolerance
@@ -35,7 +42,8 @@ class Bounds:
         self._tables, self._schema, self._stated, self._unit = tables, schema, stated, unit
         self._lattices: dict[tuple[str, bool], Lattice] = {}
         # What is said of bounds, by the attribute in words.
-        self._of_copy: dict[str, str] = {}
+        self._of_copy: dict[str, dict[str, None]] = {}
+        self._widened: dict[str, dict[str, None]] = {}
         self._as_stated: dict[bool, dict[str, str]] = {True: {}, False: {}}
 
     def notes(self) -> Iterator[str]:
@@ -45,6 +53,8 @@ class Bounds:
                 yield stated_bounds_note(stated, snapped=snapped)
         if self._of_copy:
             yield copy_bounds_note(self._of_copy)
+        if self._widened:
+            yield widened_bounds_note(self._widened)
 
     def measure(self, query: Query, resolved: BoundExpression) -> Measure:
         """Measure of a query: what it aggregates, on its public lattice.
@@ -72,10 +82,36 @@ class Bounds:
                     f"{what} is 0 throughout in the synthetic table, so that its bounds leave "
                     "nothing to add up; state its bounds (--bounds)"
                 )
-            self._of_copy[what] = span(lattice)
+            if query.aggregate == "SUM":
+                self._of_copy.setdefault(what, {})[span(lattice)] = None
         if totalled:
             return Measure(resolved.value or "", row_lattice(lattice), lattice, stated=stated)
         return Measure(resolved.value or "", lattice, stated=stated)
+
+    def for_tolerance(
+        self, request: QueryRequest, statistic: Statistic, synthetic: Sequence[Histogram]
+    ) -> Statistic:
+        """Statistic of a mean with room beyond its tolerance, unless its bounds are stated.
+
+        Within the copy's own bounds no private mean could lie outside a tolerance that reaches
+        beyond them: the copy would bound the answer that it is compared with.
+
+        Raises
+        ------
+        UnanswerableError
+            If that is too wide a lattice.
+        """
+        query, measure = request.query, statistic.measure
+        if query.aggregate != "AVG" or measure is None or measure.stated:
+            return statistic
+        found = tolerances(query, request.criteria.tolerance, statistic, synthetic)
+        intervals = [each[1] for each in found if each]
+        wider = with_wider_lattice(query, statistic, intervals) if intervals else statistic
+        if measure.lattice and wider.measure and wider.measure.lattice:
+            noted = self._of_copy if wider is statistic else self._widened
+            of_attribute = noted.setdefault(query.attribute or "", {})
+            of_attribute[span(wider.measure.lattice)] = None
+        return wider
 
     def _bounded(
         self, query: Query, resolved: BoundExpression, totalled: PrivacyUnit | None

@@ -106,8 +106,9 @@ class _Binding:
         plan = ScanPlan(tuple(statistic for _, statistic in statistics), self._unit)
         histograms = self._tables.histograms(self._schema, plan)
         bound = tuple(
-            self._bound(request, statistic, synthetic)
+            query
             for (request, statistic), synthetic in zip(statistics, histograms, strict=True)
+            for query in self._bound(request, statistic, synthetic)
         )
         if self._complete_groups:
             broken = self._refusals.blocks
@@ -172,9 +173,12 @@ class _Binding:
 
     def _bound(
         self, request: QueryRequest, statistic: Statistic, synthetic: tuple[Histogram, ...]
-    ) -> BoundQuery:
+    ) -> Iterator[BoundQuery]:
+        """Bound query, none if it is refused."""
         columns = tuple((name, str(self._schema[name])) for name in sorted(statistic.columns))
         tolerance = request.criteria.tolerance
         warnings = beyond_bounds_warnings(request.query, tolerance, statistic, synthetic)
         self._notes.update(dict.fromkeys(warnings))
-        return BoundQuery(request, statistic, columns, self._unit, synthetic)
+        with self._refusals.of(request.query):
+            statistic = self._bounds.for_tolerance(request, statistic, synthetic)
+            yield BoundQuery(request, statistic, columns, self._unit, synthetic)

@@ -16,7 +16,13 @@ from pqd.engine.cut_points import ORDERED, fineness
 from pqd.errors import DeciderError
 from pqd.measurement import QueryMeasurement
 from pqd.planning.choose_estimator import EstimatorChoice, choose_estimator
-from pqd.planning.statistics import lattice_of, on_cut_points, synthetic_answer, with_wider_lattice
+from pqd.planning.statistics import (
+    lattice_of,
+    on_cut_points,
+    synthetic_answer,
+    tolerances,
+    with_wider_lattice,
+)
 from pqd.stated_budgets import AUTO
 from reports.models.compare import EstimatorFacts
 from reports.text.notes import WARNING, unfit_estimator
@@ -135,11 +141,9 @@ def planned_comparison(bound: BoundQuery) -> PlannedComparison:
     query, parameters, synthetic = bound.query, bound.parameters, bound.synthetic
     scale = lattice_of(query, bound.statistic)[1]
     centres = [answer(query.aggregate, histogram, query.p or HALF) for histogram in synthetic]
-    taus = tuple(_tolerance(parameters, centre, scale) for centre in centres)
-    intervals = tuple(
-        Interval.around(centre, tau / scale) if centre is not None and tau else None
-        for centre, tau in zip(centres, taus, strict=True)
-    )
+    found = tolerances(query, parameters.tolerance, bound.statistic, synthetic)
+    taus = tuple(each[0] if each else Fraction(0) for each in found)
+    intervals = tuple(each and each[1] for each in found)
     if not any(intervals):
         # Refused as an audit of the first candidate would be.
         synthetic_answer(query, synthetic[0])
@@ -191,14 +195,3 @@ def _present(intervals: Sequence[Interval | None]) -> list[Interval]:
 def _finer(histogram: Histogram, times: int) -> Histogram:
     """Histogram in units so many times finer."""
     return histogram if times == 1 else Histogram(histogram.values * times, histogram.counts)
-
-
-def _tolerance(parameters: Parameters, centre: Fraction | None, scale: Fraction) -> Fraction:
-    """Tolerance around one answer in the query's own unit, 0 where there is none.
-
-    A share of 0 is one unit of the lattice: only that answer itself is within.
-    """
-    if centre is None:
-        return Fraction(0)
-    tolerance = parameters.tolerance
-    return tolerance.of(centre * scale) if centre or not tolerance.relative else scale

@@ -7,14 +7,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deciders import Lattice, ParameterError, UnanswerableError, answer
+from deciders import Interval, Lattice, ParameterError, UnanswerableError, answer
 from deciders.aggregates import HALF
 from pqd.engine.cut_points import ORDERED, CutPoints, reaching
 
 if TYPE_CHECKING:
-    from deciders import Histogram, Interval
+    from deciders import Histogram
     from pqd.engine.scan_plan import Statistic
     from pqd.sql.query import Query
+    from pqd.sql.tolerance import Tolerance
 
 _COUNTING = Lattice(0, 1)
 _COUNTS = ("COUNT", "COUNT DISTINCT")
@@ -43,6 +44,26 @@ def synthetic_answer(query: Query, synthetic: Histogram) -> Fraction:
             "(text is case-sensitive)"
         )
     return value
+
+
+def tolerances(
+    query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
+) -> tuple[tuple[Fraction, Interval] | None, ...]:
+    """Tolerance around each synthetic answer in the query's own unit, and its interval in units.
+
+    None where a table has no answer.  A share of 0 is one unit of the lattice: only that answer
+    itself is within.
+    """
+    scale = lattice_of(query, statistic)[1]
+    found: list[tuple[Fraction, Interval] | None] = []
+    for histogram in synthetic:
+        centre = answer(query.aggregate, histogram, query.p or HALF)
+        if centre is None:
+            found.append(None)
+            continue
+        tau = tolerance.of(centre * scale) if centre or not tolerance.relative else scale
+        found.append((tau, Interval.around(centre, tau / scale)))
+    return tuple(found)
 
 
 def with_wider_lattice(

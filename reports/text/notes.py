@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -85,15 +85,32 @@ def stated_bounds_note(stated: Mapping[str, str], *, snapped: bool) -> str:
     return f"Values of {outside}, as stated, count as its ends{between}."
 
 
-def copy_bounds_note(of_copy: Mapping[str, str]) -> str:
+Bounds = Mapping[str, Iterable[str]]
+_OUTSIDE = (
+    "values outside count as its ends, and between two steps as the nearer one. State bounds "
+    "(--bounds, or [columns.NAME] in a spec) if private values may lie outside."
+)
+
+
+def copy_bounds_note(of_copy: Bounds) -> str:
     """Note that bounds, by attribute, are those of the synthetic table."""
-    within = listed([f"{what} within {bounds}" for what, bounds in of_copy.items()])
     return (
-        f"SUM and AVG are of {within}, which are the bounds of the "
-        "synthetic table: values outside count as its ends, and between two steps as the "
-        "nearer one. State bounds (--bounds, or [columns.NAME] in a spec) if private values may "
-        "lie outside."
+        f"SUM and AVG are of {_within(of_copy)}, which are the bounds of the synthetic table: "
+        f"{_OUTSIDE}"
     )
+
+
+def widened_bounds_note(widened: Bounds) -> str:
+    """Note that bounds, by attribute, reach beyond those of the synthetic table."""
+    return (
+        f"AVG is of {_within(widened)}: the bounds of the synthetic table, with room beyond the "
+        f"tolerance, so that a private mean may lie outside it; {_OUTSIDE}"
+    )
+
+
+def _within(bounds: Bounds) -> str:
+    """Attributes with their bounds; of queries that differ with each of theirs."""
+    return listed([f"{what} within {' or '.join(spans)}" for what, spans in bounds.items()])
 
 
 def beyond_bounds_note(query: str, attribute: str, bounds: str) -> str:

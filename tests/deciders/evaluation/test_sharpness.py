@@ -59,8 +59,8 @@ def as_defined(shown: Any, margin: Any, table: Histogram, interval: Interval, at
     proved = shown.accepting(table, interval).proof_chance(at, 0.05)
     if proof_chance(margin, table, interval, at) - proved > MOST_LOST:
         return False
-    for gap in (2,) if shown.aggregate == "COUNT" else (2, 4, 8, 16, 32):
-        for each in stand_ins_at(table, gap * interval.tau, shape_of(shown)):
+    for far in (2,) if shown.aggregate == "COUNT" else (2, 4, 8, 16, 32):
+        for each in stand_ins_at(table, far * interval.tau, shape_of(shown)):
             refuted = shown.accepting(each, interval).refutation_chance(at, 0.05)
             if refutation_chance(margin, each, interval, at) - refuted > MOST_LOST:
                 return False

@@ -240,6 +240,19 @@ def proof_lost(tau: int, epsilon: float, alpha: float) -> float:
     return tail(least - tau) - both
 
 
+def refutation_lost(tau: int, epsilon: float, alpha: float) -> float:
+    """Chance of a proved no, twice the tolerance away, that two ends cost in place of one."""
+    a, least = math.exp(-epsilon), least_margin(epsilon, alpha)
+
+    def tail(steps: int) -> float:
+        return a**steps / (1 + a) if steps > 0 else 1 - a ** (1 - steps) / (1 + a)
+
+    # The other end is so many steps farther.
+    width = 2 * tau - 2
+    far = next(d for d in range(1, 2 * least + 99) if tail(d) + tail(d + width) <= alpha)
+    return tail(least - 1 - tau) - tail(far - 1 - tau) - tail(3 * tau - 1 + far)
+
+
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
 def test_a_count_is_shown_unless_it_would_be_decided_less_often(
@@ -249,7 +262,8 @@ def test_a_count_is_shown_unless_it_would_be_decided_less_often(
     copy, found = table(1, 4000), []
     least, both = (least_margin(epsilon, level) for level in (alpha, alpha / 2))
     for tau in range(1, 2 * both + 3):
-        sharper = least <= tau < both or proof_lost(tau, epsilon, alpha) > 0.1
+        lost = max(f(tau, epsilon, alpha) for f in (proof_lost, refutation_lost))
+        sharper = least <= tau < both or lost > 0.1
         found.append("inv_count" if sharper else "noisy_count")
         assert chosen(QUERIES[0], epsilon, tau, alpha, copy) == found[-1], tau
     assert found[-1] == "noisy_count"
