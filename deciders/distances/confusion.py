@@ -31,8 +31,9 @@ _BOUNDING = 0.2
 class ConfusionFigures(NamedTuple):
     """Figures of a classifier; None where the matrix says nothing of them.
 
-    ``recalls`` are the shares of each true class that are predicted rightly, ``shares`` those of
-    each true class among all rows: also the accuracy of always naming that class.
+    ``recalls`` are the shares of each true class that are predicted rightly; their intervals hold
+    all at once, since the noise says which of them are told.  ``shares`` are those of each true
+    class among all rows: also the accuracy of always naming that class.
     """
 
     accuracy: ShareEstimate
@@ -57,7 +58,7 @@ def confusion_figures(noisy: ArrayLike, epsilon: Number, alpha: Number) -> Confu
     of_all = _critical(classes, classes**2, law, level)
     figures = share_estimates([matrix.trace(), *rows], matrix.sum(), of_all, 0.0)
     accuracy, *shares = (ShareEstimate(*figure) for figure in figures.tolist())
-    recalls = _recalls(matrix, _critical(1, classes, law, level))
+    recalls = _recalls(matrix, _critical(1, classes, law, level / classes))
     told = [
         None if (low, high) == (0, 1) else ShareEstimate(v, low, high) for v, low, high in recalls
     ]

@@ -122,6 +122,19 @@ class DistanceEstimates:
         whole, part = float(self.released[0]), self._weighted(weights)
         return ShareEstimate(*share_estimates([part], whole, critical, _ROUNDING)[0].tolist())
 
+    def mean_of(self, parts: Sequence[Sequence[Fraction]]) -> ShareEstimate:
+        """Mean of several weighted means by equal parts, as ``mean``.
+
+        Where one of them is cut to 0 or 1 the mean of the cut ones is its value, so that it lies
+        among theirs; the interval is that of ``mean``, and holds the value too.
+        """
+        weights = [sum(each, Fraction(0)) / len(parts) for each in zip(*parts, strict=True)]
+        whole, values = self.mean(weights), [self.mean(part).value for part in parts]
+        if all(0 < value < 1 for value in values):
+            return whole
+        value = math.fsum(values) / len(values)
+        return ShareEstimate(value, min(whole.low, value), max(whole.high, value))
+
     def difference(self, first: Sequence[Fraction], second: Sequence[Fraction]) -> Difference:
         """Difference of the weighted means ``first`` and ``second``, first minus second.
 

@@ -23,6 +23,7 @@ from reports.models.profile import Score
 from reports.models.ranking import RankedCopy, RankedMarginal
 
 if TYPE_CHECKING:
+    from deciders.distances.ratio_intervals import ShareEstimate
     from deciders.exact import Number
     from pqd.distances.bound_profile import BoundMarginal, BoundProfile
     from pqd.distances.profile_request import ProfileRequest
@@ -216,6 +217,14 @@ class Ranking:
         ]
         return tuple(sorted(found, key=lambda each: -max(e.value for e in each.estimates)))
 
+    def _mean(self, copy: int, ways: int | None) -> ShareEstimate:
+        """Mean distance of a copy; of all marginals that of its means by ways, where known."""
+        if not self._plan.each:
+            return self._estimates.mean(self._plan.weights(copy))
+        sizes = {each.ways for each in self._bound.marginals} if ways is None else {ways}
+        parts = [self._plan.weights(copy, size) for size in sorted(sizes)]
+        return self._estimates.mean_of(parts)
+
     def _distance(self, place: int) -> Figure:
         return Figure(*map(float, self._estimates.distances[place]))
 
@@ -230,7 +239,7 @@ class Ranking:
             if weight
         )
         law, copy_rows = plan.measurement.law, self._bound.copy_rows[copy]
-        value, low, high = map(float, self._estimates.mean(weights))
+        value, low, high = map(float, self._mean(copy, ways))
         return Score(
             ways=ways,
             marginals=sum(weight > 0 for weight in own),

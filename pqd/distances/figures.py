@@ -112,16 +112,22 @@ class ProfileFigures:
         """Quality of all marginals: the mean over the ways."""
         return self._score(None)
 
+    def _weights(self, ways: int | None) -> list[Fraction]:
+        """Weight of every measured distance in the mean of all marginals, or of some."""
+        marginals = mean_weights(self._bound.marginals, ways)
+        return [*marginals, *[Fraction(0)] * (len(self._plan.terms) + 1 - len(marginals))]
+
     def _score(self, ways: int | None) -> Score:
         """Quality of all marginals, or of those of so many columns."""
         marginals = mean_weights(self._bound.marginals, ways)
-        others = len(self._plan.terms) + 1 - len(marginals)
-        weights = [*marginals, *[Fraction(0)] * others]
+        weights = self._weights(ways)
         pairs = zip(marginals, self.references, strict=True)
         width = mean_half_width(self._plan.law, weights, self._copy_rows, self._alpha)
         estimate = None
         if self._estimates is not None:
-            value, low, high = map(float, self._estimates.mean(weights))
+            sizes = {each.ways for each in self._bound.marginals} if ways is None else {ways}
+            parts = [self._weights(size) for size in sorted(sizes)]
+            value, low, high = map(float, self._estimates.mean_of(parts))
             estimate = Figure(1 - value, 1 - high, 1 - low)
         return Score(
             ways=ways,

@@ -306,7 +306,7 @@ def _cell(query: ComparedQuery, cell: Cell, picture: EstimatePicture) -> dict[st
         "answer": _answer(cell),
         "gap": "" if cell.gap is None else gap_text(cell.gap),
         "between": "" if cell.gap is None else between_text(cell.gap_low, cell.gap_high),
-        "p": p_cell(p),
+        "p": p_cell(p, cell.alpha),
         "margin": "" if cell.margin is None else f"{cell.margin:,}",
         "error": share_text(cell.error),
         "label": f"{cell.candidate}: {_ends(cell)}",

@@ -63,7 +63,8 @@ def _distance(each: DistanceFacts, digits: int) -> HeatCell:
         least = least_text(each)
         level, sign = ("t1", "") if each.decidable else ("t3", "?")
         return HeatCell(level, sign, least.removesuffix(" %"), f"{name}: threshold {least}")
-    told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {p_value_text(each.p_value)}"
+    odds = p_value_text(each.p_value, each.alpha)
+    told = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
     text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
     return HeatCell(level_of(each), SIGNS[each.standing], text, told, each.standing)
 

@@ -229,7 +229,7 @@ def _view(each: DistanceFacts, report: ProfileReport, scale: Scale, digits: int)
         "band": band(scale, low, high),
         "at": scale.place(value),
         "tau_at": scale.place(each.tau),
-        "p": p_cell(each.p_value),
+        "p": p_cell(each.p_value, each.alpha),
         "p_sort": "" if each.p_value is None else repr(each.p_value),
         "label": f"{percent_text(value, digits)}, between {ends}, tolerance {tau}",
     }

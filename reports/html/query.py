@@ -132,7 +132,7 @@ def verdict_cells(verdict: Verdict) -> dict[str, Any]:
         "words": words,
         "standing": verdict.standing,
         "marks": list(marks(verdict)),
-        "p": p_cell(p),
+        "p": p_cell(p, verdict.alpha),
         "p_sort": "" if p is None else repr(float(p)),
         "answer": "" if verdict.is_distance else number_text(verdict.q_synthetic),
         "answer_sort": repr(float(verdict.q_synthetic)),

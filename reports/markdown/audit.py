@@ -87,7 +87,7 @@ def _verdict(verdict: Verdict) -> list[str]:
     return [
         code(verdict.group or verdict.id),
         f"**{markdown(badge)}** {markdown(words)}{signs}",
-        markdown(p_cell(verdict.p_value)),
+        markdown(p_cell(verdict.p_value, verdict.alpha)),
         number_text(verdict.q_synthetic),
         f"±{number_text(verdict.tau, 4)}",
         markdown(off_by_text(verdict, "±")),

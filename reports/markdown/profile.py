@@ -114,7 +114,7 @@ def _measured(row: Row, others: Sequence[DistanceId], digits: int) -> list[str]:
         interval_text(low, high, digits),
         markdown(fresh),
         *(_beside(beside.get(distance), digits) for distance in others),
-        markdown(p_cell(first.p_value)),
+        markdown(p_cell(first.p_value, first.alpha)),
     ]
 
 

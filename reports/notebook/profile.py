@@ -80,7 +80,7 @@ def _row(
         (interval_text(low, high, digits), "number"),
         ("" if each.reference is None else reference_text(each.reference, digits), "number"),
         *((_beside(beside.get(name), digits), "number") for name in others),
-        (p_cell(each.p_value), "number"),
+        (p_cell(each.p_value, each.alpha), "number"),
     ]
 
 

@@ -136,7 +136,7 @@ def _verdict(verdict: Verdict, tolerance: str, screen: Screen) -> Iterator[Text]
 def _head(verdict: Verdict) -> Text:
     badge, words = verdict_words(verdict)
     head = Text.assemble((f"{badge:<5}{words}", BADGES[badge]))
-    head.append(f"   {p_value_text(verdict.p_value)}")
+    head.append(f"   {p_value_text(verdict.p_value, verdict.alpha)}")
     head.append(f"   {visible(verdict.id)}", style="bold")
     for mark in marks(verdict):
         head.append(f"   {mark}", style="bold yellow" if verdict.simulated else "")

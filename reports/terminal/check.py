@@ -244,7 +244,7 @@ def _place(check: CheckResult, screen: Screen) -> Iterator[Text]:
 
 def _marks(check: CheckResult) -> Iterator[str]:
     if len(check.verdicts) == 1:
-        p_value = p_value_text(check.verdicts[0].p_value)
+        p_value = p_value_text(check.verdicts[0].p_value, check.verdicts[0].alpha)
         if p_value not in check.message:
             yield p_value
         yield from marks(check.verdicts[0])

@@ -157,7 +157,10 @@ def _counts(report: ProfileReport) -> str:
     counts = plan_counts(report.marginals) if report.dry else counts_text(report.marginals)
     number = len(report.marginals)
     several = number > len({each.columns for each in report.marginals})
-    return f"Of {number:,} distances: {counts}" if several else counts
+    of = f"Of {number:,} distances" if several else ""
+    judged = "each judged by itself" if number > 1 and not report.dry else ""
+    told = ", ".join(filter(None, (of, judged)))
+    return f"{told[:1].upper()}{told[1:]}: {counts}" if told else counts
 
 
 def _budget(report: ProfileReport, *, full: bool) -> str:
@@ -240,7 +243,13 @@ def _measured(row: Row, others: Sequence[DistanceId], digits: int) -> Cells:
     fresh = "" if each.reference is None else reference_text(each.reference, digits)
     figures = percent_text(value, digits), interval_text(low, high, digits), fresh
     more = (_beside(beside.get(distance), digits) for distance in others)
-    return _badge(each), names_text(each.columns), *figures, *more, p_value_text(each.p_value)
+    return (
+        _badge(each),
+        names_text(each.columns),
+        *figures,
+        *more,
+        p_value_text(each.p_value, each.alpha),
+    )
 
 
 def _badge(each: DistanceFacts) -> Text:

@@ -28,6 +28,7 @@ from reports.text.release import (
     batch_sentence,
     interval_text,
     level_text,
+    missed_text,
     noise_text,
     tables_text,
     truncation_text,
@@ -93,6 +94,7 @@ def _question(report: ReleaseReport) -> str:
     if any(query.low is not None for query in report.queries):
         level = level_text(report.alpha)
         told = f"Answers are noisy; the exact one lies in low .. high with probability {level}."
+        told = " ".join(filter(None, (told, missed_text(report))))
     if any(query.threshold is not None for query in report.queries):
         told += " Values that are very large are cut off in sums (--explain tells where)."
     return told

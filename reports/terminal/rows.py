@@ -68,10 +68,10 @@ def answer_cells(facts: QueryFacts, sign: str) -> tuple[str, str]:
 def sure_text(verdict: Verdict) -> str:
     """P-value of a verdict; of an undecided one, what would decide it."""
     if verdict.standing != "undecided":
-        return p_value_text(verdict.p_value)
+        return p_value_text(verdict.p_value, verdict.alpha)
     needed = verdict.chosen.epsilon_needed
     if proof_sentence(verdict.chosen) or verdict.decidable is not False or needed is None:
-        return p_value_text(verdict.p_value)
+        return p_value_text(verdict.p_value, verdict.alpha)
     if math.isinf(needed):
         return "no epsilon would do"
     return f"needs epsilon {budget_text(needed)}"

@@ -72,8 +72,9 @@ def audit_costs(report: AuditReport) -> Iterator[str]:
 def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str]:
     """How many verdicts noise alone may turn, where that is ``least`` or more; none of a single.
 
-    A decided verdict is wrong with probability at most alpha, so that the sum of the alphas bounds
-    how many are wrong on average, whatever the private table holds.
+    A verdict is decided, and wrong, with probability at most alpha, so that the sum of the alphas
+    bounds how many are on average, whatever the private table holds.  It does not bound their share
+    among the decided ones, which are fewer.
     """
     drawn = [verdict for verdict in verdicts if verdict.epsilon]
     wrong = sum(verdict.alpha for verdict in drawn)
@@ -82,8 +83,8 @@ def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str
     alphas = {verdict.alpha for verdict in drawn}
     each = f"{number_text(float(alphas.pop()) * 100, 3)} %" if len(alphas) == 1 else "alpha"
     yield (
-        f"Each of {len(drawn):,} verdicts is wrong with probability {each} at most: on average, "
-        f"up to {number_text(float(wrong), 2)} of them."
+        f"Each of {len(drawn):,} verdicts is decided wrongly with probability {each} at most: on "
+        f"average, up to {number_text(float(wrong), 2)} of them, however few are decided."
     )
 
 

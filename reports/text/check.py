@@ -163,10 +163,10 @@ def row(check: CheckResult) -> Row:
         return Row("", groups, visible(check.tolerance))
     (verdict,) = check.verdicts
     if verdict.is_distance:
-        return Row(p_cell(verdict.p_value), "", distance_tolerance(verdict, check))
+        return Row(p_cell(verdict.p_value, verdict.alpha), "", distance_tolerance(verdict, check))
     amount = tolerance(verdict.tau, check.tolerance, "±").removeprefix("tolerance ")
     answer = number_text(verdict.q_synthetic)
-    return Row(p_cell(verdict.p_value), answer, amount)
+    return Row(p_cell(verdict.p_value, verdict.alpha), answer, amount)
 
 
 def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:

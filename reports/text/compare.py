@@ -142,7 +142,7 @@ def cell_sentence(cell: Cell, query: ComparedQuery, sign: str = "±") -> str:
         "undecided": f"undecided, leans {cell.outcome.upper()}",
     }[cell.standing]
     parts = [verdict]
-    parts[0] += f" ({p_value_text(cell.p_value)})"
+    parts[0] += f" ({p_value_text(cell.p_value, cell.alpha)})"
     if cell.q_synthetic is None:
         return f"{verdict}: it has no answer, since no row of it matches"
     parts.append(f"answer {number_text(cell.q_synthetic)} {sign}{number_text(cell.tau, 3)}")

@@ -5,6 +5,8 @@ import re
 from fractions import Fraction
 
 Figure = int | float | Fraction
+# Digits of a p-value beyond the point, before it is shown in full.
+_MOST_DIGITS = 12
 
 
 def plain(number: Fraction) -> int | float:
@@ -101,18 +103,25 @@ def budget_text(epsilon: float | None) -> str:
     return "none" if math.isinf(epsilon) else epsilon_text(epsilon)
 
 
-def p_value_text(p_value: float | None) -> str:
-    """P-value as readers expect it."""
+def p_value_text(p_value: float | None, alpha: Fraction) -> str:
+    """P-value as readers expect it, with as many digits as tell on which side of alpha it lies."""
     if p_value is None:
         return "no p-value"
-    if p_value < 0.001:
+    if p_value < 0.001 <= alpha:
         return "p < 0.001"
-    return f"p = {p_value:.3f}" if p_value < 0.1 else f"p = {p_value:.2f}"
+    level = float(alpha)
+    for digits in range(3 if p_value < 0.1 else 2, _MOST_DIGITS):
+        text = f"{p_value:.{digits}f}"
+        shown = float(text)
+        if shown and (shown > level, shown == level) == (p_value > level, p_value == level):
+            return f"p = {text}"
+    return f"p = {p_value!r}"
 
 
-def p_cell(p_value: float | None) -> str:
+def p_cell(p_value: float | None, alpha: Fraction) -> str:
     """P-value as it stands in a column of p-values."""
-    return p_value_text(p_value).removeprefix("p ").removeprefix("= ").replace("no p-value", "none")
+    text = p_value_text(p_value, alpha).removeprefix("p ").removeprefix("= ")
+    return text.replace("no p-value", "none")
 
 
 def percent(share: float) -> str:
@@ -169,7 +178,9 @@ def to_digits_of(number: Figure, scale: Figure) -> str:
     text = number_text(scale, 3)
     if isinstance(number, int) or number == int(number) or not scale or "e" in text:
         return number_text(number)
-    return f"{number:,.{len(text.partition('.')[2])}f}"
+    shown = f"{number:,.{len(text.partition('.')[2])}f}"
+    # What is not 0 is never shown as 0.
+    return shown if float(shown.replace(",", "")) else number_text(number, 2)
 
 
 # From so many on numbers are told in millions, where none of their digits is lost.

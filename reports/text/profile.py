@@ -126,7 +126,8 @@ def counts_sentence(report: ProfileReport) -> str:
     """Verdicts of all distances."""
     number = counted(len(report.marginals), "distance")
     tau = report_tolerance(report)
-    return f"Of {number}, at a tolerance of {tau}: {counts_text(report.marginals)}."
+    each = ", each judged by itself" if len(report.marginals) > 1 else ""
+    return f"Of {number}{each}, at a tolerance of {tau}: {counts_text(report.marginals)}."
 
 
 def at_once_sentences(report: ProfileReport) -> Iterator[str]:
@@ -134,7 +135,7 @@ def at_once_sentences(report: ProfileReport) -> Iterator[str]:
     sure = [each for each in report.marginals if each.at_once]
     level = level_text(report.alpha)
     if report.all_within is not None and report.all_within <= report.alpha:
-        p_value = p_value_text(report.all_within)
+        p_value = p_value_text(report.all_within, report.alpha)
         yield f"It is established that every distance is within the tolerance ({p_value})."
     elif len(report.marginals) > 1:
         yield f"All at once, with probability {level}: {counts_text(sure)}."
@@ -187,7 +188,7 @@ def distance_words(each: DistanceFacts) -> str:
         return f"{name}: reliable for tolerances of {least_text(each)} or more"
     digits = digits_of(each.estimate)
     fresh = "" if each.reference is None else f", fresh {reference_text(each.reference, digits)}"
-    return f"{name}: {figure_text(each.estimate)}{fresh}; {p_value_text(each.p_value)}"
+    return f"{name}: {figure_text(each.estimate)}{fresh}; {p_value_text(each.p_value, each.alpha)}"
 
 
 def distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
@@ -205,7 +206,7 @@ def distance_sentences(each: DistanceFacts, alpha: Fraction) -> Iterator[str]:
             "beyond": f"beyond the tolerance of {tau}",
             "undecided": f"undecided at a tolerance of {tau}",
         }[each.standing]
-        yield f"{verdict}: {p_value_text(each.p_value)}"
+        yield f"{verdict}: {p_value_text(each.p_value, each.alpha)}"
     if each.reference is not None:
         yield f"{_FRESH} would have {reference_text(each.reference, 1)}"
     yield f"reliable for tolerances of {least_text(each)} or more; {each.cells:,} cells"
@@ -255,6 +256,8 @@ def target_sentences(target: TargetFacts) -> Iterator[str]:
             f"Balanced accuracy (the mean of the recalls): {figure_text(target.balanced)}; on the "
             f"copy's held-back part {reference_text(target.copy_balanced, digits)}."
         )
+    if sum(each.recall is not None for each in target.classes) > 1:
+        yield "The intervals of all recalls hold at once."
     rows = counted(max(0, target.unclassified), "private row")
     yield f"About {rows} of no class (the target is NULL, or a value that the copy never has)."
 

@@ -277,7 +277,7 @@ def group_parts(verdict: Verdict, sign: str) -> Iterator[str]:
     yield visible(verdict.group or verdict.id)
     amount = f"{number_text(verdict.q_synthetic)} {sign}{number_text(verdict.tau, 3)}"
     yield f"{verdict.aggregate.lower()} {amount}"
-    yield p_value_text(verdict.p_value)
+    yield p_value_text(verdict.p_value, verdict.alpha)
     yield from marks(verdict)
 
 

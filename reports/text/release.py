@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 SIMULATED = "SIMULATED: these answers come from seeded noise and protect nobody."
 _ANSWER = (
-    "The exact answer and noise, drawn once, in whole units; it may be negative where the exact "
-    "one cannot be. Answers to overlapping queries need not agree with each other."
+    "The exact answer and noise, drawn once, in whole units; below 0 it is 0, where the exact one "
+    "cannot be negative. Answers to overlapping queries need not agree with each other."
 )
 _UNBOUNDED = (
     "No theory gives one here: of how far the answer may be off, only the simulated error is known."
@@ -50,6 +50,21 @@ def interval_text(query: ReleasedQuery, between: str = "to") -> str:
         return ""
     low, high = end_text(query.low, 6, up=False), end_text(query.high, 6, up=True)
     return f"{low} {between} {high}"
+
+
+def missed_text(report: ReleaseReport) -> str:
+    """Sentence on how many intervals miss the exact answer, empty of a single one."""
+    bounded = sum(query.low is not None for query in report.queries)
+    if bounded < 2:
+        return ""
+    chance, missed = (
+        number_text(100 * report.alpha, 3),
+        number_text(float(bounded * report.alpha), 2),
+    )
+    return (
+        f"Each interval misses with probability {chance} % at most: of {bounded:,}, up to "
+        f"{missed} on average."
+    )
 
 
 def noise_text(query: ReleasedQuery, sign: str = "±") -> str:
@@ -174,6 +189,8 @@ def headline(report: ReleaseReport) -> tuple[str, str]:
         )
     else:
         lead += "no theory gives an interval here; the simulated error tells how far it may be off."
+    if missed := missed_text(report):
+        lead += f" {missed}"
     if all(batch.replayed for batch in report.batches):
         lead += " All of this was paid for before."
     return title, lead + refused_lead(report.refused)

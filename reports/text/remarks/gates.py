@@ -53,7 +53,7 @@ def reliability_parts(
 
 def single_message(verdict: Verdict, status: str, expect: str) -> str:
     """Message of a check of one verdict."""
-    odds = p_value_text(verdict.p_value)
+    odds = p_value_text(verdict.p_value, verdict.alpha)
     if status == "undecided":
         message = f"undecided: leans {verdict.outcome.upper()} ({odds}); the noise may decide"
         if unproved := proof_sentence(verdict.chosen):

@@ -17,8 +17,8 @@ from tests.support.check_reports import YES
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (30, "Each of 30 verdicts is wrong with probability 5 % at most: on average, up to 1.5 of"),
-        (20, "Each of 20 verdicts is wrong with probability 5 % at most: on average, up to 1 of"),
+        (30, "Each of 30 verdicts is decided wrongly with probability 5 % at most: on average, up"),
+        (20, "of 20 verdicts is decided wrongly with probability 5 % at most: on average, up to 1"),
         (19, ""),
     ],
 )
@@ -43,6 +43,6 @@ def test_what_no_table_could_turn_is_not_counted_and_levels_add_up() -> None:
     strict = replace(YES, id="strict", alpha=Fraction(1, 100))
     (text,) = chance_sentence([YES, strict, settled])
     assert text == (
-        "Each of 2 verdicts is wrong with probability alpha at most: on average, up to 0.06 of "
-        "them."
+        "Each of 2 verdicts is decided wrongly with probability alpha at most: on average, up to "
+        "0.06 of them, however few are decided."
     )

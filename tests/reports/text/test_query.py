@@ -253,7 +253,22 @@ def test_headlines() -> None:
     ],
 )
 def test_p_values(p: float | None, text: str) -> None:
-    assert p_value_text(p) == text
+    assert p_value_text(p, Fraction(1, 20)) == text
+
+
+@pytest.mark.parametrize("alpha", ["0.05", "0.01", "0.0001", "0.3", "0.123456", "0.0496"])
+def test_a_p_value_shows_on_which_side_of_alpha_it_lies(alpha: str) -> None:
+    level = float(alpha)
+    for step in (-1e-9, -1e-6, -2e-4, 0, 2e-4, 1e-6, 1e-9):
+        p = level + step * (1 if abs(step) < 1e-5 or level > 0.001 else 0.1)
+        text = p_value_text(p, Fraction(alpha))
+        if text == "p < 0.001":
+            assert p < 0.001 <= level
+            continue
+        shown = float(text.removeprefix("p = "))
+        assert (shown > level, shown < level) == (p > level, p < level)
+    told = [p_value_text(p, Fraction(1, 20)) for p in (0.0499, 0.0502)]
+    assert told == ["p = 0.0499", "p = 0.0502"]
 
 
 @pytest.mark.parametrize(
