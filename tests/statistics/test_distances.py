@@ -309,3 +309,23 @@ def test_figures_of_a_confusion_matrix_hold() -> None:
 def test_figures_at_an_epsilon_that_was_not_spent_are_rejected() -> None:
     missed = figures_missed(Fraction(1, 4), lambda epsilon: 2 * epsilon)
     assert missed[0] > ALPHA + LIMIT * math.sqrt(ALPHA * (1 - ALPHA) / RUNS)
+
+
+def shown_recalls_missed(level: Callable[[int], float]) -> float:
+    """Rate of runs in which an interval of a recall that is shown misses; small classes."""
+    rng, epsilon = np.random.default_rng(3), Fraction(1, 2)
+    matrix = np.diag([40, 25, 20, 15, 10, 8]) + 4
+    truths, missed, runs = matrix.diagonal() / matrix.sum(axis=1), 0, 250
+    for _ in range(runs):
+        noisy = matrix + drawn(LaplaceLaw(1 / epsilon), matrix.shape, rng)
+        recalls = confusion_figures(noisy, epsilon, level(len(matrix))).recalls
+        pairs = [(each, truth) for each, truth in zip(recalls, truths, strict=True) if each]
+        missed += any(not each.low <= truth <= each.high for each, truth in pairs)
+    return missed / runs
+
+
+def test_the_recalls_that_are_shown_hold_at_once() -> None:
+    error = math.sqrt(ALPHA * (1 - ALPHA) / 250)
+    assert shown_recalls_missed(lambda _: ALPHA) < ALPHA + LIMIT * error
+    # One by one, as once was said, they do not.
+    assert shown_recalls_missed(lambda classes: min(0.99, ALPHA * classes)) > ALPHA + LIMIT * error

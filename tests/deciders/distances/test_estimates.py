@@ -200,3 +200,81 @@ def test_bad_releases_and_weights_are_refused() -> None:
         estimates.mean((Fraction(1, 2),) * 2)
     with pytest.raises(ParameterError, match="sum must be 1"):
         estimates.difference(THIRDS, (Fraction(1, 2),) * 3)
+
+
+# Impossible values --------------------------------------------------------------------------------
+
+
+def uncut(released: tuple[int, ...], law: VectorLaw, tau: Fraction) -> NDArray[np.float64]:
+    """The broken twin: p-values of distances that no table has."""
+    n, *distances = released
+    away = np.array([abs(float(tau * n - rows)) for rows in distances]) - 0.5
+    return law.weighted([1.0]).at_least(away, float(tau), law.rows)
+
+
+def contradicted(released: tuple[int, ...], p: NDArray[np.float64]) -> int:
+    """Verdicts at 5 % whose 90 % interval reaches far to the other side of a tolerance of 5 %."""
+    intervals = DistanceEstimates(released, LAW, 0.1).distances
+    slack = 0.01
+    reaches = (intervals[:, 1] < 0.05 - slack) & (intervals[:, 2] > 0.05 + slack)
+    return int(((p <= 0.05) & reaches).sum())
+
+
+@pytest.mark.parametrize(
+    "released", [(40, -60, 90, 3), (9, -30, -200, 8), (3, 0, 3, 1), (900, -400, 20, 1200)]
+)
+def test_a_distance_below_0_proves_no_more_than_one_of_0(released: tuple[int, ...]) -> None:
+    tau = Fraction(1, 20)
+    estimates = DistanceEstimates(released, LAW, 0.05)
+    outcomes, p = estimates.verdicts(tau)
+    n, *distances = released
+    possible = (n, *(min(max(rows, 0), n) for rows in distances))
+    again = DistanceEstimates(possible, LAW, 0.05).verdicts(tau)
+    assert (outcomes.tolist(), p.tolist()) == (again[0].tolist(), again[1].tolist())
+    # No p-value is less than that of the uncut number, which is valid.
+    assert np.all(p >= uncut(released, LAW, tau))
+    assert contradicted(released, p) == 0
+
+
+def test_verdicts_on_impossible_distances_are_caught() -> None:
+    released = (40, -60, 90, 3)
+    assert contradicted(released, uncut(released, LAW, Fraction(1, 20))) > 0
+
+
+def test_of_no_rows_nothing_is_told() -> None:
+    for n in (0, -7):
+        outcomes, p = DistanceEstimates((n, -50, 0, 60), LAW, 0.05).verdicts("0.05")
+        assert outcomes.tolist() == [True, True, False]
+        assert p.tolist() == [1, 1, 1]
+
+
+def test_better_is_not_told_of_distances_below_0() -> None:
+    """Both means are 0 as far as any table can have them; the interval holds 0 too."""
+    first, second = (Fraction(1), Fraction(0), Fraction(0)), (Fraction(0), Fraction(1), Fraction(0))
+    found = DistanceEstimates((30, -90, -20, 0), LAW, 0.1).difference(first, second)
+    assert found.value == 0
+    assert found.low <= 0 <= found.high
+    assert found.p_value > 0.4
+    told = LAW.weighted([1.0, -1.0]).at_least(90 - 20 - 1, 0.0, LAW.rows)
+    assert told < 0.05 < found.p_value
+
+
+def test_the_rows_of_an_impossible_number_have_an_interval() -> None:
+    rows = DistanceEstimates((-300, 0, 0, 0), LAW, 0.05).rows
+    assert (rows.value, rows.low) == (0, 0)
+    assert rows.high > 0
+
+
+def test_overall_quality_lies_among_those_of_its_parts() -> None:
+    """Columns at -40 % count as 0 %, pairs at 16 %: 8 % in all, not 0 %."""
+    one, other = (Fraction(1), Fraction(0), Fraction(0)), (Fraction(0), Fraction(1), Fraction(0))
+    half = (Fraction(1, 2), Fraction(1, 2), Fraction(0))
+    estimates = DistanceEstimates((500, -200, 80, 0), LAW, 0.05)
+    assert estimates.mean(half).value == 0
+    whole = estimates.mean_of([one, other])
+    assert whole.value == pytest.approx(0.08)
+    assert whole.low <= 0 <= whole.high
+    assert whole.high >= estimates.mean(half).high
+    # Where nothing is cut it is the mean, to the last digit.
+    plain = DistanceEstimates(RELEASED, LAW, 0.05)
+    assert plain.mean_of([one, other]) == plain.mean(half)

@@ -14,6 +14,7 @@ from reports.text.numbers import (
     number_text,
     percent_range,
     plain,
+    to_digits_of,
 )
 
 sizes = st.floats(-1e12, 1e12, allow_nan=False)
@@ -92,3 +93,11 @@ def test_a_range_of_shares_that_reads_the_same_at_both_ends_is_one_number() -> N
     assert percent_range(0.577, 0.584) == "58 %"
     assert percent_range(0, 0.584) == "0 % to 58 %"
     assert percent_range(0.996, 1) == "> 99 % to 100 %"
+
+
+@given(st.floats(-900, 900, allow_nan=False), st.floats(0.01, 1e6))
+@example(0.44, 25)
+@example(-0.3, 25)
+def test_what_is_not_0_is_not_shown_as_0(number: float, scale: float) -> None:
+    text = to_digits_of(number, scale)
+    assert (float(text.replace(",", "")) == 0) == (number == 0)
