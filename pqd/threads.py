@@ -49,9 +49,12 @@ def thread_count() -> int:
 
 
 def _number(stated: str, source: str) -> int:
-    if not (stated.isascii() and stated.isdigit() and 1 <= int(stated) <= _MOST):
+    digits = stated.lstrip("0")
+    # Python makes no number of very many digits.
+    short = stated.isascii() and stated.isdigit() and len(digits) <= len(str(_MOST))
+    if not short or not 1 <= (number := int(digits or "0")) <= _MOST:
         raise ParameterError(f"{source} is a number of threads from 1 to {_MOST}")
-    return int(stated)
+    return number
 
 
 def _cores() -> int:

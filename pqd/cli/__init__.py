@@ -18,7 +18,7 @@ from typer._click.exceptions import UsageError
 from typer.core import TyperCommand, TyperGroup
 
 import pqd
-from deciders.errors import ParameterError, PqdError
+from deciders.errors import ParameterError, PqdError, readable
 from pqd.cli.streams import LostOutputError, inert_streams, mend_width
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
@@ -62,11 +62,11 @@ class _Commands(TyperGroup):
 
 @contextmanager
 def _no_address() -> Iterator[None]:
-    """Context in which mistakes of usage quote no address: one may hold a password."""
+    """Context in which mistakes of usage are brief and quote no address: it may hold a password."""
     try:
         yield
     except typer._click.exceptions.UsageError as error:  # noqa: SLF001 - Typer has its own click
-        error.message = without_address(error.message)
+        error.message = readable(without_address(error.message))
         raise
 
 

@@ -11,12 +11,7 @@ from pqd.column_facts import bounded_lattice, facts_of_attribute, row_lattice, s
 from pqd.engine.cut_points import ORDERED
 from pqd.engine.scan_plan import Measure
 from pqd.planning.statistics import tolerances, with_wider_lattice
-from reports.text.notes import (
-    beyond_bounds_note,
-    copy_bounds_note,
-    stated_bounds_note,
-    widened_bounds_note,
-)
+from reports.text.notes import copy_bounds_note, stated_bounds_note, widened_bounds_note
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -131,15 +126,15 @@ class Bounds:
         return lattice
 
 
-def beyond_bounds_warnings(
+def exceeded_bounds(
     query: Query, tolerance: Tolerance, statistic: Statistic, synthetic: Sequence[Histogram]
-) -> Iterator[str]:
-    """Warnings of tolerances that reach beyond bounds that the caller states."""
+) -> str:
+    """Bounds, stated by the caller, beyond which a tolerance reaches; empty if it does not."""
     measure = statistic.measure
     if measure is None or measure.lattice is None or not measure.stated:
-        return
+        return ""
     if query.aggregate not in ("AVG", *ORDERED):
-        return
+        return ""
     lattice = measure.lattice
     for histogram in synthetic:
         centre = answer(query.aggregate, histogram, query.p or HALF)
@@ -148,5 +143,5 @@ def beyond_bounds_warnings(
         middle = centre * lattice.unit
         tau = tolerance.of(middle)
         if middle - tau < lattice.lower or middle + tau > lattice.upper:
-            name, attribute = query.block or query.id or "", query.attribute or ""
-            yield beyond_bounds_note(name, attribute, span(lattice))
+            return span(lattice)
+    return ""

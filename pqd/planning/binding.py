@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pqd.column_facts import Facts, check_facts, column_name, stated_kinds, unknown_column
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.errors import QueryError
-from pqd.planning.attribute_lattices import NUMERIC, Bounds, beyond_bounds_warnings
+from pqd.planning.attribute_lattices import NUMERIC, Bounds, exceeded_bounds
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.column_names import header_warnings, key_warnings
 from pqd.planning.query_warnings import Constants, warnings_of
@@ -16,7 +16,7 @@ from pqd.planning.refusals import Refusals
 from pqd.planning.table_separation import mentioned
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.schema import fold_case
-from reports.text.notes import WARNING, unit_note
+from reports.text.notes import WARNING, beyond_bounds_note, unit_note
 
 if TYPE_CHECKING:
     from deciders import Histogram
@@ -88,6 +88,8 @@ class _Binding:
         self._schema: Schema = {}
         self._refusals = Refusals()
         self._notes: dict[str, None] = {}
+        # Queries of which the tolerance reaches beyond bounds, by attribute and bounds.
+        self._beyond: dict[tuple[str, str], dict[str, None]] = {}
 
     def of(self, requests: Sequence[QueryRequest], others: Sequence[Query]) -> BoundWorkload:
         queries = [request.query for request in requests]
@@ -103,6 +105,7 @@ class _Binding:
         self._bounds = Bounds(self._tables, self._schema, self._stated, self._unit)
         single = [each for request in requests for each in self._ungrouped(request)]
         statistics = [(each, statistic) for each in single for statistic in self._statistic(each)]
+        self._notes.update(dict.fromkeys(f"{WARNING}{w}" for w in self._constants.warnings()))
         plan = ScanPlan(tuple(statistic for _, statistic in statistics), self._unit)
         histograms = self._tables.histograms(self._schema, plan)
         bound = tuple(
@@ -110,6 +113,8 @@ class _Binding:
             for (request, statistic), synthetic in zip(statistics, histograms, strict=True)
             for query in self._bound(request, statistic, synthetic)
         )
+        for (attribute, bounds), beyond in self._beyond.items():
+            self._notes[beyond_bounds_note(list(beyond), attribute, bounds)] = None
         if self._complete_groups:
             broken = self._refusals.blocks
             bound = tuple(query for query in bound if query.query.block not in broken)
@@ -165,10 +170,8 @@ class _Binding:
 
     def _warn(self, request: QueryRequest, resolved: BoundExpression) -> None:
         """Add notes on what is allowed and seldom meant; all of it is public."""
-        warnings = [
-            *warnings_of(request.query, request.criteria),
-            *self._constants.warnings(resolved.where),
-        ]
+        self._constants.look_up(resolved.where)
+        warnings = warnings_of(request.query, request.criteria)
         self._notes.update(dict.fromkeys(f"{WARNING}{warning}" for warning in warnings))
 
     def _bound(
@@ -177,8 +180,9 @@ class _Binding:
         """Bound query, none if it is refused."""
         columns = tuple((name, str(self._schema[name])) for name in sorted(statistic.columns))
         tolerance = request.criteria.tolerance
-        warnings = beyond_bounds_warnings(request.query, tolerance, statistic, synthetic)
-        self._notes.update(dict.fromkeys(warnings))
+        if beyond := exceeded_bounds(request.query, tolerance, statistic, synthetic):
+            name, attribute = request.query.block or request.query.id, request.query.attribute
+            self._beyond.setdefault((attribute or "", beyond), {})[name or ""] = None
         with self._refusals.of(request.query):
             statistic = self._bounds.for_tolerance(request, statistic, synthetic)
             yield BoundQuery(request, statistic, columns, self._unit, synthetic)

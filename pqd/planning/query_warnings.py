@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Columns of more values are not listed: a code or a name is seldom mistyped into one of them.
 _MOST_VALUES = 10_000
+# Of more constants of a column that it never holds, so many are named.
+_MOST_TOLD = 3
 _KINDS = {str: Kind.TEXT, float: Kind.NUMBER}
 # What a condition has that is looked into; ranges are not.
 _COMPARED = re.compile(r"(?<![<>])=|<>|\bIN\b|\bLIKE\b", re.IGNORECASE)
@@ -67,28 +69,47 @@ class Constants:
         """Read no table yet."""
         self._tables, self._schema = tables, schema
         self._known: dict[str, Mapping[Any, None] | None] = {}
+        self._absent: dict[str, dict[str | float, None]] = {}
         self._labels = ", ".join(table.label for table in tables.tables[:3])
 
-    def warnings(self, predicate: Predicate | None) -> Iterator[str]:
-        """Warnings of texts and numbers that a column of the synthetic tables never holds."""
-        for column, constant in dict.fromkeys(_constants(predicate)):
+    def look_up(self, predicate: Predicate | None) -> None:
+        """Note the texts and numbers that a column of the synthetic tables never holds."""
+        for column, constant in _constants(predicate):
             kind = self._schema.get(column)
             known = self._values_of(column) if kind is _KINDS[type(constant)] else None
-            if not known or constant in known:
+            if known and constant not in known:
+                self._absent.setdefault(column, {})[constant] = None
+
+    def warnings(self) -> Iterator[str]:
+        """Warnings of what was noted; of many constants of one column a single warning."""
+        for column, absent in self._absent.items():
+            if len(absent) > _MOST_TOLD:
+                first = [_text(constant) for constant in absent][:_MOST_TOLD]
+                others = len(absent) - _MOST_TOLD
+                yield words.unknown_constants(column, first, others, self._labels)
                 continue
-            if isinstance(constant, str):
-                nearest = quote_literal(_nearest_text(constant, list(known)))
-                yield words.unknown_text(column, quote_literal(constant), self._labels, nearest)
-            else:
-                near = min(known, key=lambda value: abs(value - constant))
-                numbers = number_text(constant), self._labels, number_text(near)
-                yield words.unknown_number(column, *numbers)
+            known = self._values_of(column) or {}
+            for constant in absent:
+                nearest = _text(_nearest(constant, list(known)))
+                yield words.unknown_constant(column, _text(constant), self._labels, nearest)
 
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
         """Values of a column, ascending in each table; None for too many."""
         if column not in self._known:
             self._known[column] = self._tables.held(self._schema, column, _MOST_VALUES)
         return self._known[column]
+
+
+def _text(constant: str | float) -> str:
+    return quote_literal(constant) if isinstance(constant, str) else number_text(constant)
+
+
+def _nearest(constant: str | float, known: Sequence[Any]) -> str | float:
+    """Value of ``known`` that is most like a constant of its kind."""
+    if isinstance(constant, str):
+        return _nearest_text(constant, known)
+    nearest: float = min(known, key=lambda value: abs(value - constant))
+    return nearest
 
 
 def _nearest_text(text: str, known: Sequence[str]) -> str:

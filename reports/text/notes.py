@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from deciders.errors import readable
 from reports.text.numbers import epsilon_text, number_text, share_text
 from reports.text.words import counted, listed
 
@@ -75,7 +76,7 @@ def text_note(column: str, table: str, way: str, example: str) -> str:
 
 def unit_note(table: str, column: str) -> str:
     """Note that a synthetic table lacks the column of the privacy unit."""
-    return f'{table} has no "{column}": each of its rows counts as one person.'
+    return f'{table} has no "{readable(column)}": each of its rows counts as one person.'
 
 
 def stated_bounds_note(stated: Mapping[str, str], *, snapped: bool) -> str:
@@ -113,10 +114,10 @@ def _within(bounds: Bounds) -> str:
     return listed([f"{what} within {' or '.join(spans)}" for what, spans in bounds.items()])
 
 
-def beyond_bounds_note(query: str, attribute: str, bounds: str) -> str:
-    """Note that a tolerance reaches beyond stated bounds."""
+def beyond_bounds_note(queries: Sequence[str], attribute: str, bounds: str) -> str:
+    """Note that the tolerance of queries reaches beyond stated bounds."""
     return (
-        f"{query}: the tolerance reaches beyond the stated bounds of "
+        f"{_first_names(queries)}: the tolerance reaches beyond the stated bounds of "
         f"{attribute}, {bounds}; an answer beyond them looks like one at them."
     )
 
@@ -303,15 +304,20 @@ def unfit_estimator(estimator: str, queries: Sequence[str]) -> str:
     )
 
 
-def unknown_text(column: str, text: str, tables: str, nearest: str | None) -> str:
-    """Warning of a text that a column never holds; ``text`` and ``nearest`` are quoted."""
-    hint = f"; the nearest that it holds is {nearest}" if nearest else ""
-    return f'"{column}" is never {text} in {tables}{hint}.'
+def unknown_constant(column: str, constant: str, tables: str, nearest: str) -> str:
+    """Warning of a text or number that a column never holds; a text is quoted."""
+    return (
+        f'"{column}" is never {readable(constant)} in {tables}; the nearest that it holds is '
+        f"{nearest}."
+    )
 
 
-def unknown_number(column: str, number: str, tables: str, nearest: str) -> str:
-    """Warning of a number that a column never holds."""
-    return f'"{column}" is never {number} in {tables}; the nearest that it holds is {nearest}.'
+def unknown_constants(column: str, first: Sequence[str], others: int, tables: str) -> str:
+    """Warning of many texts or numbers that a column never holds, the ``first`` of them named."""
+    return (
+        f'"{column}" is never {readable(", ".join(first))} or any of {others:,} other values that '
+        f"it is compared with, in {tables}."
+    )
 
 
 def person_key(column: str, table: str) -> str:

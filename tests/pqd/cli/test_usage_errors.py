@@ -1,5 +1,8 @@
 """Mistakes of usage: the argument that is wrong is quoted, but no password in it."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -27,3 +30,23 @@ def test_the_argument_is_told_by_its_table() -> None:
     )
 
     assert "postgresql://?table=people" in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["copy.csv", f"--{'9' * 10_000}"],
+        ["copy.csv", "9" * 10_000],
+        ["copy.csv", "--threads", "9" * 10_000],
+        ["copy.csv", "-q", "SELECT COUNT(*) FROM D", "--decider", "9" * 10_000],
+        ["copy.csv", "-q", f"SELECT COUNT(*) FROM D WHERE a{'9' * 10_000} = 1", "--tau", "1"],
+    ],
+)
+def test_a_long_argument_is_cut(
+    arguments: list[str], tmp_path: Path, command: Callable[..., tuple[int, str, str]]
+) -> None:
+    (tmp_path / "copy.csv").write_text("age\n1\n2\n")
+    place = str(tmp_path / "copy.csv")
+    code, _, told = command("plan", *[place if each == "copy.csv" else each for each in arguments])
+    assert code == 2
+    assert len(told) < 2_500

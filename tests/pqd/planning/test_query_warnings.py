@@ -78,6 +78,21 @@ def test_what_is_no_slip(where: str) -> None:
     assert warnings(f"{ALL} WHERE {where}") == []
 
 
+def test_many_constants_of_a_column_are_one_warning() -> None:
+    texts = " OR ".join(f"sex = 'x{number}'" for number in range(500))
+    (of_texts,) = warnings(f"{ALL} WHERE {texts}")
+    assert all(each in of_texts for each in ("'x0'", "'x1'", "'x2'", "497 other"))
+    assert len(of_texts) < 200
+    numbers = ", ".join(f"{number}.5" for number in range(500))
+    (of_numbers,) = warnings(f"{ALL} WHERE age IN ({numbers})")
+    assert all(each in of_numbers for each in ("0.5", "1.5", "2.5", "497 other"))
+
+
+def test_a_long_constant_is_cut() -> None:
+    (warning,) = warnings(f"{ALL} WHERE sex <> '{'9' * 10_000}'")
+    assert len(warning) < 250
+
+
 def test_values_are_those_of_all_copies_however_they_name_and_spell_them() -> None:
     first = COPY.assign(age=COPY["age"] + 0.0)
     second = COPY.rename(columns=str.upper).assign(AGE=COPY["age"] + 1000)
@@ -356,3 +371,11 @@ def test_strict_runs_without_a_warning_are_as_others() -> None:
             warn(["a", "a"], lambda stage, *_: seen.append(stage))
     warn(["b"], lambda stage, *_: seen.append(stage))
     assert seen == ["a", "b"]
+
+
+def test_many_queries_beyond_stated_bounds_are_one_note() -> None:
+    asked = [f"SELECT AVG(age) FROM D WHERE age <= {49 - number}" for number in range(20)]
+    columns = {"age": {"bounds": (0, 50)}}
+    report = pqd.plan(COPY, asked, tau="60", columns=columns)
+    (note,) = [note for note in report.notes if "reaches beyond" in note]
+    assert note.startswith("q1, q2, q3, q4, q5, q6 and 14 more: the tolerance reaches beyond")
