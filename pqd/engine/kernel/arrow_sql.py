@@ -11,7 +11,7 @@ import pyarrow as pa
 from deciders.extras import needed
 from pqd.engine.kernel.typed_sql import mark_of
 from pqd.engine.reading.buffers import arrow_of, numpy_of
-from pqd.engine.sources.optimizers import without_meddling
+from pqd.engine.sources.duckdb_tables import without_meddling
 from pqd.interrupts import heeded
 from pqd.threads import thread_count
 

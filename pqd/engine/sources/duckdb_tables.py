@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.files import (
     PART_KINDS,
     check_file,
@@ -21,7 +22,6 @@ from pqd.engine.sources.files import (
     file_version,
 )
 from pqd.engine.sources.locations import OF_TABLE, Location
-from pqd.engine.sources.optimizers import without_meddling
 from pqd.engine.sources.source import (
     Blocks,
     Place,
@@ -32,7 +32,7 @@ from pqd.engine.sources.source import (
     checked_names,
 )
 from pqd.errors import TableError
-from pqd.sql.schema import fold_case, quote_identifier
+from pqd.sql.schema import fold_case, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,10 +47,16 @@ _LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "temp_directory": "",
 }
+# Optimizers by which other rows, or the file's format, sway what a row counts: statistics fold
+# isnan() for a whole row group, a TRY_CAST pushed into the CSV reader drops rows that do not convert.
+_MEDDLING = {
+    *("statistics_propagation", "type_pushdown", "scalar_fn_pushdown", "filter_pushdown"),
+    *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
+}
 _TABLES = """
-SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
+SELECT schema_name, table_name, false FROM duckdb_tables() WHERE NOT internal AND NOT temporary
 UNION ALL
-SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary
+SELECT schema_name, view_name, true FROM duckdb_views() WHERE NOT internal AND NOT temporary
 """
 _HELD = (
     "another program holds it open, or this one does to write; close it there, or name a copy of "
@@ -73,7 +79,8 @@ _PLAIN = f"is no table of a DuckDB file, and no other is written with {OF_TABLE}
 class DuckDBTable(TypedSource):
     """Table or view of a DuckDB file, by its ``schema`` and its ``name`` there.
 
-    ``reads`` are the tables whose rows it has: itself, or those that a view selects from.
+    ``reads`` are the tables whose rows it has: itself, or those that a view selects from.  A
+    ``computed_copy`` is a view that is taken as public.
     """
 
     path: Path
@@ -82,6 +89,7 @@ class DuckDBTable(TypedSource):
     schema: str
     name: str
     reads: tuple[str, ...] = field(repr=False)
+    computed_copy: bool
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -98,12 +106,16 @@ class DuckDBTable(TypedSource):
         """Cells of the ``wanted`` columns."""
         with suppress(duckdb.Error, pa.ArrowException):
             with _connected(self.path) as connection:
-                chosen = connection.sql(_selection(self.schema, self.name, wanted))
-                with pa.RecordBatchReader.from_stream(chosen) as reader:
-                    yield from encoded_blocks(reader, reader.schema, wanted)
+                blocks = self._cells(connection, wanted)
+                yield from bounded(blocks, connection.interrupt) if self.computed_copy else blocks
             return
         # Raised outside the handler, since the driver's own error may quote a cell.
         raise UnreadableError(_ADVICE)
+
+    def _cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[str]) -> Blocks:
+        chosen = connection.sql(_selection(self.schema, self.name, wanted))
+        with pa.RecordBatchReader.from_stream(chosen) as reader:
+            yield from encoded_blocks(reader, reader.schema, wanted)
 
     def version(self) -> Version:
         """Marks of the file, and of what was written and is not in it yet."""
@@ -138,12 +150,14 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
         _refuse(what, f"{_PLAIN}{location.path}")
     path, reason = location.path.resolve(), ""
     found: list[tuple[str, str]] = []
+    views: set[tuple[str, str]] = set()
     names: list[str] = []
     reads: set[str] = set()
     try:
         with _connected(path) as connection:
             every = connection.sql(_TABLES).fetchall()
-            found = [pair for pair in every if _is_named(location.table, *pair)]
+            views = {(schema, name) for schema, name, is_view in every if is_view}
+            found = [each[:2] for each in every if _is_named(location.table, *each[:2])]
             if len(found) == 1:
                 reason = _BROKEN_VIEW
                 selection = _selection(*found[0])
@@ -163,7 +177,9 @@ def open_duckdb_table(location: Location, role: Role) -> DuckDBTable:
         _refuse(what, "is in several schemas of that file; write schema.table")
     label = f"{location.path.name}{OF_TABLE}{location.table}"
     every_read = tuple(sorted(map(_whole_name, reads)))
-    return DuckDBTable(path, label, checked_names(what, names), *found[0], every_read)
+    computed_copy = role == "synthetic" and found[0] in views
+    columns = checked_names(what, names)
+    return DuckDBTable(path, label, columns, *found[0], every_read, computed_copy)
 
 
 def _tables_read(connection: duckdb.DuckDBPyConnection, selection: str) -> set[str]:
@@ -200,6 +216,13 @@ def _is_named(stated: str, schema: str, name: str) -> bool:
 def _selection(schema: str, name: str, columns: Sequence[str] = ()) -> str:
     chosen = ", ".join(map(quote_identifier, columns)) or "*"
     return f"SELECT {chosen} FROM {quote_identifier(schema)}.{quote_identifier(name)}"
+
+
+def without_meddling(connection: duckdb.DuckDBPyConnection) -> str:
+    """Setting that switches meddling optimizers off; which there are differs among releases."""
+    rows = connection.execute("SELECT * FROM duckdb_optimizers()").fetchall()
+    names = sorted(_MEDDLING & {str(row[0]) for row in rows})
+    return f"SET disabled_optimizers = {quote_literal(','.join(names))}"
 
 
 @contextmanager

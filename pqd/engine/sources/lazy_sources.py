@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pqd.engine.reading.frames import arrow_frame
 from pqd.engine.reading.values import encoded_blocks
+from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.files import file_version
 from pqd.engine.sources.source import (
     Blocks,
@@ -50,7 +51,8 @@ _ONE_RELATION = RLock()
 class LazySource(TypedSource):
     """Source that is evaluated when it is read; ``scan`` gives batches of some of its columns.
 
-    ``schema`` has the types of its columns, and ``files`` are those that it is known to read.
+    ``schema`` has the types of its columns, and ``files`` are those that it is known to read.  A
+    ``computed_copy`` is taken as public, and gives more than is stored.
     """
 
     label: str
@@ -58,6 +60,7 @@ class LazySource(TypedSource):
     schema: pa.Schema = field(repr=False)
     scan: Scan = field(repr=False)
     files: tuple[Path, ...] = field(default=(), repr=False)
+    computed_copy: bool = False
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -67,7 +70,10 @@ class LazySource(TypedSource):
     def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
         try:
-            yield from encoded_blocks(self.scan(wanted), self.schema, wanted)
+            blocks = encoded_blocks(self.scan(wanted), self.schema, wanted)
+            yield from bounded(blocks) if self.computed_copy else blocks
+        except UnreadableError:
+            raise
         except BaseException as error:
             if not _broke(error):
                 raise
@@ -103,7 +109,9 @@ def open_lazy(given: Any, role: Role) -> LazySource | None:  # noqa: ANN401 - of
     try:
         schema, scan, files = opened(given, what)
         names = checked_names(f"the {role} frame", schema.names)
-        return LazySource(f"{role} frame", names, schema, scan, files)
+        # A dataset gives the rows of its files.
+        computed_copy = role == "synthetic" and opened is not _dataset
+        return LazySource(f"{role} frame", names, schema, scan, files, computed_copy)
     except BaseException as error:
         if isinstance(error, TableError) or not _broke(error):
             raise

@@ -12,6 +12,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from pqd.engine.reading.values import encoded
+from pqd.engine.sources.computed_copies import bounded
 from pqd.engine.sources.postgres_address import PostgresAddress, address_of
 from pqd.engine.sources.postgres_types import ColumnType, column_type
 from pqd.engine.sources.source import (
@@ -93,7 +94,7 @@ class PostgresTable(TypedSource):
     """Table, view or foreign table of a PostgreSQL server; ``types`` are those of its columns.
 
     It may begin a scan anywhere, where another reads the same table; in its transaction it does not
-    change.
+    change.  A ``computed_copy`` is a view that is taken as public.
     """
 
     label: str
@@ -102,9 +103,14 @@ class PostgresTable(TypedSource):
     identifier: str = field(repr=False)
     types: Mapping[str, ColumnType] = field(repr=False)
     session: PostgresSession = field(repr=False, compare=False)
+    computed_copy: bool
 
     def blocks(self, wanted: Sequence[str], odd: Odd) -> Blocks:  # noqa: ARG002
         """Cells of the ``wanted`` columns."""
+        blocks = self._cells(wanted)
+        return bounded(blocks) if self.computed_copy else blocks
+
+    def _cells(self, wanted: Sequence[str]) -> Blocks:
         kinds = [self.types[name] for name in wanted]
         columns = ", ".join(
             f"{kind.sql.format(quote_identifier(name))} AS c{place}"
@@ -132,13 +138,13 @@ def open_postgres(url: str, role: Role) -> PostgresTable:
     address = address_of(url, role)
     what = f"the {role} table {address.label}"
     try:
-        return _opened(address, what)
+        return _opened(address, what, role)
     except UnreadableError as error:
         advice = error.advice
     raise TableError(f"{what} cannot be read from its server: {advice}")
 
 
-def _opened(address: PostgresAddress, what: str) -> PostgresTable:
+def _opened(address: PostgresAddress, what: str, role: Role) -> PostgresTable:
     from pqd.engine.sources.postgres_session import PostgresSession  # noqa: PLC0415 - the driver
 
     session = PostgresSession(address.database, address.patience)
@@ -168,6 +174,7 @@ def _opened(address: PostgresAddress, what: str) -> PostgresTable:
         found.identifier,
         {column["name"]: column_type(column["type"]) for column in columns},
         session,
+        computed_copy=role == "synthetic" and relation["kind"] == _VIEW,
     )
 
 

@@ -1,0 +1,105 @@
+"""Bounds of a synthetic table that is computed as it is read: a view, a lazy frame, a relation.
+
+How much it gives, and how long it takes, is told by no file.  The private table has no such bounds:
+whether it kept to them would tell of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Thread
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from pqd.engine.sources.source import UnreadableError
+
+if TYPE_CHECKING:
+    from pqd.engine.sources.source import Blocks
+
+_ADVICE = "write it as a Parquet file, and name that"
+# Seconds between two calls to stop: one that comes before the work begins is lost.
+_AGAIN = 0.1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Rows, bytes of distinct values, and seconds that a computed copy may take."""
+
+    rows: int = 10_000_000
+    size: int = 250_000_000
+    seconds: float = 600
+
+
+LIMITS = Limits()
+
+
+def bounded(
+    blocks: Blocks,
+    stop: Callable[[], None] | None = None,
+    clock: Callable[[], float] = monotonic,
+) -> Blocks:
+    """Blocks of a computed copy, within ``LIMITS``; ``stop``, called by a thread, ends its work.
+
+    Raises
+    ------
+    UnreadableError
+        If it gives more rows or values, or takes longer.
+    """
+    rows = size = 0
+    seconds, limits = 0.0, LIMITS
+    while True:
+        began = clock()
+        with _stopped(limits.seconds - seconds, stop):
+            block = next(blocks, None)
+        seconds += clock() - began
+        if block is None:
+            return
+        rows += len(next(iter(block.values())))
+        size += sum(getattr(cells, "dictionary", cells).nbytes for cells in block.values())
+        if rows > limits.rows:
+            raise _beyond(f"gives more than {limits.rows:,} rows")
+        if size > limits.size:
+            raise _beyond(f"gives more than {limits.size // 10**6:,} MB of values")
+        if seconds > limits.seconds:
+            raise _late(limits)
+        yield block
+
+
+@contextmanager
+def _stopped(seconds: float, stop: Callable[[], None] | None) -> Iterator[None]:
+    """Context in which work that takes longer than ``seconds`` is told to ``stop``."""
+    if stop is None:
+        yield
+        return
+    done, late = Event(), Event()
+
+    def watch() -> None:
+        if not done.wait(seconds):
+            late.set()
+            stop()
+            while not done.wait(_AGAIN):
+                stop()
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    except Exception:
+        if not late.is_set():
+            raise
+    finally:
+        done.set()
+        watcher.join()
+    # Raised outside the handler, since the engine's own error may quote a cell.
+    if late.is_set():
+        raise _late(LIMITS)
+
+
+def _beyond(what: str) -> UnreadableError:
+    return UnreadableError(f"it is computed as it is read, and {what}; {_ADVICE}")
+
+
+def _late(limits: Limits) -> UnreadableError:
+    return _beyond(f"takes longer than {limits.seconds / 60:g} minutes")
