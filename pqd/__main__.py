@@ -20,6 +20,9 @@ _BROKEN, _INTERRUPTED = 3, 130
 _SIGNALLED = 128
 _NOTHING_SPENT = "pqd: interrupted; nothing was spent"
 _TERMINATED = "pqd: terminated; nothing was spent"
+# A library that is loaded, or Python, gets no memory.
+_UNLOADED = ("failed to map segment", "annot allocate memory", "error return without exception set")
+_NO_MEMORY = "pqd: memory ran out while the program was loaded; give the process more (ulimit -v)"
 
 
 def main() -> "NoReturn":
@@ -28,9 +31,13 @@ def main() -> "NoReturn":
         code = _run()
     except BaseException as error:
         # What is interrupted while it loads may raise another error.
-        if not isinstance(error, KeyboardInterrupt) and not _of_interrupts("PRESSED"):
+        if isinstance(error, KeyboardInterrupt) or _of_interrupts("PRESSED"):
+            code = _tell()
+        elif isinstance(error, MemoryError) or any(sign in str(error) for sign in _UNLOADED):
+            code = _BROKEN
+            _say(_NO_MEMORY)
+        else:
             raise
-        code = _tell()
     _leave(code)
 
 

@@ -7,6 +7,7 @@ is not pqd's own may quote a value, so it is withheld as well.
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,17 @@ from pqd.errors import PqdError, RunError
 Result = TypeVar("Result")
 # What the words for an error begin with that nobody foresaw.
 INTERNAL = "internal error"
+NO_MEMORY = "memory ran out"
+_TO_DO = (
+    "give the process more (ulimit -v, or the limit of its container), or take fewer threads "
+    "(--threads 1), columns or queries"
+)
+# What is said where a library is not loaded, or Python goes on without: for want of memory.
+_UNLOADED = ("failed to map segment", "annot allocate memory")
+_SAID: dict[type, str] = {
+    RuntimeError: "can't start new thread",
+    SystemError: "error return without exception set",
+}
 
 
 def sealed(work: Callable[[], Result]) -> Result:
@@ -47,9 +59,24 @@ def sealed(work: Callable[[], Result]) -> Result:
 
 def withheld(error: Exception) -> str:
     """Words that may be told of an error that nobody foresaw."""
+    if of_memory(error):
+        return f"{NO_MEMORY}; {_TO_DO}"
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"{INTERNAL}, {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
         "its message is withheld since it may hold a private value. "
         "Please report it with the command you ran."
+    )
+
+
+def of_memory(error: BaseException | None) -> bool:
+    """Whether memory ran out, as an error or what it arose from says."""
+    return error is not None and (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or type(error).__name__ == "OutOfMemoryException"
+        # No other message is looked into: it may quote a private value.
+        or (isinstance(error, ImportError) and any(sign in str(error) for sign in _UNLOADED))
+        or str(error) == _SAID.get(type(error))
+        or of_memory(error.__cause__ or error.__context__)
     )

@@ -36,7 +36,8 @@ from pqd.engine.scan_plan import PrivacyUnit, ScanPlan, TablePlan, predicate_sql
 from pqd.engine.table_likeness import TableLikeness
 from pqd.engine.table_reader import TableReader, in_one_pass, unreadable
 from pqd.engine.tables import Table, missing
-from pqd.errors import QueryError, TableError
+from pqd.errors import QueryError, RunError, TableError
+from pqd.exception_barrier import of_memory, withheld
 from pqd.sql.query import BoundExpression
 from pqd.sql.schema import Kind, Schema, fold_case
 
@@ -333,7 +334,10 @@ class DuckDBEngine:
             persons = persons_of(evaluator, person, plan.unit.max_rows) if plan.unit else None
             return gathering.of_rows(evaluator, plan, persons)
         except (duckdb.Error, pa.ArrowException) as error:
+            lacking = withheld(error) if of_memory(error) else None
             reason = str(error).splitlines()[0][:200] if public else None
+        if lacking:
+            raise RunError(lacking)
         if reason:
             raise QueryError(f"the engine cannot evaluate these queries: {reason}")
         # Raised outside the handler, since the engine's own error may hold a private value.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,11 +21,12 @@ from pqd.engine.reading.values import plain_values
 from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.sources.source import UnreadableError
 from pqd.errors import PqdError, RunError, TableError
+from pqd.exception_barrier import of_memory, withheld
 from pqd.interrupts import heed
 from pqd.sql.schema import fold_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
     from pqd.engine.sources.source import Blocks
     from pqd.engine.tables import Table
@@ -204,12 +205,25 @@ def in_one_pass(
     """
     advice = "check the file"
     try:
-        with suppress(*_BREAKS), closing(_blocks(table, wanted, ahead=ahead)) as blocks:
+        with _broken(), closing(_blocks(table, wanted, ahead=ahead)) as blocks:
             return work(blocks)
     except UnreadableError as error:
         advice = error.advice
     # Raised outside the handler, since the reader's own error may hold a value.
     raise unreadable(table, advice)
+
+
+@contextmanager
+def _broken() -> Iterator[None]:
+    """Context that ends where a table breaks; that memory ran out is no fault of the table."""
+    lacking = None
+    try:
+        yield
+    except _BREAKS as error:
+        lacking = withheld(error) if of_memory(error) else None
+    # Raised outside the handler, as below.
+    if lacking:
+        raise RunError(lacking)
 
 
 def unreadable(table: Table, advice: str = "check the file") -> PqdError:

@@ -106,9 +106,15 @@ def opened_ahead(given: str) -> Table | str:
         path = Path(given)
         if thread_count() > 1 and path.is_file() and file_kind(path) in {".csv", ".tsv"}:
             table = open_table(given, "private")
-            Thread(target=table.digest, daemon=True).start()
+            Thread(target=_digest, args=(table,), daemon=True).start()
             return table
     return given
+
+
+def _digest(table: Table) -> None:
+    # Whoever asks for it takes it again: a thread could only print that memory ran out.
+    with suppress(MemoryError, RuntimeError, ImportError):
+        table.digest()
 
 
 def _source(given: object, role: Role) -> Source:

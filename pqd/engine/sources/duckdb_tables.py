@@ -48,7 +48,7 @@ _LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",
 }
 # Optimizers by which other rows, or the file's format, sway what a row counts: statistics fold
-# isnan() for a whole row group, a TRY_CAST pushed into the CSV reader drops rows that do not convert.
+# isnan() for a whole row group, a TRY_CAST pushed into the CSV reader drops what does not convert.
 _MEDDLING = {
     *("statistics_propagation", "type_pushdown", "scalar_fn_pushdown", "filter_pushdown"),
     *("row_group_pruner", "late_materialization", "compressed_materialization", "extension"),
