@@ -17,7 +17,7 @@ from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
 from pqd.sql.query import Query
-from tests.support import drawing, one_command_line, seeded_noise, spark_session
+from tests.support import drawing, one_command_line, seeded_noise, skipped, spark_session
 from tests.support.one_database import databases, one_database
 
 __all__ = ["databases", "one_database"]
@@ -78,6 +78,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if {*within.parts, within.stem}.intersection(SLOW):
             item.add_marker("slow")
     gather_groups(items)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped.tell(terminalreporter)
 
 
 def gather_groups(items: list[pytest.Item]) -> None:

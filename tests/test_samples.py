@@ -165,7 +165,7 @@ def test_every_query_selects_something(table: str, kind: str) -> None:
 
 def test_workloads_match_the_paper() -> None:
     if not QUERIES.exists():
-        pytest.skip("the transcription of the paper's Tables 5 and 6 is not at hand")
+        pytest.skip("needs the paper's Tables 5 and 6, in ../shared/papers beside this repository")
     with QUERIES.open(encoding="utf-8", newline="") as lines:
         expected = {
             row["id"]: f"SELECT {row['aggregate']}({row['attribute'] or '*'}) FROM D"

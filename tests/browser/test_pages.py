@@ -34,6 +34,7 @@ from tests.support.audit_reports import (
 from tests.support.check_reports import BASED, many_checks
 from tests.support.compare_reports import GROUPED, LARGE, many_compared
 from tests.support.release_reports import RELEASE
+from tests.support.skipped import NO_BROWSER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,8 +96,7 @@ def environment() -> dict[str, str]:
     folder = os.environ.get("PQD_BROWSER") or str(ROOT / ".venv" / "browser" / "node_modules")
     chromium, node = shutil.which("chromium"), shutil.which("node")
     if not chromium or not node or not Path(folder, "axe-core").is_dir():
-        reason = "needs Chromium, Node and `make browser`"
-        (pytest.fail if IN_CI else pytest.skip)(reason)
+        (pytest.fail if IN_CI else pytest.skip)(NO_BROWSER)
     return {**os.environ, "PQD_BROWSER": folder, "PQD_CHROMIUM": chromium, "PQD_NODE": node}
 
 

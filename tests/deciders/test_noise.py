@@ -174,7 +174,7 @@ print(os.getpid(), ahead.draw() // 1000)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 @pytest.mark.parametrize("forgets", [True, False], ids=["", "broken twin"])
 def test_a_forked_process_draws_anew(forgets: bool, process: Callable[..., Ran]) -> None:
     """Else parent and child would add the same noise to two statistics."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import pqd
+from tests.support.skipped import NO_TABLES
 
 pytestmark = pytest.mark.usefixtures("noiseless")
 
@@ -14,7 +15,7 @@ BOUNDS = {"age": {"bounds": (17, 90)}, "capital-gain": {"bounds": (0, 99_999)}}
 
 def outcome(query: str, tau: str, decider: str) -> str:
     if not SHARED.exists():
-        pytest.skip("the Adult tables are not here")
+        pytest.skip(NO_TABLES)
     private, synthetic = (
         SHARED / name for name in ("adult_private.parquet", "adult_privbayes_eps1.parquet")
     )
@@ -37,7 +38,7 @@ def test_em_median_takes_the_value_after_a_tie(decider: str, expected: str) -> N
 def test_auto_is_not_taken_in_by_the_tie(epsilon: float) -> None:
     """On the copy ``em_median`` errs with less than 0.1 %, on Adult it says yes and is wrong."""
     if not SHARED.exists():
-        pytest.skip("the Adult tables are not here")
+        pytest.skip(NO_TABLES)
     tables = SHARED / "adult_private.parquet", SHARED / "adult_privbayes_eps1.parquet"
     query = "SELECT MEDIAN(age) FROM D WHERE relationship = 'Own-child'"
     report = pqd.audit(*tables, query, tau="0.5", epsilon=epsilon, columns=BOUNDS)

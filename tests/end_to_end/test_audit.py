@@ -18,6 +18,7 @@ import pqd
 from deciders import DECIDERS
 from reports.terminal import terminal_text
 from reports.terminal.layout import Extent
+from tests.support.skipped import NO_TABLES
 
 Ran = tuple[int, str, str]
 
@@ -217,7 +218,7 @@ def adult_queries() -> list[dict[str, str]]:
 
 
 ADULT = adult_queries()
-needs_adult = pytest.mark.skipif(not ADULT, reason=f"the Adult tables are not in {DATA.name}/")
+needs_adult = pytest.mark.skipif(not ADULT, reason=NO_TABLES)
 
 
 @pytest.fixture(scope="module")

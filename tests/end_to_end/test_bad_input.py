@@ -302,7 +302,7 @@ def test_wrong_usage_is_told_by_the_command_line(
 @pytest.mark.usefixtures("folder")
 def test_a_report_that_cannot_be_written_is_no_success(command: Callable[..., Ran]) -> None:
     if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full to fail on")
+        pytest.skip("needs /dev/full to fail on")
     code, _, err = command("audit", *with_query(COUNT, "--json", "/dev/full"))
     assert "/dev/full was not written" in err
     assert code != 0

@@ -47,7 +47,7 @@ AT_SIGHT = 15
 LATE = 300
 LEDGERS = 4
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from pqd.sql.workload_files import as_queries
 from reports.terminal import terminal_text
 from reports.terminal.layout import Extent
 from tests.support.likeness import like
+from tests.support.skipped import NO_TABLES
 
 ROOT = Path(__file__).parents[2]
 CENSUS = str(ROOT / "samples" / "census_synthetic.parquet")
@@ -125,7 +126,7 @@ def test_a_biased_decider_is_never_decidable() -> None:
 
 def test_adult_plan() -> None:
     if not SHARED.exists():
-        pytest.skip("the Adult tables are not here")
+        pytest.skip(NO_TABLES)
     table, queries = SHARED / "adult_privbayes_eps1.parquet", SHARED / "adult_queries.csv"
     options = ["--queries", str(queries), "--tau", "200", "--epsilon", "0.25"]
     assert "of 22 queries can be decided at epsilon 0.25" in shown(str(table), *options)

@@ -63,7 +63,7 @@ os._exit(0)
 def race(tmp_path_factory: pytest.TempPathFactory, process: Callable[..., Ran]) -> Race:
     """Run commands as processes that start at one moment; return what each said, in order."""
     if not hasattr(os, "fork"):
-        pytest.skip("this system cannot fork")
+        pytest.skip("needs a system that can fork")
     folder = tmp_path_factory.mktemp("race")
 
     def run(commands: Sequence[Sequence[str]]) -> list[Ran]:

@@ -44,7 +44,7 @@ def test_the_image_is_built_of_files_that_are_sent_to_its_builder() -> None:
 def test_the_linter_is_content() -> None:
     linter = shutil.which("hadolint")
     if linter is None:
-        pytest.skip("hadolint is not on the PATH")
+        pytest.skip("needs hadolint on the PATH")
     done = subprocess.run(  # noqa: S603 - the linter that was found
         [linter, str(ROOT / "Dockerfile")], capture_output=True, text=True, check=False
     )

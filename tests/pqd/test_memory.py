@@ -91,7 +91,7 @@ main()
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux heeds a limit of addresses")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux, which heeds a limit of addresses")
 def test_a_limit_of_addresses_ends_in_one_line(tmp_path: Path, process: Callable[..., Ran]) -> None:
     """So few that Arrow cannot be loaded; with more, a library may end the process itself."""
     pd.DataFrame({"a": [1, 2]}).to_csv(tmp_path / "copy.csv", index=False)

@@ -26,7 +26,7 @@ from pqd.engine.sources.postgres_session import PostgresSession
 # Read before tests begin, which take it out of their surroundings.
 IN_CI = bool(os.environ.get("CI"))
 OWNER, PASSWORD = "owner", "hunter-2"
-ADVICE = "there is no PostgreSQL server here (Debian: apt-get install postgresql)"
+ADVICE = "needs a PostgreSQL server (Debian: apt-get install postgresql)"
 # Its backend stands still, and is not woken by anything that is asked of it.
 STOP = "COPY (SELECT 1) TO PROGRAM 'cat >/dev/null; kill -STOP {backend}'"
 WAKE = STOP.replace("STOP", "CONT")

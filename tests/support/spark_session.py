@@ -22,7 +22,7 @@ ARGUMENTS = (
     "--conf spark.local.dir={folder} --conf spark.sql.warehouse.dir={folder}/warehouse "
     "pyspark-shell"
 )
-ADVICE = "there is no Java on this machine, which Spark needs (Debian: default-jre-headless)"
+ADVICE = "needs Java, for Spark (Debian: apt-get install default-jre-headless)"
 # Asked for now, since tests do without the variable.
 IN_CI = bool(os.environ.get("CI"))
 

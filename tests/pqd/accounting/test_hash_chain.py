@@ -23,7 +23,8 @@ FREE = "".join(f"DROP TRIGGER {name};" for name in TRIGGERS)
 GUARDED = "".join(f"; {SCHEMA[name]};" for name in TRIGGERS)
 NEXT_STEPS = ("restore it from a copy", "name a file", "try again later", "make room", "see to")
 ROOT = not hasattr(os, "geteuid") or os.geteuid() == 0
-unless_root = pytest.mark.skipif(ROOT, reason="root may write anywhere")
+NEEDS = "needs a user other than root, who may write anywhere"
+unless_root = pytest.mark.skipif(ROOT, reason=NEEDS)
 
 
 def seeded(seed: int) -> random.Random:

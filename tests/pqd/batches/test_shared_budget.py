@@ -33,6 +33,7 @@ from pqd.planning.decisions import PlannedVerdict, VerdictPlan, select_deciders
 from pqd.spec import json_schema
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
+from tests.support.skipped import NO_TABLES
 
 EPSILON = Fraction(7, 10)
 PERSONS, THREE_ROWS = PrivacyUnit("id"), PrivacyUnit("id", 3)
@@ -519,7 +520,7 @@ def test_more_budget_never_means_more_wrong_verdicts_on_real_tables(name: str) -
     file, private, synthetic = names.split()
     paths = [folder / file.format(role) for role in (synthetic, private)]
     if not all(path.exists() for path in paths):
-        pytest.skip("the shared tables are not here")
+        pytest.skip(NO_TABLES)
     copy, secret = open_table(paths[0], "synthetic"), open_table(paths[1], "private")
     terms = Criteria.of(tau=tau, alpha=0.05)
     requests = [QueryRequest(query, terms) for query in as_queries(queries)]
