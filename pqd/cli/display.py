@@ -54,15 +54,14 @@ class DisplayOptions:
 
         ``outputs``: the report is also written elsewhere; ``fresh``: what is known is paid again.
         """
-        stated = {
+        more = {
             "--all": self.all,
             "--verbose": self.verbose,
-            "--quiet": self.quiet,
             "--explain": self.explain is not None,
         }
-        given = [name for name, is_given in stated.items() if is_given]
-        if len(given) > 1:
-            raise ParameterError(f"{' and '.join(given)} contradict each other; give one of them")
+        given = [name for name, is_given in more.items() if is_given]
+        if self.quiet and given:
+            raise ParameterError(f"{given[0]} and --quiet contradict each other; give one of them")
         if self.explain is not None and (outputs or fresh):
             other = "an output (--json, --html, ...)" if outputs else "--fresh"
             raise ParameterError(

@@ -28,7 +28,15 @@ from reports.text.numbers import (
     threshold_text,
 )
 from reports.text.query import grouped_text, query_text
-from reports.text.words import STANDINGS, between_text, counted, gap_text, listed, rank_text
+from reports.text.words import (
+    ANSWERS,
+    STANDINGS,
+    between_text,
+    counted,
+    gap_text,
+    listed,
+    rank_text,
+)
 
 if TYPE_CHECKING:
     from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
@@ -297,7 +305,7 @@ def _cell(query: ComparedQuery, cell: Cell, picture: EstimatePicture) -> dict[st
         "symbol": _SYMBOLS[cell.standing],
         "standing": cell.standing,
         "kind": WORDS[cell.standing],
-        "leans": f"leans {cell.outcome}" if cell.standing == "undecided" else "",
+        "leans": f"leans {ANSWERS[cell.outcome]}" if cell.standing == "undecided" else "",
         "level": _level(cell),
         "strain": "" if strain is None else _strain(strain),
         "strain_sort": "" if strain is None else repr(strain),

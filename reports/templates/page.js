@@ -100,7 +100,9 @@
     for (const part of every("th[data-candidate], td[data-candidate], tr[data-candidate]")) {
       part.hidden = Boolean(name) && part.dataset.candidate !== name;
     }
-    const [number, total] = [shown().length, main.tBodies.length];
+    // A row of a grouped query is several answers.
+    const answers = (rows) => rows.reduce((sum, row) => sum + Number(row.dataset.answers ?? 1), 0);
+    const [number, total] = [answers(shown()), answers([...main.tBodies])];
     form.querySelector("[role=status]").textContent =
       number === total ? `${total} shown` : `${number} of ${total} shown`;
     label();

@@ -96,7 +96,7 @@ def _table(report: AuditReport, screen: Screen, extent: Extent) -> Iterator[Text
     standings = (
         Standing(Text("NO", BADGES["NO"]), outside, failed=True),
         Standing(Text("?", BADGES["?"]), unsure),
-        Standing(Text("yes", BADGES["YES"]), trusted, passed=True),
+        Standing(Text("yes", BADGES["yes"]), trusted, passed=True),
     )
     yield from table(
         _COLUMNS,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NUMBERED = re.compile(r"q\d+")
 _Entry = TypeVar("_Entry", bound="InBlock")
 _Named = TypeVar("_Named", bound="Named")
-BADGES = {"YES": "bold green", "NO": "bold red", "?": "bold yellow"}
+BADGES = {"yes": "bold green", "NO": "bold red", "?": "bold yellow"}
 
 
 class Named(Protocol):

@@ -20,7 +20,7 @@ from reports.text.numbers import (
     threshold_text,
 )
 from reports.text.query import distance_text, query_text
-from reports.text.words import counted, listed, undecided_title
+from reports.text.words import ANSWERS, counted, listed, undecided_title
 
 if TYPE_CHECKING:
     from reports.models.compare import Cell, ComparedQuery, CompareReport, LeaderboardRow
@@ -137,9 +137,9 @@ def reliable_text(threshold: float) -> str:
 def cell_sentence(cell: Cell, query: ComparedQuery, sign: str = "±") -> str:
     """Verdict on one candidate, and how far it is off."""
     verdict = {
-        "trusted": "YES, within tolerance",
+        "trusted": "yes, within tolerance",
         "not trusted": "NO, outside tolerance",
-        "undecided": f"undecided, leans {cell.outcome.upper()}",
+        "undecided": f"undecided, leans {ANSWERS[cell.outcome]}",
     }[cell.standing]
     parts = [verdict]
     parts[0] += f" ({p_value_text(cell.p_value, cell.alpha)})"

@@ -18,7 +18,7 @@ from reports.text.numbers import (
     share_words,
     threshold_text,
 )
-from reports.text.words import counted
+from reports.text.words import ANSWERS, counted
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def verdict_words(verdict: Verdict) -> tuple[str, str]:
     """Badge and words of a verdict."""
     if verdict.standing == "undecided":
-        return "?", f"undecided: leans {verdict.outcome.upper()}"
+        return "?", f"undecided: leans {ANSWERS[verdict.outcome]}"
     if verdict.outcome == "yes":
-        return "YES", "within tolerance"
+        return "yes", "within tolerance"
     return "NO", "outside tolerance"
 
 

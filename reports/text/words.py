@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Tolerance of a report whose queries have different ones.
 EACH_ITS_OWN = "stated for each query"
+# What a verdict says, by its outcome; a no is to be seen among them.
+ANSWERS = {"yes": "yes", "no": "NO"}
 STANDINGS = ("trusted", "not trusted", "undecided")
 # A report of more verdicts is a summary with the worst of them, in the terminal and in Markdown.
 MOST_IN_FULL = 50

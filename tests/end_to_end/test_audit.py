@@ -127,7 +127,7 @@ def test_a_block_stands_under_its_badge(report: pqd.AuditReport, width: int) -> 
     assert len(blocks) == 30
     for block in blocks:
         head, *lines = block.splitlines()
-        assert head[:5].strip() in {"YES", "NO", "?"}
+        assert head[:5].strip() in {"yes", "NO", "?"}
         assert all(line.startswith(" " * 5) and line[5] != " " for line in lines), block
     assert not summary.startswith(" ")
 

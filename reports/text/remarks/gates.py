@@ -15,6 +15,7 @@ from reports.text.numbers import (
     threshold_text,
 )
 from reports.text.query import proof_sentence
+from reports.text.words import ANSWERS
 
 if TYPE_CHECKING:
     from reports.models.audit import Verdict
@@ -55,7 +56,7 @@ def single_message(verdict: Verdict, status: str, expect: str) -> str:
     """Message of a check of one verdict."""
     odds = p_value_text(verdict.p_value, verdict.alpha)
     if status == "undecided":
-        message = f"undecided: leans {verdict.outcome.upper()} ({odds}); the noise may decide"
+        message = f"undecided: leans {ANSWERS[verdict.outcome]} ({odds}); the noise may decide"
         if unproved := proof_sentence(verdict.chosen):
             return f"{message}; {unproved}"
         needed = budget_text(verdict.chosen.epsilon_needed)

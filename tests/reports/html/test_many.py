@@ -91,7 +91,7 @@ def test_a_check_keeps_its_place_in_the_query_and_its_groups() -> None:
     assert rows[0][9][0][0] == "The place in the query"
     assert "^^^^^^^" in rows[0][9][0][1]
     assert [line for (line, *_) in rows[-1][7]][1:3] == [
-        "YES   sex = Female   count 1,122 ±56.1   p = 0.004",
+        "yes   sex = Female   count 1,122 ±56.1   p = 0.004",
         "NO   sex = Male   count 1,122 ±56.1   p = 0.004",
     ]
 

@@ -374,3 +374,11 @@ def test_a_grouped_query_is_shown_as_it_was_written(
     for sql in written:
         assert f"{sql}</pre>" in text
         assert f"data-find>{' '.join(sql.split())}</span>" in text
+
+
+def test_a_row_of_groups_counts_as_its_answers() -> None:
+    """The page says how many are shown: as many as its title has."""
+    text = html_text(many_groups(22))
+    assert re.search(r"<h1>.*of 22 answers", text)
+    rows = re.findall(r'<tbody role="rowgroup"(?: data-answers="(\d+)")?>', text)
+    assert sum(int(answers or 1) for answers in rows) == 22

@@ -82,8 +82,8 @@ def test_an_audit_says_how_many_first() -> None:
     text = markdown_text(AUDIT)
     assert text.startswith("## pqd audit: 4 of 12 answers can be trusted\n")
     assert (
-        "| <code>curved</code> | **YES** within tolerance | &#60; 0.001" in text
-        or "**YES**" in text
+        "| <code>curved</code> | **yes** within tolerance | &#60; 0.001" in text
+        or "**yes**" in text
     )
     assert "<summary><code>by-sex</code>: 1 trusted, 1 not trusted</summary>" in text
     assert "Spent epsilon 0.75" in text

@@ -133,7 +133,7 @@ def test_groups_have_a_line_each() -> None:
     assert group.startswith("  NO         sex = Male  ")
     lines = explained("by-sex", GROUPED).splitlines()
     assert lines[1] == f"      2 groups of {GROUPED.sql}"
-    assert lines[2].startswith("      YES  sex = Female   count 1,122 ±56.1   p = 0.004")
+    assert lines[2].startswith("      yes  sex = Female   count 1,122 ±56.1   p = 0.004")
     assert lines[3].startswith("      NO   sex = Male")
     assert "2 groups   by-sex" not in shown(GROUPED)
     assert shown(GROUPED, extent=Extent.VERBOSE).count("is the private answer between") == 2

@@ -446,26 +446,26 @@ PEOPLE = "about 21 people away from the opposite verdict"
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "YES, within tolerance (p < 0.001); answer 1,010 ±50; gap about -10 (-14 to -6)"),
+        ({}, "yes, within tolerance (p < 0.001); answer 1,010 ±50; gap about -10 (-14 to -6)"),
         (
             {"outcome": "no", "p_value": 0.012},
             "NO, outside tolerance (p = 0.012); answer 1,010 ±50; gap about -10 (-14 to -6)",
         ),
         (
             {"p_value": 0.3, "gap_low": None},
-            "undecided, leans YES (p = 0.30); answer 1,010 ±50; gap about -10 (at most -6)",
+            "undecided, leans yes (p = 0.30); answer 1,010 ±50; gap about -10 (at most -6)",
         ),
         (
             {"p_value": None, "gap_high": None},
-            "undecided, leans YES (no p-value); answer 1,010 ±50; gap about -10 (at least -14)",
+            "undecided, leans yes (no p-value); answer 1,010 ±50; gap about -10 (at least -14)",
         ),
         (
             {"p_value": None, "error": 0.2, "gap_low": None, "gap_high": None},
-            "undecided, leans YES (no p-value); answer 1,010 ±50; gap about -10",
+            "undecided, leans yes (no p-value); answer 1,010 ±50; gap about -10",
         ),
         (
             {"gap": None, "margin": 21},
-            f"YES, within tolerance (p < 0.001); answer 1,010 ±50; {PEOPLE}",
+            f"yes, within tolerance (p < 0.001); answer 1,010 ±50; {PEOPLE}",
         ),
         (
             {"gap": None, "margin": -20, "outcome": "no"},

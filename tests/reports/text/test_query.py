@@ -236,10 +236,10 @@ def test_what_tau_is_worth(tau: float, candidate: CandidateFacts, enough: bool, 
 
 
 def test_headlines() -> None:
-    assert verdict_words(VERDICT) == ("YES", "within tolerance")
+    assert verdict_words(VERDICT) == ("yes", "within tolerance")
     assert verdict_words(replace(VERDICT, outcome="no")) == ("NO", "outside tolerance")
     unsure = replace(VERDICT, conclusive=False)
-    assert verdict_words(unsure) == ("?", "undecided: leans YES")
+    assert verdict_words(unsure) == ("?", "undecided: leans yes")
 
 
 @pytest.mark.parametrize(
