@@ -56,9 +56,11 @@ def open_page(report: Report, path: str | Path | None = None, command: str | Non
 
 def _is_free(place: Path) -> bool:
     """Whether nothing is at a place, or a page that may be replaced."""
-    if not place.is_file():
-        # Nothing waits for a pipe to be written to.
-        return not place.exists()
+    if not place.exists():
+        return True
+    if place.is_fifo():
+        # To open one waits for who writes to it.
+        return False
     with place.open("rb") as file:
         return file.read(len(_BEGINNING)).lower() == _BEGINNING
 

@@ -1,4 +1,3 @@
-
 """A page in a file of its own, which a browser shows where there is one."""
 
 from __future__ import annotations

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 NO_TABLES = "needs the Adult, census and taxi tables, in ../shared/data beside this repository"
-NO_BROWSER = (
-    "needs Chromium, Node, two npm packages, and PQD_BROWSER=.../node_modules: see "
-    "tests/browser/test_pages.py"
-)
+NO_BROWSER = "needs Chromium, Node and two npm packages, which `make browser` installs"
 _BEGUN = "Skipped: "
 # Of pytest.importorskip.
 _MISSING = re.compile(r"(?:Skipped: )?could not import '([^']+)': .*", re.DOTALL)
