@@ -277,11 +277,10 @@ def check_place(
     """Refuse a file that cannot or must not be written, before anything is spent."""
     if place in {None, _STANDARD}:
         return
-    path = usable(str(place))
+    writable(usable(str(place)), append=append)
     # Whether or not it is a table of this run.
     if like_table(str(place)):
         raise ParameterError(f"{place} is named like a table; name a report, such as report.json")
-    writable(path, append=append)
     from pqd.accounting.free_places import check_free
 
     check_free(str(place), inputs, ledger)
