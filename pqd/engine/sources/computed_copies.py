@@ -27,7 +27,7 @@ _AGAIN = 0.1
 class Limits:
     """Rows, bytes of distinct values, and seconds that a computed copy may take."""
 
-    rows: int = 10_000_000
+    rows: int = 100_000_000
     size: int = 250_000_000
     seconds: float = 600
 
