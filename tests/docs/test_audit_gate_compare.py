@@ -46,6 +46,22 @@ def test_the_story_is_told_as_it_happens(command: Command, monkeypatch: pytest.M
     assert re.search(r"^ +NO +q1 .* -1,2\d\d ±12 ", printed[1], re.MULTILINE)
 
 
+def test_the_readme_shows_an_audit_as_it_is_printed(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"```console\n\$ \S*(pqd audit .*)\n[^`]*```\n+```text\n(.*?)```", text, re.DOTALL
+    )
+    assert found
+    line, shown = found[1].splitlines()[0], found[2]
+    code, out, _ = command(*shlex.split(line)[1:])
+    assert code == 0
+    assert len(told(shown)) == 6
+    assert not_printed(shown, out) == []
+
+
 @pytest.mark.parametrize(
     ("shown", "printed", "missing"),
     [
