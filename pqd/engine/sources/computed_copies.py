@@ -28,7 +28,7 @@ class Limits:
     """Rows, bytes of distinct values, and seconds that a computed copy may take."""
 
     rows: int = 100_000_000
-    size: int = 250_000_000
+    size: int = 80_000_000
     seconds: float = 600
 
 
