@@ -16,11 +16,21 @@ _LASTING = {"datetime", "decimal", "fractions", "numpy", "pandas", "uuid"}
 _PLAIN = (str, int, float, complex, bytes)
 _MISSING = ("None", "NaN", "nan", "NaT", "<NA>")
 _NUMBERS = (int, float, Decimal, np.integer, np.floating)
+_COMPLEX = (complex, np.complexfloating)
+# A column has NumPy's own times where one of its cells is no time.
+_TIMES = (datetime, timedelta, np.datetime64, np.timedelta64)
 # Doubles hold every whole number below it.
 _EXACT = 1 << 53
-# Microseconds of the engine's first moment, of infinity, and of pandas' units.
+# Microseconds of the engine's first moment, and of infinity.
 _FIRST_TICK, _INFINITE = -9_223_372_022_400_000_000, (1 << 63) - 1
-_IN_A_TICK = {"s": 10**6, "ms": 1000, "us": 1}
+# Attoseconds of NumPy's units; to pandas one without a name is a nanosecond.
+_SECOND = 10**18
+_LENGTHS = {unit: 1000**place for place, unit in enumerate(("as", "fs", "ps", "ns", "us", "ms"))}
+_LENGTHS |= {"generic": _LENGTHS["ns"], "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND}
+_LENGTHS |= {"D": 86_400 * _SECOND, "W": 604_800 * _SECOND}
+_MONTHS = {"M": 1, "Y": 12}
+# Most months before or after 1970 of which NumPy is asked the first day; the engine has fewer.
+_MOST_MONTHS = 12 * 10**6
 
 
 def text_of(cell: object) -> str | None:
@@ -44,14 +54,17 @@ def number_text(number: float) -> str:
 
 def _written(cell: object) -> str | None:
     """Text of a cell, which may be that of a missing one."""
-    if isinstance(cell, str | np.timedelta64):
+    if isinstance(cell, str):
         return str(cell)
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
+    if isinstance(cell, _TIMES) and str(cell) != "NaT":
+        return _time_text(cell)
+    if isinstance(cell, _COMPLEX) and cell.imag == 0:
+        # Pandas makes complex numbers of all where one has an imaginary part.
+        cell = cell.real
     if isinstance(cell, _NUMBERS):
         return number_text(_double(cell))
-    if isinstance(cell, datetime | timedelta) and str(cell) != "NaT":
-        return _time_text(cell)
     return _other_text(cell)
 
 
@@ -67,11 +80,28 @@ def _other_text(cell: Any) -> str:  # noqa: ANN401 - any object
     return f"{first}{text_of(cell.left)}, {text_of(cell.right)}{last}"
 
 
-def _time_text(cell: Any) -> str | None:  # noqa: ANN401 - of Python, or pandas' own
+def _time_text(cell: Any) -> str | None:  # noqa: ANN401 - of Python, NumPy, or pandas' own
     """Text of a moment or span."""
+    if isinstance(cell, np.datetime64):
+        ticks = _moment_ticks(cell)
+        return None if ticks is None else moment_text(ticks, zoned=False)
+    if isinstance(cell, np.timedelta64):
+        # Pandas has no span of months, whose lengths differ.
+        return str(cell) if np.datetime_data(cell.dtype)[0] in _MONTHS else span_text(_ticks(cell))
     if isinstance(cell, timedelta):
         return span_text(_microseconds(cell, "to_timedelta64"))
     return moment_text(_microseconds(cell, "to_datetime64"), zoned=cell.tzinfo is not None)
+
+
+def _moment_ticks(moment: Any) -> int | None:  # noqa: ANN401 - of NumPy, in any unit
+    """Microseconds since 1970, None of a moment that is further away than the engine has."""
+    unit, step = np.datetime_data(moment.dtype)
+    if unit not in _MONTHS:
+        return _ticks(moment)
+    months = int(moment.astype(np.int64)) * step * _MONTHS[unit]
+    if abs(months) > _MOST_MONTHS:
+        return None
+    return _ticks(np.datetime64(months, "M").astype("M8[D]"))
 
 
 def _microseconds(time: Any, of_pandas: str) -> int:  # noqa: ANN401 - as above
@@ -81,11 +111,15 @@ def _microseconds(time: Any, of_pandas: str) -> int:  # noqa: ANN401 - as above
         if isinstance(time, datetime):
             span = time - datetime(1970, 1, 1, tzinfo=time.tzinfo and UTC)
         return int(span // timedelta(microseconds=1))
-    held = getattr(time, of_pandas)()
-    ticks, (unit, _) = int(held.astype(np.int64)), np.datetime_data(held.dtype)
-    if unit == "ns":
-        return ticks // 1000 if ticks > 0 else -(-ticks // 1000)
-    return ticks * _IN_A_TICK[unit]
+    return _ticks(getattr(time, of_pandas)())
+
+
+def _ticks(held: Any) -> int:  # noqa: ANN401 - of NumPy, in a unit of fixed length
+    """Microseconds of a span, or since 1970; what is less is cut off towards 0."""
+    unit, step = np.datetime_data(held.dtype)
+    length = int(held.astype(np.int64)) * step * _LENGTHS[unit]
+    ticks: int = abs(length) // _LENGTHS["us"]
+    return ticks if length > 0 else -ticks
 
 
 def _double(cell: Any) -> float:  # noqa: ANN401 - a number of any type

@@ -168,6 +168,37 @@ def test_each_row_alone_says_the_same(name: str) -> None:
         assert alone == {key: [whole[key][place]] for key in alone}
 
 
+# Lists of cells of which pandas makes a type of its own, unless one more is no such cell.
+NUMPY_MOMENT: Any = np.datetime64
+NUMPY_SPAN: Any = np.timedelta64
+OF_NUMPY: dict[str, list[Any]] = {
+    "moments": [
+        *map(NUMPY_MOMENT, (*MOMENTS[:2], "2020", "2020-03", "2020-02-29T10", "NaT")),
+        *map(NUMPY_MOMENT, ("2020-01-01 00:00:09.000001999", "1969-12-31 23:59:59.999998999")),
+        *map(NUMPY_MOMENT, ("2020-01-01 00:00:09.5", "1970-01-01 00:00:00.000001999999")),
+    ],
+    "before 1970": [NUMPY_MOMENT(-1001, "ns"), NUMPY_MOMENT(-1, "Y"), NUMPY_MOMENT(-1, "W")],
+    "spans": [
+        *map(NUMPY_SPAN, (timedelta(3), timedelta(0, -90061, 5), "NaT", 5000)),
+        *(NUMPY_SPAN(-3, "W"), NUMPY_SPAN(25, "h"), NUMPY_SPAN(-1999, "ns")),
+    ],
+    "numbers": [1, 0.1, -7, 2**53 + 1, math.inf, math.nan],
+    "single numbers": [np.float32(0.1), np.float32(3)],
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_cells_of_numpy_say_the_same_whatever_type_a_list_of_them_has(name: str) -> None:
+    cells = OF_NUMPY[name]
+    column = pd.Series(cells)
+    whole = readings(pd.DataFrame({"code": column}), len(cells))
+    for odd in ("x", 1j, None):
+        for larger in (pd.Series([*cells, odd]), pd.concat([column, pd.Series([odd])])):
+            assert readings(pd.DataFrame({"code": larger}), len(cells)) == whole, larger.dtype
+    objects = pd.Series(cells, dtype=object)
+    assert readings(pd.DataFrame({"code": objects}), len(cells)) == whole
+
+
 def test_a_twin_that_reads_a_whole_column_as_text_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
