@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from pqd.engine.reading.buffers import no_value, numpy_of, whole
+from pqd.engine.reading.buffers import no_value, numpy_of, true_in, whole
 from pqd.engine.reading.object_texts import moment_text, number_text, span_text, text_of
 
 if TYPE_CHECKING:
@@ -140,12 +140,18 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def doubles_of(numbers: pa.Array) -> pa.DoubleArray:
-    """Nearest double of each number, whatever its type."""
+    """Nearest double of each number, whatever its type; what is not a number (NaN) is NULL.
+
+    It is missing in a column of objects, which another row's cell may make of this one.
+    """
     if pt.is_decimal(numbers.type):
         # Arrow's own cast of a decimal hangs on the scale of its column.
         held = [None if cell is None else float(cell) for cell in numbers.to_pylist()]
         return pa.array(held, pa.float64())
-    return numbers.cast(pa.float64(), safe=False)
+    doubles = numbers.cast(pa.float64(), safe=False)
+    if not true_in(pc.is_nan(doubles)).any():
+        return doubles
+    return pc.if_else(pc.is_nan(doubles), no_value(doubles.type), doubles)
 
 
 def plain_values(values: pa.Array) -> pa.Array:

@@ -199,6 +199,16 @@ def test_cells_of_numpy_say_the_same_whatever_type_a_list_of_them_has(name: str)
     assert readings(pd.DataFrame({"code": objects}), len(cells)) == whole
 
 
+def test_what_is_no_number_is_missing_in_every_type() -> None:
+    cells = pa.chunked_array([pa.array([math.nan, None, 1.0, math.nan])])
+    column = pd.Series(pd.arrays.ArrowExtensionArray(cells))
+    whole = readings(pd.DataFrame({"code": column}), 4)
+    assert (whole["text"], whole["persons"]) == ([None, None, "1", None], [0, 0, 2, 0])
+    for odd in ("x", None, True):
+        (larger, *_) = with_one_more(column, odd)
+        assert readings(larger, 4) == whole
+
+
 def test_a_twin_that_reads_a_whole_column_as_text_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -311,7 +321,7 @@ def test_a_missing_value_changes_the_text_of_no_other_row() -> None:
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()])
 def test_other_floating_numbers_keep_their_texts(kind: pa.DataType) -> None:
     cells = pa.array([0.5, -0.0, math.inf, -math.inf, math.nan, None, 2.0], kind)
-    expected = ["0.5", "0", "inf", "-inf", "nan", None, "2"]
+    expected = ["0.5", "0", "inf", "-inf", None, None, "2"]
     assert texts(pa.table({"code": cells})) == expected
 
 
