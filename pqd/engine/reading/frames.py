@@ -146,4 +146,14 @@ def _arrow_cells(
         # Texts alone may be none of Arrow's, if they are no UTF-8; the others stay the same.
         with suppress(ValueError):
             return pa.array(cells, from_pandas=True)
-    return pa.array(map(text_of, cells), pa.large_string())
+    with suppress(Exception):
+        return pa.array(map(text_of, cells), pa.large_string())
+    # Pandas itself has no object for a cell, such as a moment that its zone brings out of range.
+    return pa.array((_text_at(cells, place) for place in range(len(cells))), pa.large_string())
+
+
+def _text_at(cells: Any, place: int) -> str | None:  # noqa: ANN401 - an array of pandas
+    """Text of the cell at ``place``, None where there is no such object."""
+    with suppress(Exception):
+        return text_of(cells[place])
+    return None

@@ -209,6 +209,17 @@ def test_what_is_no_number_is_missing_in_every_type() -> None:
         assert readings(larger, 4) == whole
 
 
+@pytest.mark.parametrize(("unit", "zone"), [("s", "Asia/Tokyo"), ("ms", "America/New_York")])
+def test_a_moment_that_its_zone_brings_out_of_range_breaks_no_run(unit: str, zone: str) -> None:
+    ticks = np.array([0, 2**63 - 1, -(2**63) + 1, 10**9], np.int64).view(f"M8[{unit}]")
+    moments: Any = pd.Series(ticks).dt.tz_localize("UTC").dt.tz_convert(zone)
+    whole = texts(pd.DataFrame({"code": moments}))
+    assert whole[1:3] == [None, None]
+    kept = pd.DataFrame({"code": moments.iloc[[0, 3]]})
+    assert texts(kept) == [whole[0], whole[3]]
+    assert None not in texts(kept)
+
+
 def test_a_twin_that_reads_a_whole_column_as_text_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
