@@ -190,10 +190,10 @@ class HashChain:
         LedgerError
             If the file cannot be written: nothing was appended, unless the log is ``doubtful``.
         """
-        with self._translated("written"):
-            self._execute("BEGIN IMMEDIATE")
         known, self.doubtful = len(self._entries), False
         try:
+            with self._translated("written"):
+                self._execute("BEGIN IMMEDIATE")
             # Nobody else writes from here on, so that this is the whole chain.
             self.entries()
             self.check_standing()
@@ -294,9 +294,10 @@ class HashChain:
         LedgerError
             If so.
         """
-        held = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
+        # A trigger may have a table's name, so that no name stands for one of them alone.
+        held = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
         (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
-        if held != SCHEMA or journal != "delete":
+        if sorted(held) != sorted(SCHEMA.items()) or journal != "delete":
             raise LedgerError(
                 self._message(
                     "was changed by hand: it holds what no ledger holds, or lacks what every one "

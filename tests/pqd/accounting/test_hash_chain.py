@@ -155,6 +155,29 @@ def test_an_interrupted_writing_leaves_nothing(log: Path, error: type[BaseExcept
         assert chain.entries() == read(log)[0]
 
 
+def test_an_interrupt_as_writing_begins_lets_go_of_the_lock(
+    log: Path, other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes while another process is waited for, and is raised once the lock is there."""
+    execute = HashChain._execute
+
+    def interrupted(chain: HashChain, sql: str, *values: object) -> sqlite3.Cursor:
+        done = execute(chain, sql, *values)
+        if sql.startswith("BEGIN"):
+            raise KeyboardInterrupt
+        return done
+
+    with closing(HashChain(log)) as chain:
+        with monkeypatch.context() as patch:
+            patch.setattr(HashChain, "_execute", interrupted)
+            with pytest.raises(KeyboardInterrupt), chain.writing():
+                chain.append({"n": 0})
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("ROLLBACK")
+        with chain.writing():
+            chain.append({"n": "after"})
+
+
 def test_entries_of_others_are_continued(log: Path) -> None:
     with closing(HashChain(log)) as first, closing(HashChain(log)) as second:
         for number in range(6):
@@ -432,6 +455,11 @@ ODDITIES = {
     "a trigger that swallows": "CREATE TRIGGER x BEFORE INSERT ON entries "
     "BEGIN SELECT RAISE(IGNORE); END",
     "a trigger that waits": "CREATE TRIGGER x AFTER INSERT ON entries BEGIN SELECT 1; END",
+    # The table is made anew after it, so that it comes last of the two of that name.
+    "a trigger with the name of a table": "CREATE TABLE x AS SELECT key FROM secret;"
+    "DROP TABLE secret; CREATE TRIGGER secret BEFORE INSERT ON entries "
+    f"BEGIN SELECT RAISE(IGNORE); END; {SCHEMA['secret']};"
+    "INSERT INTO secret SELECT key FROM x; DROP TABLE x",
     "a view": "CREATE VIEW x AS SELECT * FROM entries",
     "a view in place of the entries": FREE + "ALTER TABLE entries RENAME TO y;"
     "CREATE VIEW entries AS SELECT * FROM y WHERE number < 9",
