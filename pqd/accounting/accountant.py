@@ -22,7 +22,7 @@ from pqd.accounting.disjoint_groups import Cost, Group, composition_groups
 from pqd.accounting.hash_chain import new_secret
 from pqd.accounting.ledger import Ledger, key_of
 from pqd.accounting.recognition import ROWS, fingerprint_of
-from pqd.accounting.run_charges import begin_charges
+from pqd.accounting.run_charges import begin_charges, run_charges
 from pqd.errors import BudgetError, LedgerError, UnknownAnswerError
 from pqd.exception_barrier import sealed
 from pqd.progress import Progress, silent
@@ -224,9 +224,13 @@ class Accountant:
         ------
         BudgetError, LedgerError
             Nothing was spent.
+        LostLedgerError
+            The ledger was removed or replaced meanwhile, so that it lacks what is known of it.
         UnknownAnswerError
             The accountant is replaying, and the ledger lacks an answer.
         """
+        # What is known is shown too, and only while the ledger holds it.
+        run_charges().check_standing = self.ledger.check_standing
         if self.replaying:
             return self._replay(table, sets), None
         keys = {measurement.cache_key for measurements in sets for measurement in measurements}
@@ -247,6 +251,7 @@ class Accountant:
                     continue
                 raise
             if not quote.new:
+                self.ledger.check_standing()
                 return quote, None
             charged = self._reserve(table, quote)
             if charged is not None:
@@ -262,6 +267,7 @@ class Accountant:
                 f"the ledger {self.path.name} has no such verdict on this table; run the same "
                 "command without --explain first. Nothing was spent."
             )
+        self.ledger.check_standing()
         return replace(quote, table=table)
 
     def _reserve(self, table: RecognisedTable, quote: Quote) -> tuple[Reservation, Charge] | None:

@@ -234,7 +234,6 @@ class Ledger:
                 charges.spent.pop()
             raise
         self._chain.charged = True
-        charges.check_standing = self.check_standing
         self.check_standing()
         return reservation, Charge() if unused else charge
 

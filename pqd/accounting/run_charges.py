@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class RunCharges:
     """Charges of one run: ``spent`` ones, and ``unused`` ones, of which nothing was drawn.
 
-    ``check_standing`` raises LostLedgerError if the ledger has lost what it held of them.
+    ``check_standing`` raises LostLedgerError if the ledger has lost what it held of them, or of
+    the answers that are replayed.
     """
 
     spent: list[Charge] = field(default_factory=list)

@@ -13,7 +13,7 @@ from deciders.errors import ParameterError
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import LedgerOptions, path, with_threads
-from pqd.cli.outputs import CheckOutputOptions, check_place, failures_of
+from pqd.cli.outputs import CheckOutputOptions, check_place, failures_of, standing
 from pqd.paths import told_as_unwritten, usable
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def check(
             explained=display.explain,
         )
 
-    failed = failures_of(partial(baseline.update, report, check_baseline))
+    failed = failures_of(partial(standing, partial(baseline.update, report, check_baseline)))
     targets.finish(report, display, *failed)
     # What is only shown again is judged by no one.
     raise typer.Exit(0 if display.explains else report.exit_code)

@@ -116,7 +116,7 @@ class Targets:
         """
         shown = [] if self.takes_stdout else [partial(display.show, report)]
         acts: list[Callable[[], None]] = [*self._files(report), *shown, *self._streams(report)]
-        raise_together(*failed, *failures_of(*(partial(_standing, act) for act in acts)))
+        raise_together(*failed, *failures_of(*(partial(standing, act) for act in acts)))
 
     def write(self, report: Report) -> None:
         """Write every rendering; all failures are told."""
@@ -372,7 +372,7 @@ def failures_of(*writers: Callable[[], None]) -> list[Exception]:
     return failures
 
 
-def _standing(act: Callable[[], None]) -> None:
+def standing(act: Callable[[], None]) -> None:
     """Write or show a report while the ledger holds what the run has charged."""
     from pqd.accounting.run_charges import run_charges
 

@@ -18,6 +18,7 @@ from pqd.batches.mechanisms import TOGETHER
 from pqd.batches.reweighting import reweighted
 from pqd.engine.sources.export import write_frame
 from pqd.errors import (
+    LostLedgerError,
     NothingSelectedError,
     ParameterError,
     QueryError,
@@ -98,7 +99,10 @@ def run_release(  # noqa: PLR0913 - those of a release, read
     if table is not None:
         progress(stages.REWEIGHTING)
         try:
-            remarks.append(_drawn(plan, outputs, table, check_place))
+            remarks.append(_drawn(plan, outputs, table, check_place, accountant))
+        except LostLedgerError:
+            # No answer is shown then.
+            raise
         except RunError as error:
             unwritten = str(error)
             remarks.append(notes.not_written_note(unwritten))
@@ -168,10 +172,16 @@ def run_release_spec(
 
 
 def _drawn(
-    plan: ReleasePlan, outputs: Outputs, table: Path, check_place: Callable[[], None]
+    plan: ReleasePlan,
+    outputs: Outputs,
+    table: Path,
+    check_place: Callable[[], None],
+    accountant: Accountant | None,
 ) -> str:
-    """Note on the corrected copy, which is written."""
+    """Note on the corrected copy, which is written while the ledger holds what it is made of."""
     copy = reweighted(plan, outputs)
+    if accountant:
+        accountant.ledger.check_standing()
     with told_as_unwritten(table):
         check_place()
     write_frame(copy.frame, table)
