@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_PERMISSION",
+    "NO_RECORD",
     "BaselineError",
     "BudgetError",
     "DeciderError",
@@ -33,6 +34,10 @@ __all__ = [
 NO_PERMISSION = (
     "permission denied; ask its owner for the right to read it, or run as a user who has it"
 )
+
+
+# What is said of a charge that no ledger shows.
+NO_RECORD = "is on no record"
 
 
 class QueryError(PqdError, ValueError):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqd.errors import LedgerError, LostLedgerError
+from pqd.errors import NO_RECORD, LedgerError, LostLedgerError
 
 Body = dict[str, Any]
 
@@ -308,7 +308,7 @@ class HashChain:
     def _lost(self) -> LostLedgerError:
         return LostLedgerError(
             f"the ledger {self.path} was removed or replaced during this run, so what the run may "
-            "have charged is on no record. Nothing that it drew is shown. Put the ledger back, see "
+            f"have charged {NO_RECORD}. Nothing that it drew is shown. Put the ledger back, see "
             "who else uses it, and run again"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,11 +10,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.errors import PqdError
+from pqd.errors import NO_RECORD, PqdError
 from reports.text.numbers import epsilon_text
 
 if TYPE_CHECKING:
     from pqd.accounting.composition import Charge
+
+
+# What a message says of a run that has charged nothing.
+_DENIED = re.compile(r"(?:(?<=\.) N|; n)othing was spent\b\.?")
 
 
 @dataclass(slots=True)
@@ -44,13 +49,17 @@ class RunCharges:
         self.unused.append(charge)
 
     @property
+    def amount(self) -> str:
+        """All charges in words."""
+        delta = f" and delta {float(self.delta):.3g}" if self.delta else ""
+        return f"epsilon {epsilon_text(self.epsilon)}{delta}"
+
+    @property
     def text(self) -> str:
         """Sentence on what was charged, without its full stop; empty if nothing was."""
         if not (self.spent or self.unused):
             return ""
-        delta = f" and delta {float(self.delta):.3g}" if self.delta else ""
-        amount = f"epsilon {epsilon_text(self.epsilon)}{delta}"
-        told = f"{amount} was charged and stays so (pqd ledger show)"
+        told = f"{self.amount} was charged and stays so (pqd ledger show)"
         if self.spent:
             return f"{told}; what was answered before costs nothing in a repeated run"
         return (
@@ -90,6 +99,12 @@ def telling_charges() -> Iterator[None]:
 def with_charges(message: str) -> str:
     """Message that ends with what the run has charged, if it does not say so already."""
     told = run_charges().text
-    if not told or told[1:] in message:
+    if not told:
+        return message
+    # It was written where nobody knew of an earlier charge of the run.
+    message = _DENIED.sub("", message)
+    if NO_RECORD in message:
+        told = f"{run_charges().amount} was charged"
+    if told[1:] in message:
         return message
     return f"{message.rstrip('.')}. {told[0].upper()}{told[1:]}."

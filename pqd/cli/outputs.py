@@ -36,6 +36,10 @@ _STANDARD = "-"
 # Word of the help for what is a file.
 _FILE = "FILE"
 
+# What writes or shows something; and what does it, or refuses.
+_Act = Callable[[], None]
+_Condition = Callable[[_Act], None]
+
 Json = Annotated[
     str | None,
     typer.Option(metavar="FILE|-", help="Write the report as JSON; - for standard output."),
@@ -114,47 +118,52 @@ class Targets:
         Each is tried, also where another fails; all failures are told, ``failed`` ones first.
         Nothing is written or shown that a ledger has meanwhile lost the charge of.
         """
-        shown = [] if self.takes_stdout else [partial(display.show, report)]
-        acts: list[Callable[[], None]] = [*self._files(report), *shown, *self._streams(report)]
-        raise_together(*failed, *failures_of(*(partial(standing, act) for act in acts)))
+        show = partial(standing, partial(display.show, report))
+        acts = [
+            *self._files(report, standing),
+            *([] if self.takes_stdout else [show]),
+            *self._streams(report, standing),
+        ]
+        raise_together(*failed, *failures_of(*acts))
 
     def write(self, report: Report) -> None:
         """Write every rendering; all failures are told."""
         raise_together(*failures_of(*self._files(report), *self._streams(report)))
 
-    def _files(self, report: Report) -> Iterator[Callable[[], None]]:
-        """Yield what writes each rendering to its file."""
+    def _files(self, report: Report, when: _Condition | None = None) -> Iterator[_Act]:
+        """Yield what writes each rendering to its file, ``when`` that may be done."""
         for target in self.renderings:
             place = _file_of(target)
             if place is not None:
-                yield partial(self._write, target.kind, report, place)
+                yield partial(self._write, target.kind, report, place, when or _always)
 
-    def _write(self, kind: str, report: Report, place: str) -> None:
+    def _write(self, kind: str, report: Report, place: str, when: _Condition) -> None:
+        # It takes long enough for much to happen, so that all is asked after it.
         text = rendering("markdown" if kind == GITHUB else kind, report)
         path, append = Path(place), kind == GITHUB
         # Meanwhile a ledger may have been made there, that of this run too.
         with told_as_unwritten(path):
             self.check_place(place, append=append)
-        write_text(path, text, append=append)
+        when(partial(write_text, path, text, append=append))
 
-    def _streams(self, report: Report) -> Iterator[Callable[[], None]]:
+    def _streams(self, report: Report, when: _Condition | None = None) -> Iterator[_Act]:
         """Yield what writes annotations, and the rendering on standard output."""
         for target in self.renderings:
             if target.kind == GITHUB and self.spec is not None:
-                yield partial(self._annotate, report, self.spec)
+                yield partial(self._annotate, report, self.spec, when or _always)
             elif target.place == _STANDARD:
-                yield partial(self._print, target.kind, report)
+                yield partial(self._print, target.kind, report, when or _always)
 
-    def _annotate(self, report: Report, spec: Path) -> None:
+    def _annotate(self, report: Report, spec: Path, when: _Condition) -> None:
         """Annotate the lines of a spec."""
         from reports.github import github_text
 
         # Beside a rendering on standard output; the runner reads both streams.
         text = github_text(_checked(report), path_in_repository(spec))
-        command_to_runner(text, aside=self.takes_stdout)
+        when(partial(command_to_runner, text, aside=self.takes_stdout))
 
-    def _print(self, kind: str, report: Report) -> None:
-        typer.echo(rendering(kind, report), nl=False)
+    def _print(self, kind: str, report: Report, when: _Condition) -> None:
+        when(partial(typer.echo, rendering(kind, report), nl=False))
 
     @contextmanager
     def stopping(self, unit: str | None = None) -> Iterator[None]:
@@ -361,7 +370,7 @@ def write(text: str, place: str) -> None:
     write_text(Path(place), text)
 
 
-def failures_of(*writers: Callable[[], None]) -> list[Exception]:
+def failures_of(*writers: _Act) -> list[Exception]:
     """Failures of writers, each of which is tried."""
     failures: list[Exception] = []
     for write_one in writers:
@@ -372,7 +381,11 @@ def failures_of(*writers: Callable[[], None]) -> list[Exception]:
     return failures
 
 
-def standing(act: Callable[[], None]) -> None:
+def _always(act: _Act) -> None:
+    act()
+
+
+def standing(act: _Act) -> None:
     """Write or show a report while the ledger holds what the run has charged."""
     from pqd.accounting.run_charges import run_charges
 
@@ -383,7 +396,7 @@ def standing(act: Callable[[], None]) -> None:
 def raise_together(*failures: Exception) -> None:
     """Raise one error that tells all failures; that of a mistake of pqd's own before all others."""
     broken = [error for error in failures if not isinstance(error, PqdError)]
-    if len(failures) == 1 or broken:
+    if len(set(map(str, failures))) == 1 or broken:
         raise [*broken, *failures][0]
     if failures:
         lost = any(isinstance(error, LostOutputError) for error in failures)

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import pqd.cli.check
+import pqd.cli.outputs
 import pqd.commands.release
 from pqd.accounting.ledger import Ledger
+from pqd.batches.reweighting import reweighted
 from pqd.cli.outputs import Targets
 
 Ran = tuple[int, str, str]
@@ -102,6 +104,15 @@ def test_no_answer_is_shown_that_the_ledger_has_lost(
     assert_nothing_shown(command(*line, "--json", "report.json", "--output", "markdown=report.md"))
 
 
+def test_no_rendering_is_written_that_the_ledger_lost_while_it_was_made(
+    folder: Path, older: bytes, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendering, lose = pqd.cli.outputs.rendering, partial(put, folder / LEDGER, older)
+    monkeypatch.setattr(pqd.cli.outputs, "rendering", meddled(rendering, lose, after=True))
+    assert_nothing_shown(command(*AUDIT, "--json", "report.json"))
+    assert_nothing_shown(command(*AUDIT, "--json", "-"))
+
+
 @pytest.mark.parametrize("more", [(), ("--explain", "q1")])
 def test_no_replayed_answer_is_taken_from_a_ledger_that_was_replaced(
     more: tuple[str, ...],
@@ -144,6 +155,5 @@ def test_no_table_is_made_of_answers_that_the_ledger_has_lost(
     if replayed:
         assert command(*RELEASE)[0] == 0
     lose = partial(put, folder / LEDGER, older)
-    drawn = meddled(pqd.commands.release.reweighted, lose, after=True)
-    monkeypatch.setattr(pqd.commands.release, "reweighted", drawn)
+    monkeypatch.setattr(pqd.commands.release, "reweighted", meddled(reweighted, lose, after=True))
     assert_nothing_shown(command(*RELEASE, "--table", "table.csv", "--json", "report.json"))
