@@ -83,7 +83,7 @@ class HashChain:
         self._entries: list[Entry] = []
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        # Whether this run has charged; and whether a write that failed may be in the file.
+        # Whether this run has charged; and whether its last write may be in the file.
         self.charged = self.doubtful = False
         with self._translated("read"):
             present = path.exists()
@@ -208,6 +208,8 @@ class HashChain:
             raise
 
     def _commit(self) -> None:
+        # Until it is known: an interrupt may come at any moment from here on.
+        self.doubtful = True
         try:
             self._execute("COMMIT")
         except sqlite3.Error:

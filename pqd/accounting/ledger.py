@@ -40,7 +40,7 @@ from pqd.accounting.hash_chain import Body, Entry, HashChain
 from pqd.accounting.ledger_export import export_hashes, export_text
 from pqd.accounting.run_charges import run_charges
 from pqd.accounting.stored_answers import encode
-from pqd.errors import LedgerError, PqdError
+from pqd.errors import LedgerError
 from pqd.interrupts import heed
 from reports.models.ledger import LedgerReport
 
@@ -228,7 +228,7 @@ class Ledger:
                     reservation = Reservation(unused.number, account.number, charge)
                 else:
                     reservation = self._charge(fingerprint, label, measurements, charge, file)
-        except PqdError:
+        except BaseException:
             if counted and not self._chain.doubtful:
                 # It was rolled back.
                 charges.spent.pop()

@@ -1,5 +1,6 @@
 """Charges of runs that broke before their first draw: used again once, by the same questions."""
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from fractions import Fraction
@@ -10,7 +11,9 @@ import pytest
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
+from pqd.accounting.hash_chain import HashChain
 from pqd.accounting.ledger import Ledger
+from pqd.accounting.run_charges import run_charges
 from pqd.commands.audit import run_audit
 from pqd.errors import LedgerError, LostLedgerError, RunError
 from pqd.parameters import Parameters
@@ -112,6 +115,30 @@ def test_an_interrupt_before_the_first_draw_leaves_the_charge_unused(files: File
         files.audit(reading=interrupt)
     assert files.kinds() == ["table", "charge", "unused"]
     assert files.audit().spent == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "done", "charged"),
+    [("INSERT", True, False), ("COMMIT", False, True), ("COMMIT", True, True)],
+)
+def test_an_interrupt_of_the_charge_tells_of_it_if_it_may_be_there(
+    statement: str, done: bool, charged: bool, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute = HashChain._execute
+
+    def interrupted(chain: HashChain, sql: str, *values: object) -> sqlite3.Cursor:
+        if done or not sql.startswith(statement):
+            cursor = execute(chain, sql, *values)
+        if sql.startswith(statement):
+            raise KeyboardInterrupt
+        return cursor
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HashChain, "_execute", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            files.audit()
+    assert run_charges().epsilon == Fraction(int(charged), 3)
+    assert files.spent() == [Fraction(1, 3)] * (statement == "COMMIT" and done)
 
 
 def test_a_charge_stays_spent_from_the_first_draw_on(files: Files) -> None:

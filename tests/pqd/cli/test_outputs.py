@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -308,8 +309,13 @@ def test_all_outputs_that_fail_are_told(
     assert (folder / "r.html").exists()
 
 
-def full(*_: object) -> None:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every draft of a report meet a full disk; the ledger lies on another one."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pqd.paths.os", SimpleNamespace(**{**vars(os), "fsync": full}))
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -317,7 +323,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_draft(
     name: str, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "r.json").write_text("old")
-    monkeypatch.setattr("pqd.paths.os.fsync", full)
+    fill_disk(monkeypatch)
     code, out, err = command(*REPORTS[name], "--json", "r.json")
     assert (code, bool(out)) == (3, True)
     assert "r.json was not written: No space left on device" in err
@@ -329,7 +335,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_draft(
 def test_a_table_is_whole_or_not_there(
     table: str, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pqd.paths.os.fsync", full)
+    fill_disk(monkeypatch)
     code, out, err = command(*REPORTS["release"], "--table", table)
     assert (code, bool(out)) == (3, True)
     assert f"{table} was not written: No space left on device" in err
