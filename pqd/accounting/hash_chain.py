@@ -168,16 +168,39 @@ class HashChain:
         return tuple(self._entries)
 
     def check_standing(self) -> None:
-        """Raise LostLedgerError unless the file at the log's place holds the last known entry.
+        """Raise LostLedgerError unless the file at the log's place is whole and holds all known.
 
         A file that was removed or replaced can be written to until it is closed, and older bytes
         can be put into it; then what was written is gone.  So a connection of its own reads the
-        file as it is now, not as this one remembers it.
+        file as it is now, not as this one remembers it.  And it reads all of it: what is put back
+        while a commit writes may leave pages of two versions, of which some fit the last entry.
         """
+        with self._reopened() as other:
+            if not self._is_whole(other):
+                raise self._lost()
+
+    @contextmanager
+    def _reopened(self) -> Iterator[sqlite3.Connection]:
+        """Context of another connection to the file, if that holds the last known entry."""
         if self._file != _identity(self.path):
             raise self._lost()
         with self._translated("read"), closing(self._connect()) as other:
             self._rows(other, len(self._entries))
+            yield other
+
+    def _is_whole(self, connection: sqlite3.Connection) -> bool:
+        """Whether a file is undamaged and holds every known entry."""
+        try:
+            state = connection.execute("PRAGMA quick_check(1)").fetchone()
+            rows = connection.execute(
+                "SELECT number, body, hash FROM entries ORDER BY rowid LIMIT ?",
+                (len(self._entries),),
+            ).fetchall()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF in _OTHER_CONTENT:
+                return False
+            raise
+        return state == ("ok",) and [Entry(*row) for row in rows] == self._entries
 
     @contextmanager
     def writing(self) -> Iterator[HashChain]:
@@ -196,7 +219,8 @@ class HashChain:
                 self._execute("BEGIN IMMEDIATE")
             # Nobody else writes from here on, so that this is the whole chain.
             self.entries()
-            self.check_standing()
+            with self._reopened():
+                pass
             yield self
             with self._translated("written"):
                 self._commit()
@@ -222,12 +246,12 @@ class HashChain:
     def _may_hold_last(self) -> bool:
         """Whether the file holds the last known entry; True if it cannot be read."""
         try:
-            self.check_standing()
+            with self._reopened():
+                return True
         except LostLedgerError:
             return False
         except LedgerError:
             return True
-        return True
 
     def append(self, body: Body) -> Entry:
         """Add one entry; only inside ``writing``."""

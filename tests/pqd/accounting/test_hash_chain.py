@@ -435,6 +435,28 @@ def test_bytes_of_two_versions_are_found_out(log: Path, older: bytes) -> None:
         chain.check_standing()
 
 
+def test_older_bytes_in_the_middle_of_a_commit_are_found_out(tmp_path: Path) -> None:
+    found = 0
+    for seed in range(20):
+        path, rng = tmp_path / f"{seed}.sqlite", seeded(seed)
+        with closing(HashChain(path)) as chain:
+            for number in range(rng.randrange(3, 30)):
+                older = path.read_bytes()
+                with chain.writing():
+                    chain.append({"n": number, "pad": "x" * rng.randrange(1200)})
+            with chain.writing():
+                chain.append({"n": "last", "pad": "x" * rng.randrange(1200)})
+                put(path, older)
+            try:
+                chain.check_standing()
+            except LostLedgerError:
+                found += 1
+            else:
+                # What the commit wrote has mended the file.
+                assert read(path)[0] == chain.known
+    assert 0 < found < 20
+
+
 def test_a_log_that_only_remembers_would_not_find_out(
     log: Path, older: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Runs that another run overtakes: what it has charged and recorded is seen before a price."""
 
 from collections.abc import Callable
+from contextvars import copy_context
 from fractions import Fraction
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def once(at: str, other: Callable[[], object], times: int = 1) -> Progress:
         del done, total
         begun.append(stage)
         if stage == at and begun.count(at) == times:
-            other()
+            # As in a process of its own: what it charges is not this run's.
+            copy_context().run(other)
 
     return show
 
