@@ -161,5 +161,15 @@ def _take_over(path: Path, draft: Path) -> None:
 
 def _write(path: Path, content: bytes, flags: int, mode: int) -> None:
     opened = os.open(path, os.O_WRONLY | os.O_CREAT | flags, mode)
-    with os.fdopen(opened, "wb") as file:
-        file.write(content)
+    try:
+        before, left = os.fstat(opened).st_size, memoryview(content)
+        try:
+            while left:
+                left = left[os.write(opened, left) :]
+        except BaseException:
+            # Nothing is left of what does not fit.  A device has no end to cut.
+            with suppress(OSError):
+                os.ftruncate(opened, before)
+            raise
+    finally:
+        os.close(opened)

@@ -331,6 +331,26 @@ def test_a_full_disk_leaves_the_old_file_and_no_draft(
     assert not list(folder.glob(".pqd-*"))
 
 
+def test_a_summary_is_added_whole_or_not_at_all(
+    folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "summary.md").write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    left = [100]
+
+    def write(file: int, content: bytes) -> int:
+        """Write until the disk has no room left."""
+        if not left:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return os.write(file, content[: left.pop()])
+
+    monkeypatch.setattr("pqd.paths.os", SimpleNamespace(**{**vars(os), "write": write}))
+    code, out, err = command(*REPORTS["audit"], "--output", "github")
+    assert (code, bool(out)) == (3, True)
+    assert "summary.md was not written: No space left on device" in err
+    assert (folder / "summary.md").read_text() == "before\n"
+
+
 @pytest.mark.parametrize("table", ["t.csv", "t.parquet"])
 def test_a_table_is_whole_or_not_there(
     table: str, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
