@@ -5,6 +5,7 @@ Of public data alone, and free: both are evaluated exactly on the stand-ins of s
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import chain
 from typing import Any, cast
 
 from deciders.evaluation.effectiveness import WEIGHED, Mechanism, shape_of
@@ -21,8 +22,10 @@ MOST_TIMES = 2
 # threshold, next to none farther off.
 MOST_LOST = 0.1
 # Gaps, in multiples of tau, at which the chances of a proved no are compared.  Of a COUNT the first
-# will do: beyond it all that noise loses is that it must go ln 2 of its scales farther.
+# will do: beyond it all that noise loses is that it must go ln 2 of its scales farther, unless that
+# is below 0, where a released number is cut.  Then the empty table, farthest of all, tells.
 _FAR = tuple(map(Fraction, (2, 4, 8, 16, 32)))
+_EMPTY = Histogram.of_mass(0)
 _ROUNDING = 1 + 1e-9
 # From the ends of the interval outwards, the gaps inside and those beyond: where deciders differ,
 # they do so near the ends.
@@ -41,8 +44,9 @@ def nearly_as_sharp(
     """Whether ``shown`` decides nearly as well as the ``margin``'s decider.
 
     On the copy it proves a yes with a chance that is at most ``MOST_LOST`` less, and on every
-    stand-in at twice the tolerance and farther a no.  The yes alone is not enough: where neither
-    proves one, a margin may still prove a no of a sum that noise at its bounds hides.
+    stand-in at twice the tolerance and farther a no, and on the empty table if 0 is outside.  The
+    yes alone is not enough: where neither proves one, a margin may still prove a no of a sum that
+    noise at its bounds hides, or of few rows, where no released number is below 0.
 
     On the stand-ins at the gaps ``WEIGHED``, on either side, it errs at most ``MOST_TIMES`` as
     often, or next to never: with probability at most ``2 alpha^2``.  Where noise errs so seldom it
@@ -75,8 +79,10 @@ def _proves_less(
     def refutes(table: Any) -> Callable[[Mechanism], float]:  # noqa: ANN401 - a stand-in
         return lambda decider: _law(trial, decider, table).refutation_chance(budget, alpha)
 
-    beyond = _FAR[:1] if shown.aggregate == "COUNT" else _FAR
-    return loses(proves) or any(loses(refutes(each)) for gap in beyond for each in trial.at(gap))
+    gaps = _FAR[:1] if shown.aggregate == "COUNT" else _FAR
+    empty = () if trial.interval.contains(0) else (_EMPTY,)
+    beyond = chain(empty, (each for gap in gaps for each in trial.at(gap)))
+    return loses(proves) or any(loses(refutes(each)) for each in beyond)
 
 
 def _errs_seldom(

@@ -26,6 +26,20 @@ TABLES: dict[str, Any] = {
 }
 TAUS = [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(60), Fraction(700), Fraction(9000)]
 EPSILONS = [Fraction(1, 20), Fraction(1, 2), Fraction(2)]
+EMPTY = Histogram.from_values([])
+
+
+class FixedNoise:
+    """Noise of one value."""
+
+    simulated = True
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        del scale
+        return statistic + self.value
 
 
 def error(decider: Any, table: Any, interval: Interval, epsilon: Fraction) -> float:
@@ -59,11 +73,13 @@ def as_defined(shown: Any, margin: Any, table: Histogram, interval: Interval, at
     proved = shown.accepting(table, interval).proof_chance(at, 0.05)
     if proof_chance(margin, table, interval, at) - proved > MOST_LOST:
         return False
-    for far in (2,) if shown.aggregate == "COUNT" else (2, 4, 8, 16, 32):
-        for each in stand_ins_at(table, far * interval.tau, shape_of(shown)):
-            refuted = shown.accepting(each, interval).refutation_chance(at, 0.05)
-            if refutation_chance(margin, each, interval, at) - refuted > MOST_LOST:
-                return False
+    shape, gaps = shape_of(shown), (2,) if shown.aggregate == "COUNT" else (2, 4, 8, 16, 32)
+    beyond: list[Any] = [EMPTY] * (not interval.contains(0))
+    beyond += [each for gap in gaps for each in stand_ins_at(table, gap * interval.tau, shape)]
+    for each in beyond:
+        refuted = shown.accepting(each, interval).refutation_chance(at, 0.05)
+        if refutation_chance(margin, each, interval, at) - refuted > MOST_LOST:
+            return False
     if shown.aggregate == "COUNT":
         return True
     for gap in WEIGHED:
@@ -134,3 +150,25 @@ def test_a_no_counts_as_much_as_a_yes(
     # Whoever compares a yes alone takes the noise.
     monkeypatch.setattr(sharpness, "_FAR", ())
     assert nearly_as_sharp(*terms)
+
+
+def chance_of_no(name: str, copy: int, epsilon: Fraction) -> float:
+    """Chance that an empty private table is proved to be off, by every draw of the noise."""
+    decider, interval = DECIDERS[name](), Interval.around(copy, Fraction(copy, 20))
+    noises = ((z, FixedNoise(z)) for z in range(-400, 401))
+    decisions = ((z, decider.decide(EMPTY, interval, epsilon, noise)) for z, noise in noises)
+    ratio = float(np.exp(-float(epsilon)))
+    chances = (
+        ratio ** abs(z) for z, said in decisions if not said.outcome and (said.p_value or 0) <= 0.05
+    )
+    return sum(chances) * (1 - ratio) / (1 + ratio)
+
+
+@pytest.mark.parametrize(("copy", "nearly"), [(10, False), (20, False), (29, False), (60, True)])
+def test_an_empty_group_is_found_out_nearly_as_often(copy: int, *, nearly: bool) -> None:
+    epsilon, interval = Fraction(1, 10), Interval.around(copy, Fraction(copy, 20))
+    shown, margin = (DECIDERS[name]() for name in PAIRS["COUNT"])
+    lost = chance_of_no(margin.id, copy, epsilon) - chance_of_no(shown.id, copy, epsilon)
+    assert (lost <= MOST_LOST) is nearly
+    terms = Histogram.of_mass(copy), interval, epsilon, Fraction(1, 20)
+    assert nearly_as_sharp(shown, margin, *terms) is nearly
