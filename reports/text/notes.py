@@ -87,6 +87,8 @@ def stated_bounds_note(stated: Mapping[str, str], *, snapped: bool) -> str:
 
 
 Bounds = Mapping[str, Iterable[str]]
+# Of an attribute whose bounds differ by query, as many are told.
+_MOST_SPANS = 3
 _OUTSIDE = (
     "values outside count as its ends, and between two steps as the nearer one. State bounds "
     "(--bounds, or [columns.NAME] in a spec) if private values may lie outside."
@@ -110,8 +112,14 @@ def widened_bounds_note(widened: Bounds) -> str:
 
 
 def _within(bounds: Bounds) -> str:
-    """Attributes with their bounds; of queries that differ with each of theirs."""
-    return listed([f"{what} within {' or '.join(spans)}" for what, spans in bounds.items()])
+    """Attributes with their bounds; of queries that differ with the first of theirs."""
+    return listed([f"{what} within {_spans(list(spans))}" for what, spans in bounds.items()])
+
+
+def _spans(spans: Sequence[str]) -> str:
+    others = len(spans) - _MOST_SPANS
+    more = [f"{others:,} more that follow from a query's own tolerance"] if others > 0 else []
+    return " or ".join([*spans[:_MOST_SPANS], *more])
 
 
 def beyond_bounds_note(queries: Sequence[str], attribute: str, bounds: str) -> str:

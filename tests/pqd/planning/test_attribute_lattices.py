@@ -106,6 +106,17 @@ def test_queries_with_bounds_of_their_own_are_told_all_of_them() -> None:
     assert told(workload) == found
 
 
+def test_of_many_bounds_the_first_are_told() -> None:
+    copy = pd.DataFrame({"x": range(600), "g": [f"g{row % 40}" for row in range(600)]})
+    workload = bound("SELECT AVG(x) FROM D GROUP BY g", [copy], "auto", None)
+    measures = [verdict.statistic.measure for verdict in select_deciders(workload).verdicts]
+    assert len(used(measures)) == 40
+    (note,) = (note for note in workload.notes if note.startswith("AVG is of x within"))
+    assert set(TOLD.findall(note)) < used(measures)
+    assert " or 37 more that follow from a query's own tolerance: " in note
+    assert len(note) < 500
+
+
 def test_whoever_tells_the_copys_bounds_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """As once was done: the lattice is widened after the note is written."""
 
