@@ -119,7 +119,7 @@ class Targets:
         Nothing is written or shown that a ledger has meanwhile lost the charge of.
         """
         show = partial(standing, partial(display.show, report))
-        acts = [
+        acts: list[_Act] = [
             *self._files(report, standing),
             *([] if self.takes_stdout else [show]),
             *self._streams(report, standing),
