@@ -65,7 +65,7 @@ def told() -> str:
 
 
 def charged_so_far() -> str:
-    """What the run has charged, and that it stays so; empty if it has charged nothing."""
+    """What the run has charged, and that it stays charged; empty if it has charged nothing."""
     # Without that module there is no charge.
     module = sys.modules.get("pqd.accounting.run_charges")
     return str(module.run_charges().text) if module else ""

@@ -59,12 +59,12 @@ class RunCharges:
         """Sentence on what was charged, without its full stop; empty if nothing was."""
         if not (self.spent or self.unused):
             return ""
-        told = f"{self.amount} was charged and stays so (pqd ledger show)"
+        told = f"{self.amount} was charged and stays charged (pqd ledger show)"
         if self.spent:
-            return f"{told}; what was answered before costs nothing in a repeated run"
+            return f"{told}; a repeated run pays nothing for what this run has answered"
         return (
-            f"{told}, and nothing was drawn for it: the same run on the same table uses that "
-            "charge and costs nothing more"
+            f"{told}, but nothing was drawn for it: a repeated run on the table as it was uses "
+            "this charge and pays nothing more"
         )
 
 
@@ -94,6 +94,12 @@ def telling_charges() -> Iterator[None]:
     except PqdError as error:
         error.args = (with_charges(str(error)),)
         raise
+
+
+def tells_charges(message: str) -> bool:
+    """Whether a message says what the run has charged."""
+    told = run_charges().text
+    return bool(told) and told[1:] in message
 
 
 def with_charges(message: str) -> str:

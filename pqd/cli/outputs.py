@@ -394,13 +394,19 @@ def standing(act: _Act) -> None:
 
 
 def raise_together(*failures: Exception) -> None:
-    """Raise one error that tells all failures; that of a mistake of pqd's own before all others."""
+    """Raise one error that tells all failures; that of a mistake of pqd's own before all others.
+
+    What was charged is told at the end, after all of them.
+    """
+    from pqd.accounting.run_charges import tells_charges
+
     broken = [error for error in failures if not isinstance(error, PqdError)]
     if len(set(map(str, failures))) == 1 or broken:
         raise [*broken, *failures][0]
     if failures:
         lost = any(isinstance(error, LostOutputError) for error in failures)
-        raise (LostOutputError if lost else RunError)("\n".join(dict.fromkeys(map(str, failures))))
+        told = dict.fromkeys(sorted(map(str, failures), key=tells_charges))
+        raise (LostOutputError if lost else RunError)("\n".join(told))
 
 
 def path_in_repository(spec: Path) -> str:

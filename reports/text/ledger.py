@@ -40,7 +40,7 @@ def _run_line(run: RunFacts) -> str:
     whom = f", per {visible(run.unit)}" if run.unit else ""
     spent = f"epsilon {epsilon_text(run.epsilon)}"
     spent += f", delta {float(run.delta):.3g}" if run.delta else ""
-    unused = "; nothing was drawn: asked again, these cost nothing more" if run.unused else ""
+    unused = "; nothing was drawn for it: the same run again uses this charge" if run.unused else ""
     return f"{moment}  {spent} ({run.rule}{whom}): {names}{unused}"
 
 

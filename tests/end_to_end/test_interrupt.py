@@ -92,7 +92,7 @@ def test_an_internal_error_tells_of_the_charge_too(
     assert err.startswith("pqd: internal error, ZeroDivisionError at test_interrupt.py:")
     assert len(err.splitlines()) == 1
     assert "secret" not in err
-    told = "Epsilon 0.5 was charged and stays so (pqd ledger show); what was answered before"
+    told = "Epsilon 0.5 was charged and stays charged (pqd ledger show); a repeated run"
     assert (told in err) == spent
 
 
@@ -130,8 +130,8 @@ def test_a_second_interrupt_tells_of_the_charge_too(process: Callable[..., Ran])
     )
     assert (code, out) == (130, "")
     assert err == (
-        "pqd: interrupted; epsilon 1 and delta 2e-06 was charged and stays so (pqd ledger show); "
-        "what was answered before costs nothing in a repeated run\n"
+        "pqd: interrupted; epsilon 1 and delta 2e-06 was charged and stays charged "
+        "(pqd ledger show); a repeated run pays nothing for what this run has answered\n"
     )
 
 
@@ -268,7 +268,7 @@ def test_a_signal_after_the_charge_tells_of_it(
     ended, out, err = process("-c", TWICE, sent, *arguments)
     assert (ended, out) == (code, "")
     word = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[sent]
-    assert err.startswith(f"pqd: {word}; epsilon 0.5 was charged and stays so")
+    assert err.startswith(f"pqd: {word}; epsilon 0.5 was charged and stays charged")
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "r.json").exists()
     assert not list(tmp_path.glob(".pqd-*"))

@@ -782,7 +782,7 @@ def audited(accountant: Accountant, act: Callable[[], object], queries: int = 1)
 
 
 # How a message ends once a run has drawn what it charged.
-CHARGED = " Epsilon {} was charged and stays so \\(pqd ledger show\\); what was answered before"
+CHARGED = " Epsilon {} was charged and stays charged \\(pqd ledger show\\); a repeated run"
 
 
 def bodies(path: Path, kind: str) -> list[Mapping[str, Any]]:

@@ -9,8 +9,8 @@ from pqd.accounting.run_charges import begin_charges, with_charges
 from pqd.errors import NO_RECORD
 
 TOLD = (
-    "Epsilon 0.5 was charged and stays so (pqd ledger show); what was answered before costs "
-    "nothing in a repeated run."
+    "Epsilon 0.5 was charged and stays charged (pqd ledger show); a repeated run pays nothing for "
+    "what this run has answered."
 )
 
 

@@ -22,7 +22,7 @@ from reports.models.audit import AuditReport
 from reports.text.remarks import stages
 from tests.support.noises import Watched
 
-SPENT = "Epsilon 1/3 .0.333. was charged and stays so .pqd ledger show.; what was answered before"
+SPENT = "Epsilon 1/3 .0.333. was charged and stays charged .pqd ledger show.; a repeated run"
 
 
 class Files:
@@ -82,7 +82,7 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-UNUSED = r"Epsilon 1/3 .0.333. was charged and stays so \(pqd ledger show\), and nothing was drawn"
+UNUSED = r"Epsilon 1/3 .0.333. was charged and stays charged \(pqd ledger show\), but nothing was"
 
 
 def interrupt() -> None:

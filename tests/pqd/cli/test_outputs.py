@@ -351,6 +351,18 @@ def test_a_summary_is_added_whole_or_not_at_all(
     assert (folder / "summary.md").read_text() == "before\n"
 
 
+@pytest.mark.usefixtures("folder")
+def test_what_was_charged_is_told_after_all_that_fails(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch)
+    code, _, err = command(*REPORTS["release"], "--table", "t.csv", "--html", "r.html")
+    assert code == 3
+    first, second = err.splitlines()
+    assert first == "pqd: r.html was not written: No space left on device"
+    assert second.startswith("t.csv was not written: No space left on device. Epsilon 1 was ")
+
+
 @pytest.mark.parametrize("table", ["t.csv", "t.parquet"])
 def test_a_table_is_whole_or_not_there(
     table: str, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
@@ -445,7 +457,7 @@ def test_files_are_there_if_standard_output_is_lost(
     assert json.loads((folder / "r.json").read_text(encoding="utf-8"))
     if epsilon := COSTS.get(name, "1"):
         assert err.startswith(f"pqd: standard output was lost: {os.strerror(number)}; epsilon ")
-        assert f"epsilon {epsilon} was charged and stays so" in err
+        assert f"epsilon {epsilon} was charged and stays charged" in err
     else:
         quiet = number == errno.EPIPE
         assert ("nothing was spent" in err) != quiet
