@@ -83,8 +83,8 @@ def chance_sentence(verdicts: Sequence[Verdict], least: int = 0) -> Iterator[str
     alphas = {verdict.alpha for verdict in drawn}
     each = f"{number_text(float(alphas.pop()) * 100, 3)} %" if len(alphas) == 1 else "alpha"
     yield (
-        f"Each of {len(drawn):,} verdicts is decided wrongly with probability {each} at most: on "
-        f"average, up to {number_text(float(wrong), 2)} of them, however few are decided."
+        f"Each verdict is decided wrongly with probability {each} at most: of {len(drawn):,}, up "
+        f"to {number_text(float(wrong), 2)} on average, however few are decided."
     )
 
 

@@ -106,8 +106,8 @@ def copy_bounds_note(of_copy: Bounds) -> str:
 def widened_bounds_note(widened: Bounds) -> str:
     """Note that bounds, by attribute, reach beyond those of the synthetic table."""
     return (
-        f"AVG is of {_within(widened)}: the bounds of the synthetic table, with room beyond the "
-        f"tolerance, so that a private mean may lie outside it; {_OUTSIDE}"
+        f"AVG is of {_within(widened)}: the bounds of the synthetic table, widened beyond the "
+        f"tolerance, so that a private mean may lie outside the tolerance; {_OUTSIDE}"
     )
 
 

@@ -17,8 +17,8 @@ from tests.support.check_reports import YES
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (30, "Each of 30 verdicts is decided wrongly with probability 5 % at most: on average, up"),
-        (20, "of 20 verdicts is decided wrongly with probability 5 % at most: on average, up to 1"),
+        (30, "Each verdict is decided wrongly with probability 5 % at most: of 30, up to 1.5 on average"),
+        (20, "is decided wrongly with probability 5 % at most: of 20, up to 1 on average, however few"),
         (19, ""),
     ],
 )
@@ -34,7 +34,7 @@ def test_pages_and_markdown_say_it_of_two_verdicts_on() -> None:
     for number in (1, 2):
         report = audit_of(*many_queries(number))
         for text in (report.to_html(), report.to_markdown()):
-            assert ("on average, up to 0.1 of them" in text) == (number == 2)
+            assert ("of 2, up to 0.1 on average" in text) == (number == 2)
 
 
 def test_what_no_table_could_turn_is_not_counted_and_levels_add_up() -> None:
@@ -43,6 +43,6 @@ def test_what_no_table_could_turn_is_not_counted_and_levels_add_up() -> None:
     strict = replace(YES, id="strict", alpha=Fraction(1, 100))
     (text,) = chance_sentence([YES, strict, settled])
     assert text == (
-        "Each of 2 verdicts is decided wrongly with probability alpha at most: on average, up to "
-        "0.06 of them, however few are decided."
+        "Each verdict is decided wrongly with probability alpha at most: of 2, up to 0.06 on "
+        "average, however few are decided."
     )
