@@ -45,6 +45,8 @@ def check_free(
     path = usable(place)
     located = [location_of(each) for each in inputs if isinstance(each, (str, Path)) and each]
     read = [file for location in located for file in location.files]
+    # Rows that DuckDB has written lie there until they are a part of its file.
+    read += [file.with_name(f"{file.name}.wal") for file in read]
     if _is_read(path, read) or _is_ledgers(path.resolve(), ledger):
         raise ParameterError(f"{place} is an input of this run, or a ledger; write elsewhere")
     for location in located:

@@ -213,6 +213,19 @@ def test_the_other_files_of_a_run_are_no_ledgers_either(
     ]
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_the_log_of_a_duckdb_file_is_an_input(there: bool, folder: Path, command: Command) -> None:
+    place, table = folder / "base.db.wal", "base.db::t"
+    (folder / "base.db").write_bytes(b"")
+    if there:
+        place.write_bytes(b"rows")
+    command_line = ("audit", table, *REPORTS["audit"][2:], "--json", "base.db.wal")
+    code, out, err = command(*command_line)
+    assert (code, out) == (2, "")
+    assert "base.db.wal is an input of this run" in err
+    assert place.exists() == there
+
+
 def during(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
     """Let something happen when noise is first drawn, thus after the charge."""
     laplace = SecureNoise.laplace
