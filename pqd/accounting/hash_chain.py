@@ -97,8 +97,7 @@ class HashChain:
                 raise LedgerError(self._message("is empty: it was cut off; restore it from a copy"))
             self._file = _identity(path)
             self._connection = self._connect()
-            mark = self._one("PRAGMA application_id"), self._one("PRAGMA user_version")
-            if mark != (_MARK, _FORMAT):
+            if _marks(self._connection) != (_MARK, _FORMAT):
                 raise LedgerError(
                     self._message(
                         "is a database of another program, or of another version of pqd; give the "
@@ -323,7 +322,8 @@ class HashChain:
         # A trigger may have a table's name, so that no name stands for one of them alone.
         held = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
         (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
-        if sorted(held) != sorted(SCHEMA.items()) or journal != "delete":
+        whole = _marks(connection) == (_MARK, _FORMAT) and journal == "delete"
+        if not whole or sorted(held) != sorted(SCHEMA.items()):
             raise LedgerError(
                 self._message(
                     "was changed by hand: it holds what no ledger holds, or lacks what every one "
@@ -420,6 +420,15 @@ def _make(path: Path, content: bytes) -> None:
         if draft is not None:
             with suppress(OSError):
                 draft.unlink()
+
+
+def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
+    """What says that a file is a log, and of which version."""
+    (mark,), (version,) = (
+        connection.execute(f"PRAGMA {name}").fetchone()
+        for name in ("application_id", "user_version")
+    )
+    return mark, version
 
 
 def new_secret() -> bytes:

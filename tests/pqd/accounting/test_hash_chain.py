@@ -504,13 +504,15 @@ def test_a_log_with_anything_else_is_refused(
     assert "was changed by hand" in refused(log)
 
 
-@pytest.mark.parametrize("what", ["a trigger that swallows", "a view", "without a guard"])
+@pytest.mark.parametrize(
+    "what", ["a trigger that swallows", "a view", "without a guard", "another mark"]
+)
 def test_what_is_added_while_it_is_open_is_found_out(
     log: Path, other: sqlite3.Connection, what: str
 ) -> None:
     with closing(HashChain(log)) as chain:
         chain.entries()
-        other.executescript(ODDITIES[what])
+        other.executescript({**ODDITIES, "another mark": "PRAGMA user_version = 9"}[what])
         with pytest.raises(LostLedgerError), chain.writing():
             chain.append({"n": 0})
 
