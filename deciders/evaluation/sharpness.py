@@ -5,7 +5,6 @@ Of public data alone, and free: both are evaluated exactly on the stand-ins of s
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import chain
 from typing import Any, cast
 
 from deciders.evaluation.effectiveness import WEIGHED, Mechanism, shape_of
@@ -68,21 +67,28 @@ def _proves_less(
 ) -> bool:
     """Whether a proof, of a yes on the copy or of a no far from it, is lost too often."""
 
-    def loses(chance: Callable[[Mechanism], float]) -> bool:
-        of_shown = chance(shown)
-        # No chance is greater than 1.
-        return 1 - of_shown > MOST_LOST and chance(margin) - of_shown > MOST_LOST
-
     def proves(decider: Mechanism) -> float:
         return _law(trial, decider, trial.table).proof_chance(budget, alpha)
 
     def refutes(table: Any) -> Callable[[Mechanism], float]:  # noqa: ANN401 - a stand-in
         return lambda decider: _law(trial, decider, table).refutation_chance(budget, alpha)
 
-    gaps = _FAR[:1] if shown.aggregate == "COUNT" else _FAR
-    empty = () if trial.interval.contains(0) else (_EMPTY,)
-    beyond = chain(empty, (each for gap in gaps for each in trial.at(gap)))
-    return loses(proves) or any(loses(refutes(each)) for each in beyond)
+    def loses(of_shown: float, chance: Callable[[Mechanism], float]) -> bool:
+        # No chance is greater than 1.
+        return 1 - of_shown > MOST_LOST and chance(margin) - of_shown > MOST_LOST
+
+    chances = [proves] if trial.interval.contains(0) else [proves, refutes(_EMPTY)]
+    if any(loses(chance(shown), chance) for chance in chances):
+        return True
+    for gap in _FAR[:1] if shown.aggregate == "COUNT" else _FAR:
+        chances = [refutes(each) for each in trial.at(gap)]
+        of_shown = [chance(shown) for chance in chances]
+        if any(map(loses, of_shown, chances)):
+            return True
+        if min(of_shown, default=0) >= 1 - MOST_LOST:
+            # The farther an answer is, the more often noise proves a no.
+            break
+    return False
 
 
 def _errs_seldom(
