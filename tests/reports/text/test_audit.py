@@ -17,8 +17,8 @@ from tests.support.check_reports import YES
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (30, "Each verdict is decided wrongly with probability 5 % at most: of 30, up to 1.5 on average"),
-        (20, "is decided wrongly with probability 5 % at most: of 20, up to 1 on average, however few"),
+        (30, "decided wrongly with probability 5 % at most: of 30, up to 1.5 on average"),
+        (20, "with probability 5 % at most: of 20, up to 1 on average, however few"),
         (19, ""),
     ],
 )
