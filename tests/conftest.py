@@ -13,6 +13,7 @@ import pytest
 
 import pqd.cli
 from deciders import Histogram, Lattice
+from pqd.accounting.run_charges import begin_charges
 from pqd.engine.duckdb import DuckDBEngine
 from pqd.engine.scan_plan import Measure, ScanPlan, Statistic
 from pqd.engine.tables import open_table
@@ -130,7 +131,11 @@ def noise_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture(autouse=True)
 def ledger_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Keep the account of every test in a file of its own, not beside the samples."""
+    """Keep the account of every test in a file of its own, not beside the samples.
+
+    Each begins without a charge, as every process does.
+    """
+    begin_charges()
     monkeypatch.setenv("PQD_LEDGER", str(tmp_path / "ledger.sqlite"))
 
 

@@ -356,6 +356,8 @@ def _shown_value(metavar: str, value: str) -> str:
     if _FILE not in metavar or is_address(value):
         return without_address(value)
     name, sign, path = value.partition("=") if "=" in metavar else ("", "", value)
+    if is_address(path):
+        return f"{name}{sign}{without_address(path)}"
     file, within, table = path.rpartition(OF_TABLE)
     if not (file and within):
         file, within, table = path, "", ""

@@ -5,7 +5,6 @@ One session serves all tests, and ends with them.
 
 import logging
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -153,10 +152,8 @@ def test_what_reads_files_of_the_private_table_is_not_public(private: Path, tmp_
     frame = spark.read.parquet(str(private))
     frame.createOrReplaceTempView("all_people")
     part = private / "1.parquet"
-    shutil.copy(part, tmp_path / "copied part.parquet")
     for one, other in (
         (f"spark://{private}", part),
-        (f"spark://{private}", tmp_path / "copied part.parquet"),
         (private, f"spark://{part}"),
         (frame, spark.read.parquet(str(part))),
         ("spark://all_people", frame.filter("hours > 3")),
